@@ -10,37 +10,37 @@ import (
 	"telex/internal/chat"
 )
 
-// mostText is how long one message may be, in bytes. No platform's is longer in what people type;
-// what is longer came from a program, and would only fill the model's window.
+// mostText is the maximum length of one message, in bytes. No platform lets people type more; a longer message
+// comes from a program and would only fill the model's window.
 const mostText = 64 << 10
 
-// Inbox keeps what was accepted until it is answered.
+// Inbox keeps accepted messages until they are answered.
 type Inbox interface {
-	// Accept stores a message and its resume cursor; false says that it is known already. It
-	// returns once that is durable.
+	// Accept stores a message and its resume cursor. It returns false if the message is already stored. It
+	// returns once the data is durable.
 	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
-	// Resume returns where the endpoint goes on receiving.
+	// Resume returns the position from which the endpoint continues to receive.
 	Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error)
-	// Drop says that messages get no answer.
+	// Drop marks messages as not to be answered.
 	Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error
-	// Pending returns what was accepted and belongs to no unfinished turn, oldest first.
+	// Pending returns the accepted messages that belong to no unfinished turn, oldest first.
 	Pending(ctx context.Context) ([]chat.Pending, error)
 }
 
-// accept decides whether a message is for us, and takes it. An error says that it could not
-// be stored, so that the platform must offer it again.
+// accept decides whether a message is for the bot, and stores it. After an error, which means that the message
+// could not be stored, the platform must deliver it again.
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
 	piece, allowed := c.String()+" "+who.String(), g.policy.Allows(c, in.Sender.ID)
 	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.Recent(piece)) {
-		// Clients split a long paste, and only its first piece names the bot.
+		// Clients split a long paste, and only its first piece mentions the bot.
 		in.Addressed = true
 		if in.More {
 			g.expected.Mark(piece)
 		}
 	}
-	if in.Kind == chat.Command && in.Origin != chat.Typed { // nobody commands by what they only pass on
+	if in.Kind == chat.Command && in.Origin != chat.Typed { // forwarded text must not run commands
 		in.Kind, in.Command, in.Args = chat.Text, "", ""
 	}
 	if in.Kind == chat.Migration {
@@ -48,9 +48,9 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	}
 	in = g.named(e, in)
 	switch {
-	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // it is somebody else's
+	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // addressed to somebody else
 		return nil
-	case in.Sender.Bot && !g.policy.Rules().Names(who): // two bots would answer each other for ever
+	case in.Sender.Bot && !g.policy.Rules().Names(who): // two bots would answer each other forever
 		return nil
 	case allowed:
 		return g.admit(ctx, c, in)
@@ -73,8 +73,8 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	return err
 }
 
-// refusal returns the line for a sender who is not let in; "" for everybody else. In private, where codes let people in, a
-// stranger is given one or none, as for any message.
+// refusal returns the text for a sender without access; "" for everybody else. In a private chat with pairing it
+// returns "" too, because a stranger's message is answered with a code or not at all.
 func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	c := chat.Conversation{Endpoint: e, Chat: in.To.Chat, Thread: in.To.Thread}
 	if g.policy.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.policy.Rules().Pair {
@@ -83,7 +83,7 @@ func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	return g.Texts[TextNoAccess]
 }
 
-// admit stores a message, and gives it to its conversation.
+// admit stores a message and passes it to its conversation.
 func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	if len(in.Text)+len(in.Args) > mostText {
 		in.Text, in.Args, in.Command, in.Attachments, in.Kind = "", "", "", nil, chat.Oversized

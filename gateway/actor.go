@@ -13,35 +13,35 @@ import (
 	"telex/internal/chat"
 )
 
-// actor is the one owner of a conversation. Its fields belong to its goroutine, but for
-// inbox, orders and given, which the gateway's mutex guards.
+// actor owns a conversation. Its fields belong to its goroutine, except inbox, orders and given, which the
+// gateway's mutex guards.
 type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
 	conversation chat.Conversation
-	aliases      []chat.Conversation // what else it is now, since its chat has a new id; the gateway's mutex guards it
+	aliases      []chat.Conversation // other ids of the conversation after its chat got a new id; guarded by the gateway's mutex
 	log          *slog.Logger
 
 	inbox  []queue.Message
-	orders []func()      // by an operator, to be run by the actor
-	given  time.Time     // when the oldest of them was given; zero without any; guarded like them
-	news   chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
+	orders []func()      // functions from an operator, run by the actor
+	given  time.Time     // time when the oldest message or order arrived; zero if there is none; guarded like inbox and orders
+	news   chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
-	left    []chat.Turn    // by an earlier process, to be taken up first
-	ticket  *queue.Ticket  // to go on with that and with the messages that waited; nil: nothing was left
-	queue   queue.Queue    // waits for its turn
-	owed    []note         // lines that wait until those before were delivered
-	turn    *turn          // the running one
-	parked  []*turn        // earlier ones that are still being delivered
-	writes  writes         // what the store did not take yet
-	answers sync.WaitGroup // command answers under way
-	saying  atomic.Int32   // how many
-	stalled atomic.Int32   // how many more that can't be shown for now
-	arrived atomic.Bool    // one ended, and the running turn was not told: its draft vanished
+	left    []chat.Turn    // turns of an earlier process, which are resumed first
+	ticket  *queue.Ticket  // place in the recovery queue for left and for older messages; nil: nothing was left
+	queue   queue.Queue    // messages that wait for their turn
+	owed    []note         // lines that wait until earlier replies are delivered
+	turn    *turn          // the running turn; nil if there is none
+	parked  []*turn        // earlier turns that are still being delivered
+	writes  writes         // writes that the store has not accepted yet
+	answers sync.WaitGroup // command answers being sent
+	saying  atomic.Int32   // number of command answers being sent
+	stalled atomic.Int32   // number of further command answers that can't be shown at the moment
+	arrived atomic.Bool    // a command answer arrived and the running turn was not told yet: its draft vanished
 }
 
-// mostSaid is how many fixed lines one conversation may have under way: somebody who sends the
-// same command over and over waits like everybody else.
+// mostSaid is the maximum number of fixed lines being sent in one conversation, so that somebody who repeats a
+// command quickly has to wait.
 const mostSaid = 5
 
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
@@ -51,7 +51,7 @@ func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
 	}
 }
 
-// poke says that there may be news. It never blocks.
+// poke wakes the actor. It never blocks.
 func (a *actor) poke() {
 	select {
 	case a.news <- struct{}{}:
@@ -59,8 +59,8 @@ func (a *actor) poke() {
 	}
 }
 
-// run handles messages until there is nothing left to do. What an earlier process left comes
-// first, so that the order of the conversation is kept.
+// run handles messages until nothing is left to do. Turns of an earlier process come first, to keep the order of
+// the conversation.
 func (a *actor) run() {
 	defer a.answers.Wait()
 	defer a.ticket.Leave()
@@ -84,7 +84,7 @@ func (a *actor) run() {
 			a.park()
 		case a.turn != nil:
 			if a.turn.approvals.Waiting() && a.g.isStopping() {
-				a.turn.cancel(errShutdown) // only a person is waited for, and the next process can do so too
+				a.turn.cancel(errShutdown) // the turn only waits for a person, and the next process can do that too
 			}
 			select {
 			case <-a.news:
@@ -110,7 +110,7 @@ func (a *actor) run() {
 			messages, requeued := a.queue.Next()
 			a.guard(nil, a.storeOwed)
 			a.guard(messages, func() { a.begin(messages, requeued) })
-		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // whoever came next would not know of them
+		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // a new actor would not know of these
 			<-a.news
 		case len(a.owed) > 0 && !a.g.isStopping(): // the last answer ended just now
 		default:
@@ -121,10 +121,10 @@ func (a *actor) run() {
 	}
 }
 
-// hasWork reports whether anything waits but commands, which are carried out at once.
+// hasWork reports whether anything but commands waits; commands run at once.
 func (a *actor) hasWork() bool { return len(a.left)+a.queue.Len()+len(a.owed) > 0 }
 
-// idle waits for d or for news.
+// idle waits for d or for a wake-up.
 func (a *actor) idle(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -134,11 +134,11 @@ func (a *actor) idle(d time.Duration) {
 	}
 }
 
-// guard keeps a panic inside the conversation, and tells the person whose messages caused it.
-// They are all answered by that line: nobody else has them any more.
+// guard keeps a panic inside the conversation and tells the person whose messages caused it. That line answers
+// all these messages, since no other turn has them.
 func (a *actor) guard(messages []chat.Inbound, f func()) { a.tellPanic(messages, caught(f)) }
 
-// tellPanic does so for a panic that was caught.
+// tellPanic logs a caught panic and answers the messages with an error line.
 func (a *actor) tellPanic(messages []chat.Inbound, err error) {
 	if err == nil {
 		return
@@ -150,8 +150,8 @@ func (a *actor) tellPanic(messages []chat.Inbound, err error) {
 	}
 }
 
-// sort decides what a new message does now: commands act at once, text waits for its turn
-// and may end the one before.
+// sort handles a new message: commands run at once, other text is queued for a turn and may interrupt the
+// running one.
 func (a *actor) sort(m queue.Message) {
 	switch {
 	case a.late(m):
@@ -168,7 +168,8 @@ func (a *actor) sort(m queue.Message) {
 	}
 }
 
-// ask lets a message wait for its turn. While one runs, it may end that, or be put to it.
+// ask queues a message for a turn. Depending on the configuration it interrupts the running turn or is offered
+// to it.
 func (a *actor) ask(m queue.Message) {
 	if v := a.g.meter.Look(a.conversation, a.person(m.Inbound)); v != access.Fine {
 		a.refuse(v, m.Inbound)
@@ -181,7 +182,7 @@ func (a *actor) ask(m queue.Message) {
 	case !a.enqueue(m):
 		a.tooMany(m.Inbound)
 		return
-	case a.g.Busy == Interrupt && asker: // nobody loses an answer to somebody else's question
+	case a.g.Busy == Interrupt && asker: // others must not interrupt an answer that the asker waits for
 		a.interrupt(errNewMessage)
 	}
 	if asked != nil {
@@ -189,7 +190,7 @@ func (a *actor) ask(m queue.Message) {
 	}
 }
 
-// enqueue lets a message wait for its turn, and reports false when too many do.
+// enqueue queues a message. It returns false if too many messages are queued.
 func (a *actor) enqueue(m queue.Message) bool {
 	offered := 0
 	if a.turn != nil {
@@ -198,7 +199,7 @@ func (a *actor) enqueue(m queue.Message) bool {
 	return a.queue.Add(m, offered)
 }
 
-// tooMany says, not too often, that too many messages wait.
+// tooMany tells the sender, at a limited rate, that too many messages wait.
 func (a *actor) tooMany(in chat.Inbound) {
 	if !a.g.refused.Allow(a.conversation.String() + " " + string(TextQueueFull)) {
 		a.drop(in)
@@ -207,7 +208,7 @@ func (a *actor) tooMany(in chat.Inbound) {
 	a.say(in, a.g.Texts[TextQueueFull])
 }
 
-// begin starts the turn that answers the messages. Those that wait again were counted before.
+// begin starts a turn that answers the messages. Requeued messages already count in the limits per minute.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	last := messages[len(messages)-1]
 	if len(queue.Text(messages)) > mostText {
@@ -220,7 +221,7 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	}
 	v, err := a.g.meter.Begin(a.g.deliveries, a.conversation, a.person(last))
 	switch {
-	case err != nil: // people must not wait for what only counts
+	case err != nil: // an error in the accounting must not block people
 		a.log.Error("limits could not be checked", slog.Any("error", err))
 	case v != access.Fine && !(requeued && (v == access.TooFast || v == access.TooMany)):
 		a.refuse(v, messages...)
@@ -229,7 +230,7 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.start(a.record(messages...))
 }
 
-// refuse says, not too often, why messages are not answered.
+// refuse tells the sender, at a limited rate, why messages are not answered.
 func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	key := map[access.Verdict]TextKey{
 		access.TooFast: TextTooFast, access.TooMany: TextTooMany, access.DaySpent: TextDaySpent, access.AllSpent: TextAllSpent,
@@ -245,7 +246,7 @@ func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, messages: messages, about: about})
 }
 
-// sendCode answers a person who is not let in with a code.
+// sendCode answers a person without access with a pairing code.
 func (a *actor) sendCode(in chat.Inbound) {
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
 	if err != nil {
@@ -261,7 +262,7 @@ func (a *actor) person(in chat.Inbound) chat.Person {
 	return chat.Person{Endpoint: a.conversation.Endpoint, User: in.Sender.ID}
 }
 
-// drop says that messages will not be answered.
+// drop marks messages as not to be answered.
 func (a *actor) drop(messages ...chat.Inbound) {
 	var ids []chat.MessageID
 	for _, m := range messages {

@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// stuckAccept is how long one message may take to be stored, and stuckRetry how late a retry may begin.
+	// stuckAccept is the maximum time to store one message, and stuckRetry the maximum delay of a retry.
 	stuckAccept = 2 * time.Minute
 	stuckRetry  = 2 * time.Minute
-	// stuckActor is how long what an actor was given may lie there. The actor looks at it between two steps, and its
-	// longest step waits for the store.
+	// stuckActor is the maximum time until an actor handles its input. The actor checks for input between two
+	// steps, and its longest step waits for the store.
 	stuckActor = 5 * time.Minute
 )
 
-// Alive returns what hangs: an endpoint whose receive loop does not turn, a message that is not stored, a conversation
-// that does not look at what it was given; nil when everything moves. An outage that is retried is no hang.
+// Alive returns an error that lists everything that hangs: an endpoint whose receive loop is blocked, a message
+// that is not stored, or a conversation that does not handle its input. It returns nil otherwise. Retrying
+// during an outage is not a hang.
 func (g *Gateway) Alive() error {
 	now := time.Now()
 	var hangs []error
@@ -36,30 +37,30 @@ func (g *Gateway) Alive() error {
 	return errors.Join(hangs...)
 }
 
-// vital is what an endpoint's receiving does at the moment.
+// vital is the current state of an endpoint's receive loop.
 type vital struct {
 	mu      sync.Mutex
 	running bool      // the adapter's Run has not returned
-	since   time.Time // when Run was called, or is to be called next; zero: receiving has not begun
+	since   time.Time // time of the current or next call of Run; zero: Run was never called
 	last    int       // number of the newest accept
 	accepts map[int]time.Time
 }
 
-// runs says that the adapter's Run is called now.
+// runs records that the adapter's Run is called now.
 func (v *vital) runs() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running, v.since = true, time.Now()
 }
 
-// retries says that Run is not under way, and is called again after a wait.
+// retries records that Run has returned and is called again after a wait.
 func (v *vital) retries(wait time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running, v.since = false, time.Now().Add(wait)
 }
 
-// accepting says that a message is being accepted. The caller calls done at its end.
+// accepting records that a message is being accepted. The caller calls done when it is stored.
 func (v *vital) accepting() (done func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,7 +77,7 @@ func (v *vital) accepting() (done func()) {
 	}
 }
 
-// check returns what hangs. pulse may be nil.
+// check returns an error if the endpoint hangs. pulse may be nil.
 func (v *vital) check(now time.Time, pulse Pulse) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// approvals returns the approvals of a turn that somebody asked for, as far as they can be decided.
+// approvals returns the approvals of a turn for deciding proposals, but not for asking people.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
 		Store: a.g.store.approvals, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
@@ -22,7 +22,7 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	})
 }
 
-// approver returns the approvals of a turn that is to run, which can ask people too.
+// approver returns the approvals of a turn that is about to run and can ask people.
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.ApprovalTimeout, errShutdown
@@ -33,7 +33,7 @@ func (a *actor) approver(t *turn) *approval.Approvals {
 	return of
 }
 
-// inquiry is how people are asked about a proposal.
+// inquiry returns the question for a proposal.
 func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	how, slash := TextHow, cmp.Or(p.Slash, a.slash(to))
 	if to.Kind != chat.Private {
@@ -51,7 +51,7 @@ func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	return out
 }
 
-// proposing returns the question about what a model wants to do, with the other places filled in.
+// proposing returns the question for an action, with the other placeholders filled in.
 func (t Texts) proposing(what string, places ...string) inquiry {
 	before, after, found := strings.Cut(t[TextApproval], "{what}")
 	if !found {
@@ -62,34 +62,34 @@ func (t Texts) proposing(what string, places ...string) inquiry {
 	return inquiry{text: text + what + fill(after, places...), code: code}
 }
 
-// inquiry is a question to a person: its lines stand below the text until it is answered.
+// inquiry is a question to a person. It is shown below the text until it is answered.
 type inquiry struct {
 	text    string
-	code    preview.Span // of text: what a model wrote
+	code    preview.Span // range of text that a model wrote
 	actions []chat.Action
 }
 
-// status is what people see of it.
+// status returns the preview status that shows the question.
 func (i inquiry) status() preview.Status {
 	return preview.Status{Lines: strings.Split(i.text, "\n"), Code: i.code, Actions: i.actions, Urgent: true}
 }
 
-// codeBlock returns Markdown that shows a text as it is, whatever is in it.
+// codeBlock returns a Markdown code block that shows any text literally.
 func codeBlock(text string) string {
 	mark := backticks(text, 3)
 	return mark + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark
 }
 
-// inCode returns Markdown that shows one line of text as it is: nothing in it is a link, a mention or a command.
+// inCode returns Markdown that shows one line literally: nothing in it becomes a link, a mention or a command.
 func inCode(line string) string {
 	mark := backticks(line, 1)
-	if len(mark) > 1 { // or the marks would join
+	if len(mark) > 1 { // otherwise the backticks would join
 		line = " " + line + " "
 	}
 	return mark + line + mark
 }
 
-// backticks returns a row of at least so many backticks that is longer than every row in a text.
+// backticks returns at least this many backticks, more than any run of backticks in the text.
 func backticks(text string, least int) string {
 	run, longest := 0, least-1
 	for i := range len(text) {
@@ -101,7 +101,7 @@ func backticks(text string, least int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// saysYesOrNo takes a plain yes or no of the person whose answer waits for it, and reports whether m is one.
+// saysYesOrNo handles a plain yes or no to an open question from the asker, and reports whether m is one.
 func (a *actor) saysYesOrNo(m queue.Message) bool {
 	if m.Kind != chat.Text || len(m.Attachments) > 0 || m.Origin != chat.Typed {
 		return false
@@ -111,7 +111,7 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 		return false
 	}
 	switch {
-	case approval.SaysNo(a.g.Texts[TextNo], m.Text): // first, should a word stand for both
+	case approval.SaysNo(a.g.Texts[TextNo], m.Text): // checked first, in case a word is in both lists
 		a.decideProposal(m, approval.Answer{Verdict: agent.Denied})
 	case approval.SaysYes(a.g.Texts[TextYes], m.Text):
 		a.decideProposal(m, approval.Answer{Verdict: agent.Approved})
@@ -121,9 +121,9 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 	return true
 }
 
-// unseen reports whether people did not see yet at a time what the running turn asks them: a rate limit may hold that back. What
-// they said then was about something else, such as a question in the answer's text. Of an earlier process's questions nobody
-// knows; it had as much time to show them as it took to be started anew.
+// unseen reports whether people had not yet seen the running turn's question at a time, for example because of a
+// rate limit. Their message was then about something else, such as a question in the answer's text. For
+// questions of an earlier process this is unknown; the restart gave people time to see them.
 func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Time) bool {
 	if a.turn == nil || of != a.turn.approvals || p.Asked.Before(a.turn.began) {
 		return false
@@ -132,8 +132,8 @@ func (a *actor) unseen(of *approval.Approvals, p *approval.Proposal, at time.Tim
 	return asked.IsZero() || asked.After(at)
 }
 
-// proposed returns the open proposal that what somebody said at a time is about, of the running turn or of one that an
-// earlier process left; nil without one.
+// proposed returns the open proposal that a person's message refers to, of the running turn or of a turn of an
+// earlier process; nil if there is none.
 func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *approval.Proposal) {
 	if t := a.turn; t != nil {
 		if p := t.approvals.Find(id, said); p != nil {
@@ -143,7 +143,7 @@ func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *appro
 	for _, rec := range a.left {
 		of := a.approvals(rec.ID, rec.User)
 		if rec.State != chat.TurnRunning || of.Replay(rec.Steps) != nil {
-			continue // whoever takes it up says what can't be read
+			continue // the error is reported when the turn is resumed
 		}
 		if p := of.Find(id, said); p != nil {
 			return of, p
@@ -152,15 +152,15 @@ func (a *actor) proposed(id string, said time.Time) (*approval.Approvals, *appro
 	return nil, nil
 }
 
-// decideProposal does what a person decided, should they be the one to decide.
+// decideProposal applies a person's decision if the person may decide.
 func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 	of, p := a.proposed(answer.ID, m.Accepted)
 	if p != nil && answer.ID == "" && a.unseen(of, p, m.Accepted) {
-		p = nil // nobody decides what they have not seen
+		p = nil // nobody can decide about an unseen question
 	}
 	switch me := a.person(m.Inbound); {
 	case p == nil && m.Kind == chat.Button:
-		a.drop(m.Inbound) // it was decided while the button still stood
+		a.drop(m.Inbound) // it was decided before the button was removed
 	case p == nil:
 		a.say(m.Inbound, a.g.Texts[TextNoProposal])
 	case m.Sender.ID != of.Asker.User && (p.Personal || !a.g.policy.Rules().Admin(me)):
@@ -176,12 +176,12 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 	}
 }
 
-// carryOut stores a decision and tells the turn.
+// carryOut stores a decision and publishes it to the turn.
 func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Proposal, answer approval.Answer) {
-	a.drop(m.Inbound) // first: a crash in between asks again, where a "yes" that stayed would be a question to the model
+	a.drop(m.Inbound) // dropped first: after a crash, people are asked again, while a stored "yes" would become a question to the model
 	step, err := of.Decide(a.g.deliveries, p, answer, a.person(m.Inbound))
 	if err != nil {
-		return // its time has just ended
+		return // it was decided or timed out just now
 	}
 	for i, rec := range a.left {
 		if rec.ID == of.Turn {
@@ -190,8 +190,9 @@ func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Pr
 	}
 }
 
-// inTheWay tells the one who is asked what became of a message that decides nothing: with busy: interrupt it withdrew the question, else
-// it waits for the decision. It is told once for each question, and not where the question was not seen yet.
+// inTheWay tells the asker what happens to a message that does not decide the open question: with busy:
+// interrupt the question is withdrawn, otherwise the message waits for the decision. It tells this once per
+// question.
 func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool) {
 	line := a.g.Texts[TextDecideFirst]
 	if interrupts {
@@ -203,7 +204,7 @@ func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool)
 	}
 }
 
-// seenQuestion returns what the running turn asks the sender of a message, and is visible; nil: nothing.
+// seenQuestion returns the running turn's question to the sender of a message, if it was visible; nil otherwise.
 func (a *actor) seenQuestion(m queue.Message) *approval.Proposal {
 	if a.turn == nil || m.Kind != chat.Text {
 		return nil

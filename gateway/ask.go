@@ -14,17 +14,18 @@ import (
 	"telex/internal/chat"
 )
 
-// The commands that only answer, or choose.
+// Commands that only answer or set a choice.
 
-// Accounts keeps what was chosen and what was used.
+// Accounts keeps chosen models and usage.
 type Accounts interface {
-	// Choose stores which model answers in a conversation from now on; empty: none is chosen.
+	// Choose stores the model of a conversation; empty: none is chosen.
 	Choose(ctx context.Context, c chat.Conversation, model string) error
-	// Used sums up what turns used.
+	// Used returns the total usage of turns.
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
-// help lists the commands; for admins also those of their own, and what texts can be set.
+// help lists the commands. For admins it includes admin commands and, with the argument texts, the configurable
+// texts.
 func (a *actor) help(in chat.Inbound) {
 	if args := words(in); a.g.policy.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
 		var b strings.Builder
@@ -45,7 +46,7 @@ func (a *actor) help(in chat.Inbound) {
 	a.say(in, a.g.Texts.fill(TextHelp, "attachments", attachments, "commands", strings.Join(list, "\n")))
 }
 
-// choose says which model answers here, or lets another one do so.
+// choose shows the model of the conversation, or sets it.
 func (a *actor) choose(in chat.Inbound) {
 	stored, err := a.past()
 	if err != nil {
@@ -73,7 +74,7 @@ func (a *actor) choose(in chat.Inbound) {
 	a.say(in, a.g.Texts.fill(TextModelChosen, "model", m.Name))
 }
 
-// listModels lists the models, the one that is used marked.
+// listModels lists the models and marks the current one.
 func (g *Gateway) listModels(now string) string {
 	var lines []string
 	for i, m := range g.Models {
@@ -86,7 +87,7 @@ func (g *Gateway) listModels(now string) string {
 	return strings.Join(lines, "\n")
 }
 
-// status says how the conversation stands.
+// status shows the state of the conversation.
 func (a *actor) status(in chat.Inbound) {
 	s, err := a.past()
 	if err != nil {
@@ -117,7 +118,7 @@ func (a *actor) status(in chat.Inbound) {
 		"state", state, "waiting", strconv.Itoa(waiting)))
 }
 
-// usage says what was used.
+// usage shows the usage of the conversation and of the person.
 func (a *actor) usage(in chat.Inbound) {
 	from, to := access.Day(time.Now())
 	here, err := a.g.store.accounts.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
@@ -135,7 +136,7 @@ func (a *actor) usage(in chat.Inbound) {
 		"today", tokens(today), "today_answers", strconv.Itoa(today.Turns)))
 }
 
-// tokens writes a sum for people.
+// tokens formats the number of used tokens.
 func tokens(u chat.Used) string {
 	about := ""
 	if u.Estimated {
@@ -144,7 +145,7 @@ func tokens(u chat.Used) string {
 	return about + group(u.Prompt+u.Completion)
 }
 
-// group writes a number with its thousands apart.
+// group formats a number with thousands separators.
 func group(n int) string {
 	s := strconv.Itoa(n)
 	var parts []string
@@ -157,7 +158,7 @@ func group(n int) string {
 	return strings.Join(parts, ",")
 }
 
-// pair shows an admin who waits and who was let in, and lets them decide.
+// pair shows an admin the pairing requests and the admitted people, and lets them approve or revoke.
 func (a *actor) pair(in chat.Inbound) {
 	me, args := a.person(in), words(in)
 	switch {
@@ -167,7 +168,7 @@ func (a *actor) pair(in chat.Inbound) {
 	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
 		a.revoke(in, me, args[1])
 	default:
-		code := args[len(args)-1] // "approve CODE" is what the command line takes
+		code := args[len(args)-1] // the command line takes "approve CODE", so accept it here too
 		admitted, err := a.g.policy.Approve(a.g.deliveries, code, me.String())
 		switch {
 		case errors.Is(err, access.ErrCode):
@@ -197,7 +198,7 @@ func (a *actor) revoke(in chat.Inbound, by chat.Person, who string) {
 
 var errNoPerson = errors.New("a person is written endpoint:user:ID")
 
-// ParsePerson reads what Person.String wrote.
+// ParsePerson parses the output of Person.String.
 func ParsePerson(s string) (chat.Person, error) {
 	endpoint, rest, _ := strings.Cut(s, ":")
 	id, found := strings.CutPrefix(rest, "user:")
@@ -230,7 +231,7 @@ func orNobody(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// described names a person. What they call themselves stands in code, where it is no markup.
+// described formats a person. The self-chosen name is shown as code, so that it can't contain markup.
 func described(p chat.Person, name string) string {
 	if name = strings.ReplaceAll(name, "`", "'"); name == "" {
 		return "`" + p.String() + "`"

@@ -9,16 +9,16 @@ import (
 	"telex/internal/chat"
 )
 
-// stopAction begins the ID of the button that stops a turn, whose id follows.
+// stopAction is the prefix of the id of a turn's stop button; the turn's id follows.
 const stopAction = "stop:"
 
-// ours reports whether a button is one that replies have.
+// ours reports whether a button belongs to one of our replies.
 func ours(action string) bool {
 	_, decides := approval.Pressed(action)
 	return decides || strings.HasPrefix(action, stopAction)
 }
 
-// press does what a button says, should it still be about something.
+// press handles a button, if its turn or question still exists.
 func (a *actor) press(m queue.Message) {
 	if answer, ok := approval.Pressed(m.Action); ok {
 		a.decideProposal(m, answer)
@@ -34,7 +34,7 @@ func (a *actor) press(m queue.Message) {
 	a.drop(m.Inbound)
 }
 
-// Button says where replies have a button that stops them.
+// Button configures where replies have a stop button.
 type Button uint8
 
 // The choices.
@@ -44,7 +44,7 @@ const (
 	ButtonOff
 )
 
-// stopButton returns the button of a turn's reply; nil where it has none.
+// stopButton returns the stop button of a turn's reply; nil if it has none.
 func (a *actor) stopButton(rec chat.Turn) *chat.Action {
 	if a.endpoint.StopButton == ButtonOff || !a.endpoint.buttons {
 		return nil

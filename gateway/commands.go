@@ -12,33 +12,33 @@ import (
 	"telex/internal/chat"
 )
 
-// The commands that something else refers to by their name.
+// Names of commands that other code refers to.
 const (
 	cmdAsk   = "ask"
 	cmdHelp  = "help"
 	cmdRetry = "retry"
 )
 
-// command is what people can have done by its name.
+// command is a command that people can use.
 type command struct {
 	name     string
-	alias    string                      // another name, which nobody is told
-	help     string                      // what it does, in one line: the default of the text command_NAME
-	argument string                      // what may follow the name, in one word; empty: nothing
+	alias    string                      // another name, which is not documented
+	help     string                      // description in one line: the default of the text command_NAME
+	argument string                      // placeholder for the argument, in one word; empty: none
 	admin    bool                        // for admins only
 	private  bool                        // in private chats only
-	run      func(*actor, queue.Message) // nil: what follows the name is a question
-	// plain reports whether the words after the name are nothing that people would write to the model. It counts where
-	// the bare name is the command; nil: none may follow.
+	run      func(*actor, queue.Message) // nil: the arguments are a question
+	// plain reports whether the words after the name make sense only as arguments of the command. It is used
+	// where commands are typed without a slash; nil: no arguments allowed.
 	plain func(args []string) bool
 }
 
-// commands are all there are, in the order in which people should read them. Everything that needs a name of a command takes
-// it from here: platforms' menus, /help, suggestions, and the program that a terminal runs.
+// commands returns all commands, in the order in which they are listed. Everything that needs a command's name
+// uses this list: platforms' menus, /help, suggestions, and the terminal program.
 func commands() []command {
 	atMostOne := func(args []string) bool { return len(args) <= 1 }
 	return []command{
-		{name: cmdAsk, help: "ask me something", argument: "question"}, // where the bot sees only commands
+		{name: cmdAsk, help: "ask me something", argument: "question"}, // for places where the bot sees only commands
 		{name: "new", help: "begin a new conversation", run: func(a *actor, m queue.Message) { a.fresh(m, TextNew) }},
 		{name: "stop", help: "stop the answer", run: (*actor).stop},
 		{name: cmdRetry, help: "ask the last question again", run: (*actor).retry},
@@ -55,26 +55,26 @@ func commands() []command {
 	}
 }
 
-// about is a command that needs only what was written.
+// about adapts a function that needs only the inbound message.
 func about(run func(*actor, chat.Inbound)) func(*actor, queue.Message) {
 	return func(a *actor, m queue.Message) { run(a, m.Inbound) }
 }
 
-// deciding is a command that decides about a tool call.
+// deciding returns the function of a command that decides about a tool call.
 func deciding(v agent.Verdict) func(*actor, queue.Message) {
 	return func(a *actor, m queue.Message) { a.decideProposal(m, approval.Said(v, words(m.Inbound))) }
 }
 
-// asks reports whether what follows the command is a question.
+// asks reports whether the arguments of the command are a question.
 func (c command) asks() bool { return c.run == nil }
 
-// follows reports whether words after the bare name make it this command.
+// follows reports whether a text that begins with the command's name, without a slash, is this command.
 func (c command) follows(args []string) bool {
 	return len(args) == 0 || c.plain != nil && c.plain(args)
 }
 
-// CommandNames returns the names of the commands that everybody has, in the order in which people should read them.
-// remembers: models have a tool that keeps facts.
+// CommandNames returns the names of the commands available to everybody, in listing order. remembers reports
+// whether models have the memory tool.
 func CommandNames(remembers bool) (names []string) {
 	for _, c := range offered(remembers) {
 		if !c.asks() && !c.admin {
@@ -84,7 +84,7 @@ func CommandNames(remembers bool) (names []string) {
 	return names
 }
 
-// offered returns the commands of a gateway whose models remember, or do not.
+// offered returns the commands, with or without the memory command.
 func offered(remembers bool) []command {
 	return slices.DeleteFunc(commands(), func(c command) bool { return c.name == cmdMemory && !remembers })
 }
@@ -99,7 +99,7 @@ func (g *Gateway) called(name string) (command, bool) {
 	return all[i], true
 }
 
-// menu returns the commands as platforms offer them.
+// menu returns the commands for the platforms' menus.
 func (g *Gateway) menu() []chat.CommandSpec {
 	var out []chat.CommandSpec
 	for _, c := range offered(g.Remembers) {
@@ -110,16 +110,16 @@ func (g *Gateway) menu() []chat.CommandSpec {
 	return out
 }
 
-// textKey is the key of the line that says what the command does.
+// textKey returns the key of the command's description.
 func (c command) textKey() TextKey { return "command_" + TextKey(c.name) }
 
-// listed returns the commands that somebody is told of.
+// listed returns the commands shown to a sender.
 func (a *actor) listed(in chat.Inbound) []command {
 	admin := a.g.policy.Rules().Admin(a.person(in))
 	return slices.DeleteFunc(offered(a.g.Remembers), func(c command) bool { return c.asks() || c.admin && !admin })
 }
 
-// command does what a command says, and reports whether m is one, or nearly. What else looks like one is left to the
+// command runs a command and reports whether m was one or nearly one. Any other text with a slash is left to the
 // model.
 func (a *actor) command(m queue.Message) bool {
 	if m.Kind != chat.Command {
@@ -143,8 +143,8 @@ func (a *actor) command(m queue.Message) bool {
 	return true
 }
 
-// suggest names the command that a mistyped one is near, if there is one that the sender may use. It reports
-// false for everything else that begins with a slash, which is a question like any other.
+// suggest answers a mistyped command with the nearest command that the sender may use. It returns false if there
+// is none; the message is then a normal question.
 func (a *actor) suggest(in chat.Inbound) bool {
 	for _, c := range a.listed(in) {
 		if mistyped(in.Command, c.name) {
@@ -155,8 +155,8 @@ func (a *actor) suggest(in chat.Inbound) bool {
 	return false
 }
 
-// named returns in as the command that it names, where a platform has no commands of ours: it has one
-// that serves for all of them, or none can be typed in this place. /ask is a question like any other.
+// named detects a command in a message where the platform has no commands of ours: it has one command for all of
+// them, or commands can't be typed in this place. /ask is a normal question.
 func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	switch {
 	case in.Kind == chat.Command && in.Command == "" && strings.TrimSpace(in.Args) == "":
@@ -169,7 +169,7 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 		}
 		in.Args = strings.TrimSpace(rest)
 	case in.Kind == chat.Text && in.Origin == chat.Typed && len(in.Attachments) == 0 && e.noCommands(in.To):
-		// Only what is nothing but a command is one: people write "help me" to the model.
+		// The whole text must be a command: people write "help me" to the model.
 		said := strings.Fields(in.Text)
 		if len(said) == 0 {
 			return in
@@ -186,30 +186,30 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// asking returns what a command was given as a question.
+// asking turns the arguments of a command into a question.
 func asking(in chat.Inbound) chat.Inbound {
 	in.Kind, in.Text, in.Command, in.Args = chat.Text, in.Args, "", ""
 	return in
 }
 
-// noCommands says that the platform's commands can't be typed somewhere. An adapter that panics must not
-// keep a message from being accepted.
+// noCommands reports whether the platform's commands can't be typed in a place. A panic in the adapter must not
+// prevent accepting the message.
 func (e *endpoint) noCommands(to chat.Target) (none bool) {
 	_ = caught(func() { none = e.out.Sender.Profile(to).NoCommands })
 	return none
 }
 
-// slash is what people type before a command's name somewhere.
+// slash returns the prefix of commands in a place.
 func (a *actor) slash(to chat.Target) string {
 	p := a.endpoint.out.Sender.Profile(to)
 	if p.NoCommands {
-		return p.Slash // mostly nothing: the bare name is the command
+		return p.Slash // mostly empty: the bare name is the command
 	}
 	return cmp.Or(p.Slash, "/")
 }
 
-// mistyped reports whether typed is a command's name but for one slip, or two where the name is long enough to be
-// recognized: a letter that is missing, too many or wrong, or two letters in the wrong order.
+// mistyped reports whether typed is a command's name with one typo, or two in a long name: a missing, extra or
+// wrong letter, or two swapped letters.
 func mistyped(typed, name string) bool {
 	slips := 1
 	if len(name) > 5 {
@@ -218,8 +218,8 @@ func mistyped(typed, name string) bool {
 	return utf8.RuneCountInString(typed) > 1 && slipsBetween([]rune(typed), []rune(name)) <= slips
 }
 
-// slipsBetween is the optimal string alignment distance: the smallest number of insertions, deletions,
-// substitutions and swaps of neighbours that make b of a.
+// slipsBetween returns the optimal string alignment distance: the smallest number of insertions, deletions,
+// substitutions and swaps of neighbours that turn a into b.
 // https://en.wikipedia.org/wiki/Damerau%E2%80%93Levenshtein_distance#Optimal_string_alignment_distance
 func slipsBetween(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -12,13 +12,14 @@ import (
 	"telex/internal/chat"
 )
 
-// conclude settles what a turn that has ended leaves behind, step by step. Every step runs, also when one before it panics;
-// conclude returns what panicked.
+// conclude runs the steps at the end of a turn. Every step runs, even if an earlier one panics; conclude returns
+// the panics.
 //
-// The order has reasons. What the turn did not take goes back first, since the end may put the turn's own messages before it. The
-// log comes before the store, which may fail. The store comes before every line that people are told: a line is a turn of its own,
-// and the next process must find this one ended before it. The lines read from the general to the particular, and the answer to
-// /stop ends them. What waited for the end comes last: an /undo needs the history as the turn left it.
+// The order matters. Offered messages that the turn did not take return to the queue first, since a later step
+// may put the turn's own messages before them. The log comes before the store, which may fail. The store comes
+// before every line to people: a line is a turn of its own, and the next process must find this one ended before
+// it. The lines go from general to specific, and the answer to /stop is the last one. Functions that waited for
+// the end run last: an /undo needs the history as the turn left it.
 func (a *actor) conclude(t *turn) error {
 	var failed error
 	for _, step := range []struct {
@@ -41,7 +42,8 @@ func (a *actor) conclude(t *turn) error {
 	return failed
 }
 
-// end stores how a turn ended, or that it goes on: with the messages that interrupted it, or in the next process.
+// end stores how a turn ended, or that it continues, either with the messages that interrupted it or in the next
+// process.
 func (a *actor) end(t *turn) {
 	e := t.slot.Ending()
 	if t.outcome.Nameless {
@@ -65,7 +67,7 @@ func (a *actor) end(t *turn) {
 		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})
 	case errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed():
 		if t.outcome.Doubt && a.g.isStopping() {
-			a.keepSpent(t) // something may stand: the next process, which can find out, runs the turn again
+			a.keepSpent(t) // a message may exist: the next process, which can find out, runs the turn again
 		} else {
 			a.requeue(t)
 		}
@@ -79,21 +81,21 @@ func (a *actor) end(t *turn) {
 // panicked reports whether a panic kept the reply from being shown or its ending from being stored.
 func (t *turn) panicked() bool { return errors.Is(t.outcome.Err, errPanic) || t.broken != nil }
 
-// tellFailure says that a turn panicked.
+// tellFailure tells the asker that a turn panicked.
 func (a *actor) tellFailure(t *turn) {
 	if t.panicked() {
 		a.say(t.in, a.g.Texts.line(TextFailed, t.id))
 	}
 }
 
-// afterwards does what waited for the end of a turn.
+// afterwards runs the functions that waited for the end of a turn.
 func (a *actor) afterwards(t *turn) {
 	for _, f := range t.then {
 		f()
 	}
 }
 
-// grown is what the session grows by when an interrupted turn has shown a text.
+// grown returns the session growth for an interrupted turn that has shown a text.
 func (a *actor) grown(t *turn, shown string) chat.Growth {
 	growth, err := t.history.Growth(t.said(preview.Ending{Keep: true, Text: shown}), t.result, t.replaces != "")
 	if err != nil {
@@ -102,7 +104,7 @@ func (a *actor) grown(t *turn, shown string) chat.Growth {
 	return growth
 }
 
-// abandon gives up a turn that did not begin, since the store did not take it. Its messages wait there as before.
+// abandon gives up a turn that did not begin because storing it failed. Its messages stay in the store.
 func (a *actor) abandon(t *turn) {
 	switch {
 	case t.why == nil: // the daemon is stopping: the next process answers them
@@ -115,7 +117,7 @@ func (a *actor) abandon(t *turn) {
 	}
 }
 
-// tellSummary says, once in a conversation, that its beginning was summarized.
+// tellSummary tells the asker, once per conversation, that its beginning was summarized.
 func (a *actor) tellSummary(t *turn) {
 	if t.result.Compaction == nil || t.history.Compactions > 0 || t.void || a.g.isStopping() {
 		return
@@ -123,16 +125,16 @@ func (a *actor) tellSummary(t *turn) {
 	a.answer(preview.Ending{Text: a.g.Texts[TextCompacted]}, t.in.To)
 }
 
-// stopped answers the command that ended a turn. What was shown stays, so that only a reply that
-// had shown nothing needs a word.
+// stopped answers the command that stopped a turn. Shown text stays visible, so only a reply that had shown
+// nothing needs an answer.
 func (a *actor) stopped(t *turn) {
 	if t.stoppedBy != nil {
 		a.confirmStop(*t.stoppedBy, len(t.outcome.Refs) > 0)
 	}
 }
 
-// confirmStop answers a command that stopped a reply. Once deliveries have ended, so has the storing of what they came to: the command
-// stays in the store, and stops the reply in the next process again.
+// confirmStop answers a command that stopped a reply. After the end of all deliveries nothing can be stored: the
+// command stays in the store and stops the reply again in the next process.
 func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	switch {
 	case a.g.deliveries.Err() != nil:
@@ -143,17 +145,17 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	}
 }
 
-// requeue puts a question of which nothing was answered before the one that interrupted it:
-// they are answered together.
+// requeue puts an unanswered question before the message that interrupted it, so that both are answered
+// together.
 func (a *actor) requeue(t *turn) {
 	a.write("release of a turn", t.id, func(ctx context.Context) error {
 		return a.g.store.turns.Release(ctx, t.id, history.Usage(t.result.Spent)...)
 	})
-	a.withdraw(t) // it is asked again by itself
+	a.withdraw(t) // requeued with the question
 	a.queue.PutBack(t.answered())
 }
 
-// concluded tells an adapter that wants to know that messages have been answered.
+// concluded tells an adapter, if it wants to know, that messages have been answered.
 func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 	if a.endpoint.told == nil || len(messages) == 0 {
 		return
@@ -165,11 +167,11 @@ func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
 	a.endpoint.told.Concluded(messages[len(messages)-1].To, ids, failed)
 }
 
-// fell says that a reply is no answer: it was not delivered, or it broke off and a note says why.
+// fell reports whether a reply failed: it was not delivered, or it was cut off and a note tells why.
 func fell(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
-// repeated tells an adapter that offers a known message again that it was answered, if it was: the adapter of an earlier
-// process may not have been told in time.
+// repeated tells an adapter that delivers a known message again that the message was answered, if it was. The
+// earlier process may have ended before telling its adapter.
 func (g *Gateway) repeated(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	told := g.endpoints[c.Endpoint].told
 	if told == nil {
@@ -179,7 +181,7 @@ func (g *Gateway) repeated(ctx context.Context, c chat.Conversation, in chat.Inb
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
-	turns, err := g.store.turns.Unfinished(ctx) // after what is pending: a message goes from there to a turn
+	turns, err := g.store.turns.Unfinished(ctx) // read after the inbox: a message moves from there to a turn
 	if err != nil {
 		return fmt.Errorf("read unfinished turns: %w", err)
 	}

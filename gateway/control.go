@@ -12,29 +12,30 @@ import (
 	"telex/internal/chat"
 )
 
-// The commands that end an answer, repeat it or take it back.
+// Commands that stop an answer, repeat it or undo it.
 
-// Histories takes back what was said in conversations.
+// Histories deletes parts of conversations.
 type Histories interface {
-	// Undo deletes the entries of the newest turn that no summary stands for, and returns them;
-	// none when there is nothing to delete. Entries that older versions stored count as one turn
-	// from a user's message on. In the same step it begins the turn that says so, as Begin does:
-	// what asked for it does not do so again after a crash. One without an ID is not begun.
+	// Undo deletes the entries of the newest turn that is not part of a summary, and returns them; none if there
+	// are none. Entries stored by older versions count as one turn, starting at a user's message. In the same
+	// transaction it begins the turn says, which tells the result, as Begin does: after a crash the command must
+	// not run again. A turn without an id is not begun.
 	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
-	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running
-	// turns can't add to it any more, but what they used.
+	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running turns can
+	// add only their usage afterwards.
 	Forget(ctx context.Context, c chat.Conversation) error
-	// Erase deletes the entries of the turns that a person asked in a conversation, and fences the
-	// running ones. The summary goes as well, since it may tell of them, and what it stood for of
-	// others counts again. Usage stays: nobody gets around a limit so. It returns how many entries went.
+	// Erase deletes the entries of turns that a person asked in a conversation, and keeps the person's running
+	// turns from adding any. It deletes the summary too, since the summary may mention them; summarized entries
+	// of other people become part of the history again. Usage stays, so that nobody can evade a limit. Erase
+	// returns the number of deleted entries.
 	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
 }
 
-// asksAgain says that a message has no question of its own: it is about the last one.
+// asksAgain reports whether a message repeats the last question.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
 
-// stop ends the running turn and drops what waits. What was shown stays, so that only a
-// reply that had shown nothing needs a word.
+// stop ends the running turn and drops queued messages. Shown text stays visible, so only a reply that had shown
+// nothing needs an answer.
 func (a *actor) stop(m queue.Message) {
 	in := m.Inbound
 	idle := a.turn == nil && a.queue.Len() == 0 && len(a.left) == 0
@@ -56,8 +57,8 @@ func (a *actor) stop(m queue.Message) {
 	}
 }
 
-// clear drops what waited before. What an earlier process had begun to show stays as it is,
-// like a running turn's; only what a command was answered with is told to its end.
+// clear drops queued messages. Replies that an earlier process began to show stay as they are, like a running
+// turn's. Only answers to commands and to messages sent after before are still delivered.
 func (a *actor) clear(before time.Time) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
@@ -74,7 +75,7 @@ func (a *actor) clear(before time.Time) {
 	a.forgive(func(chat.UserID) bool { return true })
 }
 
-// answersCommand says that a turn is what a command was answered with, or a request for access, or nobody.
+// answersCommand reports whether a turn answers a command, a request for access, or no message.
 func answersCommand(rec chat.Turn) bool {
 	n := len(rec.Messages)
 	if n == 0 {
@@ -84,10 +85,11 @@ func answersCommand(rec chat.Turn) bool {
 	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.AccessRequest
 }
 
-// tells says that the turn only makes visible what an earlier process answered a command with: nobody's question.
+// tells reports whether the turn only shows an earlier process's answer to a command.
 func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
-// leave ends a turn of an earlier process as it is; the history grows by what is given, unless it has grown already.
+// leave ends a turn of an earlier process without further text. The history grows by g, unless the turn already
+// grew it.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e := preview.Ending{Keep: true, Stopped: rec.State != chat.TurnDecided}
 	switch {
@@ -96,11 +98,11 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	case !rec.Void:
 		a.decide(rec.ID, e, g)
 	}
-	a.redeliverParked(rec, e) // the messages of later replies come below its own
+	a.redeliverParked(rec, e) // the messages of later replies follow below it
 }
 
-// fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
-// what it would have added to the history is void.
+// fresh begins a new conversation. A running turn belongs to the old one: it ends now and adds nothing to the
+// history.
 func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.cutParked(anyTurn)
 	a.clear(m.Accepted)
@@ -112,7 +114,7 @@ func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.say(m.Inbound, a.g.Texts[done])
 }
 
-// void ends the running turn, should there be one; it adds nothing to the history.
+// void ends the running turn, if there is one, without adding it to the history.
 func (a *actor) void() {
 	if a.turn != nil {
 		a.turn.void = true
@@ -120,8 +122,8 @@ func (a *actor) void() {
 	}
 }
 
-// retry asks the sender's last question once more. Its answer, and one that is being given, is
-// replaced in the history, not on the screen.
+// retry asks the sender's last question again. The new answer replaces the old or running one in the history,
+// but not on the screen.
 func (a *actor) retry(m queue.Message) {
 	if !a.enqueue(m) {
 		a.tooMany(m.Inbound)
@@ -133,31 +135,31 @@ func (a *actor) retry(m queue.Message) {
 	}
 }
 
-// withdraw drops what waits to ask the question of a turn once more.
+// withdraw drops queued requests to repeat a turn's question.
 func (a *actor) withdraw(t *turn) {
 	a.dropWaiting(func(m chat.Inbound) bool { return slices.Contains(t.retries, m.ID) })
 }
 
-// dropWaiting drops some of the messages that wait.
+// dropWaiting drops the queued messages that which selects.
 func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
 	for _, m := range a.queue.Remove(which) {
 		a.drop(m)
 	}
 }
 
-// undo takes the last question and its answer out of the history; one that is being given ends. What waits to be taken up
-// is newer than a turn that runs.
+// undo removes the last question and its answer from the history, and stops an answer in progress. Turns waiting
+// to be resumed are newer than the running one.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
-	case t != nil && t.void: // it is taken back already: this one is about the turn before it
+	case t != nil && t.void: // it was already undone: this command refers to the turn before it
 		t.then = append(t.then, func() { a.undo(in) })
 	case len(a.left) > 0 && a.undoLeft(in):
 	case t != nil && !t.tells() && mine(in, t.in.Sender.ID):
 		a.void()
 		a.withdraw(t)
 		t.then = append(t.then, func() {
-			if t.recovered || t.replaces != "" || !t.slot.Ending().Keep { // something of it is in the history
+			if t.recovered || t.replaces != "" || !t.slot.Ending().Keep { // part of it is in the history
 				a.undoLast(in)
 				return
 			}
@@ -168,9 +170,9 @@ func (a *actor) undo(in chat.Inbound) {
 	}
 }
 
-// undoLeft does so with the turns of an earlier process that wait to be taken up, and reports false when none of them is
-// meant. What is decided and not in the history is no answer: a line that says why there is none, to a message too many for
-// one.
+// undoLeft undoes the newest matching turn among those of an earlier process that wait to be resumed. It returns
+// false if there is none. A decided turn without history is not an answer but an error line, for example to one
+// message too many, and is skipped.
 func (a *actor) undoLeft(in chat.Inbound) bool {
 	past, err := a.past()
 	if err != nil {
@@ -184,7 +186,7 @@ func (a *actor) undoLeft(in chat.Inbound) bool {
 		}
 		a.left = slices.Delete(a.left, i, i+1)
 		a.leave(rec, chat.Growth{Usage: a.unstoredUsage(rec)})
-		if rec.State == chat.TurnDecided || rec.Replaces != "" { // something of it is in the history
+		if rec.State == chat.TurnDecided || rec.Replaces != "" { // part of it is in the history
 			a.undoLast(in)
 			return true
 		}

@@ -1,7 +1,7 @@
-// Package access decides who may talk to the bot, and how much. A Policy lets people in: those
-// whom the configuration names, and those whom an operator or an admin let in by the code that
-// they were given when they wrote first. A Meter bounds what each of them, and all together, use.
+// Package access decides who may talk to the bot, and how much. A Policy grants access to people listed in the
+// configuration, and to people whose pairing request an operator or an admin approved. A Meter limits the usage
+// per person and in total.
 //
-// Both are safe for concurrent use. What strangers write is neither kept nor shown to anybody:
-// of a person who asks for access only the id and the name are stored.
+// Both are safe for concurrent use. Messages from strangers are neither stored nor shown to anybody: of a person
+// who asks for access only the id and the name are stored.
 package access

@@ -11,40 +11,39 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits bound what people may use; 0 is no limit.
+// Limits limit usage; 0 means no limit.
 type Limits struct {
-	TurnsPerMinute    int // of one person
-	TokensPerDay      int // of one person, from midnight to midnight by the machine's clock
-	TokensPerDayTotal int // of everybody
+	TurnsPerMinute    int // per person
+	TokensPerDay      int // per person, from midnight to midnight local time
+	TokensPerDayTotal int // all people together
 }
 
-// mostTurns is how many turns one conversation may have in a minute. It is far above what people
-// need, and ends a loop of programs that answer each other.
+// mostTurns is the maximum number of turns per minute in one conversation. It is far above what people need and
+// stops loops of programs that answer each other.
 const mostTurns = 30
 
-// mostMeters is how many people or conversations a Meter remembers; beyond that it forgets those
-// that have used nothing for a while.
+// mostMeters is the number of people or conversations that a Meter remembers. Beyond it, the Meter forgets those
+// without recent turns.
 const mostMeters = 4096
 
-// Verdict says whether a turn may begin, and if not, what it would exceed.
+// Verdict tells whether a turn may begin, or which limit it would exceed.
 type Verdict uint8
 
 // The verdicts.
 const (
 	Fine     Verdict = iota
-	TooFast          // the person's turns in a minute
-	TooMany          // the conversation's turns in a minute
-	DaySpent         // the person's tokens of today
-	AllSpent         // everybody's tokens of today
+	TooFast          // the person's turns per minute
+	TooMany          // the conversation's turns per minute
+	DaySpent         // the person's tokens per day
+	AllSpent         // the tokens per day of all people
 )
 
-// Ledger knows what was used.
+// Ledger reads the stored usage.
 type Ledger interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
-// Meter bounds what people use. What it counts by the minute follows the monotonic clock, which
-// nobody sets.
+// Meter enforces the Limits. Limits per minute use the monotonic clock, which clock changes don't affect.
 type Meter struct {
 	limits Limits
 	rules  Rules
@@ -55,7 +54,7 @@ type Meter struct {
 	places meters[chat.Conversation]
 }
 
-// NewMeter returns a meter. Of the rules it heeds whom no limit bounds.
+// NewMeter returns a meter. It uses the rules only to exempt operators from all limits.
 func NewMeter(l Limits, r Rules, ledger Ledger) *Meter {
 	return &Meter{
 		limits: l, rules: r, ledger: ledger,
@@ -63,8 +62,8 @@ func NewMeter(l Limits, r Rules, ledger Ledger) *Meter {
 	}
 }
 
-// Look says whether a turn of p in c might begin now, and counts none: who would be refused must
-// not interrupt anything.
+// Look returns whether a turn of p in c might begin now, without counting it: a message that would be refused
+// must not interrupt a running turn.
 func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	if m.rules.operates(p.Endpoint) {
 		return Fine
@@ -81,8 +80,8 @@ func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	return Fine
 }
 
-// Begin counts a turn of p in c that is to begin now, unless it must not. It asks the ledger, and
-// fails when that does.
+// Begin counts a turn of p in c that begins now, if the limits allow it. It reads the ledger and returns the
+// ledger's errors.
 func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (Verdict, error) {
 	if v := m.Look(c, p); v != Fine || m.rules.operates(p.Endpoint) {
 		return v, nil
@@ -100,7 +99,7 @@ func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (
 	return Fine, nil
 }
 
-// today compares what was used today with the limits.
+// today compares today's usage with the limits.
 func (m *Meter) today(ctx context.Context, p chat.Person) (Verdict, error) {
 	from, to := Day(time.Now())
 	for _, l := range []struct {
@@ -125,18 +124,18 @@ func (m *Meter) today(ctx context.Context, p chat.Person) (Verdict, error) {
 	return Fine, nil
 }
 
-// Day returns the midnights around t, by the machine's clock. Both bound what counts as today, so
-// that a clock which once ran ahead does not count for ever.
+// Day returns the midnights before and after t, in local time. Today's usage is bounded on both sides, so that
+// records from a clock that was ahead don't count forever.
 func Day(t time.Time) (from, to time.Time) {
 	y, month, d := t.Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())
 }
 
-// minute is when the turns of the last minute began, oldest first. It is exact, where a bucket that
-// fills again would let twice as many through in its first minute.
+// minute records the start times of the turns in the last minute, oldest first. It is exact; a token bucket
+// would allow twice the limit in its first minute.
 type minute struct{ began []time.Time }
 
-// since forgets what is over, and returns how many turns are left.
+// since removes turns older than a minute and returns the number of remaining ones.
 func (m *minute) since(now time.Time) int {
 	m.began = slices.DeleteFunc(m.began, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	return len(m.began)
@@ -144,10 +143,10 @@ func (m *minute) since(now time.Time) int {
 
 func (m *minute) count(now time.Time) { m.began = append(m.began, now) }
 
-// meters are the minutes of many.
+// meters maps people or conversations to their minutes.
 type meters[K comparable] map[K]*minute
 
-// of returns the minute of one.
+// of returns the minute of k and creates it on first use.
 func (m meters[K]) of(k K) *minute {
 	if one := m[k]; one != nil {
 		return one

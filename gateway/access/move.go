@@ -12,14 +12,14 @@ type place struct {
 	chat     chat.ChatID
 }
 
-// Move notes that a chat has a new id: rules that name the old one hold for it. It reports false when that is known.
+// Move records that a chat has a new id, so that rules with the old id apply to it. It returns false if the move is known.
 func (d *Policy) Move(m chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if m.From == m.To || d.now(m.Endpoint, m.From) == m.To {
 		return false
 	}
-	delete(d.moved, place{m.Endpoint, m.To}) // should the chat have gone back to an id that it had
+	delete(d.moved, place{m.Endpoint, m.To}) // in case the chat returned to an earlier id
 	d.moved[place{m.Endpoint, m.From}] = m.To
 	for old, now := range d.moved {
 		if old.endpoint == m.Endpoint && now == m.From {
@@ -29,7 +29,7 @@ func (d *Policy) Move(m chat.Move) bool {
 	return true
 }
 
-// Moves returns which chats have new ids.
+// Moves returns the chats that have new ids.
 func (d *Policy) Moves() []chat.Move {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,7 +40,7 @@ func (d *Policy) Moves() []chat.Move {
 	return out
 }
 
-// Now returns the id that a chat has now.
+// Now returns the current id of a chat.
 func (d *Policy) Now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *Policy) now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	return c
 }
 
-// Matches says whether a rule names this person or this chat, by whichever id the chat has or had.
+// Matches reports whether a rule applies to this person or this chat, under any of the chat's ids.
 func (d *Policy) Matches(r Rule, c chat.Conversation, u chat.UserID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *Policy) Matches(r Rule, c chat.Conversation, u chat.UserID) bool {
 	return r.Matches(c, u)
 }
 
-// NamesChat says whether a rule is about this chat.
+// NamesChat reports whether a rule lists this chat.
 func (r Rules) NamesChat(e chat.EndpointID, c chat.ChatID) bool {
 	names := func(rule Rule) bool { return rule.Endpoint == e && rule.Chat == c }
 	return slices.ContainsFunc(r.Allow, names) || slices.ContainsFunc(r.Admins, names)

@@ -16,62 +16,62 @@ import (
 	"telex/internal/chat"
 )
 
-// Store keeps who may talk to the bot.
+// Store keeps access data.
 type Store interface {
 	Requests
 	Admissions
 	Moves
 }
 
-// Requests keeps who asked to be let in.
+// Requests keeps pairing requests.
 type Requests interface {
-	// PairingRequests returns everybody who was given a code, oldest first, however long ago.
+	// PairingRequests returns all pairing requests, oldest first, including expired ones.
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
-	// SavePairingRequest stores a code in place of the one that the person was given before.
+	// SavePairingRequest stores a request, replacing the person's earlier one.
 	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
 }
 
-// Admissions keeps who was let in.
+// Admissions keeps the people who got access through pairing.
 type Admissions interface {
-	// Admit stores that a person is let in, in place of what was stored of them, and deletes their
-	// code.
+	// Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
 	Admit(ctx context.Context, a chat.Admission) error
-	// Admitted returns everybody who was let in, oldest first.
+	// Admitted returns all admissions, oldest first.
 	Admitted(ctx context.Context) ([]chat.Admission, error)
 	// Revoke deletes the admission of a person, and reports whether there was one.
 	Revoke(ctx context.Context, p chat.Person) (bool, error)
 }
 
-// Moves keeps which chats have new ids.
+// Moves keeps the new ids of chats.
 type Moves interface {
-	// Moves returns which chats have new ids: the newest id of each.
+	// Moves returns the chats that have new ids, with the newest id of each.
 	Moves(ctx context.Context) ([]chat.Move, error)
 }
 
 const (
 	// codeLife is how long a code is valid.
 	codeLife = time.Hour
-	// maxRequests is how many people of one endpoint may have a code at a time: strangers can't
-	// fill the list, and an operator can read it.
+	// maxRequests is the maximum number of open pairing requests per endpoint, so that strangers can't fill the
+	// list and an operator can read it.
 	maxRequests = 3
-	// mostName bounds a name that a stranger chose, in characters.
+	// mostName is the maximum length of a name that a stranger chose, in characters.
 	mostName = 64
 )
 
-// Why approving or revoking fails.
+// Errors of Approve and Revoke.
 var (
 	ErrCode   = errors.New("there is no such code, or it is not valid any more")
 	ErrNobody = errors.New("nobody with this id was let in by a code")
 )
 
-// stored is the parts of a Store.
+// stored holds the parts of a Store.
 type stored struct {
 	asked      Requests
 	admissions Admissions
 	moves      Moves
 }
 
-// Policy decides who may talk to the bot. Its state is the store's; it holds a copy, since every message asks it.
+// Policy decides who may talk to the bot. The store holds its state; the Policy keeps a copy, since every
+// message is checked.
 type Policy struct {
 	rules  Rules
 	stored stored
@@ -80,15 +80,15 @@ type Policy struct {
 	mu       sync.Mutex
 	requests []chat.PairingRequest // oldest first
 	admitted map[chat.Person]chat.Admission
-	moved    map[place]chat.ChatID // where chats are now that had another id
+	moved    map[place]chat.ChatID // current ids of chats that had another id
 }
 
-// NewPolicy returns a policy that knows only the rules of the configuration. Load reads the rest.
+// NewPolicy returns a policy with only the configured rules. Load reads the stored state.
 func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
 	return &Policy{rules: r, stored: stored{s, s, s}, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
 }
 
-// Load reads who was let in before.
+// Load reads admissions, pairing requests and moves from the store.
 func (d *Policy) Load(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,10 +114,10 @@ func (d *Policy) Load(ctx context.Context) error {
 	return nil
 }
 
-// Rules returns what the configuration says.
+// Rules returns the configured rules.
 func (d *Policy) Rules() Rules { return d.rules }
 
-// Allows says whether a message of u in c may be answered.
+// Allows reports whether a message of u in c may be answered.
 func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 	if d.rules.allows(c, func(rule Rule) bool { return d.Matches(rule, c, u) }) {
 		return true
@@ -128,8 +128,9 @@ func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 	return ok
 }
 
-// NeedsCode reports whether a person who is not let in must be given a code now, which Code then
-// does. It does so once in a code's life: a person who writes again has been answered.
+// NeedsCode reports whether a person without access must be sent a code now, and opens the pairing request. Code
+// then returns the code. Within the life of a code NeedsCode returns true only once per person, so that further
+// messages are not answered.
 func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	if !d.rules.Pair {
 		return false
@@ -153,15 +154,15 @@ func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	return true
 }
 
-// Withdraw deletes the request of a person who was not answered.
+// Withdraw deletes the pairing request of a person who could not be answered.
 func (d *Policy) Withdraw(p chat.Person) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget(p)
 }
 
-// Code returns the code of a person who asked for access, once it is stored. A process that ended before
-// that has given none: then a new one is made.
+// Code stores the pairing request of a person and returns its code. If an earlier process ended before storing
+// the request, Code creates a new one.
 func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,7 +180,7 @@ func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, 
 	return d.requests[i].Code, nil
 }
 
-// PairingRequests returns who has a valid code, oldest first.
+// PairingRequests returns the open pairing requests, oldest first.
 func (d *Policy) PairingRequests() []chat.PairingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,7 +188,7 @@ func (d *Policy) PairingRequests() []chat.PairingRequest {
 	return slices.Clone(d.requests)
 }
 
-// Admitted returns who was let in by a code, oldest first.
+// Admitted returns the people who got access through pairing, oldest first.
 func (d *Policy) Admitted() []chat.Admission {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,8 +200,8 @@ func (d *Policy) Admitted() []chat.Admission {
 	return out
 }
 
-// Approve lets in the person who was given a code, durably. It fails with ErrCode when nobody has
-// it. by says who decided.
+// Approve durably grants access to the person with the code. It fails with ErrCode if no open request has this
+// code. by identifies the approver.
 func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,8 +222,8 @@ func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, 
 	return a, nil
 }
 
-// Revoke ends the admission of a person. It fails with ErrNobody if the store has no such admission:
-// people whom the configuration lists are removed there.
+// Revoke deletes the admission of a person. It fails with ErrNobody if the store has no admission: access
+// granted in the configuration can only be removed there.
 func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,8 +239,8 @@ func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	return nil
 }
 
-// expire forgets codes that are not valid any more. One that seems to come from the future was
-// made before the clock was set back: it is valid as long as it would have been from now on.
+// expire removes expired requests. A request with a time in the future was made before the clock was set back:
+// it is kept if it is less than a code's life ahead.
 func (d *Policy) expire() {
 	now := time.Now()
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool {
@@ -252,18 +253,18 @@ func (d *Policy) forget(p chat.Person) {
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 }
 
-// codes is Crockford's alphabet, in which no two characters look alike
+// codes is Crockford's alphabet, which avoids characters that look alike
 // (https://www.crockford.com/base32.html).
 const codes = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// newCode returns 8 characters that nobody can guess within an hour: 40 bits.
+// newCode returns 8 random characters: 40 bits can't be guessed within an hour.
 func newCode() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	return base32.NewEncoding(codes).EncodeToString(b[:])
 }
 
-// printable bounds a name that a stranger chose to what one line can show.
+// printable cleans and shortens a name that a stranger chose, so that it fits into one line.
 func printable(name string) string {
 	var b strings.Builder
 	n := 0

@@ -6,14 +6,14 @@ import (
 	"telex/internal/chat"
 )
 
-// Rule names people or places: everybody on an endpoint, one person, or one chat.
+// Rule matches people or places: everybody on an endpoint, one person, or one chat.
 type Rule struct {
 	Endpoint chat.EndpointID
-	User     chat.UserID // with Chat empty too: everybody
+	User     chat.UserID // if Chat is empty too: everybody
 	Chat     chat.ChatID
 }
 
-// Matches says whether the rule names this person or this chat.
+// Matches reports whether the rule applies to this person or this chat.
 func (r Rule) Matches(c chat.Conversation, u chat.UserID) bool {
 	if r.Endpoint != c.Endpoint {
 		return false
@@ -21,29 +21,29 @@ func (r Rule) Matches(c chat.Conversation, u chat.UserID) bool {
 	return r.User == "" && r.Chat == "" || r.User != "" && r.User == u || r.Chat != "" && r.Chat == c.Chat
 }
 
-// names says that the rule is about this person and nobody else.
+// names reports whether the rule applies to exactly this person.
 func (r Rule) names(p chat.Person) bool {
 	return r.Endpoint == p.Endpoint && r.User != "" && r.User == p.User
 }
 
-// Rules say who may talk to the bot. The zero value lets nobody in.
+// Rules configure who may talk to the bot. The zero value grants access to nobody.
 type Rules struct {
-	Open   bool // people who are not named are let in
-	Pair   bool // people who are not named get a code in a private chat
+	Open   bool // everybody has access
+	Pair   bool // people without access get a pairing code in a private chat
 	Allow  []Rule
-	Admins []Rule // they are let in everywhere, and may let others in
-	// Operators is the endpoint of those who operate the daemon: they are let in, admins, and without
-	// limits. Empty: there is none.
+	Admins []Rule // they have access everywhere and may approve pairing requests
+	// Operators is the endpoint of the daemon's operators: they have access, are admins, and have no limits.
+	// Empty: there is none.
 	Operators chat.EndpointID
 }
 
-// Allows says whether a message of u in c may be answered. A person is let in everywhere, a
-// chat lets in everybody who writes there.
+// Allows reports whether a message of u in c may be answered. A person with access has it everywhere; a chat
+// with access gives it to everybody who writes there.
 func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
 	return r.allows(c, func(rule Rule) bool { return rule.Matches(c, u) })
 }
 
-// allows is Allows where somebody else says which rules name the person or the chat.
+// allows is Allows with a custom function for matching rules.
 func (r Rules) allows(c chat.Conversation, matches func(Rule) bool) bool {
 	if r.Open || r.operates(c.Endpoint) {
 		return true
@@ -51,21 +51,21 @@ func (r Rules) allows(c chat.Conversation, matches func(Rule) bool) bool {
 	return slices.ContainsFunc(r.Allow, matches) || slices.ContainsFunc(r.Admins, matches)
 }
 
-// Admin says whether a person is one.
+// Admin reports whether a person is an admin.
 func (r Rules) Admin(p chat.Person) bool {
 	return r.operates(p.Endpoint) || slices.ContainsFunc(r.Admins, func(rule Rule) bool { return rule.names(p) })
 }
 
-// operates says that whoever writes on an endpoint operates the daemon.
+// operates reports whether the people on an endpoint operate the daemon.
 func (r Rules) operates(e chat.EndpointID) bool { return r.Operators != "" && e == r.Operators }
 
-// Names says whether a rule is about exactly this person: other bots are let in only so.
+// Names reports whether a rule lists exactly this person. Other bots get access only this way.
 func (r Rules) Names(p chat.Person) bool {
 	names := func(rule Rule) bool { return rule.names(p) }
 	return slices.ContainsFunc(r.Allow, names) || slices.ContainsFunc(r.Admins, names)
 }
 
-// AdminsOf returns the admins of an endpoint who are named one by one.
+// AdminsOf returns the admins of an endpoint who are listed individually.
 func (r Rules) AdminsOf(e chat.EndpointID) []chat.UserID {
 	var out []chat.UserID
 	for _, rule := range r.Admins {

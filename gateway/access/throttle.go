@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// maxThrottled bounds what a Throttle remembers.
+// maxThrottled is the maximum number of keys that a Throttle remembers.
 const maxThrottled = 1024
 
-// Throttle remembers for a while that something was done about somebody, so that it is not done again at once.
+// Throttle limits how often an action is done per key.
 type Throttle struct {
 	every time.Duration
 	mu    sync.Mutex
 	last  map[string]time.Time
 }
 
-// NewThrottle returns a throttle that lets something be done once in a while.
+// NewThrottle returns a throttle that allows an action once per interval and key.
 func NewThrottle(every time.Duration) *Throttle {
 	return &Throttle{every: every, last: make(map[string]time.Time)}
 }
 
-// Allow reports whether something was not done for a while, and marks it as done.
+// Allow reports whether the action is due for a key, and marks it as done.
 func (t *Throttle) Allow(about string) bool { return !t.Recent(about) && t.Mark(about) }
 
-// Recent reports whether it was done a while ago at most.
+// Recent reports whether the action was done for the key within the interval.
 func (t *Throttle) Recent(about string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,7 +31,7 @@ func (t *Throttle) Recent(about string) bool {
 	return ok && time.Since(last) < t.every
 }
 
-// Mark marks something as done now, and reports false when too much is remembered already.
+// Mark records that the action is done now for the key. It returns false if too many keys are remembered.
 func (t *Throttle) Mark(about string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +43,7 @@ func (t *Throttle) Mark(about string) bool {
 			}
 		}
 	}
-	if _, known := t.last[about]; !known && len(t.last) >= maxThrottled { // a crowd: better silent than without bound
+	if _, known := t.last[about]; !known && len(t.last) >= maxThrottled { // with too many keys, skip the action instead of using unbounded memory
 		return false
 	}
 	t.last[about] = now

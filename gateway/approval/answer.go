@@ -8,22 +8,22 @@ import (
 	"telex/internal/chat"
 )
 
-// Answer is what a person says about a proposal.
+// Answer is a person's answer to a proposal.
 type Answer struct {
-	ID      string // of the proposal; empty: the one that waits
+	ID      string // id of the proposal; empty: the open one
 	Verdict agent.Verdict
-	Always  bool // and all such calls from now on
-	Show    bool // nothing yet: first the person wants to read all of it
+	Always  bool // also approve all later calls of this tool
+	Show    bool // show the full proposal before deciding
 }
 
-// What the IDs of the buttons below a proposal begin with; the proposal's follows.
+// Prefixes of button ids; the id of the proposal follows.
 const (
 	approveAction = "approve:"
 	denyAction    = "deny:"
 	alwaysAction  = "always:"
 )
 
-// Buttons returns the buttons below a proposal. always is for those that may be approved once and for all.
+// Buttons returns the buttons below a proposal. always is the label for tools that can be approved permanently.
 func Buttons(p *Proposal, approve, deny, always string) []chat.Action {
 	out := []chat.Action{{ID: approveAction + p.ID, Label: approve}, {ID: denyAction + p.ID, Label: deny}}
 	if p.Standing {
@@ -32,7 +32,7 @@ func Buttons(p *Proposal, approve, deny, always string) []chat.Action {
 	return out
 }
 
-// Pressed reads a button; false if the button does not belong to a question of ours.
+// Pressed parses a button id. It returns false if the button does not belong to a proposal.
 func Pressed(action string) (Answer, bool) {
 	prefix, id, _ := strings.Cut(action, ":")
 	switch prefix + ":" {
@@ -47,13 +47,13 @@ func Pressed(action string) (Answer, bool) {
 	}
 }
 
-// The words that may follow /approve and /deny, beside an id.
+// Words that may follow /approve and /deny besides an id.
 const (
 	alwaysWord = "always"
 	showWord   = "show"
 )
 
-// Said reads the arguments of /approve and /deny: an id, always or show, both or none.
+// Said parses the arguments of /approve and /deny: an id, always, show, or none.
 func Said(v agent.Verdict, args []string) Answer {
 	d := Answer{Verdict: v}
 	for _, word := range args {
@@ -69,7 +69,7 @@ func Said(v agent.Verdict, args []string) Answer {
 	return d
 }
 
-// IsPlain reports whether the words after approve or deny are nothing that people would write to the model.
+// IsPlain reports whether the words after approve or deny make sense only as arguments of the command.
 func IsPlain(args []string) bool {
 	return !slices.ContainsFunc(args, func(w string) bool { return !strings.EqualFold(w, alwaysWord) && !isID(w) })
 }

@@ -14,64 +14,67 @@ import (
 	"telex/internal/chat"
 )
 
-// Store keeps what was proposed and decided.
+// Store keeps proposals and decisions.
 type Store interface {
-	// Note adds to the journal of a running turn.
+	// Note appends to the journal of a running turn.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
-	// Consent stores that what a person asks for in a conversation may use a tool from now on.
+	// Consent stores a permanent approval: turns of this person in this conversation may use the tool from now
+	// on.
 	Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error
-	// Consented says whether it may. Forget ends all consents of a conversation, Erase those of a person there.
+	// Consented reports whether a permanent approval exists. Histories.Forget deletes all of a conversation,
+	// Erase those of a person.
 	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
 }
 
-// Options are what the approvals of one turn are made of. Only Approve needs those below Asker.
+// Options configure the approvals of one turn. The fields after Asker are needed by Approve only.
 type Options struct {
 	Store        Store
-	Log          *slog.Logger // of the turn
+	Log          *slog.Logger // logger of the turn
 	Turn         string
 	Conversation chat.Conversation
-	Asker        chat.Person // who asked for what the turn does
+	Asker        chat.Person // the person whose message started the turn
 
 	Unattended bool            // nobody can be asked
-	Timeout    time.Duration   // how long a call waits for a person
-	Allowed    func() bool     // the asker is still let in
-	Slash      func() string   // what a command begins with where people are asked
-	Show       func(*Proposal) // asks people
-	Hide       func()          // takes the question away
-	Shutdown   error           // the cause of a context that ends because the daemon stops
+	Timeout    time.Duration   // maximum time to wait for a person's decision
+	Allowed    func() bool     // reports whether the asker still has access
+	Slash      func() string   // returns the command prefix of the chat
+	Show       func(*Proposal) // shows the question
+	Hide       func()          // removes the question
+	Shutdown   error           // cause of the context when the daemon stops
 }
 
-// ErrDecided says that a proposal was decided already.
+// ErrDecided means that a proposal was already decided.
 var ErrDecided = errors.New("the proposal was decided already")
 
-// errNotAsked says that there is no question about a call, and no tool that could say what it does.
+// errNotAsked means that there is no stored proposal for a call, and no tool to describe the call.
 var errNotAsked = errors.New("nobody was asked about this call")
 
-// Gap says why a call was not run although nobody said no.
+// Gap is the reason why a call was not run although nobody denied it.
 type Gap uint8
 
 // The gaps.
 const (
 	NoGap         Gap = iota
 	NobodyToAsk       // the turn is unattended
-	NobodyDecided     // in time
+	NobodyDecided     // nobody decided before the timeout
 )
 
-// Approvals are the calls of one turn that need an approval.
+// Approvals holds the proposals of one turn.
 type Approvals struct {
 	Options
-	gap       Gap // the goroutine's that runs the model
+	gap       Gap // used only by the goroutine that runs the model
 	mu        sync.Mutex
 	proposals []*Proposal
 }
 
-// New returns the approvals of a turn that has none yet.
+// New returns the approvals of a turn, with no proposals.
 func New(o Options) *Approvals { return &Approvals{Options: o} }
 
-// Gap returns why a call was not run although nobody said no. Only the goroutine that runs the model may ask.
+// Gap returns why a call was not run although nobody denied it. Only the goroutine that runs the model may call
+// it.
 func (a *Approvals) Gap() Gap { return a.gap }
 
-// of returns the newest proposal about a call, nil without one.
+// of returns the newest proposal for a call, or nil.
 func (a *Approvals) of(call string) *Proposal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +86,7 @@ func (a *Approvals) of(call string) *Proposal {
 	return nil
 }
 
-// Text returns what people were asked about a call; empty when they were not.
+// Text returns the question that people were asked about a call; empty if they were not asked.
 func (a *Approvals) Text(call string) string {
 	if p := a.of(call); p != nil {
 		return p.Text
@@ -94,8 +97,9 @@ func (a *Approvals) Text(call string) string {
 // Waiting reports whether a call waits for a person.
 func (a *Approvals) Waiting() bool { return a.open("") != nil }
 
-// Find returns the open proposal that something is about which a person said at a time; nil without one. An empty id means
-// whichever was open then: what was said before is about something else, also when a restart reads it anew.
+// Find returns the open proposal that a person's answer refers to, or nil. An empty id means the proposal that
+// was open at the time of the answer: earlier messages refer to something else, even if a restart reads them
+// again.
 func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	if p := a.open(id); p != nil && (id != "" || !p.Asked.After(said)) {
 		return p
@@ -103,8 +107,8 @@ func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	return nil
 }
 
-// open returns the proposal with an id that nobody has decided yet, and whichever there is for no id; nil without one. One
-// that a newer one about its call took the place of is not open: that call waits for the newer one.
+// open returns the undecided proposal with an id, or any undecided one if id is empty; nil if there is none. A
+// proposal that was replaced by a newer one for the same call is not open.
 func (a *Approvals) open(id string) *Proposal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +121,7 @@ func (a *Approvals) open(id string) *Proposal {
 	return nil
 }
 
-// claim says that the caller decides a proposal; false when somebody else does.
+// claim gives the caller the right to decide a proposal. It returns false if somebody else has it.
 func (a *Approvals) claim(p *Proposal) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,7 +130,7 @@ func (a *Approvals) claim(p *Proposal) bool {
 	return claimed
 }
 
-// Approve implements agent.Approver: it asks people about a call, and waits for the decision.
+// Approve implements agent.Approver: it asks people about a call and waits for the decision.
 func (a *Approvals) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict, error) {
 	switch {
 	case a.consented(ctx, p):
@@ -147,7 +151,7 @@ func (a *Approvals) Approve(ctx context.Context, p agent.Proposal) (agent.Verdic
 	if a.open(q.ID) != nil {
 		a.Show(q)
 		defer func() {
-			if !errors.Is(context.Cause(ctx), a.Shutdown) { // then it stands until the next process asks again
+			if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the question stays until the next process asks again
 				a.Hide()
 			}
 		}()
@@ -155,7 +159,7 @@ func (a *Approvals) Approve(ctx context.Context, p agent.Proposal) (agent.Verdic
 	return a.await(ctx, q)
 }
 
-// await waits until a proposal is decided, its time is over or ctx ends.
+// await waits until a proposal is decided, it times out or ctx ends.
 func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, error) {
 	timer := time.NewTimer(time.Until(q.Until))
 	defer timer.Stop()
@@ -164,7 +168,7 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 		return q.verdict, nil
 	case <-timer.C:
 	case <-ctx.Done():
-		if !errors.Is(context.Cause(ctx), a.Shutdown) { // then the next process asks again
+		if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the next process asks again
 			a.audit(q, Decision{}, "withdrawn: the answer ended")
 		}
 		return agent.Denied, context.Cause(ctx)
@@ -173,7 +177,7 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.TimedOut})
 	}
 	select {
-	case <-q.decided: // soon: whoever claimed it stores it and publishes
+	case <-q.decided: // soon: whoever claimed it stores and publishes the decision
 	case <-ctx.Done():
 		return agent.Denied, context.Cause(ctx)
 	}
@@ -183,16 +187,16 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 	return q.verdict, nil
 }
 
-// settle decides the proposal that an earlier process made about a call which a standing approval covers now: that process
-// ended between storing the approval and storing the decision. Left open, the proposal would take what people say about it
-// later, and nothing would come of that.
+// settle decides a proposal of an earlier process that a permanent approval covers now. That process ended after
+// storing the permanent approval and before storing the decision. If the proposal stayed open, later answers
+// would refer to it and have no effect.
 func (a *Approvals) settle(ctx context.Context, p agent.Proposal) {
 	if q := a.of(p.Call.ID); q != nil && a.claim(q) {
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.Approved, By: a.Asker.String(), Always: true})
 	}
 }
 
-// propose returns the proposal about a call: the one that an earlier process made, or a new one, which is stored.
+// propose returns the stored proposal for a call, or stores a new one.
 func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, error) {
 	switch q := a.of(p.Call.ID); {
 	case q != nil && (q.Version == p.Version || p.Version == ""):
@@ -203,7 +207,7 @@ func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, e
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Version, q.Text = newID(), p.Tool, p.Version, p.Text
 	q.Standing, q.Personal = p.Standing, p.Personal
-	q.Slash = a.Slash() // a process that takes this up may not have learned it yet
+	q.Slash = a.Slash() // the next process may resume the turn before it knows the prefix
 	if p.Whole != p.Text {
 		q.Whole = p.Whole
 	}
@@ -223,7 +227,7 @@ func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, e
 	return q, nil
 }
 
-// consented reports whether the asker approved all calls of the tool here, once, and is still let in.
+// consented reports whether the asker approved the tool permanently in this conversation and still has access.
 func (a *Approvals) consented(ctx context.Context, p agent.Proposal) bool {
 	if !p.Standing || !a.Allowed() {
 		return false
@@ -239,11 +243,11 @@ func (a *Approvals) consented(ctx context.Context, p agent.Proposal) bool {
 	return yes
 }
 
-// standing names what a standing approval is for: a tool as it was then.
+// standing returns the key of a permanent approval: the tool and its version.
 func standing(tool, version string) string { return tool + "@" + version }
 
-// Decide stores what a person answered about a proposal, tells its turn and returns the step of the journal. The error is
-// ErrDecided when the proposal has been decided.
+// Decide stores a person's decision, publishes it to the turn and returns the journal step. It returns
+// ErrDecided if the proposal was already decided.
 func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by chat.Person) (chat.Step, error) {
 	if !a.claim(q) {
 		return chat.Step{}, ErrDecided
@@ -257,8 +261,8 @@ func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by c
 	return a.record(ctx, q, Decision{Verdict: answer.Verdict, By: by.String(), Always: always, At: time.Now()})
 }
 
-// record stores what was decided about a proposal that the caller has claimed, and tells its turn. A store that fails keeps
-// the decision from nobody: a process that comes after a crash would ask again.
+// record stores the decision about a proposal claimed by the caller, and publishes it to the turn. It publishes
+// even if storing fails: after a crash the next process asks again.
 func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.Step, error) {
 	d.ID = q.ID
 	step, err := chat.NewStep(chat.StepDecided, q.call, d)
@@ -275,7 +279,7 @@ func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.S
 	return step, err
 }
 
-// audit writes the line that says what became of a proposal, and by whom.
+// audit logs what was decided about a proposal, and by whom.
 func (a *Approvals) audit(q *Proposal, d Decision, what string) {
 	a.Log.Info("a tool call was decided", slog.String("proposal", q.ID), slog.String("tool", q.Tool),
 		slog.String("call", q.call), slog.String("decision", what), slog.String("by", d.By), slog.Bool("always", d.Always))

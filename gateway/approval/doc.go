@@ -1,13 +1,13 @@
-// Package approval keeps what waits for a person: the tool calls of a turn that need an approval.
+// Package approval manages the tool calls of a turn that need a person's approval.
 //
-// Approvals belong to one turn. The goroutine that runs the model proposes a call and waits; the conversation's actor
-// has it decided. Each proposal and each decision is a step of the turn's journal, so that a process that takes the
-// turn up asks again under the same id, and obeys what was decided before.
+// Approvals belong to one turn. The goroutine that runs the model proposes a call and waits; the conversation's
+// actor decides it on behalf of a person. Each proposal and each decision is a step in the turn's journal, so
+// that a process that resumes the turn asks again under the same id and applies earlier decisions.
 //
-// A call that waits is in one of these states:
+// A proposal is in one of these states:
 //
 //	proposed ──> open ──> claimed ──> decided
 //
-// Open proposals can be decided by their id. Whoever claims one, a person's decision or its timeout, stores the
-// decision and publishes it; nobody else can.
+// Open proposals can be decided by their id. A person's decision or the timeout claims a proposal; only the
+// claimant stores and publishes the decision.
 package approval

@@ -8,44 +8,44 @@ import (
 	"telex/agent"
 )
 
-// Proposal is a tool call that waits for a person, or did. What has a name in JSON is what the store keeps.
+// Proposal is a tool call that needs a person's decision. The fields with JSON names are stored.
 type Proposal struct {
 	ID       string    `json:"id"`
 	Tool     string    `json:"tool"`
-	Text     string    `json:"text"`            // exactly what will happen
-	Whole    string    `json:"whole,omitempty"` // the same where Text is cut
+	Text     string    `json:"text"`            // exact description of the action
+	Whole    string    `json:"whole,omitempty"` // the full description if Text is shortened
 	Standing bool      `json:"standing,omitempty"`
-	Personal bool      `json:"personal,omitempty"` // only the asker may decide it, and no admin in their place
+	Personal bool      `json:"personal,omitempty"` // only the asker may decide it, not an admin
 	Version  string    `json:"version,omitempty"`  // of the tool
-	Slash    string    `json:"slash,omitempty"`    // what a command began with where people were asked
+	Slash    string    `json:"slash,omitempty"`    // command prefix of the chat where people were asked
 	Asked    time.Time `json:"asked"`
-	Until    time.Time `json:"until"` // then it is denied
+	Until    time.Time `json:"until"` // denied after this time
 
 	call      string
-	decidedAt time.Time     // by a person, as an earlier process stored it
-	claimed   bool          // somebody decides it; the mutex of the Approvals guards it
-	verdict   agent.Verdict // once decided is closed
+	decidedAt time.Time     // time of a person's decision, as stored by an earlier process
+	claimed   bool          // somebody is deciding it; guarded by the mutex of Approvals
+	verdict   agent.Verdict // valid once decided is closed
 	decided   chan struct{}
 }
 
-// Decision is what was decided about a proposal, as the store keeps it.
+// Decision is the stored decision about a proposal.
 type Decision struct {
-	ID      string        `json:"id"` // the proposal's
+	ID      string        `json:"id"` // id of the proposal
 	Verdict agent.Verdict `json:"verdict"`
-	By      string        `json:"by,omitempty"`     // a Person's String; empty: nobody, in time
-	Always  bool          `json:"always,omitempty"` // and whatever else the tool is called for here
-	At      time.Time     `json:"at,omitzero"`      // when a person decided
+	By      string        `json:"by,omitempty"`     // a Person's String; empty: timed out
+	Always  bool          `json:"always,omitempty"` // approve all later calls of the tool in this conversation
+	At      time.Time     `json:"at,omitzero"`      // time when a person decided
 }
 
 func newProposal(call string) *Proposal { return &Proposal{call: call, decided: make(chan struct{})} }
 
-// publish tells the turn what was decided. Only the one who claimed the proposal may, once.
+// publish tells the turn the decision. Only the claimant may call it, once.
 func (p *Proposal) publish(v agent.Verdict) {
 	p.verdict = v
 	close(p.decided)
 }
 
-// What the ids of proposals are made of: few characters for people to type, none that looks like another.
+// Proposal ids consist of few characters, since people type them, and avoid characters that look alike.
 const (
 	idLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 	idLength  = 5
@@ -55,7 +55,7 @@ func newID() string {
 	var b [idLength]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	for i, c := range b {
-		b[i] = idLetters[int(c)%len(idLetters)] // the bias does not matter: nothing is secret about it
+		b[i] = idLetters[int(c)%len(idLetters)] // the bias does not matter: the id is not secret
 	}
 	return string(b[:])
 }

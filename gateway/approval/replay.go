@@ -10,11 +10,11 @@ import (
 	"telex/internal/chat"
 )
 
-// restartGrace is how long at least a proposal stays open that an earlier process made: what people pressed while
-// nobody was there arrives after the start.
+// restartGrace is the minimum time that a proposal of an earlier process stays open: answers given while no
+// process ran arrive after the start.
 const restartGrace = time.Minute
 
-// Replay takes up what an earlier process proposed, and what was decided, from the steps of the turn's journal.
+// Replay restores proposals and decisions from the turn's journal.
 func (a *Approvals) Replay(steps []chat.Step) error {
 	for _, s := range steps {
 		var err error
@@ -47,7 +47,7 @@ func (a *Approvals) replayDecision(d Decision) {
 	}
 }
 
-// Resume lets people decide what an earlier process proposed for a while longer.
+// Resume extends the timeouts of an earlier process's proposals by a grace time.
 func (a *Approvals) Resume(now time.Time) {
 	for _, p := range a.proposals {
 		if grace := now.Add(restartGrace); p.Until.Before(grace) {
@@ -56,7 +56,7 @@ func (a *Approvals) Resume(now time.Time) {
 	}
 }
 
-// Calls returns the calls about which people were asked.
+// Calls returns the ids of the calls that have proposals.
 func (a *Approvals) Calls() []string {
 	calls := make([]string, len(a.proposals))
 	for i, p := range a.proposals {
@@ -65,9 +65,9 @@ func (a *Approvals) Calls() []string {
 	return calls
 }
 
-// Pending reports whether a call of an earlier process waits for a person at a time, or for its turn to go on since one
-// decided. A decision may come as late as the start of the process that takes the turn up. ran says which calls have begun
-// or ended.
+// Pending reports whether a call of an earlier process still waits for a person, or was decided so recently that
+// its turn must go on. A decision may be as old as the start of this process. ran reports whether a call has
+// begun or ended.
 func (a *Approvals) Pending(now time.Time, ran func(call string) bool) bool {
 	return slices.ContainsFunc(a.proposals, func(p *Proposal) bool {
 		waiting := now.Before(p.Until) || now.Before(p.decidedAt.Add(restartGrace))

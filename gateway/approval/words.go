@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// What people may answer to a question, with commas between: words that mean yes, or no, and nothing else in any language that many
-// people write. Left out are the Danish "tak" (thanks), the Spanish "ya" (already) and "si" (if), the German "da" (there), "igen" (yes in
-// Hungarian, again in Swedish), and the like. A word
-// that could be taken for a yes is no yes; one that could be taken for a no does no harm.
+// Words that people may answer to a question, separated by commas. Each word means only yes, or only no, in all
+// widely written languages. So the lists leave out the Danish "tak" (thanks), the Spanish "ya" (already) and
+// "si" (if), the German "da" (there), "igen" (yes in Hungarian, again in Swedish), and the like. An ambiguous
+// word must not count as yes; counting one as no does no harm.
 const (
 	YesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
 		"sí, vale, claro, sim, sì, va bene, kyllä, joo, evet, tamam, có, " +
@@ -18,16 +18,16 @@ const (
 		"нет, ні, όχι, οχι, لا, לא, नहीं, 不, 不是, 不要, 不行, 否, いいえ, だめ, 아니요, 아니, 👎, ❌, 🚫, ⛔"
 )
 
-// What may be said beside a yes, and beside a no.
+// Polite words allowed besides a yes, and besides a no.
 const (
 	besideYes = "please, pls, plz, bitte, s'il te plaît, s'il vous plaît, svp, por favor, per favore, alsjeblieft, пожалуйста"
 	besideNo  = "thanks, thank you, danke, merci, gracias, obrigado, obrigada, grazie, спасибо"
 )
 
-// SaysYes reports whether somebody wrote words that mean yes, beside polite ones, and nothing else.
+// SaysYes reports whether a text consists only of words that mean yes and polite words.
 func SaysYes(words, said string) bool { return saysOnly(words, besideYes, said) }
 
-// SaysNo reports the same of a no.
+// SaysNo reports whether a text consists only of words that mean no and polite words.
 func SaysNo(words, said string) bool { return saysOnly(words, besideNo, said) }
 
 func saysOnly(list, polite, said string) bool {
@@ -46,7 +46,7 @@ func saysOnly(list, polite, said string) bool {
 	return found
 }
 
-// wordsOf reads a list with commas between its words, the longest word first.
+// wordsOf splits a comma-separated list into words, longest first.
 func wordsOf(list string) []string {
 	var words []string
 	for w := range strings.SplitSeq(list, ",") {
@@ -58,7 +58,7 @@ func wordsOf(list string) []string {
 	return words
 }
 
-// beginning returns which of the words a text begins with.
+// beginning returns the word that a text begins with.
 func beginning(text string, words []string) (string, bool) {
 	for _, w := range words {
 		if rest, ok := strings.CutPrefix(text, w); ok && (rest == "" || rest[0] == ' ') {
@@ -68,13 +68,13 @@ func beginning(text string, words []string) (string, bool) {
 	return "", false
 }
 
-// answerWords returns a text in lower case, with one space between its words and symbols, and without what does not matter for
-// a yes or no: the marks at the ends of sentences, the colours of hands. A question mark does matter.
+// answerWords normalizes an answer: lower case, single spaces, and without punctuation and skin tones. It keeps
+// question marks, since they change the meaning.
 func answerWords(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
 		switch {
-		case r >= 0x1F3FB && r <= 0x1F3FF, r == '\uFE0F', r == '\uFE0E': // skin tones, and how a symbol is drawn
+		case r >= 0x1F3FB && r <= 0x1F3FF, r == '\uFE0F', r == '\uFE0E': // skin tones and variation selectors
 		case strings.ContainsRune(".,!;¡。！，、", r):
 			b.WriteByte(' ')
 		case r == '’':

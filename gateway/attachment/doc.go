@@ -1,15 +1,15 @@
-// Package attachment turns attachments into what a model can read: text into clean UTF-8, pictures into small ones without
-// metadata, such as where and by whom they were taken. It trusts no file: the content decides its type before the sender does,
-// and the size of the decoded content is known before it is decoded.
+// Package attachment converts attachments for a model: text into clean UTF-8, and pictures into small ones
+// without metadata such as place and author. It trusts no file: the content determines the type before the
+// sender's claim does, and the decoded size is checked before decoding.
 //
-// A Reader turns messages and their attachments into a question for the model. It reads only as many questions at a time as
-// memory allows.
+// A Reader converts messages and their attachments into a question for the model. To limit memory, it handles
+// only a few questions at a time.
 package attachment
 
 import "errors"
 
-// ErrUnreadable is content that is damaged, or not what was asked for.
+// ErrUnreadable means that the content is damaged or has another type than expected.
 var ErrUnreadable = errors.New("the content can't be read")
 
-// ErrTooBig is a picture that would take too much memory to look at.
+// ErrTooBig means that decoding the picture would take too much memory.
 var ErrTooBig = errors.New("the picture is too big")

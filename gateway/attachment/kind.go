@@ -10,10 +10,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Kind says what can be done with an attachment.
+// Kind is the way in which an attachment can be used.
 type Kind uint8
 
-// The kinds. The zero value is Other, with which nothing can.
+// The kinds. The zero value is Other, which can't be used.
 const (
 	Other Kind = iota
 	Image      // for Shrink
@@ -21,8 +21,9 @@ const (
 	Audio      // for a transcription
 )
 
-// KindOf returns an attachment's kind by the first bytes of its content, 512 or all there are. The sender's type and name count
-// only if these leave it open, or if there are none, before anything is fetched. Text may still turn out not to be text.
+// KindOf returns an attachment's kind, judged by the first 512 bytes of its content. The sender's type and name
+// are used only if the content is ambiguous or not fetched yet. An attachment of kind Text may still turn out to
+// be binary.
 func KindOf(a chat.Attachment, head []byte) Kind {
 	if len(head) == 0 {
 		return declared(a)
@@ -36,7 +37,7 @@ func KindOf(a chat.Attachment, head []byte) Kind {
 		return Image
 	case "audio/mpeg", "audio/wave", "audio/aiff":
 		return Audio
-	case "application/ogg", "video/mp4", "video/webm": // may hold sound alone, which only the sender tells
+	case "application/ogg", "video/mp4", "video/webm": // may be audio only; only the sender's type tells
 		if declared(a) == Audio || soundOnly(head) {
 			return Audio
 		}
@@ -51,8 +52,8 @@ func KindOf(a chat.Attachment, head []byte) Kind {
 	return Other
 }
 
-// soundOnly reports whether content is in a format of sound that [http.DetectContentType]
-// does not know or does not tell from a video.
+// soundOnly reports whether the content is in an audio format that [http.DetectContentType] does not know or
+// does not distinguish from video.
 func soundOnly(head []byte) bool {
 	if len(head) < 12 {
 		return false
@@ -70,7 +71,7 @@ func soundOnly(head []byte) bool {
 	return head[0] == 0xff && (head[1]&0xe6 == 0xe2 || head[1]&0xf6 == 0xf0)
 }
 
-// declared returns an attachment's kind by the type that the sender names, else by its name.
+// declared returns an attachment's kind by the sender's media type, or else by its name.
 func declared(a chat.Attachment) Kind {
 	mediaType, _, err := mime.ParseMediaType(a.MediaType)
 	if err != nil || mediaType == "application/octet-stream" {
@@ -94,7 +95,8 @@ func declared(a chat.Attachment) Kind {
 	return Other
 }
 
-// named returns an attachment's kind by its file name extension. Text has too many to list; the others are found by content.
+// named returns an attachment's kind by its file name extension. The list of text extensions is incomplete;
+// other text files are recognized by content.
 func named(name string) Kind {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".jpg", ".jpeg", ".png", ".gif", ".webp":

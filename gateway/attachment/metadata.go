@@ -6,12 +6,12 @@ import (
 	"errors"
 )
 
-// errDamaged is a file whose parts do not fit together.
+// errDamaged means that the structure of a file is invalid.
 var errDamaged = errors.New("damaged file")
 
-// bareJPEG returns a JPEG file without everything that is not needed to show it: where and when it was
-// taken, by which device, previews, comments, bytes behind its end. exif is its EXIF data,
-// for the orientation. https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
+// bareJPEG returns a JPEG file with only the data needed to show it. It removes place, time and device,
+// previews, comments and trailing bytes. exif is the EXIF data, needed for the orientation.
+// https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
 func bareJPEG(data []byte) (bare, exif []byte, err error) {
 	const exifHead = "Exif\x00\x00"
 	if !bytes.HasPrefix(data, []byte{0xff, 0xd8}) {
@@ -29,7 +29,7 @@ func bareJPEG(data []byte) (bare, exif []byte, err error) {
 			continue
 		case marker == 0xd9: // the end
 			return append(bare, rest[:2]...), exif, nil
-		case marker == 0x01, marker >= 0xd0 && marker <= 0xd8: // without a length, and out of place
+		case marker == 0x01, marker >= 0xd0 && marker <= 0xd8: // markers without a length, which are invalid here
 			return nil, exif, errDamaged
 		}
 		if len(rest) < 4 {
@@ -43,7 +43,7 @@ func bareJPEG(data []byte) (bare, exif []byte, err error) {
 		if after, ok := bytes.CutPrefix(body, []byte(exifHead)); ok && marker == 0xe1 && exif == nil {
 			exif = after
 		}
-		if marker == 0xda { // a scan: what follows has no length
+		if marker == 0xda { // a scan, followed by data without a length
 			size += scanLength(rest[size:])
 		}
 		if neededInJPEG(marker, body) {
@@ -53,7 +53,7 @@ func bareJPEG(data []byte) (bare, exif []byte, err error) {
 	}
 }
 
-// progressive reports whether a JPEG comes in several passes, or may do so.
+// progressive reports whether a JPEG is progressive or can't be parsed.
 func progressive(data []byte) bool {
 	for rest := data[min(2, len(data)):]; len(rest) >= 4 && rest[0] == 0xff; {
 		switch rest[1] {
@@ -70,11 +70,11 @@ func progressive(data []byte) bool {
 	return true
 }
 
-// neededInJPEG reports whether a segment matters for how the picture looks: all but comments and
-// what applications add, of which the colours matter.
+// neededInJPEG reports whether a segment affects how the picture looks. Comments don't, and of the application
+// segments only those about colours do.
 func neededInJPEG(marker byte, body []byte) bool {
 	switch marker {
-	case 0xe0, 0xee: // JFIF, Adobe: how the colours are written
+	case 0xe0, 0xee: // JFIF and Adobe: colour encoding
 		return true
 	case 0xe2:
 		return bytes.HasPrefix(body, []byte("ICC_PROFILE\x00"))
@@ -82,7 +82,7 @@ func neededInJPEG(marker byte, body []byte) bool {
 	return marker != 0xfe && (marker < 0xe0 || marker > 0xef)
 }
 
-// scanLength returns how long the coded data is before the next marker that is none of its own.
+// scanLength returns the length of the coded data up to the next marker that is not part of the scan.
 func scanLength(data []byte) int {
 	for i := 0; i+1 < len(data); i++ {
 		if next := data[i+1]; data[i] == 0xff && next != 0 && next != 0xff && (next < 0xd0 || next > 0xd7) {
@@ -92,7 +92,7 @@ func scanLength(data []byte) int {
 	return len(data)
 }
 
-// barePNG is like bareJPEG: only the chunks stay that the picture needs.
+// barePNG is like bareJPEG: it keeps only the chunks needed to show the picture.
 // https://www.w3.org/TR/png-3/#11Chunks
 func barePNG(data []byte) (bare, exif []byte, err error) {
 	const signature, overhead = "\x89PNG\r\n\x1a\n", 12 // of a chunk: its length, type and checksum
@@ -121,7 +121,7 @@ func barePNG(data []byte) (bare, exif []byte, err error) {
 	}
 }
 
-// bareWebP is like bareJPEG. A file with several pictures, an animation, counts as damaged.
+// bareWebP is like bareJPEG. It treats an animation as damaged.
 // https://developers.google.com/speed/webp/docs/riff_container
 func bareWebP(data []byte) (bare, exif []byte, err error) {
 	const head, chunkHead, flagExif, flagXMP, flagAnimated = 12, 8, 1 << 3, 1 << 2, 1 << 1

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// orientation says how a picture has to be turned to stand as it was taken, by the numbers of
-// the EXIF tag of that name: Exif 2.32, 4.6.4 A, https://www.cipa.jp/std/documents/e/DC-X008-Translation-2019-E.pdf
+// orientation is the value of the EXIF tag of that name, which tells how to rotate or mirror a picture: Exif
+// 2.32, 4.6.4 A, https://www.cipa.jp/std/documents/e/DC-X008-Translation-2019-E.pdf
 type orientation uint16
 
-// upright is the orientation of a picture that needs no turn.
+// upright is the orientation of a picture that needs no rotation.
 const upright orientation = 1
 
-// The parts of a TIFF header and of its first directory that lead to the tag.
+// Sizes and values in a TIFF header and its first directory that are needed to find the tag.
 const (
 	tiffHeader      = 8
 	tiffEntry       = 12
@@ -22,8 +22,8 @@ const (
 	lastOrientation = 8
 )
 
-// orientationOf reads the orientation from EXIF data, a TIFF file without a picture. Whatever is
-// missing or damaged counts as upright.
+// orientationOf reads the orientation from EXIF data, which is a TIFF file without a picture. Missing or damaged
+// data counts as upright.
 func orientationOf(exif []byte) orientation {
 	if len(exif) < tiffHeader {
 		return upright
@@ -57,7 +57,7 @@ func orientationOf(exif []byte) orientation {
 	return upright
 }
 
-// turn returns the picture as it was taken. It returns src itself when that is upright.
+// turn returns the picture rotated to its correct orientation. It returns src itself if no rotation is needed.
 func (o orientation) turn(src *image.RGBA) *image.RGBA {
 	if o <= upright || o > lastOrientation {
 		return src

@@ -16,12 +16,12 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// Bounds of what is taken and given. Models look at pictures in about this size and reduce
-// larger ones themselves: https://platform.claude.com/docs/en/build-with-claude/vision and
+// Limits of input and output pictures. Models use pictures of about this size and reduce larger ones themselves:
+// https://platform.claude.com/docs/en/build-with-claude/vision and
 // https://platform.openai.com/docs/guides/images-vision.
 const (
-	longestSide = 1568      // pixels of a picture that is given
-	smallFile   = 1_000_000 // bytes of a file that is given as it is
+	longestSide = 1568      // output: longest side in pixels
+	smallFile   = 1_000_000 // output: largest file, in bytes, that is passed on without encoding it again
 	jpegQuality = 85
 
 	maxPixels  = 50_000_000
@@ -29,22 +29,21 @@ const (
 	maxDecoded = 200_000_000 // bytes; four for each of maxPixels
 )
 
-// Picture is one that models take: a JPEG, a PNG or a WebP without metadata.
+// Picture is a picture in a format that models accept: JPEG, PNG or WebP, without metadata.
 type Picture struct {
 	MediaType string
 	Data      []byte
 }
 
-// Shrink returns a picture for a model: at most 1568 pixels wide and high and never larger than
-// it was, upright, and without metadata such as where it was taken. A small picture
-// passes without being decoded, and only its metadata is removed.
-// Others become a JPEG, or a PNG if that is transparent and small. So does the first picture of
-// every GIF, which may be an animation: models refuse animations.
+// Shrink returns a picture for a model: at most 1568 pixels wide and high, never enlarged, upright, and without
+// metadata such as the place. A small picture is not decoded; only its metadata is removed. Other pictures
+// become a JPEG, or a PNG if they are transparent and small. Of a GIF, which may be an animation that models
+// refuse, the first picture is converted in the same way.
 //
-// It reads JPEG, PNG, GIF and WebP; all else, an animated WebP too, is ErrUnreadable. A picture of more than 50
-// megapixels, or one that would take more than 200 MB, is ErrTooBig before it is decoded. So
-// much a call may hold for its while: the caller sees to it that few run at once. When ctx
-// ends the error wraps ctx's.
+// It reads JPEG, PNG, GIF and WebP. Anything else, including an animated WebP, fails with ErrUnreadable. A
+// picture of more than 50 megapixels, or one that would take more than 200 MB, fails with ErrTooBig before it is
+// decoded. A call may hold that much memory, so the caller must limit concurrent calls. If ctx ends, the error
+// wraps ctx's error.
 func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	mediaType := http.DetectContentType(data)
 	f, ok := formatOf(mediaType)
@@ -79,11 +78,11 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	return encode(turned.turn(small))
 }
 
-// format is how one type of file is read.
+// format holds the functions for one file type.
 type format struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	bare   func(data []byte) (bare, exif []byte, err error) // nil: the file never passes as it is
+	bare   func(data []byte) (bare, exif []byte, err error) // nil: the file is always converted
 }
 
 func formatOf(mediaType string) (format, bool) {
@@ -100,7 +99,7 @@ func formatOf(mediaType string) (format, bool) {
 	return format{}, false
 }
 
-// affordable refuses a picture that would take too much memory once decoded.
+// affordable returns an error if the decoded picture would take too much memory.
 func affordable(mediaType string, c image.Config, data []byte) error {
 	if c.Width < 1 || c.Height < 1 {
 		return fmt.Errorf("%w: it has no pixels", ErrUnreadable)
@@ -114,22 +113,22 @@ func affordable(mediaType string, c image.Config, data []byte) error {
 	return nil
 }
 
-// bytesPerPixel returns the most that the decoders of these versions hold for one pixel.
+// bytesPerPixel returns the maximum memory that the decoders in these versions use per pixel.
 func bytesPerPixel(mediaType string, m color.Model, data []byte) int {
 	switch mediaType {
 	case "image/gif":
 		return 2
 	case "image/webp":
-		if m == color.NYCbCrAModel { // its transparency is decoded as a picture of its own
+		if m == color.NYCbCrAModel { // the alpha channel is decoded as a separate picture
 			return 12
 		}
 		return 8
 	case "image/jpeg":
 		need := 3
-		if m != color.YCbCrModel && m != color.GrayModel { // its colours are converted
+		if m != color.YCbCrModel && m != color.GrayModel { // the colours are converted
 			need = 8
 		}
-		if progressive(data) { // all coefficients are held, four bytes each
+		if progressive(data) { // all coefficients are kept, four bytes each
 			need += 16
 		}
 		return need
@@ -138,14 +137,15 @@ func bytesPerPixel(mediaType string, m color.Model, data []byte) int {
 	if m == color.RGBA64Model || m == color.NRGBA64Model {
 		need = 8
 	}
-	const interlaced = 28 // where a PNG says so
+	const interlaced = 28 // offset of the interlace flag in a PNG
 	if len(data) > interlaced && data[interlaced] != 0 {
-		need += need / 2 // the last of its passes is held beside the whole
+		need += need / 2 // the last pass is held besides the whole picture
 	}
 	return need
 }
 
-// decodeAll decodes the picture, or the first of several. A panic of the decoder means a damaged file.
+// decodeAll decodes the picture, or the first one of an animation. A panic of the decoder means that the file is
+// damaged.
 func (f format) decodeAll(ctx context.Context, data []byte) (img image.Image, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -164,7 +164,7 @@ func (f format) decodeAll(ctx context.Context, data []byte) (img image.Image, er
 	return img, nil
 }
 
-// reader ends when its context does.
+// reader fails once its context has ended.
 type reader struct {
 	ended func() error
 	data  io.Reader
@@ -178,7 +178,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.data.Read(p)
 }
 
-// fit returns the size of a picture of w by h pixels once its longest side is short enough.
+// fit returns the size of a w by h picture after limiting its longest side.
 func fit(w, h int) (int, int) {
 	longest := max(w, h)
 	if longest <= longestSide {
@@ -188,7 +188,8 @@ func fit(w, h int) (int, int) {
 	return scaled(w), scaled(h)
 }
 
-// encode writes a picture. Transparency is kept where that costs little, else it becomes white.
+// encode encodes a picture. A transparent picture stays transparent if the PNG is small; otherwise the
+// background becomes white.
 func encode(img *image.RGBA) (Picture, error) {
 	var buf bytes.Buffer
 	if !img.Opaque() {

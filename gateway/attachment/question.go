@@ -16,48 +16,48 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of the attachments of one question. Attachments beyond them are only mentioned.
+// Limits for the attachments of one question. Attachments beyond them are only mentioned.
 const (
 	maxAttached   = 10               // attachments
-	maxFetched    = 20 << 20         // bytes of one; what Telegram hands out at most
-	maxFetchedAll = 32 << 20         // bytes of all
-	maxText       = 48 << 10         // bytes of one text file that the model is shown
-	fetchTime     = 20 * time.Second // for one
-	fetchTimeAll  = 40 * time.Second // for all: whoever writes meanwhile waits for it
-	maxHeavy      = 4                // questions whose attachments are in memory at a time
+	maxFetched    = 20 << 20         // bytes per attachment; Telegram's limit for downloads
+	maxFetchedAll = 32 << 20         // bytes of all attachments
+	maxText       = 48 << 10         // bytes of one text file that are shown to the model
+	fetchTime     = 20 * time.Second // timeout per attachment
+	fetchTimeAll  = 40 * time.Second // timeout for all attachments; messages that arrive meanwhile have to wait
+	maxHeavy      = 4                // maximum number of questions whose attachments are in memory
 )
 
-// A picture takes up to 200 MB while it is made smaller, so that happens to one at a time.
+// Shrinking a picture takes up to 200 MB, so only one is shrunk at a time.
 const maxShrinking = 1
 
 // Fetch returns the content of an attachment, at most limit bytes; beyond that the error wraps chat.ErrTooLarge.
 type Fetch func(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 
-// Transcriber turns what somebody said into text.
+// Transcriber converts speech to text.
 type Transcriber interface {
 	Transcribe(ctx context.Context, name string, audio []byte) (string, error)
 }
 
-// Reader reads questions with all that is attached, and only so many at a time.
+// Reader reads questions and their attachments, a limited number at a time.
 type Reader struct {
 	hear      Transcriber
 	heavy     *semaphore.Weighted // questions whose attachments are in memory
-	shrinking *semaphore.Weighted // pictures that are made smaller
+	shrinking *semaphore.Weighted // pictures being shrunk
 }
 
-// NewReader returns a reader. Without a transcriber nothing that was spoken can be read.
+// NewReader returns a reader. Without a transcriber, voice messages can't be read.
 func NewReader(hear Transcriber) *Reader {
 	return &Reader{hear: hear, heavy: semaphore.NewWeighted(maxHeavy), shrinking: semaphore.NewWeighted(maxShrinking)}
 }
 
-// Question is what messages say and hold.
+// Question is the content of messages and their attachments.
 type Question struct {
-	Message agent.Message // for the model; empty when nothing could be read
-	Failed  []string      // names of what could not be read, for the person
-	Unheard bool          // something was spoken, and there is nothing to transcribe it with
+	Message agent.Message // for the model; empty if nothing could be read
+	Failed  []string      // names of unreadable attachments, to tell the person
+	Unheard bool          // there is a voice message and no transcriber
 }
 
-// question collects what messages say and hold.
+// question collects the content of messages and their attachments.
 type question struct {
 	texts   []string
 	images  []agent.Image
@@ -67,13 +67,14 @@ type question struct {
 	bytes   int64
 }
 
-// Any reports whether anything came with the messages.
+// Any reports whether any message has attachments.
 func Any(messages []chat.Inbound) bool {
 	return slices.ContainsFunc(messages, func(m chat.Inbound) bool { return len(m.Attachments) > 0 })
 }
 
-// Read turns messages of an endpoint into a question for the model. It fetches the attachments, within limits of number, size and
-// time. If one fails, the question says so, and has the others. fetch may be nil.
+// Read converts messages of an endpoint into a question for the model. It fetches the attachments within limits
+// of number, size and time. The question mentions attachments that fail and contains the others. fetch may be
+// nil.
 func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.Inbound, fetch Fetch, log *slog.Logger) Question {
 	var q question
 	if Any(messages) {
@@ -171,7 +172,7 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 		q.skip(at, "it could not be transcribed")
 		return err
 	}
-	if from != chat.Typed { // else the sender may have said it
+	if from != chat.Typed { // otherwise the sender spoke it
 		text = history.Frame("forwarded voice message", "", text)
 	}
 	q.texts, q.sources = append(q.texts, text), append(q.sources, agent.Source{Origin: agent.OriginSpeech})
@@ -193,14 +194,15 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 	return nil
 }
 
-// skip says that an attachment is not shown to the model, and why.
+// skip notes that an attachment is not shown to the model, and why.
 func (q *question) skip(at chat.Attachment, why string) {
-	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile}) // its sender named it
+	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile}) // the sender chose its name
 	q.notes = append(q.notes, fmt.Sprintf("[attached: %s, which you are not shown: %s]", name(at), why))
 	q.out.Failed = append(q.out.Failed, name(at)+" ("+why+")")
 }
 
-// name is what an attachment is called, in one line. The sender chose it: it must not end the brackets that it stands in.
+// name returns an attachment's name in one line. The sender chose it, so brackets are replaced: the name must
+// not close the brackets around it.
 func name(at chat.Attachment) string {
 	for _, s := range []string{at.Name, at.MediaType} {
 		if s = strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(s)), " "); s != "" {
@@ -210,7 +212,7 @@ func name(at chat.Attachment) string {
 	return "a file"
 }
 
-// maxName bounds a file's name, in characters.
+// maxName is the maximum length of a file's name, in characters.
 const maxName = 80
 
 func shortened(s string) string {

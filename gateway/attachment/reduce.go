@@ -6,19 +6,19 @@ import (
 	"image/draw"
 )
 
-// band is how many lines of a picture are worked on at a time.
+// band is the number of picture lines processed at a time.
 const band = 64
 
-// reduce returns src as a picture of w by h pixels, neither more than src has. Each pixel is the
-// mean of all it stands for, so that thin lines fade and do not vanish. It holds a few lines
-// of src besides the result. It fails only when ctx ends.
+// reduce scales src down to w by h pixels, neither of which may exceed the size of src. Each pixel is the mean
+// of the area it covers, so that thin lines fade and don't vanish. Besides the result, it holds only a few lines
+// of src. It fails only when ctx ends.
 func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error) {
 	bounds := src.Bounds()
 	sw, sh := bounds.Dx(), bounds.Dy()
 	dst := image.NewRGBA(image.Rect(0, 0, w, h))
 	lines := image.NewRGBA(image.Rect(0, 0, sw, min(band, sh)))
-	// A pixel of src covers w by h units, one of dst sw by sh. A sum is at most
-	// 255 * sw * sh: far below what an uint64 holds.
+	// In units of 1/(w*h), a pixel of src covers w by h units and one of dst sw by sh. A sum is at most 255 * sw
+	// * sh, far below the range of uint64.
 	row, sums := make([]uint64, 4*w), make([]uint64, 4*w)
 	for y := range sh {
 		if y%band == 0 {
@@ -45,7 +45,7 @@ func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error)
 	return dst, nil
 }
 
-// addLine adds the sw pixels of a line to the w pixels of row, by how much they cover of each.
+// addLine adds the sw pixels of a line to the w pixels of row, weighted by their overlap.
 func addLine(row []uint64, line []byte, sw, w int) {
 	for x := range sw {
 		to := x * w / sw

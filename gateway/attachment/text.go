@@ -10,8 +10,9 @@ import (
 	utf16 "golang.org/x/text/encoding/unicode"
 )
 
-// A text may have one stray character in strayEvery: a log has a stray NUL, a binary file has many. A file with one byte a
-// character is read as Latin-1 if at most one character in latinEvery is not ASCII: Cyrillic as Latin would be gibberish.
+// A text may have one stray character in strayEvery: a log may contain a stray NUL, but a binary file has many.
+// A single-byte file is read as Latin-1 if at most one character in latinEvery is not ASCII: Cyrillic read as
+// Latin would be gibberish.
 const (
 	strayEvery = 20
 	latinEvery = 3
@@ -19,10 +20,10 @@ const (
 
 const byteOrderMark = '\ufeff'
 
-// Decode returns a text file as clean UTF-8: without byte order mark and control characters,
-// its lines ended by "\n". It reads UTF-8, even with some damage, UTF-16 that says so by its
-// mark, and what looks like Latin-1. The text is cut at limit bytes, before a character that
-// does not fit, and cut tells that there was more. What is no text is ErrUnreadable.
+// Decode returns a text file as clean UTF-8: without byte order mark and control characters, and with "
+// " line endings. It reads UTF-8, even if slightly damaged, UTF-16 with a byte order mark, and probable Latin-1.
+// The text is cut at limit bytes on a character boundary; cut reports whether it was. If the file is not text,
+// Decode returns ErrUnreadable.
 func Decode(data []byte, limit int) (text string, cut bool, err error) {
 	data, ok := toUTF8(data)
 	if !ok || !looksLikeText(data) {
@@ -42,10 +43,10 @@ func Decode(data []byte, limit int) (text string, cut bool, err error) {
 	return b.String(), false, nil
 }
 
-// stray reports whether r has no place in a text.
+// stray reports whether r is a control character that does not belong in a text.
 func stray(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' }
 
-// toUTF8 returns data, which may be damaged, as UTF-8. It returns false where no guess of the encoding can be right.
+// toUTF8 converts data, which may be damaged, to UTF-8. It returns false if no encoding is plausible.
 func toUTF8(data []byte) ([]byte, bool) {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		data, err := utf16.UTF16(utf16.LittleEndian, utf16.ExpectBOM).NewDecoder().Bytes(data)
@@ -65,16 +66,16 @@ func toUTF8(data []byte) ([]byte, bool) {
 		rest = rest[size:]
 	}
 	switch {
-	case broken <= multiple: // UTF-8 is hardly ever there by chance
+	case broken <= multiple: // valid UTF-8 sequences hardly ever occur by chance
 		return data, true
 	case high <= len(data)/latinEvery:
-		data, err := charmap.Windows1252.NewDecoder().Bytes(data) // which has signs where Latin-1 has none
+		data, err := charmap.Windows1252.NewDecoder().Bytes(data) // a superset of Latin-1's printable characters
 		return data, err == nil
 	}
 	return nil, false
 }
 
-// looksLikeText reports whether most of data, in UTF-8, has a place in a text.
+// looksLikeText reports whether most of data, in UTF-8, are text characters.
 func looksLikeText(data []byte) bool {
 	all, bad := 0, 0
 	for _, r := range string(data) {

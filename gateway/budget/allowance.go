@@ -6,21 +6,21 @@ import (
 	"telex/internal/chat"
 )
 
-// maxReset bounds what is believed of when a limit is reset.
+// maxReset is the longest time to a reset that is believed.
 const maxReset = time.Hour
 
-// allowance is a limit as the platform's answers tell it: so many calls until it is reset.
-// After that there are as many as it says in all, for as long as it took before.
+// allowance is a rate limit as reported in the platform's answers: a number of calls until the limit is reset.
+// After a reset the full limit is available, for the same period as before.
 type allowance struct {
 	ops    chat.Op
-	limit  int // calls after a reset; 0: not known
+	limit  int // calls per period; 0: unknown
 	left   int
-	until  time.Time     // when it is reset
-	period time.Duration // the longest time to a reset that was told
+	until  time.Time     // time of the reset
+	period time.Duration // longest reported time to a reset
 }
 
-// UpdateLimits records what the platform said of its limits in the answer to c, before its ticket is
-// Done. It narrows what the adapter declares and never widens it.
+// UpdateLimits records the rate limits that the platform reported in its answer to c. It must be called before
+// the ticket's Done. It can only tighten the limits that the adapter declares.
 func (b *Budget) UpdateLimits(c chat.Call, told []chat.RateLimitInfo) {
 	if len(told) == 0 {
 		return
@@ -31,14 +31,14 @@ func (b *Budget) UpdateLimits(c chat.Call, told []chat.RateLimitInfo) {
 	for _, w := range told {
 		if w.Reset > 0 && w.Ops != 0 {
 			sc := b.scope(key(w.Scope, c))
-			// Others that are under way may not be counted in the answer yet.
+			// The answer may not count other running calls yet.
 			sc.allowance(w.Ops).tell(w, max(0, sc.running-1), now)
 		}
 	}
 	b.dispatch(now)
 }
 
-// allowance returns the allowance for ops, made on first use.
+// allowance returns the allowance for ops, creating it on first use.
 func (s *scope) allowance(ops chat.Op) *allowance {
 	for _, a := range s.allowances {
 		if a.ops == ops {
@@ -50,17 +50,17 @@ func (s *scope) allowance(ops chat.Op) *allowance {
 	return a
 }
 
-// tell takes over what an answer said while so many other calls were under way.
+// tell applies a reported limit; others is the number of other running calls.
 func (a *allowance) tell(w chat.RateLimitInfo, others int, now time.Time) {
 	reset := min(w.Reset, maxReset)
 	until, left := now.Add(reset), w.Remaining-others
 	if a.until.Sub(now) > 0 && until.Sub(a.until) < a.period/2 {
-		left = min(left, a.left) // the same period: answers overtake each other
+		left = min(left, a.left) // the same period: answers may arrive out of order
 	}
 	a.limit, a.left, a.until, a.period = max(0, w.Limit), left, until, max(a.period, reset)
 }
 
-// wait returns how long a call has to wait that leaves keep calls to others.
+// wait returns how long a call has to wait if it must leave keep calls to others.
 func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	if d := a.until.Sub(now); d > 0 && a.left <= keep {
 		return d
@@ -68,8 +68,8 @@ func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	return 0
 }
 
-// take counts a call that begins while so many others are under way. The first one after a
-// reset begins a new period, until its answer says better.
+// take counts a call that begins while others are running. The first call after a reset begins a new period,
+// until its answer reports a better value.
 func (a *allowance) take(others int, now time.Time) {
 	switch {
 	case now.Before(a.until):
@@ -79,7 +79,7 @@ func (a *allowance) take(others int, now time.Time) {
 	}
 }
 
-// giveBack says that a call that was counted was not made.
+// giveBack undoes take for a call that was not made.
 func (a *allowance) giveBack(now time.Time) {
 	if now.Before(a.until) {
 		a.left++

@@ -7,25 +7,25 @@ import (
 	"telex/internal/chat"
 )
 
-// So many chats that were refused without a reason of their own within so long show that the
-// endpoint's limit was hit.
+// If suspectChats chats are refused within suspectFor, and their own limits don't explain it, the endpoint's
+// limit was exceeded.
 const (
 	suspectChats = 3
 	suspectFor   = 5 * time.Second
 )
 
-// suspect is a chat that was refused though it had used less of its own limits than of the endpoint's.
+// suspect is a chat that was refused although it had used less of its own limits than of the endpoint's.
 type suspect struct {
 	chat chat.ChatID
 	at   time.Time
 }
 
-// blame returns which scope a refusal of c that names none blocks, and whose limits it slows down. It
-// is the chat, unless others had used less of the limits of c's chat and message than of the
-// endpoint's. Then several such chats show that it was the endpoint. Once the endpoint is known to
-// refuse, each of them is evidence of its limit.
+// blame returns which scope to block after a refusal of c without a scope, and which scope's limits to slow
+// down. By default both are the chat. If c used less of its chat's and message's limits than of the endpoint's,
+// the chat is a suspect, and enough suspects show that the endpoint refuses. While the endpoint is known to
+// refuse, each suspect slows down the endpoint's limits.
 func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) {
-	var own, endpoint float64 // of the limit that is used most
+	var own, endpoint float64 // usage of the most used limit
 	known := false
 	for _, l := range c.Limits {
 		if l.Ops&c.Op == 0 {
@@ -50,8 +50,8 @@ func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) 
 	return chat.ScopeChat, chat.ScopeChat
 }
 
-// suspect takes note of such a chat, and says whether there are enough of them to show that the endpoint's
-// limit was hit. Their slowdowns end then.
+// suspect records a suspect chat, and reports whether there are enough of them to blame the endpoint. If so, it
+// ends their own slowdowns.
 func (b *Budget) suspect(id chat.ChatID, now time.Time) bool {
 	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
 		return now.Sub(s.at) >= suspectFor || s.chat == id

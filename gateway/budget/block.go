@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// rememberBlock is how long the end of a block is known after it.
+	// rememberBlock is how long the end of a past block is remembered.
 	rememberBlock = time.Minute
-	// minBlock is how long a refusal holds that does not say how long.
+	// minBlock is the duration of a block if the refusal gives none.
 	minBlock = time.Second
-	// maxRestored bounds a block of an earlier process: its end follows the wall clock, which
-	// may have been wrong then or be wrong now.
+	// maxRestored limits a block of an earlier process: its end is in wall-clock time, which may have been wrong
+	// then or be wrong now.
 	maxRestored = 24 * time.Hour
-	// restoreMargin is added to a block of an earlier process: a store keeps milliseconds, and the
-	// wall clock that connects the two processes is slewed and stepped by a few of them.
+	// restoreMargin is added to a block of an earlier process: the store keeps milliseconds only, and the wall
+	// clock may be adjusted by a few between the two processes.
 	restoreMargin = 50 * time.Millisecond
 )
 
-// Block records a refusal of c: no call of the kinds in ops, and of c's own kind, is granted in the
-// scope for d from now on, and the scope's limits slow down. Without ops it is all kinds. A scope of 0
-// stands for the chat and slows the message down with it; it stands for the endpoint when it must have
-// been that. The message of a create, which has none yet, stands for the chat. Block returns what is
-// blocked now, for those who keep it.
+// Block records a refusal of c: for d, no call of the kinds in ops or of c's kind is granted in the scope, and
+// the scope's limits slow down. If ops is 0, all kinds are blocked. A scope of 0 means that the platform named
+// none: blame chooses the chat or the endpoint. If it chooses the chat, the message's and thread's limits slow
+// down too. A create has no message yet, so its message scope means the chat. Block returns the resulting block,
+// so that the caller can store it.
 func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) chat.Block {
 	if d <= 0 {
 		d = minBlock
@@ -51,8 +51,8 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 	return chat.Block{Scope: k.scope, Ops: ops, Chat: k.chat, Thread: k.thread, Message: k.message, Until: until}
 }
 
-// Assume says that an earlier process may have made calls like c until now, as many as it could:
-// what the platform still counts is not given out again.
+// Assume records that an earlier process may have made as many calls like c as the limits allow, so that calls
+// which the platform still counts are not granted again.
 func (b *Budget) Assume(c chat.Call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,21 +66,21 @@ func (b *Budget) Assume(c chat.Call) {
 	}
 }
 
-// Restore takes up a block of an earlier process, for a day at most.
+// Restore restores a block of an earlier process, for a day at most.
 func (b *Budget) Restore(k chat.Block) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
 	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, thread: k.Thread, message: k.Message})
 	ops := k.Ops
-	if ops == 0 { // stored before blocks had kinds
+	if ops == 0 { // stored by a version whose blocks had no kinds
 		ops = chat.OpAll
 	}
 	sc.block(ops, now.Add(min(k.Until.Sub(now), maxRestored)+restoreMargin))
 }
 
-// BlockedUntil returns when the last block that holds for c ends, or ended: a block is known
-// for a minute after its end. It returns the zero time without one.
+// BlockedUntil returns the end of the last block that applies to c, including blocks that ended within the last
+// minute. It returns the zero time if there is none.
 func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,14 +93,14 @@ func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	return until
 }
 
-// block is a refusal of one scope: no call of these kinds before until.
+// block is a refusal in one scope: no call of these kinds is granted before until.
 type block struct {
 	ops   chat.Op
 	until time.Time
 }
 
-// block closes the scope for calls of these kinds until a time, or for longer where it is closed
-// for longer already, and returns until when.
+// block blocks calls of these kinds until a time, or longer if an existing block ends later, and returns the
+// end.
 func (s *scope) block(ops chat.Op, until time.Time) time.Time {
 	for i := range s.blocks {
 		if b := &s.blocks[i]; b.ops == ops {
@@ -112,7 +112,7 @@ func (s *scope) block(ops chat.Op, until time.Time) time.Time {
 	return until
 }
 
-// blockedUntil returns when the last block that holds for calls of a kind ends, or ended.
+// blockedUntil returns the end of the last block for a kind of call, which may be in the past.
 func (s *scope) blockedUntil(op chat.Op) (until time.Time) {
 	for _, b := range s.blocks {
 		if b.ops&op != 0 {

@@ -12,23 +12,22 @@ import (
 // forever is a wait that only an event can end.
 const forever = time.Duration(math.MaxInt64)
 
-// sweepEvery is how many requests pass between two searches for scopes that can be forgotten.
+// sweepEvery is the number of requests between two sweeps of unused scopes.
 const sweepEvery = 1024
 
-// Budget arbitrates the calls to one endpoint. Its methods are safe for concurrent use and
-// never block.
+// Budget schedules the calls to one endpoint. Its methods are safe for concurrent use and never block.
 type Budget struct {
 	mu       sync.Mutex
 	scopes   map[scopeKey]*scope
-	waiting  []*Ticket   // in the order in which they are served
-	timer    *time.Timer // wakes the dispatcher at due
-	due      time.Time   // zero: only an event can help those who wait
+	waiting  []*Ticket   // in the order in which they are granted
+	timer    *time.Timer // runs dispatch at due
+	due      time.Time   // zero: only an event can make room for waiting tickets
 	trips    roundTrips
 	suspects []suspect
 	requests uint64
 }
 
-// New returns a Budget with nothing spent.
+// New returns a Budget with nothing used.
 func New() *Budget { return &Budget{scopes: make(map[scopeKey]*scope)} }
 
 // Request queues a call and returns its ticket, which must be ended with Done or Cancel.
@@ -41,7 +40,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		b.sweep(now)
 	}
 	if !b.due.IsZero() && !now.Before(b.due) {
-		b.dispatch(now) // those whose time has come go first
+		b.dispatch(now) // tickets that are ready by now go first
 	}
 	t := b.ticket(c, now)
 	d, _ := t.wait(now)
@@ -49,7 +48,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		t.grant(now)
 		return t
 	}
-	// Whoever waits can't go yet, so that the queue need not be looked through.
+	// Waiting tickets can't go yet, so the queue need not be searched.
 	i, _ := slices.BinarySearchFunc(b.waiting, t, compare)
 	b.waiting = slices.Insert(b.waiting, i, t)
 	if d < forever && (b.due.IsZero() || now.Add(d).Before(b.due)) {
@@ -58,10 +57,9 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 	return t
 }
 
-// dispatch grants what can be granted, in order, and arranges to be called again when the
-// next ticket may become ready. A scope that has no room for one call has none for a less
-// urgent one either, so going through the queue in order is fair, and what the endpoint holds
-// ends the search for all calls of these kinds.
+// dispatch grants ready tickets in order, and sets the timer to the time when the next ticket may become ready.
+// If a scope has no room for a call, it has none for a less urgent one either, so granting in queue order is
+// fair. Once the endpoint's limits block a kind of call, all later tickets of that kind are skipped.
 func (b *Budget) dispatch(now time.Time) {
 	next := forever
 	var held chat.Op
@@ -104,7 +102,7 @@ func (b *Budget) wake() {
 	b.dispatch(time.Now())
 }
 
-// sweep forgets the scopes that hold no information, so that memory follows activity.
+// sweep removes scopes without information, so that memory use follows activity.
 func (b *Budget) sweep(now time.Time) {
 	for k, s := range b.scopes {
 		if s.idle(now) {

@@ -10,24 +10,24 @@ import (
 	"telex/internal/chat"
 )
 
-// shortWindow is what a restart may wait for.
+// shortWindow is the longest window that may delay calls in full after a restart.
 const shortWindow = 5 * time.Second
 
-// meter counts the calls that fall under one limit in one scope. The record of recent calls
-// gives the guarantee, never more than Count in any Window; the bucket gives the shape.
+// meter counts the calls under one limit in one scope. The list of recent calls ensures that no Window has more
+// than Count calls. The bucket spreads the calls over time.
 //
-// A call takes its token from the bucket when it ends, as of its arrival, since one that is
-// delayed on its way must not meet the next one at the platform; until then it counts as running.
+// A call takes its token from the bucket when it ends, dated to its arrival: a call that is delayed on its way
+// must not arrive together with the next one. Until then it counts as running.
 type meter struct {
 	limit chat.Limit
 	scope *scope
 	slow  slowdown
 
-	running      int         // calls under way
-	arrived      []time.Time // when those that still fill the window arrived at the latest, oldest first
-	refused      []time.Time // when the platform refused some of them, oldest first
+	running      int         // number of running calls
+	arrived      []time.Time // latest possible arrival times of the calls in the window, oldest first
+	refused      []time.Time // times of the refused calls among them, oldest first
 	bucket       *rate.Limiter
-	paced        time.Time // when the next less urgent call may go while others wait
+	paced        time.Time // earliest time of the next less urgent call while others wait
 	reservations []reservation
 }
 
@@ -35,14 +35,14 @@ func newMeter(l chat.Limit, s *scope) *meter {
 	return &meter{limit: l, scope: s, bucket: rate.NewLimiter(rate.Every(interval(l)), burst(l))}
 }
 
-// burst is how many calls the bucket of a limit holds.
+// burst returns the size of a limit's bucket.
 func burst(l chat.Limit) int { return max(1, l.Burst) }
 
-// interval is how long the bucket of a limit takes to get one call back.
+// interval returns the time in which a limit's bucket regains one call.
 func interval(l chat.Limit) time.Duration { return l.Window / time.Duration(max(1, l.Count)) }
 
-// capacity is how many calls t and others like it may use of a window. A slowdown binds less urgent calls
-// alone, and of what it leaves they leave up to half to finals, which would be refused beyond it.
+// capacity returns how many calls of a window the class of t may use. A slowdown applies to less urgent calls
+// only. Of the reduced limit they leave up to half to finals, which would be refused otherwise.
 func (m *meter) capacity(t *Ticket, now time.Time) int {
 	count := max(1, m.limit.Count)
 	if t.call.Class < chat.ClassPreview {
@@ -68,13 +68,13 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 		lapse = min(lapse, due.Sub(now))
 	}
 	if d > 0 {
-		d = min(d, lapse) // things look better then, perhaps
+		d = min(d, lapse) // conditions may have changed by then
 	}
 	return d
 }
 
-// waitForWindow returns when a window of count calls has room for one more beside the kept ones.
-// While a slowdown ends, the count grows, so that it is looked at again a little later.
+// waitForWindow returns the wait until a window of count calls has room for one more and the kept calls. While a
+// slowdown ends, the count grows, so the wait is short and then recomputed.
 func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	over := m.running + len(m.arrived) - (count - kept)
 	if over < 0 {
@@ -90,8 +90,8 @@ func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	return d
 }
 
-// waitForBucket returns when the bucket has one more call beside the kept ones. Calls under
-// way are taken to arrive just before it: one that hangs holds its place until it ends.
+// waitForBucket returns the wait until the bucket has one more call besides the kept ones. Running calls are
+// assumed to arrive just before it, so that a call that hangs keeps its place until it ends.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	need := m.running + 1 + kept
 	if need > burst(m.limit) {
@@ -101,13 +101,13 @@ func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	return max(0, time.Duration(math.Ceil(missing*float64(interval(m.limit)))))
 }
 
-// settle forgets the calls that have left the window.
+// settle removes the calls that have left the window.
 func (m *meter) settle(now time.Time) {
 	m.arrived = m.recent(m.arrived, now)
 	m.refused = m.recent(m.refused, now)
 }
 
-// recent returns those of the times, oldest first, that are in the window.
+// recent returns the times that are in the window; list is ordered, oldest first.
 func (m *meter) recent(list []time.Time, now time.Time) []time.Time {
 	gone := 0
 	for gone < len(list) && now.Sub(list[gone]) >= m.limit.Window {
@@ -116,7 +116,7 @@ func (m *meter) recent(list []time.Time, now time.Time) []time.Time {
 	return list[:copy(list, list[gone:])]
 }
 
-// refuse says that the platform refused a call that is counted, and that its block ends at until.
+// refuse records that the platform refused a counted call, and that the block ends at until.
 func (m *meter) refuse(until, now time.Time) {
 	m.settle(now)
 	m.refused = append(m.refused, now)
@@ -130,12 +130,12 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, now)
 		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
-		// A grant that came late by the timer's fault does not delay those behind it.
+		// A grant that was late because of the timer does not delay the next ones.
 		m.paced = latest(m.paced, now.Add(-apart)).Add(apart)
 	}
 }
 
-// end says that the call of t has ended; it arrived then at the latest.
+// end records that the call of t has ended; it arrived at arrived at the latest.
 func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.running--
 	i := len(m.arrived)
@@ -149,9 +149,8 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.lapse(t, now)
 }
 
-// assume fills the meter as another process may have left it: the bucket is empty, and a short
-// window full. A long one counts as half full, since who waits for all of it waits long for what
-// hardly ever happened.
+// assume fills the meter with the calls that an earlier process may have made: the bucket is empty and a short
+// window full. A long window counts as half full, since waiting for a full one takes long and is rarely needed.
 func (m *meter) assume(now time.Time) {
 	m.settle(now)
 	calls := max(1, m.limit.Count)
@@ -166,18 +165,18 @@ func (m *meter) assume(now time.Time) {
 	}
 }
 
-// giveBack says that the call of t was not made.
+// giveBack undoes take for a call that was not made.
 func (m *meter) giveBack(t *Ticket) {
 	m.running--
 	m.withdraw(t)
 }
 
-// usage returns how much of the limit other calls than one under way have used, of the window or of the
-// bucket, whichever is used more. 1 is all but the last call.
+// usage returns the used share of the limit, in the window or the bucket, whichever is larger. It leaves out one
+// running call. 1 means all but the last call.
 func (m *meter) usage(now time.Time) float64 {
 	m.settle(now)
 	share := func(calls float64, capacity int) float64 {
-		if calls < 0.5 { // the rest of a call that the bucket has not got back yet
+		if calls < 0.5 { // a call whose token is not fully refilled
 			return 0
 		}
 		return calls / float64(max(1, capacity-1))
@@ -189,7 +188,7 @@ func (m *meter) usage(now time.Time) float64 {
 	)
 }
 
-// idle says that forgetting the meter would change nothing.
+// idle reports whether removing the meter would change nothing.
 func (m *meter) idle(now time.Time) bool {
 	m.settle(now)
 	return !m.slow.active(now) && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(burst(m.limit))

@@ -9,22 +9,21 @@ import (
 )
 
 const (
-	// reserveFor is how long the next call of a final may be in coming after the one before.
+	// reserveFor is how long a final's reservation waits for its next call after the previous one.
 	reserveFor = 500 * time.Millisecond
-	// reserveRuns bounds how long a call under way reserves what follows it: others need not wait for
-	// one that hangs.
+	// reserveRuns is how long a running call keeps its reservation: others need not wait for a call that hangs.
 	reserveRuns = 2 * time.Second
 )
 
-// reservation is what a final announced: so many calls follow its last one that was granted.
+// reservation is the number of calls announced by a final that follow its last granted call.
 type reservation struct {
 	holder *Ticket
 	calls  int
 	until  time.Time
 }
 
-// reserved returns how many calls are reserved for finals that go before t, and how long it takes
-// until that may change without an event.
+// reserved returns the number of calls reserved for finals that go before t, and the time until it may change
+// without an event.
 func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Duration) {
 	lapse = forever
 	m.reservations = slices.DeleteFunc(m.reservations, func(r reservation) bool { return !now.Before(r.until) })
@@ -37,9 +36,9 @@ func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Durati
 	return calls, lapse
 }
 
-// reserveNext reserves what t announces, in place of what its reply announced before: as many calls as
-// must wait in this meter now if the reply is to go on at its own pace. A reply whose pace the
-// limit keeps up with needs nothing, since its next call is first in the queue anyway.
+// reserveNext replaces the reservation of t's reply. It reserves the calls that would otherwise have to wait in
+// this meter for the reply to go on at its own pace. If the limit keeps up with that pace, no reservation is
+// needed, since the reply's next call is first in the queue anyway.
 func (m *meter) reserveNext(t *Ticket, now time.Time) {
 	if t.call.Class != chat.ClassFinal {
 		return
@@ -53,8 +52,8 @@ func (m *meter) reserveNext(t *Ticket, now time.Time) {
 	m.reservations = append(m.reservations, reservation{t, calls, now.Add(reserveRuns)})
 }
 
-// pace is how far apart the calls of t's reply are at least, without the limit of one meter: a round
-// trip, and what the other limits let through.
+// pace returns the minimum time between the calls of t's reply, ignoring one meter: a round trip, or the
+// interval of another limit.
 func (t *Ticket) pace(without *meter) time.Duration {
 	d := t.budget.trips.shortest
 	for _, m := range t.meters {
@@ -65,7 +64,7 @@ func (t *Ticket) pace(without *meter) time.Duration {
 	return d
 }
 
-// lapse lets the reservation of t end soon, unless the next call comes.
+// lapse lets the reservation of t end soon unless the next call comes.
 func (m *meter) lapse(t *Ticket, now time.Time) {
 	for i := range m.reservations {
 		if m.reservations[i].holder == t {
@@ -74,7 +73,7 @@ func (m *meter) lapse(t *Ticket, now time.Time) {
 	}
 }
 
-// withdraw ends what the reply of t announced.
+// withdraw removes the reservations of t's reply.
 func (m *meter) withdraw(t *Ticket) {
 	m.reservations = slices.DeleteFunc(m.reservations, func(r reservation) bool { return r.holder.call.To == t.call.To })
 }

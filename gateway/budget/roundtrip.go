@@ -3,20 +3,20 @@ package budget
 import "time"
 
 const (
-	// sureCalls and sureAfter are how many calls, over how long, show the shortest round trip:
-	// the first ones may all have had to connect before.
+	// After sureCalls calls over sureAfter the shortest round trip counts as known: the first calls may all
+	// include the time to connect.
 	sureCalls = 32
 	sureAfter = 3 * time.Second
-	// epoch is how long a round trip is remembered, and at most twice that.
+	// epoch is how long a round trip is remembered at least; at most twice as long.
 	epoch = time.Minute
 )
 
-// roundTrips knows the shortest round trip of late. The zero value knows none.
+// roundTrips tracks the shortest recent round trip. The zero value has no data.
 type roundTrips struct {
-	began    time.Time     // of the current epoch
-	calls    int           // in it
-	shortest time.Duration // in it
-	before   time.Duration // in the epoch before; 0: there was none, or nothing is sure
+	began    time.Time     // start of the current epoch
+	calls    int           // number of calls in it
+	shortest time.Duration // shortest round trip in it
+	before   time.Duration // shortest round trip of the previous epoch; 0: unknown
 }
 
 // add records a round trip.
@@ -35,9 +35,8 @@ func (t *roundTrips) full(now time.Time, after time.Duration) bool {
 	return t.calls >= sureCalls && now.Sub(t.began) >= after
 }
 
-// sure returns a time that every round trip takes at least: three quarters of the shortest
-// one that was seen, so that the fastest may still get faster by a quarter. It is 0 while too
-// little was seen.
+// sure returns a lower bound of all round trips: three quarters of the shortest observed one, so that the
+// fastest may get faster by a quarter. It is 0 while too few were observed.
 func (t *roundTrips) sure(now time.Time) time.Duration {
 	d := t.before
 	if d == 0 && t.full(now, sureAfter) {

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// scopeKey names a scope. Fields that are wider than the scope are empty.
+// scopeKey identifies a scope. Fields that don't apply to the scope are empty.
 type scopeKey struct {
 	scope   chat.Scope
 	chat    chat.ChatID
@@ -15,18 +15,17 @@ type scopeKey struct {
 	message chat.MessageID
 }
 
-// scope is one message, one thread, one chat or the endpoint.
+// scope is the state of one message, one thread, one chat or the endpoint.
 type scope struct {
-	blocks     []block // a few: one for each set of kinds that was refused
+	blocks     []block // one for each set of kinds that was refused
 	meters     []*meter
 	allowances []*allowance
-	queued     int // tickets that wait
-	running    int // calls under way
+	queued     int // number of waiting tickets
+	running    int // number of running calls
 }
 
-// key returns the scope of kind s that c belongs to. The message of a create, which has none
-// yet, stands for its chat, and so do a thread where no limit counts over one, and a scope that is
-// not known.
+// key returns the key of c's scope of kind s. It returns the key of the chat for the message of a create, which
+// does not exist yet, for a thread if no limit counts per thread, and for an unknown scope.
 func key(s chat.Scope, c chat.Call) scopeKey {
 	switch {
 	case s == chat.ScopeThread && threaded(c):
@@ -52,12 +51,12 @@ func keys(c chat.Call) []scopeKey {
 	return ks
 }
 
-// threaded says that a limit of c counts over one thread.
+// threaded reports whether a limit of c counts per thread.
 func threaded(c chat.Call) bool {
 	return slices.ContainsFunc(c.Limits, func(l chat.Limit) bool { return l.Scope == chat.ScopeThread })
 }
 
-// scope returns the scope that k names, made on first use.
+// scope returns the scope with key k, creating it on first use.
 func (b *Budget) scope(k scopeKey) *scope {
 	s := b.scopes[k]
 	if s == nil {
@@ -67,7 +66,7 @@ func (b *Budget) scope(k scopeKey) *scope {
 	return s
 }
 
-// meter returns the meter of l, made on first use.
+// meter returns the meter of l, creating it on first use.
 func (s *scope) meter(l chat.Limit) *meter {
 	for _, m := range s.meters {
 		if m.limit == l {
@@ -79,7 +78,7 @@ func (s *scope) meter(l chat.Limit) *meter {
 	return m
 }
 
-// wait returns how long t has to wait for what the platform said of the scope.
+// wait returns how long t has to wait because of blocks and reported limits of the scope.
 func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 	d := s.blockedUntil(t.call.Op).Sub(now)
 	for _, a := range s.allowances {
@@ -90,7 +89,7 @@ func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 	return d
 }
 
-// idle says that forgetting the scope would change nothing that matters.
+// idle reports whether removing the scope would change nothing relevant.
 func (s *scope) idle(now time.Time) bool {
 	return s.queued+s.running == 0 && now.Sub(s.blockedUntil(chat.OpAll)) > rememberBlock &&
 		!slices.ContainsFunc(s.meters, func(m *meter) bool { return !m.idle(now) }) &&

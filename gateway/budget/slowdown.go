@@ -3,38 +3,36 @@ package budget
 import "time"
 
 const (
-	// firstHold is how long a slowdown lasts in full after the refusal, and rampUp how long it takes
-	// to go back to the declared limit then: what was a passing refusal is forgotten in a minute.
+	// firstHold is how long a slowdown lasts in full after a refusal, and rampUp how long the return to the
+	// declared limit takes. A passing refusal is thus forgotten within a minute.
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
-	// holdFactor makes the hold longer each time the return fails at the same number of calls, since
-	// then a lower limit is in force that nobody declares; maxHold bounds it.
+	// holdFactor multiplies the hold each time calls are refused again at the same level, since a lower,
+	// undeclared limit is then in force. maxHold limits the hold.
 	holdFactor = 4
 	maxHold    = time.Hour
-	// proof is how many calls that were accepted above the level show that no lower limit is in force: more than
-	// those that a window counted with care may let appear there.
+	// proof is the number of calls accepted above the level that shows that no lower limit is in force. It is
+	// larger than the counting error of a window.
 	proof = 3
-	// minShare is the smallest part of the declared limit that is left, in percent.
+	// minShare is the smallest remaining share of the declared limit, in percent.
 	minShare = 10
 )
 
-// slowdown is how a meter treats a limit after the platform refused a call although the declared
-// limit was kept. It binds previews and typing; finals and first displays may always use what is
-// declared.
+// slowdown reduces a limit after the platform refused a call although the declared limit was kept. It applies to
+// previews and typing; finals and first displays may always use the declared limit.
 //
-// One refusal may have passed already, so it costs little and not for long: half a minute at the level,
-// the calls that were accepted in the window or half of the limit, and as long for the way back in small
-// steps. A limit that is lower than declared shows itself by refusing again at the level each time the
-// slowdown has ended, neither sooner nor after calls above it were accepted. Only that makes slowdowns
-// longer.
+// A single refusal may be a passing one, so it costs little: half a minute at the level, which is the number of
+// accepted calls in the window or half of the limit, and half a minute of small steps back. A limit lower than
+// declared refuses again at the level each time the slowdown has ended, neither earlier nor after calls above
+// the level were accepted. Only then do slowdowns get longer.
 type slowdown struct {
-	level int           // calls a window that are left; 0: no refusal is remembered
-	began time.Time     // when the block of the last refusal ended, or ends
-	hold  time.Duration // how long the level holds from there
-	above int           // calls that were accepted above the level after the hold
+	level int           // allowed calls per window; 0: no refusal is remembered
+	began time.Time     // end of the last refusal's block
+	hold  time.Duration // duration of the level, starting at began
+	above int           // number of calls accepted above the level after the hold
 }
 
-// capacity returns how many calls of count a window may have.
+// capacity returns the allowed calls per window; count is the declared limit.
 func (s *slowdown) capacity(count int, now time.Time) int {
 	over := now.Sub(s.began) - s.hold
 	switch {
@@ -46,21 +44,21 @@ func (s *slowdown) capacity(count int, now time.Time) int {
 	return s.level + int(int64(count-s.level)*int64(over)/int64(rampUp))
 }
 
-// active says that the level binds, or that it is remembered in case the next refusal is like the last.
+// active reports whether the level applies, or is remembered for comparison with the next refusal.
 func (s *slowdown) active(now time.Time) bool {
 	return s.level > 0 && now.Sub(s.began) < s.hold+maxHold
 }
 
-// accept takes note of a call that was accepted as one of so many in the window.
+// accept records an accepted call; used is the number of calls in the window including it.
 func (s *slowdown) accept(used int, now time.Time) {
 	if used > s.level && now.Sub(s.began) >= s.hold {
 		s.above++
 	}
 }
 
-// refuse records a refusal whose block ends at until, when so many calls of count had been accepted
-// in the window. A call that is refused while the block before is in force began before that was
-// known. It only shows more precisely how many calls were accepted.
+// refuse records a refusal. accepted is the number of accepted calls in the window, count the declared limit,
+// and until the end of the block. A call refused during the previous block had begun before that block was
+// known: it only makes the level more precise.
 func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	switch over := now.Sub(s.began) - s.hold; {
 	case s.active(now) && now.Before(s.began):
@@ -76,8 +74,8 @@ func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	s.began, s.above = until, 0
 }
 
-// near says that a refusal came where the one before did that set the level. A limit in force would have
-// let that many calls through again, but for what a window counted with care is wrong by.
+// near reports whether a refusal came at about the same number of calls as the one that set the level. A limit
+// in force would have accepted that many calls again, within the counting error of a window.
 func near(accepted, level int) bool {
 	return accepted > 0 && level-accepted <= max(1, level/20) && accepted-level <= max(1, level/4)
 }

@@ -8,20 +8,20 @@ import (
 	"telex/internal/chat"
 )
 
-// Ticket is a place in the queue. Its holder waits for Ready, makes the call, and says Done;
-// or it gives up with Cancel. Only the first of the two counts.
+// Ticket is a place in the queue. Its holder waits for Ready, makes the call, and calls Done; or it gives up
+// with Cancel. Only the first call of Done or Cancel has an effect.
 type Ticket struct {
 	budget *Budget
 	call   chat.Call
-	since  time.Time // of the content, by the monotonic clock
+	since  time.Time // age of the content, on the monotonic clock
 	seq    uint64
 	ready  chan struct{}
 	scopes []*scope
-	meters []*meter // that count the call
+	meters []*meter // meters that count the call
 	state  ticketState
-	began  time.Time // when it was granted
+	began  time.Time // time when it was granted
 
-	scopeArray [4]*scope // what the slices above use, so that a ticket is one piece of memory
+	scopeArray [4]*scope // backing arrays of the slices above, so that a ticket is one allocation
 	meterArray [4]*meter
 }
 
@@ -33,11 +33,11 @@ const (
 	ended
 )
 
-// ticket returns a ticket that waits and is not in the queue yet.
+// ticket returns a waiting ticket that is not in the queue yet.
 func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 	t := &Ticket{budget: b, call: c, since: now, seq: b.requests, ready: make(chan struct{})}
 	if !c.Since.IsZero() {
-		// A time that was read from a store follows the wall clock, which jumps.
+		// A time read from a store is in wall-clock time, which may jump.
 		t.since = now.Add(-max(0, now.Sub(c.Since)))
 	}
 	t.scopes, t.meters = t.scopeArray[:0], t.meterArray[:0]
@@ -57,11 +57,11 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 // Ready is closed when the call may be made. The call must start at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
-// Done says that the call has ended, whatever came of it. What the answer said of limits goes
-// to Block and Tell before, so that nobody is granted what was just refused.
+// Done records that the call has ended, whatever its outcome. Block and UpdateLimits must be called first, so
+// that no refused call is granted again.
 func (t *Ticket) Done() { t.leave(false) }
 
-// Cancel leaves the queue. What was granted in the meantime is given back.
+// Cancel leaves the queue. If the call was granted in the meantime, its place is given back.
 func (t *Ticket) Cancel() { t.leave(true) }
 
 func (t *Ticket) leave(unused bool) {
@@ -87,9 +87,9 @@ func (t *Ticket) leave(unused bool) {
 	}
 }
 
-// wait returns how long t has to wait for the slowest of its scopes: 0 when it may go now,
-// forever when only an event can make room. Where only the endpoint holds it, wait also returns the
-// kinds of calls that the endpoint holds with it: those of every ticket further back in the queue.
+// wait returns how long t has to wait for the slowest of its scopes: 0 if it may go now, forever if only an
+// event can make room. If only the endpoint blocks it, wait also returns the kinds of calls that the endpoint
+// blocks: these are blocked for all later tickets in the queue too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))
@@ -115,10 +115,10 @@ func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	return max(d, own), held
 }
 
-// patience is how old the content of a preview may get until its call is as urgent as one that shows something for the first time.
+// patience is the age of a preview's content at which its call becomes as urgent as a first display.
 const patience = 30 * time.Second
 
-// due is when the call of a ticket is as urgent as any but a final's.
+// due returns the time from which the ticket is as urgent as any but a final's.
 func (t *Ticket) due() time.Time {
 	if t.call.Class == chat.ClassPreview {
 		return t.since.Add(patience)
@@ -126,7 +126,7 @@ func (t *Ticket) due() time.Time {
 	return t.since
 }
 
-// headroom is how many calls of a capacity t leaves to more urgent ones. A capacity of one can't be shared.
+// headroom returns how many calls of a capacity t leaves to more urgent ones. A capacity of one can't be shared.
 func (t *Ticket) headroom(capacity int, now time.Time) int {
 	n := 0
 	switch {
@@ -156,7 +156,7 @@ func (t *Ticket) grant(now time.Time) {
 	close(t.ready)
 }
 
-// end settles a call that was granted: it was made, or not used.
+// end settles a granted call, which was made or not used.
 func (t *Ticket) end(now time.Time, unused bool) {
 	for _, s := range t.scopes {
 		s.running--
@@ -183,8 +183,8 @@ func (t *Ticket) end(now time.Time, unused bool) {
 	}
 }
 
-// compare orders tickets: finals, then what people wait for, with the patience that a preview has, then all else. Those that are
-// equally urgent go by arrival.
+// compare orders tickets: finals, then first displays and previews by due time, then all others. Equally urgent
+// tickets are ordered by arrival.
 func compare(a, b *Ticket) int {
 	return cmp.Or(
 		cmp.Compare(a.tier(), b.tier()),
@@ -193,7 +193,7 @@ func compare(a, b *Ticket) int {
 	)
 }
 
-// tier is the class of a call, where previews are in that of the first display.
+// tier returns the class of a call; previews are in the class of first displays.
 func (t *Ticket) tier() chat.Class {
 	if t.call.Class == chat.ClassPreview {
 		return chat.ClassFirst
