@@ -208,7 +208,7 @@ func (a *actor) undoLast(in chat.Inbound) {
 		a.say(in, a.g.Texts[TextNothingToUndo])
 		return
 	}
-	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // nobody wants the rest of it
+	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // its rest is no longer wanted
 	says, e := a.record(in), preview.Ending{Text: a.g.Texts[TextUndone], At: time.Now()}
 	says.Ending = encodeEnding(e)
 	if _, err = a.g.store.histories.Undo(a.g.deliveries, a.conversation, says); err != nil {
@@ -218,14 +218,14 @@ func (a *actor) undoLast(in chat.Inbound) {
 	a.deliver(says, e)
 }
 
-// mine says whether a turn that somebody asked is for the sender of in to take back: in a group only
-// their own is. Who asked is not known of what older versions stored.
+// mine reports whether the sender of in may undo a turn of asker: in a group only the sender's own turns. Turns
+// stored by older versions have no asker.
 func mine(in chat.Inbound, asker chat.UserID) bool {
 	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""
 }
 
-// forget deletes everything that this person asked here, and what they were answered. A private
-// conversation is theirs as a whole, and so is what they had remembered.
+// forget deletes everything that this person asked here, and the answers. A private conversation is deleted as a
+// whole, together with the person's facts.
 func (a *actor) forget(m queue.Message) {
 	if m.To.Kind == chat.Private {
 		if _, err := a.g.store.facts.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {
@@ -242,7 +242,7 @@ func (a *actor) forget(m queue.Message) {
 	a.say(m.Inbound, a.g.Texts[TextForgotten])
 }
 
-// erase deletes what a person asked here, ends the turn that answers them and drops what they sent.
+// erase deletes what a person asked here, ends the person's running turn and drops their queued messages.
 func (a *actor) erase(u chat.UserID) (int, error) {
 	a.cutParked(func(t *turn) bool { return t.in.Sender.ID == u })
 	a.left = slices.DeleteFunc(a.left, func(rec chat.Turn) bool {
@@ -254,14 +254,14 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	})
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
-		a.queue.Reclaim(&a.turn.offers) // for what follows
+		a.queue.Reclaim(&a.turn.offers) // so that dropWaiting finds these messages too
 	}
 	a.dropWaiting(func(m chat.Inbound) bool { return m.Sender.ID == u })
 	a.forgive(func(who chat.UserID) bool { return who == u })
 	return a.g.store.histories.Erase(a.g.deliveries, a.conversation, u)
 }
 
-// fail tells both sides that a command could not be carried out.
+// fail logs the failure of a command and tells the sender.
 func (a *actor) fail(in chat.Inbound, what string, err error) {
 	id := newID()
 	a.log.Error(what, slog.String("turn", id), slog.Any("error", err)) //nolint:sloglint // one line for each command

@@ -1,8 +1,8 @@
-// Package gateway stands between the chat platforms and the agent. It decides who is let in,
-// keeps the order of every conversation, runs turns and commands, and stops in good order.
+// Package gateway connects the chat platforms with the agent. It checks access, keeps the order of every
+// conversation, runs turns and commands, and shuts down cleanly.
 //
-// Each conversation has one actor, and each actor one goroutine that owns its state: the
-// queue, the running turn, the session. An actor exists while there is something to do:
+// Each conversation has one actor, and each actor one goroutine that owns its state: the queue, the running
+// turn, the session. An actor exists only while it has something to do:
 //
 //	          accept                 ┌────────┐  queue empty, no turn
 //	Inbound ──────────> inbox ──────>│ idle   │──────────────────────> gone
@@ -13,10 +13,10 @@
 //	              commands, /stop ──>│ turn    │  agent and preview run; both end before done
 //	                                 └─────────┘
 //
-// The actor owns its state in parts, which packages of their own keep and test without it: what waits for an answer
-// (queue), what waits for a person (approval), and what was said (history). None of them starts a goroutine but by a timer; what a turn's
-// goroutine shares with the actor says so.
+// Separate packages hold parts of the actor's state and are tested without it: queued messages (queue),
+// proposals that wait for a person (approval), and past messages (history). They start no goroutines except
+// timers. Data shared between a turn's goroutine and the actor is marked as shared.
 //
-// A turn is fenced by being owned: its effects on the session are made by the actor after
-// the turn's goroutines have ended, so a late one has nowhere to write.
+// Ownership fences a turn: the actor applies its effects on the session after the turn's goroutines have ended,
+// so a late goroutine can't write to the session.
 package gateway

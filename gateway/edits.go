@@ -9,32 +9,33 @@ import (
 	"telex/internal/chat"
 )
 
-// editsEvery is how long the record of an edit waits for others. It is short, since what a process did not store when it is
-// killed is taken back from what people saw: the next one knows of no more.
+// editsEvery is how long the record of an edit waits so that it can be stored together with others. It is short:
+// if the process is killed, the next one does not know of text that was shown but not stored, and shows less
+// again.
 const editsEvery = 50 * time.Millisecond
 
-// Deliveries keeps what a person may see of a reply.
+// Deliveries keeps the visible state of replies.
 type Deliveries interface {
 	// Record stores the state of one message of a turn's reply.
 	Record(ctx context.Context, turn string, p chat.Part) error
 }
 
-// edits stores what edits of previews showed, behind them: together for all replies, and of each message only the newest
-// while the store is busy. A process that dies leaves records that are a moment old; the next one takes no message for
-// sure until it was edited anew (D15).
+// edits stores the records of preview edits after the edits: for all replies together, and only the newest
+// record of each message while the store is busy. If a process dies, its records may be slightly outdated; so
+// the next one treats every message as uncertain until it is edited again (D15).
 type edits struct {
 	store   Deliveries
-	ctx     context.Context //nolint:containedctx // the gateway's, as long as anything may be stored
+	ctx     context.Context //nolint:containedctx // the gateway's context, valid while anything may be stored
 	log     *slog.Logger
 	mu      sync.Mutex
 	waiting map[edited]chat.Part
 	storing map[edited]bool
-	stored  chan struct{} // closed once storing is
-	next    chan struct{} // closed once what waits now is
-	timer   *time.Timer   // until the next ones are stored; nil: none wait and none are being stored
+	stored  chan struct{} // closed when the records in storing are stored
+	next    chan struct{} // closed when the records in waiting are stored
+	timer   *time.Timer   // runs flush; nil: nothing waits and nothing is being stored
 }
 
-// edited names a message of a reply.
+// edited identifies a message of a reply.
 type edited struct {
 	turn  string
 	index int
@@ -54,7 +55,7 @@ func (e *edits) later(turn string, p chat.Part) {
 	}
 }
 
-// before makes sure that nothing older of a message is stored after it returns. It fails when ctx ends first.
+// before ensures that no older record of a message is stored after it returns. It fails if ctx ends first.
 func (e *edits) before(ctx context.Context, turn string, index int) error {
 	e.mu.Lock()
 	key, stored := edited{turn, index}, e.stored
@@ -72,10 +73,10 @@ func (e *edits) before(ctx context.Context, turn string, index int) error {
 	}
 }
 
-// flush stores what waits. The calls run side by side, so that the store makes them durable with one sync.
+// flush stores the waiting records. The calls run concurrently, so that the store needs only one sync.
 func (e *edits) flush() {
 	e.mu.Lock()
-	if e.storing != nil { // by the timer, which stores the rest later
+	if e.storing != nil { // another flush is running; its timer stores the rest later
 		e.mu.Unlock()
 		return
 	}
@@ -102,8 +103,8 @@ func (e *edits) flush() {
 	}
 }
 
-// close stores what waits, and returns when that is done or ctx ends: a store that hangs must not keep the process from ending.
-// Nothing may come later any more.
+// close stores the waiting records. It returns when they are stored or ctx ends: a store that hangs must not
+// keep the process from ending. later must not be called afterwards.
 func (e *edits) close(ctx context.Context) {
 	for {
 		e.mu.Lock()

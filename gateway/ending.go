@@ -13,37 +13,37 @@ import (
 	"telex/internal/chat"
 )
 
-// finish decides how the reply ends: durably, with all that depends on it, before the last
-// edits are made. An interrupted reply is not decided: until it has ended, whatever interrupted
-// it waits in the store and would do so again after a restart.
+// finish decides how the reply ends. It stores the ending and everything that depends on it before the last
+// edits are made. The ending of an interrupted reply is not stored yet: until the turn has ended, the
+// interrupting message waits in the store and would interrupt again after a restart.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)
 	if e.Keep {
 		t.slot.Finish(e)
 		return
 	}
-	t.slot.Decide(e, func() { // which must return, or the reply never ends
+	t.slot.Decide(e, func() { // a panic must not escape, or the reply would never end
 		t.broken = caught(func() { a.keep(t, e) })
 	})
 }
 
-// keep stores the ending of a turn, and what the session grows by.
+// keep stores the ending of a turn and the session growth.
 func (a *actor) keep(t *turn, e preview.Ending) {
 	growth, err := t.history.Growth(t.said(e), t.result, t.replaces != "")
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // its session may have been forgotten
+	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // its session may have been deleted
 	if a.decide(t.id, e, growth); t.slot.IsCut() {
-		a.cut(t.id) // which came while that was being stored
+		a.cut(t.id) // Cut was called while the ending was being stored
 	}
 }
 
-// ending says how the reply ends.
+// ending returns how the reply ends.
 func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	switch {
 	case t.err == nil && t.withoutAnswer():
-		return preview.Ending{Note: t.result.Text} // nobody asked a model
+		return preview.Ending{Note: t.result.Text} // no model was asked
 	case t.err == nil:
 		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[gapLine(t.approvals.Gap())], Files: files(t.result)}
 	case ctx.Err() != nil:
@@ -51,7 +51,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && t.approvals.Waiting()}
 	}
 	why := failure(t.result.Stop)
-	if t.journal.Failed() { // the model did nothing wrong
+	if t.journal.Failed() { // the model is not to blame
 		why = TextFailed
 	}
 	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.Texts.line(why, t.id), Files: files(t.result)}
@@ -62,12 +62,12 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	return e
 }
 
-// gapLine returns the line that says why a call was not run although nobody said no.
+// gapLine returns the text that tells why a call was not run although nobody denied it.
 func gapLine(g approval.Gap) TextKey {
 	return map[approval.Gap]TextKey{approval.NobodyToAsk: TextUnasked, approval.NobodyDecided: TextUndecided}[g]
 }
 
-// files are what the turn's tools made for people.
+// files returns the files that the turn's tools made for people.
 func files(r agent.Result) []chat.File {
 	var out []chat.File
 	for _, f := range r.Files {
@@ -76,24 +76,25 @@ func files(r agent.Result) []chat.File {
 	return out
 }
 
-// withoutAnswer says that a line stands for the answer: no model read the question. Where tools ran before it got too
-// long, what they did is part of the history and their files go out.
+// withoutAnswer reports whether a fixed text replaces the answer because no model read the question. If tools
+// ran before the context got too long, their actions belong in the history and their files are sent, so it
+// returns false.
 func (t *turn) withoutAnswer() bool {
 	tooLong := t.result.Stop == agent.StopTooLong || t.result.Stop == agent.StopNoRoom
 	return t.fixed || tooLong && len(t.result.Files) == 0 &&
 		!slices.ContainsFunc(t.result.Append, func(m agent.Message) bool { return m.Role == agent.ToolRole })
 }
 
-// said is what the history grows by: what the person asked and saw.
+// said returns the messages that the history grows by: the question, and the answer as the person saw it.
 func (t *turn) said(e preview.Ending) []agent.Message {
-	if t.withoutAnswer() { // or the model would meet it again in every turn
+	if t.withoutAnswer() { // otherwise the model would read the question again in every turn
 		return nil
 	}
 	if t.err == nil && !e.Keep {
 		return append([]agent.Message{t.question}, t.result.Append...)
 	}
 	if slices.ContainsFunc(t.result.Append, func(m agent.Message) bool { return m.Role == agent.ToolRole }) {
-		// What was done must be known, also where that is a few words more than people saw.
+		// The tools' actions must be recorded, even if that includes some text that people did not see.
 		return append([]agent.Message{t.question}, t.result.Append...)
 	}
 	text := strings.TrimSpace(e.Text)

@@ -9,9 +9,9 @@ import (
 	"telex/internal/chat"
 )
 
-// storedEnding is how the store keeps the way in which a reply ends. What any version wrote is read for ever:
-// testdata/ending has examples of each. A change that an older program would misread needs a new endingVersion, and a
-// reader for the one before.
+// storedEnding is the stored form of an ending. Every version ever written must stay readable: testdata/ending
+// has examples of each. A change that an older program would misread needs a new endingVersion and a decoder for
+// the previous version.
 type storedEnding struct {
 	Version int          `json:"version"`
 	Text    string       `json:"text,omitempty"`
@@ -30,10 +30,10 @@ type storedFile struct {
 	Content   []byte `json:"content"`
 }
 
-// endingVersion is the version of what is written.
+// endingVersion is the version that this program writes.
 const endingVersion = 1
 
-// endingV0 is version 0, which had neither a version nor tags.
+// endingV0 is version 0, which had neither a version field nor JSON tags.
 type endingV0 struct {
 	Text, Note                string
 	Cut, Keep, Stopped, Stand bool
@@ -44,7 +44,7 @@ type endingV0 struct {
 	}
 }
 
-// encodeEnding writes an ending as the store keeps it.
+// encodeEnding encodes an ending for the store.
 func encodeEnding(e preview.Ending) []byte {
 	s := storedEnding{
 		Version: endingVersion, Text: e.Text, Cut: e.Cut, Note: e.Note, Keep: e.Keep, Stopped: e.Stopped, Stand: e.Stand, At: e.At,
@@ -54,12 +54,12 @@ func encodeEnding(e preview.Ending) []byte {
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Errorf("encode an ending: %w", err)) // no value of these types fails
+		panic(fmt.Errorf("encode an ending: %w", err)) // marshalling these types can't fail
 	}
 	return b
 }
 
-// decodeEnding reads what the store keeps of an ending.
+// decodeEnding decodes a stored ending.
 func decodeEnding(b []byte) (preview.Ending, error) {
 	var s storedEnding
 	if err := json.Unmarshal(b, &s); err != nil {

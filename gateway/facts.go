@@ -8,38 +8,38 @@ import (
 	"telex/internal/chat"
 )
 
-// Facts keeps what people asked to be remembered, wherever they said it.
+// Facts keeps what people asked the bot to remember, across conversations.
 type Facts interface {
-	// Facts returns what is remembered for a person, oldest first.
+	// Facts returns the facts about a person, oldest first.
 	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
-	// Remember stores one line, and returns it with its ID and time.
+	// Remember stores one line and returns it with its id and time.
 	Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error)
-	// ForgetFact deletes one and says whether it was there.
+	// ForgetFact deletes one fact and reports whether it existed.
 	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)
-	// ForgetFacts deletes all of a person and returns how many there were.
+	// ForgetFacts deletes all facts about a person and returns their number.
 	ForgetFacts(ctx context.Context, p chat.Person) (int, error)
 }
 
-// cmdMemory is there where something is remembered at all.
+// cmdMemory is available only if models have the memory tool.
 const cmdMemory = "memory"
 
-// asksForMemory reports whether words after /memory ask for what it can do.
+// asksForMemory reports whether the words after /memory are valid arguments.
 func asksForMemory(args []string) bool {
 	return len(args) == 2 && strings.EqualFold(args[0], forgetWord)
 }
 
-// forgetWord follows /memory where something of it is to be forgotten.
+// forgetWord is the argument of /memory that deletes facts.
 const forgetWord = "forget"
 
-// memory shows a person what they asked to be remembered, and forgets it.
+// memory lists or deletes the facts about a person.
 func (a *actor) memory(in chat.Inbound) {
 	me, args := a.person(in), words(in)
 	forgets := asksForMemory(args)
 	switch {
 	case !forgets && in.To.Kind != chat.Private:
-		a.say(in, a.g.Texts[TextPrivateOnly]) // it is nobody else's to read
+		a.say(in, a.g.Texts[TextPrivateOnly]) // others must not read the facts
 	case !forgets:
-		a.listFacts(in, me) // which says how to forget
+		a.listFacts(in, me) // the list explains how to delete facts
 	case strings.EqualFold(args[1], "all"):
 		if _, err := a.g.store.facts.ForgetFacts(a.g.deliveries, me); err != nil {
 			a.fail(in, "facts could not be forgotten", err)

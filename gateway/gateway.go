@@ -16,58 +16,58 @@ import (
 	"telex/internal/chat"
 )
 
-// Runner runs one turn; *agent.Agent is one. It must return soon after ctx ended.
+// Runner runs one turn; *agent.Agent is one. Run must return soon after ctx ended.
 type Runner interface {
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 }
 
-// Busy says what a message does that arrives while a turn runs.
+// Busy configures what happens to a message that arrives during a turn.
 type Busy uint8
 
 // The busy modes.
 const (
-	Interrupt Busy = iota // it ends the turn and is answered next; in groups only the asker's does
-	Queue                 // it waits
-	Steer                 // it is put to the running turn before its next model call, or waits; in groups only the asker's
+	Interrupt Busy = iota // interrupt the turn and answer the message next; in groups only for the asker
+	Queue                 // queue the message
+	Steer                 // pass the message to the running turn before its next model call, or queue it; in groups only for the asker
 )
 
-// Model is what people may choose from.
+// Model is a model that people may choose.
 type Model struct {
 	Name   string
 	Window int // tokens; 0: unknown
 }
 
-// Override is what holds for some conversations instead of what holds for all.
+// Override changes settings for some conversations.
 type Override struct {
 	Match  access.Rule
-	Model  string   // empty: as without
-	System string   // empty: as without
-	Tools  []string // names, or their beginnings with "*"; nil: as without
+	Model  string   // empty: unchanged
+	System string   // empty: unchanged
+	Tools  []string // names, or prefixes followed by "*"; nil: unchanged
 }
 
-// Options are what a Gateway is made of.
+// Options configure a Gateway.
 type Options struct {
 	Endpoints []Endpoint
 	Runner    Runner
 	Store     Store
 	Access    access.Rules
 	Limits    access.Limits
-	Texts     Texts // DefaultTexts when nil
+	Texts     Texts // nil: DefaultTexts
 	Busy      Busy
-	MaxQueued int                    // messages of one conversation that may wait
-	MaxAge    time.Duration          // what was written or accepted longer ago is answered with a note
-	Models    []Model                // the Runner's, in its order
-	Overrides []Override             // of those that match, later ones are stronger
-	Hear      attachment.Transcriber // nil: nothing that was spoken can be read
+	MaxQueued int                    // maximum number of queued messages per conversation
+	MaxAge    time.Duration          // older messages are answered with a note only
+	Models    []Model                // the Runner's models, in the same order
+	Overrides []Override             // of the matching ones, later ones take precedence
+	Hear      attachment.Transcriber // nil: voice messages can't be read
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
-	ShowReasoning   bool          // what a model thinks is quoted above its answer until that is whole
-	Remembers       bool          // models have a tool that keeps facts: people have a command for it
-	Grace           time.Duration // how long Run may take to stop
+	ShowReasoning   bool          // show the model's thoughts above an unfinished answer
+	Remembers       bool          // models have the memory tool, so there is a /memory command
+	Grace           time.Duration // maximum time for Run to stop
 	Log             *slog.Logger
 }
 
-// DefaultApprovalTimeout is how long a tool call waits for a person where nothing else is said.
+// DefaultApprovalTimeout is how long a tool call waits for a person by default.
 const DefaultApprovalTimeout = 5 * time.Minute
 
 // Gateway connects endpoints with the agent.
@@ -78,27 +78,27 @@ type Gateway struct {
 	policy    *access.Policy
 	meter     *access.Meter
 	reader    *attachment.Reader
-	refused   *access.Throttle // notices to people who are let in, by person and reason
-	strangers *access.Throttle // log entries about people who are not; apart, so that a crowd of them silences no notice
-	expected  *access.Throttle // who has sent a piece of something in a group, of which more follows
+	refused   *access.Throttle // limits notices to people with access, by person and reason
+	strangers *access.Throttle // limits log entries about people without access; separate, so that many of them don't suppress notices
+	expected  *access.Throttle // people who sent a piece of a split message in a group, of which more pieces follow
 
 	mu       sync.Mutex
 	actors   map[chat.Conversation]*actor
-	undone   map[chat.Conversation][]string // turns whose replies are not as they must be, for the next message of the chat
+	undone   map[chat.Conversation][]string // turns whose replies are incomplete; tried again when a message arrives in the chat
 	stopping bool
 	running  sync.WaitGroup // actors
 
-	// The two lifetimes that outlive Run's ctx: turns are cancelled when they had their time
-	// to finish, deliveries when the grace is over.
+	// Two contexts outlive Run's ctx: turns ends after the time for running turns to finish, deliveries after
+	// the whole grace period.
 	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits
 }
 
-// errShutdown is why turns end when the daemon does.
+// errShutdown is the cause of contexts that end because the daemon stops.
 var errShutdown = errors.New("the daemon is stopping")
 
-// New checks the options and returns a gateway that does nothing yet.
+// New checks the options and returns a gateway that is not running yet.
 func New(o Options) (*Gateway, error) {
 	if o.Texts == nil {
 		o.Texts = DefaultTexts()
@@ -110,7 +110,7 @@ func New(o Options) (*Gateway, error) {
 		reader: attachment.NewReader(o.Hear), refused: access.NewThrottle(time.Minute),
 		strangers: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow),
 	}
-	g.Store = nil // each user has its part
+	g.Store = nil // each user has its own part
 	for _, e := range o.Endpoints {
 		r, err := g.resolve(e)
 		if err != nil {
@@ -124,29 +124,28 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// queueRules are the rules for the messages of one conversation that wait. A question that several messages become must
-// fit the smallest window: what does not would be answered by nobody.
+// queueRules returns the rules for queued messages. A question merged from several messages must fit the
+// smallest context window: otherwise it could not be answered.
 func (g *Gateway) queueRules() queue.Rules {
 	r := queue.Rules{Max: g.MaxQueued, Merge: g.Busy == Interrupt, MaxMerge: mostText, Alone: asksAgain}
 	for _, m := range g.Models {
 		if m.Window > 0 {
-			r.MaxMerge = min(r.MaxMerge, m.Window) // a token has several bytes, and half of the window is for the rest
+			r.MaxMerge = min(r.MaxMerge, m.Window) // a token has several bytes, so this uses less than half of the window
 		}
 	}
 	return r
 }
 
-// drainShare is the part of the grace in which running turns may still end by themselves; the
-// rest is for making what was shown final.
+// drainShare is the divisor of the grace period: running turns may finish within this share, and the rest is for
+// making replies final.
 const drainShare = 6
 
-// lastWait is how long calls that were told to end may take to do so.
+// lastWait is how long calls may take to end after their context ended.
 const lastWait = 2 * time.Second
 
-// Run receives and answers until ctx ends, and then stops in good order: no new message is
-// taken, running turns get a moment to end by themselves and are then interrupted, and every
-// reply is made final, all within the grace. ready is called once every endpoint has begun to
-// connect.
+// Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages,
+// gives running turns a moment to finish, interrupts the rest, and makes every reply final, all within the grace
+// period. ready is called once every endpoint has begun to connect.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	lasting := context.WithoutCancel(ctx)
 	g.turns, g.endTurns = context.WithCancelCause(lasting)
@@ -161,7 +160,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}()
 
 	switch err := g.takeUp(ctx); {
-	case ctx.Err() != nil: // stopped before anything began: what was left waits for the next process
+	case ctx.Err() != nil: // stopped before anything began: the next process continues
 		return nil
 	case err != nil:
 		return err
@@ -175,7 +174,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 	ready()
 	receivers.Wait()
-	<-ctx.Done() // endpoints that were refused for good end before
+	<-ctx.Done() // endpoints with refused credentials return earlier
 	return g.drain()
 }
 
@@ -208,12 +207,11 @@ func (g *Gateway) drain() error {
 	return nil
 }
 
-// Policy returns who may talk to the bot.
+// Policy returns the access policy.
 func (g *Gateway) Policy() *access.Policy { return g.policy }
 
-// wake gives something to a conversation's actor, which is started when there is none. While
-// the gateway is stopping nobody is woken, which wake tells: what was stored is taken up by the
-// next process.
+// wake passes work to a conversation's actor and starts the actor if needed. While the gateway is stopping it
+// does nothing and returns false: the next process handles stored messages.
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	e := g.endpoints[c.Endpoint]
 	if e == nil {
@@ -229,7 +227,7 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	if a == nil {
 		a = newActor(g, e, c)
 		g.actors[c] = a
-		defer g.running.Go(a.run) // once it was given something
+		defer g.running.Go(a.run) // runs after give
 	}
 	give(a)
 	if a.given.IsZero() {
@@ -239,7 +237,7 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	return true
 }
 
-// take moves everything out of the actor's inbox.
+// take empties the actor's inbox and orders, and returns them.
 func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -248,8 +246,8 @@ func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	return in, orders
 }
 
-// retire forgets an actor that has nothing to do. It reports false when a message arrived in
-// the meantime, so that none is ever stranded between the two.
+// retire removes an actor that has nothing to do. It returns false if a message arrived in the meantime, so that
+// no message is lost between two actors.
 func (g *Gateway) retire(a *actor) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

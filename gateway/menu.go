@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// offer makes the platform show our commands once it works, however often that takes. Nothing waits
-// for it: the commands work without.
+// offer sets the platform's command menu once the endpoint works, with retries. Nothing waits for it: the
+// commands work without the menu.
 func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 	select {
 	case <-e.works:
@@ -29,7 +29,7 @@ func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 			return
 		}
 		se := chat.AsSendError(err)
-		if se.Kind == chat.Auth { // the receiver says so
+		if se.Kind == chat.Auth { // supervise reports this
 			return
 		}
 		if !said {

@@ -8,20 +8,20 @@ import (
 	"telex/internal/chat"
 )
 
-// Chats keeps which chats had conversations.
+// Chats keeps which chats have conversations.
 type Chats interface {
-	// Knows says whether a chat has had a conversation.
+	// Knows reports whether a chat has had a conversation.
 	Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error)
-	// Move carries everything of a chat over to its new id. To do so again changes nothing.
+	// Move moves everything of a chat to its new id. It is idempotent.
 	Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error
 }
 
-// migrate takes up that a chat has a new id, which the platform may tell several times, by either id.
+// migrate handles the new id of a chat. The platform may report a move several times, under either id.
 func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if from == "" || to == "" || g.policy.Now(e.ID, from) == g.policy.Now(e.ID, to) {
 		return nil
 	}
-	if !g.isNamed(e.ID, from) { // of groups that nobody is let in nothing is stored
+	if !g.isNamed(e.ID, from) { // nothing is stored about groups without access
 		known, err := g.store.chats.Knows(ctx, e.ID, from)
 		if err != nil || !known {
 			return err
@@ -30,7 +30,7 @@ func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID
 	return g.moved(ctx, e, from, to)
 }
 
-// moved takes everything of a chat over to its new id: what is stored, what it may do and what it has under way.
+// moved moves everything of a chat to its new id: stored data, access rules, and running actors.
 func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if err := g.store.chats.Move(ctx, e.ID, from, to); err != nil {
 		return fmt.Errorf("move chat: %w", err)
@@ -56,7 +56,7 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 	return nil
 }
 
-// isNamed reports whether the configuration is about a chat.
+// isNamed reports whether the configuration lists a chat.
 func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
 	for _, o := range g.Overrides {
 		if o.Match.Endpoint == e && o.Match.Chat == c {
@@ -66,14 +66,14 @@ func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
 	return g.Access.NamesChat(e, c)
 }
 
-// adviseMove says what the configuration should say from now on.
+// adviseMove logs which chat id the configuration should use.
 func (g *Gateway) adviseMove(m chat.Move) {
 	name := func(c chat.ChatID) string { return string(m.Endpoint) + ":chat:" + string(c) }
 	g.Log.Warn("configuration uses an outdated chat id, which still works; replace it by the new one",
 		slog.String("old", name(m.From)), slog.String("new", name(m.To)))
 }
 
-// adviseMoves does so for every chat that has moved.
+// adviseMoves logs this for every configured chat that has moved.
 func (g *Gateway) adviseMoves() {
 	for _, m := range g.policy.Moves() {
 		if g.isNamed(m.Endpoint, m.From) {
@@ -82,7 +82,8 @@ func (g *Gateway) adviseMoves() {
 	}
 }
 
-// readdress lets the actors of a chat receive what is sent to its new id: they own the conversations until they are done.
+// readdress lets the actors of a chat receive messages for its new id: an actor owns its conversation until it
+// is done.
 func (g *Gateway) readdress(e chat.EndpointID, from, to chat.ChatID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,13 +106,14 @@ func (g *Gateway) readdress(e chat.EndpointID, from, to chat.ChatID) {
 	}
 }
 
-// now returns a conversation under the id that its chat has now.
+// now returns a conversation with the current id of its chat.
 func (g *Gateway) now(c chat.Conversation) chat.Conversation {
 	c.Chat = g.policy.Now(c.Endpoint, c.Chat)
 	return c
 }
 
-// place returns a target under the id that its chat has now. No message of the old chat means anything in the new one.
+// place returns a target with the current id of its chat. Message ids of the old chat are not valid in the new
+// one.
 func (a *actor) place(to chat.Target, replyTo chat.MessageID) (chat.Target, chat.MessageID) {
 	if now := a.g.policy.Now(a.endpoint.ID, to.Chat); now != to.Chat {
 		to.Chat, replyTo = now, ""

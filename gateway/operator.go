@@ -7,12 +7,12 @@ import (
 	"telex/internal/chat"
 )
 
-// What operators may do to a running gateway.
+// What operators can do with a running gateway.
 
-// Forget ends what runs in a conversation and deletes its history, as /new does, without a word.
-// It returns once that is done, or with ctx.
+// Forget ends what runs in a conversation and deletes its history, like /new, but without a reply. It returns
+// when that is done or ctx ends.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
-	if g.endpoints[c.Endpoint] == nil { // it is not configured any more, so that nothing runs there
+	if g.endpoints[c.Endpoint] == nil { // the endpoint is not configured any more, so nothing runs there
 		return g.store.histories.Forget(ctx, c)
 	}
 	return g.order(ctx, c, func(a *actor) error {
@@ -23,9 +23,9 @@ func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 	})
 }
 
-// Erase ends what runs for a person, drops what they sent and deletes what they asked, in every
-// conversation of theirs that is under way. The rest is the store's to delete. It returns how many
-// entries of histories went, also with an error.
+// Erase deletes what a person asked in running conversations. It ends the person's turns and drops their
+// messages there. The caller deletes the rest from the store. Erase returns the number of deleted history
+// entries, also on error.
 func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -50,7 +50,7 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	return n, nil
 }
 
-// order has an actor do something between two messages.
+// order runs a function in an actor between two messages.
 func (g *Gateway) order(ctx context.Context, c chat.Conversation, do func(*actor) error) error {
 	done := make(chan error, 1)
 	if !g.wake(c, func(a *actor) {

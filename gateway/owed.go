@@ -7,18 +7,17 @@ import (
 	"telex/internal/chat"
 )
 
-// note is a line that messages must be answered with, however many others are under way.
+// note is a fixed line that answers messages; it is sent however many other answers are being sent.
 type note struct {
 	key      TextKey
-	id       string // for the lines that have one
+	id       string // error id, for lines that have one
 	messages []chat.Inbound
-	deliver  func() // nil until the line is stored
-	about    string // what the line is about, if it is not to be repeated for a while; empty: it always is
+	deliver  func() // sends the line; nil until it is stored
+	about    string // throttle key, for lines that are not repeated for a while; empty: always sent
 }
 
-// owe answers messages of one person with a line when it is their turn. Those of the same
-// person that wait for the same line share it: a backlog costs each who wrote one message, not
-// one for each of theirs.
+// owe queues a line that answers messages of one person. Messages of the same person that get the same line
+// share it, so that after a backlog each person gets one line and not one per message.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, id: id, messages: messages})
 }
@@ -33,8 +32,8 @@ func (a *actor) oweNote(owed note) {
 	a.owed = append(a.owed, owed)
 }
 
-// forgive drops the messages of some people that are still owed a line. What forgets what they asked forgets these too: the
-// next process, which does not know that they were turned away, would answer them.
+// forgive drops queued lines for some people and the messages that they answer. When their history is deleted
+// these must go too: the next process would not know that the messages were refused, and answer them.
 func (a *actor) forgive(who func(chat.UserID) bool) {
 	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
 		theirs := n.deliver == nil && who(n.messages[0].Sender.ID)
@@ -45,9 +44,9 @@ func (a *actor) forgive(who func(chat.UserID) bool) {
 	})
 }
 
-// pay sends the next line that is owed, one after the other, so that a backlog neither crowds
-// out the answers to commands nor is crowded out by its own bound. While the gateway is
-// stopping none begins: the messages are in the store, and the next process answers them.
+// pay sends the next queued line, one at a time: a backlog must not crowd out the answers to commands, nor be
+// dropped by the limit on concurrent lines. While the gateway is stopping, none is sent: the next process
+// answers the stored messages.
 func (a *actor) pay() {
 	if len(a.owed) == 0 || a.saying.Load() > 0 || a.g.isStopping() {
 		return
@@ -60,8 +59,8 @@ func (a *actor) pay() {
 	n.deliver()
 }
 
-// storeOwed stores the lines that are owed, before a later message is answered: the next process would take messages
-// without an answer for questions, and answer them below that one.
+// storeOwed stores the queued lines before a later message is answered. Otherwise the next process would take
+// the unanswered messages for questions, and answer them below the later one.
 func (a *actor) storeOwed() {
 	for i := range a.owed {
 		if n := &a.owed[i]; n.deliver == nil {
@@ -70,8 +69,8 @@ func (a *actor) storeOwed() {
 	}
 }
 
-// prepareNote stores the line that says why there is no answer. From then on it counts as said: a line that is only owed may be
-// forgotten, or lost with the process.
+// prepareNote stores the line that tells why there is no answer, and returns the function that sends it. The
+// throttle counts the line only now, since a line that is not stored may still be dropped or lost.
 func (a *actor) prepareNote(n note) (deliver func()) {
 	deliver = a.prepareAnswer(preview.Ending{Note: a.g.Texts.line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {

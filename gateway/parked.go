@@ -12,26 +12,27 @@ import (
 	"telex/internal/chat"
 )
 
-// A reply whose ending is known but can't be shown must not hold up its conversation. It is parked: the conversation
-// goes on, and the delivery is tried on in the background until its time is over. What is undone then stays in the store.
-// The next message of the chat and the next start try it again.
+// A reply whose ending is known but can't be shown must not block its conversation. The reply is parked: the
+// conversation goes on, and the delivery continues in the background until its deadline. After that the reply
+// stays in the store as undone. The next message of the chat and the next start try it again.
 
 const (
-	// maxParked is how many replies, and how many lines beside, one conversation may deliver in the background.
+	// maxParked is the number of replies, and the number of further lines, that one conversation may deliver in
+	// the background.
 	maxParked = 8
-	// maxUndone is how long a reply is tried again with each message of its chat and with each start.
+	// maxUndone is the age up to which an undone reply is tried again.
 	maxUndone = 7 * 24 * time.Hour
 )
 
-// delivery is what an actor knows of the delivery of a turn's ending.
+// delivery is the state of the delivery of a turn's ending.
 type delivery struct {
 	decided chan struct{} // closed once the ending is known and stored
-	trouble atomic.Bool   // it can't be shown for now
-	parked  bool          // the conversation goes on without it
-	growth  chat.Growth   // what must be stored with the turn's end
+	trouble atomic.Bool   // the ending can't be shown at the moment
+	parked  bool          // the conversation goes on without the turn
+	growth  chat.Growth   // session growth to store with the turn's end
 }
 
-// inTrouble is what the delivery calls when its trouble begins or ends.
+// inTrouble returns the callback for when the delivery's trouble begins or ends.
 func (a *actor) inTrouble(t *turn) func(bool) {
 	return func(trouble bool) {
 		t.delivery.trouble.Store(trouble)
@@ -39,8 +40,8 @@ func (a *actor) inTrouble(t *turn) func(bool) {
 	}
 }
 
-// parkable says that the conversation should go on without its turn: the rest is delivery, which is in trouble,
-// and somebody waits for what comes next.
+// parkable reports whether the conversation should go on without its turn: only the delivery is left, it is in
+// trouble, and other messages wait.
 func (a *actor) parkable(t *turn) bool {
 	awaited := t.stoppedBy != nil || len(t.then) > 0 || a.queue.Len()+len(a.left)+t.offers.Len() > 0
 	if !awaited || !t.delivery.trouble.Load() || len(a.parked) >= maxParked || a.g.isStopping() {
@@ -54,12 +55,12 @@ func (a *actor) parkable(t *turn) bool {
 	}
 }
 
-// unanswered says that a turn may have to be asked again together with what interrupted it.
+// unanswered reports whether a turn may have to be asked again together with the message that interrupted it.
 func (a *actor) unanswered(t *turn) bool {
 	return t.why != nil && t.stoppedBy == nil && !t.void && !t.recovered && t.slot.Ending().Keep && !t.slot.Visible() && !t.journal.Changed()
 }
 
-// park lets the conversation go on. All of the turn that what comes next depends on is settled now.
+// park lets the conversation go on. It first settles everything about the turn that later turns depend on.
 func (a *actor) park() {
 	t := a.turn
 	a.turn, t.delivery.parked = nil, true
@@ -68,7 +69,7 @@ func (a *actor) park() {
 	a.guard(nil, func() { a.detach(t) })
 }
 
-// detach settles what a turn leaves to its conversation, in the order of conclude: should the process die after /stop was answered,
+// detach settles the effects of a turn on its conversation.
 // the next one must not run the turn again.
 func (a *actor) detach(t *turn) {
 	a.queue.Reclaim(&t.offers)
@@ -86,8 +87,8 @@ func (a *actor) detach(t *turn) {
 	}
 }
 
-// storeParked stores that a turn which was interrupted stays as it is, and what people saw of it. After a restart it is
-// not run again.
+// storeParked stores that an interrupted turn stays as it is, and what people saw of it, so that it does not run
+// again after a restart.
 func (a *actor) storeParked(t *turn) {
 	growth := chat.Growth{Usage: history.Usage(t.result.Spent)}
 	if !t.void {
@@ -98,7 +99,8 @@ func (a *actor) storeParked(t *turn) {
 	}
 }
 
-// collect concludes the parked turns that are delivered or given up, and tells the running one of messages beside it.
+// collect concludes the parked turns whose delivery has ended. It tells the running turn about messages that
+// arrived besides its reply.
 func (a *actor) collect() {
 	for i := 0; i < len(a.parked); {
 		t := a.parked[i]
@@ -116,8 +118,8 @@ func (a *actor) collect() {
 	}
 }
 
-// cutParked leaves parked replies as they are shown, without a cursor. It reports whether there was one of which more
-// was wanted.
+// cutParked leaves parked replies as they are shown, without a cursor. It reports whether any of them was still
+// incomplete.
 func (a *actor) cutParked(which func(*turn) bool) bool {
 	cut := false
 	for _, t := range a.parked {
@@ -133,7 +135,7 @@ func (a *actor) cutParked(which func(*turn) bool) bool {
 
 func anyTurn(*turn) bool { return true }
 
-// earlier returns the parked replies. Those after them make their messages later.
+// earlier returns the parked replies, whose messages come before those of later replies.
 func (a *actor) earlier() []*preview.Slot {
 	var out []*preview.Slot
 	for _, t := range a.parked {
@@ -144,7 +146,7 @@ func (a *actor) earlier() []*preview.Slot {
 
 // noteUndone remembers that a turn's reply is undone.
 func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
-	c = g.now(c) // what reminds of it comes from there
+	c = g.now(c) // messages that trigger a retry arrive under this id
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !slices.Contains(g.undone[c], turn) {
@@ -152,7 +154,7 @@ func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
 	}
 }
 
-// remind lets what is undone in a chat be tried again: a message came from there, so that it may work now.
+// remind retries the undone replies of a chat when a message arrived there, since delivery may work now.
 func (g *Gateway) remind(in chat.Conversation) {
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -167,7 +169,7 @@ func (g *Gateway) remind(in chat.Conversation) {
 	}
 }
 
-// mend tries to deliver what is undone in this conversation, in the background.
+// mend tries to deliver the undone replies of this conversation in the background.
 func (a *actor) mend() {
 	room, here := maxParked-len(a.parked), a.g.now(a.conversation)
 	a.g.mu.Lock()
@@ -195,19 +197,19 @@ func (a *actor) mend() {
 	}
 }
 
-// redeliverParked delivers the known ending of a turn that was begun earlier, in the background.
+// redeliverParked delivers the known ending of an earlier turn in the background.
 func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
 	t := a.redeliver(rec, e)
 	t.delivery.parked = true
 	a.parked = append(a.parked, t)
 }
 
-// line is a fixed line that is being delivered beside whatever else goes on. Only so many count at a time; one that can't
-// be shown for now keeps no other from being said.
+// line is a fixed line that is delivered besides a turn. The number of concurrent lines is limited; a line that
+// can't be shown at the moment is counted separately and does not block others.
 type line struct {
 	a       *actor
 	mu      sync.Mutex
-	stalled bool // it counts apart
+	stalled bool // it is counted in stalled instead of saying
 	over    bool
 }
 
@@ -216,7 +218,7 @@ func (a *actor) newLine() *line {
 	return &line{a: a}
 }
 
-// trouble is what the delivery calls when its trouble begins or ends.
+// trouble is the callback for when the delivery's trouble begins or ends.
 func (l *line) trouble(trouble bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +234,7 @@ func (l *line) trouble(trouble bool) {
 	l.a.poke()
 }
 
-// end says that the line counts no more.
+// end removes the line from the counts.
 func (l *line) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

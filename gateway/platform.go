@@ -14,56 +14,57 @@ import (
 	"telex/internal/chat"
 )
 
-// Platform is what an adapter must be. What else it can do it says in Capabilities and
+// Platform is the interface that every adapter implements. Capabilities lists its optional abilities, which it
 // implements as the optional interfaces of package preview.
 type Platform interface {
 	preview.Sender
-	// Capabilities is static.
+	// Capabilities is constant.
 	Capabilities() chat.Capabilities
-	// Run receives until ctx ends, beginning after the message that was last accepted.
-	// accept returns nil once the message is taken (or refused for good); only then may Run
-	// acknowledge it upstream. One bad update never blocks the next. Run returns ctx's error
-	// when ctx ended and a *chat.SendError when the network did; the caller runs it again.
+	// Run receives messages until ctx ends, starting after the last accepted one. accept returns nil once the
+	// message is stored or permanently refused; only then may Run acknowledge it to the platform. An invalid
+	// update must not block the next one. Run returns ctx's error if ctx ended, and a *chat.SendError if the
+	// connection failed; the caller then runs it again.
 	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 }
 
-// Fetcher is an adapter that fetches what is attached to messages.
+// Fetcher is an adapter that can fetch attachments.
 type Fetcher interface {
-	// Fetch returns the content of an attachment, at most limit bytes; beyond that the error wraps
-	// chat.ErrTooLarge, and no more than limit was ever held. Other errors are a *chat.SendError:
-	// Gone when the platform has it no more. Blocks until everything is there or ctx ends.
+	// Fetch returns the content of an attachment, at most limit bytes. If the content is longer, the error wraps
+	// chat.ErrTooLarge, and Fetch never holds more than limit bytes. Other errors are a *chat.SendError: Gone if
+	// the platform no longer has the attachment. Fetch blocks until all content is there or ctx ends.
 	Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 }
 
-// Menu is an adapter whose platform offers commands to people by itself.
+// Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
-	// SetCommands makes the platform offer these commands, those for admins to the admins alone, and
-	// no others. It changes nothing where they are offered already.
+	// SetCommands replaces the platform's commands by these; admin commands are shown to admins only. It changes
+	// nothing if the menu is already up to date.
 	SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
 }
 
 // Concluder is an adapter that wants to know when messages have been answered.
 type Concluder interface {
-	// Concluded says that nothing more follows in answer to these messages of a place. failed: what they got is no
-	// answer, or not all of it. All calls for the answer have returned before. It must not block. A message that comes
-	// once more after its end is concluded once more.
+	// Concluded reports that the answer to these messages is complete. failed reports that there is no answer or
+	// only a part of it. All calls for the answer have returned before. Concluded must not block. If the
+	// platform delivers an answered message again, Concluded is called again.
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
-// Screener is a Platform that must answer some messages before accept returns: Discord waits 3 s for the first answer to a
-// command.
+// Screener is a Platform that must answer some messages before accept returns: Discord waits only 3 s for the
+// first answer to a command.
 type Screener interface {
 	// Screen is called once, before Run.
 	Screen(chat.Screen)
 }
 
-// Pulse is an adapter whose Run reports that its receive loop still turns.
+// Pulse is an adapter that reports whether its receive loop is still running.
 type Pulse interface {
-	// Pulse returns when the loop last turned, and how long one turn may take at most while the network answers, or fails.
+	// Pulse returns the time of the loop's last iteration, and the maximum duration of one iteration, whether
+	// the network answers or fails.
 	Pulse() (last time.Time, limit time.Duration)
 }
 
-// Blocks keeps which calls a platform does not allow for a while.
+// Blocks stores rate limit blocks of platforms.
 type Blocks interface {
 	SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error
 	Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error)
@@ -74,33 +75,33 @@ type Endpoint struct {
 	ID        chat.EndpointID
 	Platform  Platform
 	Streaming preview.Config
-	// LinkPreviews lets the platform show previews of addresses that the asker typed. It shows no others.
+	// LinkPreviews lets the platform show previews of URLs that the asker typed, and of no others.
 	LinkPreviews bool
 	StopButton   Button
 }
 
-// endpoint is an Endpoint with its optional abilities resolved.
+// endpoint is an Endpoint with its optional interfaces resolved.
 type endpoint struct {
 	Endpoint
 	out      preview.Endpoint
-	fetcher  Fetcher   // nil: attachments can't be read there
-	menu     Menu      // nil: it has none
+	fetcher  Fetcher   // nil: attachments can't be read
+	menu     Menu      // nil: no command menu
 	told     Concluder // nil: it does not want to know
-	pulse    Pulse     // nil: it has no loop that could hang
+	pulse    Pulse     // nil: it reports no pulse
 	vital    vital
-	buttons  bool // it can show them
+	buttons  bool // the platform can show buttons
 	purse    *budget.Budget
-	restored queue.Pacer   // of what an earlier process left
-	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
-	dead     atomic.Bool   // it receives nothing any more
+	restored queue.Pacer   // limits how many conversations resume at the same time
+	nameless atomic.Bool   // the platform returned a message without an id once: nothing can be edited there
+	dead     atomic.Bool   // it has stopped receiving permanently
 	works    chan struct{} // closed by markWorks
 	mark     sync.Once
 }
 
-// markWorks says that the endpoint has received for a while.
+// markWorks marks the endpoint as working, after it has received for a while.
 func (e *endpoint) markWorks() { e.mark.Do(func() { close(e.works) }) }
 
-// streaming returns how replies stream here, as far as the platform can do what is wanted.
+// streaming returns the streaming configuration, restricted to what the platform supports.
 func (e *endpoint) streaming() preview.Config {
 	c := e.Streaming
 	previews := e.out.Editor != nil || e.out.Drafter != nil || e.out.Streamer != nil
@@ -108,7 +109,7 @@ func (e *endpoint) streaming() preview.Config {
 	return c
 }
 
-// purse is an endpoint's budget as replies see it. Blocks outlast the process.
+// purse is the endpoint's budget as used by replies. It stores blocks, so that they survive a restart.
 type purse struct {
 	*budget.Budget
 	save func(chat.Block)
@@ -122,7 +123,8 @@ func (p purse) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
 	p.save(p.Budget.Block(c, s, ops, d))
 }
 
-// resolve checks once that p keeps what its capabilities promise.
+// resolve resolves the optional interfaces of an endpoint's platform. It fails if they don't match the
+// capabilities.
 func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	p := e.Platform
 	r := &endpoint{Endpoint: e, buttons: p.Capabilities().Buttons, purse: budget.New(), works: make(chan struct{})}

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	mostLines = 5  // calls that are shown; of the others, how many there are
-	mostShown = 80 // characters of what is said about one
+	mostLines = 5  // maximum number of calls shown; of the others only the number
+	mostShown = 80 // maximum length of the text about one call, in characters
 )
 
-// progress is what people see of a turn's tool calls. The lines stand until all calls have ended, and what
-// comes late brings none back.
+// progress is the visible state of a turn's tool calls. The lines are shown until all calls have ended; late
+// events don't bring them back.
 type progress struct {
-	calls []toolLine // since there were none, in the order in which they were told
-	over  []string   // the ids of those whose lines are gone
-	since time.Time  // when the first of calls was told
-	asks  *inquiry   // what a person is asked, in place of the lines
-	mind  thought    // what the model thinks, where people want to see it
+	calls []toolLine // calls since there was none running, in order of their events
+	over  []string   // ids of calls whose lines were removed
+	since time.Time  // time of the first event of calls
+	asks  *inquiry   // question to a person, shown instead of the lines
+	mind  thought    // the model's thoughts, if people want to see them
 }
 
 type toolLine struct {
@@ -31,7 +31,7 @@ type toolLine struct {
 	state    agent.ToolState
 }
 
-// tell takes the news of one call, and returns the lines as they are now; false when they did not change.
+// tell applies an event of one call, and returns the status; false if it did not change.
 func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 	if e.ID == "" || slices.Contains(p.over, e.ID) {
 		return preview.Status{}, false
@@ -58,25 +58,25 @@ func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 	return p.status(), fresh || p.calls[i] != before
 }
 
-// ask puts a question to a person in place of the lines.
+// ask shows a question instead of the lines.
 func (p *progress) ask(i inquiry) preview.Status {
 	p.asks = &i
 	return p.status()
 }
 
-// answered takes the question away.
+// answered removes the question.
 func (p *progress) answered() preview.Status {
 	p.asks = nil
 	return p.status()
 }
 
-// think takes a piece of thinking, and returns what people see then; false when that did not change.
+// think applies a piece of thinking, and returns the status; false if it did not change.
 func (p *progress) think(delta string, now time.Time) (preview.Status, bool) {
 	changed := p.mind.add(delta, now)
 	return p.status(), changed
 }
 
-// rethink forgets what was thought for a text that is void.
+// rethink discards the thoughts about a discarded text.
 func (p *progress) rethink() preview.Status {
 	p.mind = thought{}
 	return p.status()
@@ -96,7 +96,7 @@ func (p *progress) status() preview.Status {
 
 func ended(s agent.ToolState) bool { return s == agent.ToolCompleted || s == agent.ToolFailed }
 
-// lines are the calls as people see them; those that are not over come before those that are.
+// lines returns the visible lines; running calls come before ended ones.
 func (p *progress) lines() []string {
 	calls := slices.Clone(p.calls)
 	slices.SortStableFunc(calls, func(a, b toolLine) int { return order(a.state) - order(b.state) })
@@ -121,10 +121,10 @@ func order(s agent.ToolState) int {
 	return 0
 }
 
-// clip makes one short line of a text.
+// clip shortens a text to one short line.
 func clip(text string) string { return clipTo(text, mostShown) }
 
-// clipTo makes one line of so many characters at most.
+// clipTo shortens a text to one line of at most this many characters.
 func clipTo(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= most {

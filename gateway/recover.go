@@ -14,17 +14,17 @@ import (
 	"telex/internal/chat"
 )
 
-// mostRuns is how often one turn is begun: once, and twice more when the process died. What
-// kills it every time must not kill it for ever.
+// mostRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every
+// process must not run forever.
 const mostRuns = 3
 
-// leftover is what an earlier process left in a conversation.
+// leftover is the unfinished work of an earlier process in one conversation.
 type leftover struct {
 	turns    []chat.Turn
 	messages []queue.Message
 }
 
-// leftovers is that of all conversations, in the order in which they are taken up.
+// leftovers is the unfinished work in all conversations, in the order in which they resume.
 type leftovers struct {
 	of    map[chat.Conversation]*leftover
 	order []chat.Conversation
@@ -38,9 +38,9 @@ func (l *leftovers) in(c chat.Conversation) *leftover {
 	return l.of[c]
 }
 
-// takeUp hands everything that an earlier process left to its actor, at once: a command that waits
-// may be about a turn that was under way. The actors go on with it a few at a time: first those with
-// a turn under way, which people are looking at, oldest first, then those with messages that wait.
+// takeUp passes all unfinished work of an earlier process to the actors at once, since a waiting command may
+// refer to a running turn. The actors then resume a few at a time: first conversations with a running turn,
+// whose replies people can see, oldest first, then conversations with waiting messages.
 func (g *Gateway) takeUp(ctx context.Context) error {
 	if err := g.policy.Load(ctx); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 		l.turns = append(l.turns, rec)
 	}
 	for _, p := range pending {
-		if p.Message.Kind == chat.AccessRequest { // they get their code in a moment, and no second one
+		if p.Message.Kind == chat.AccessRequest { // they get the same code again, not a second one
 			g.policy.NeedsCode(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
 		}
 		l := left.in(p.Conversation)
@@ -89,7 +89,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// resume goes on with a turn that an earlier process began.
+// resume continues a turn that an earlier process began.
 func (a *actor) resume(rec chat.Turn) {
 	log := a.log.With(slog.String("turn", rec.ID))
 	if e, known := a.known(rec); known {
@@ -97,7 +97,7 @@ func (a *actor) resume(rec chat.Turn) {
 		a.conclusion(rec, e)
 		return
 	}
-	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions did not store who asked
+	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions did not store the asker
 		log.Info("leaving what an earlier process began as it is: who asked is not let in any more")
 		a.leave(rec, a.shown(rec))
 		return
@@ -105,9 +105,9 @@ func (a *actor) resume(rec chat.Turn) {
 	asked := a.approvals(rec.ID, rec.User)
 	r, err := history.Read(rec.Steps)
 	if err = errors.Join(err, asked.Replay(rec.Steps)); err != nil {
-		panic(err) // guard tells both sides
+		panic(err) // guard logs it and tells the person
 	}
-	// What waits for a person is neither too old, nor what kills processes.
+	// A turn that waits for a person is neither too old nor the cause of a crash.
 	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !asked.Pending(time.Now(), r.Ran) {
 		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
 		key := TextInterrupted
@@ -123,8 +123,8 @@ func (a *actor) resume(rec chat.Turn) {
 	a.start(rec)
 }
 
-// shown is what the history grows by when an earlier process's turn ends as it is: the question,
-// and what people saw of the answer.
+// shown returns the history growth for an earlier process's turn that ends without running again: the question
+// and the part of the answer that people saw.
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	r, err := history.Read(rec.Steps)
 	if err != nil {
@@ -150,23 +150,23 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	return g
 }
 
-// known returns the ending of a turn that need not be run again.
+// known returns the ending of a turn that need not run again.
 func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 	if rec.State != chat.TurnDecided {
 		return preview.Ending{Keep: true, Stopped: true}, rec.Void
 	}
 	e, err := decodeEnding(rec.Ending)
 	if err != nil {
-		panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard tells both sides
+		panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard logs it and tells the person
 	}
 	return e, true
 }
 
-// conclusion makes the known ending of an earlier process's turn visible. It is the running
-// turn meanwhile, so that the next answer does not come before it.
+// conclusion shows the known ending of an earlier process's turn. Meanwhile it counts as the running turn, so
+// that the next answer comes after it.
 func (a *actor) conclusion(rec chat.Turn, e preview.Ending) { a.turn = a.redeliver(rec, e) }
 
-// redeliver makes the known ending of a turn visible that was begun earlier.
+// redeliver shows the known ending of a turn that was begun earlier.
 func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 	in := chat.Inbound{To: rec.To}
 	if n := len(rec.Messages); n > 0 {
@@ -183,15 +183,15 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 	opts := a.replyTo(rec, t.slot, a.endpoint.streaming())
 	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)
 	go func() {
-		defer a.poke() // a parked turn is collected then
+		defer a.poke() // so that the actor collects a parked turn
 		defer close(t.done)
 		t.outcome = show(a.g.deliveries, opts)
 	}()
 	return t
 }
 
-// late owes a note to a message that waited too long, or that earlier processes died of. It
-// reports whether it does.
+// late answers a message with a note if it waited too long or if earlier processes died while answering it. It
+// reports whether it did.
 func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= mostRuns:

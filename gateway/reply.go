@@ -16,17 +16,16 @@ import (
 
 // Endings keeps how turns end.
 type Endings interface {
-	// Decide stores how a turn ends, with all that depends on it, at once. It fails with an
-	// error when the turn is not the store's to decide any more: its session was forgotten.
+	// Decide stores how a turn ends, with everything that depends on it, in one transaction. It fails if the
+	// turn's session was deleted.
 	Decide(ctx context.Context, turn string, d chat.Decision) error
-	// Cut replaces the ending of a turn that was decided, and does nothing to any other.
+	// Cut replaces the ending of a decided turn. It does nothing if the turn is not decided.
 	Cut(ctx context.Context, turn string, ending []byte) error
-	// End says that nothing is left to do for a turn and for the messages that it answers. Its
-	// session grows by what is given.
+	// End marks a turn and the messages that it answers as done. The session grows by g.
 	End(ctx context.Context, turn string, g chat.Growth) error
 }
 
-// recorder keeps the parts of one turn's reply.
+// recorder stores the messages of one turn's reply.
 type recorder struct {
 	g    *Gateway
 	turn string
@@ -50,7 +49,7 @@ func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
 	return r.g.moved(ctx, r.at, r.from, to)
 }
 
-// replyTo says where the reply of a turn goes and how.
+// replyTo returns the options for the reply of a turn.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
 	c.StopMark = a.g.Texts[TextStopMark]
 	c.FileLine, c.FilesLine, c.Button = a.g.Texts[TextRest], a.g.Texts[TextFilesLeft], a.stopButton(rec)
@@ -69,8 +68,8 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 // errPanic is a panic, with its stack.
 var errPanic = errors.New("panic")
 
-// show delivers the reply. A panic in it is a reply that was not delivered: what is visible is
-// made final once more, without its cursor, and that is that.
+// show delivers the reply. After a panic the reply counts as not delivered: show only makes the visible messages
+// final, without a cursor.
 func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
 	var reply *preview.Reply
 	run := func() {
@@ -84,13 +83,13 @@ func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
 		return out
 	}
 	o.Slot.Finish(preview.Ending{Keep: true})
-	o.Slot.Cut()    // should it have an ending already
-	_ = caught(run) // what broke first is what is told
+	o.Slot.Cut()    // in case it already has an ending
+	_ = caught(run) // the first panic is the one to report
 	out.Delivered, out.Err = false, err
 	return out
 }
 
-// caught runs f; a panic in it is an error, with its stack.
+// caught runs f and returns a panic in it as an error with its stack.
 func caught(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -116,7 +115,7 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	return rec
 }
 
-// say answers in with a fixed line, beside whatever else goes on.
+// say answers in with a fixed text, besides the running turn.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= mostSaid {
 		a.log.Debug("answer was left out: too many are under way")
@@ -126,13 +125,12 @@ func (a *actor) say(in chat.Inbound, text string) {
 	a.answer(preview.Ending{Text: text}, in.To, in)
 }
 
-// answer answers messages, or none, with an ending that is known from the start. It is a turn like
-// any other, so that it survives a restart.
+// answer answers messages, or none, with a known ending. It is stored as a turn, so that it survives a restart.
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
 	a.prepareAnswer(e, to, messages...)()
 }
 
-// prepareAnswer stores what answer says. What it returns delivers that.
+// prepareAnswer stores an answer and returns the function that delivers it.
 func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat.Inbound) (deliver func()) {
 	rec := a.record(messages...)
 	rec.To, rec.ReplyTo = a.place(to, rec.ReplyTo)
@@ -148,20 +146,20 @@ func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat
 	}
 }
 
-// deliver makes a known ending visible, beside whatever else goes on.
+// deliver shows a known ending, besides the running turn.
 func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, e, true) }
 
-// deliverStored is deliver, which waits for the store first where that does not have the turn.
+// deliverStored is like deliver. If the turn is not stored yet, it first waits until the store accepts it.
 func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	slot := preview.NewSlot()
 	slot.Finish(e)
 	growth := chat.Growth{Undecided: a.unstoredUsage(rec)}
 	l := a.newLine()
 	a.answers.Go(func() {
-		defer a.poke() // once it does not count any more
+		defer a.poke() // after the line has ended
 		defer l.end()
 		if !stored && !a.awaitStore(a.g.turns, rec) {
-			return // its messages wait in the store, for the next process
+			return // its messages stay in the store for the next process
 		}
 		opts := a.replyTo(rec, slot, a.endpoint.streaming())
 		opts.Troubled = l.trouble
@@ -182,8 +180,8 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	})
 }
 
-// decide stores how a turn ends. A store that fails does not keep the reply from people: it would only not survive a
-// crash. The ending is stored once the store works again, with what the session grows by.
+// decide stores how a turn ends and the session growth. If the store fails, the reply is shown anyway, and
+// storing is tried again: until then the ending would not survive a crash.
 func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	e.At = time.Now()
 	ending := encodeEnding(e)
@@ -192,15 +190,15 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	})
 }
 
-// cut stores that a reply stays as it is, however it was decided to end: what was stopped must not go on after a
-// restart, below what came next.
+// cut stores that a reply stays as it is, whatever its decided ending: a stopped reply must not continue after a
+// restart, below later messages.
 func (a *actor) cut(turn string) {
 	ending := encodeEnding(preview.Ending{Keep: true, At: time.Now()})
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
 }
 
-// decideAsShown stores that a turn's reply stays as it is shown, and reports false when that is not possible: its
-// session was forgotten, or the store fails.
+// decideAsShown stores that a turn's reply stays as it is shown. It returns false if the turn's session was
+// deleted or the store fails.
 func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	ending := encodeEnding(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
 	err := a.g.store.endings.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
@@ -210,7 +208,7 @@ func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	return err == nil
 }
 
-// settleAsShown ends a turn of which people keep what they see. One that is undone is not run again.
+// settleAsShown ends a turn whose reply stays as it is shown. If the reply is undone, the turn is not run again.
 func (a *actor) settleAsShown(t *turn, g chat.Growth) {
 	if t.outcome.Undone && !t.recovered && t.slot.Ending().Keep && a.decideAsShown(t.id, g) {
 		g = chat.Growth{}
@@ -218,8 +216,8 @@ func (a *actor) settleAsShown(t *turn, g chat.Growth) {
 	a.settle(t.id, t.outcome, g)
 }
 
-// settle ends a turn whose reply is as it must be. One that the end of the daemon cut short is left for the next, and
-// one that is undone for the next message of its chat as well.
+// settle ends a turn whose reply is complete. If shutdown interrupted the delivery, the turn is left for the
+// next process; an undone reply is also retried on the next message of its chat.
 func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return

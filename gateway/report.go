@@ -10,12 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// report writes the one line that says how a turn went, and why when it went wrong.
+// report logs how a turn went, and the reason if it failed.
 func (a *actor) report(t *turn) {
 	if !t.stored.Load() {
-		return // it did not begin
+		return // the turn did not begin
 	}
-	var used chat.Usage // with an estimate of what the provider did not tell, as it is stored
+	var used chat.Usage // includes estimates, as in the stored usage
 	for _, u := range history.Usage(t.result.Spent) {
 		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
 	}
@@ -48,11 +48,11 @@ func (a *actor) report(t *turn) {
 	}
 }
 
-// forbidden says that a person has shut the bot out.
+// forbidden reports whether somebody removed or blocked the bot.
 func forbidden(err error) bool {
 	e, ok := errors.AsType[*chat.SendError](err)
 	return ok && e.Kind == chat.Forbidden
 }
 
-// laterTries ends what the log says of a reply that was given up for now.
+// laterTries is the end of the log message for an undone reply.
 const laterTries = "it is tried again with the next message of the chat and at the next start"

@@ -8,25 +8,25 @@ import (
 	"telex/internal/chat"
 )
 
-// past reads what the conversation remembers.
+// past reads the history of the conversation.
 func (a *actor) past() (history.History, error) {
 	return history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)
 }
 
-// words is the text of messages as the model reads it, with its provenance, without what is attached.
+// words returns the text of messages as the model reads it, with its provenance, without attachments.
 func (a *actor) words(messages ...chat.Inbound) agent.Message {
 	return history.Question(a.conversation.Endpoint, messages...)
 }
 
-// settings is what holds for one turn.
+// settings are the settings of one turn.
 type settings struct {
 	model  Model
-	system string   // empty: the agent's own
+	system string   // empty: the agent's default
 	tools  []string // nil: all
 }
 
-// settings returns what holds for somebody here: what was chosen, else the strongest override, else
-// the first model.
+// settings returns the settings for a person in this conversation. The model is the chosen one, else that of the
+// last matching override, else the first model.
 func (a *actor) settings(s chat.Session, u chat.UserID) settings {
 	var out settings
 	name := ""
@@ -56,7 +56,7 @@ func (a *actor) settings(s chat.Session, u chat.UserID) settings {
 	return out
 }
 
-// model returns the model with a name, however that is capitalized.
+// model returns the model with a name, ignoring case.
 func (g *Gateway) model(name string) (Model, bool) {
 	for _, m := range g.Models {
 		if name != "" && strings.EqualFold(m.Name, name) {

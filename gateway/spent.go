@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// keepSpent stores all that a run used which another process goes on with.
+// keepSpent stores the usage of a run for the process that continues the turn.
 func (a *actor) keepSpent(t *turn) {
 	if len(t.result.Spent) == 0 {
 		return
@@ -18,8 +18,8 @@ func (a *actor) keepSpent(t *turn) {
 	}
 }
 
-// usedBefore returns what earlier processes used for a turn. Where the last one died while an answer was being
-// written, that is estimated.
+// usedBefore returns the usage of a turn by earlier processes. If the last one died while an answer was being
+// written, that answer's usage is estimated.
 func (a *actor) usedBefore(rec chat.Turn, r history.Replay) []agent.Spent {
 	if !r.DiedAnswering(rec) {
 		return r.Spent
@@ -37,7 +37,7 @@ func (a *actor) usedBefore(rec chat.Turn, r history.Replay) []agent.Spent {
 	return r.SpentWithEstimate(a.settings(h.Session, rec.User).model.Name, prompt, rec.Parts)
 }
 
-// unstoredUsage returns the usage of a turn of an earlier process that the usage of the store does not have.
+// unstoredUsage returns the usage of an earlier process's turn that is not yet in the stored usage.
 func (a *actor) unstoredUsage(rec chat.Turn) []chat.Usage {
 	if rec.State != chat.TurnRunning {
 		return nil

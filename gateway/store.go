@@ -6,7 +6,7 @@ import (
 	"telex/gateway/history"
 )
 
-// Store is all that the gateway wants kept. Nothing uses it as a whole: each user has the part that it declares.
+// Store is all storage that the gateway needs. Each user gets only the part that it declares.
 type Store interface {
 	Inbox
 	Turns
@@ -23,7 +23,7 @@ type Store interface {
 	Blocks
 }
 
-// stores are the parts of a Store, by who uses them.
+// stores holds the parts of a Store by user.
 type stores struct {
 	inbox      Inbox
 	turns      Turns

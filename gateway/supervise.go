@@ -15,17 +15,19 @@ import (
 const (
 	firstRetry = time.Second
 	mostRetry  = time.Minute
-	// connected is how long receiving must have lasted to have worked: the next try is soon.
+	// connected is how long receiving must last to count as working; the next retry then starts with the
+	// shortest delay.
 	connected = 2 * time.Second
-	// settled is how long it must have lasted for a new failure to count as news.
+	// settled is how long receiving must last before a new failure is logged again.
 	settled = 30 * time.Second
-	// maxRefusals is how many connections in a row must be refused for the credentials before an endpoint stops. Each
-	// begins with a check of the credentials: a single refusal may be the platform's mistake.
+	// maxRefusals is how many connections in a row must be refused because of the credentials before an endpoint
+	// stops. Each connection begins with a check of the credentials; a single refusal may be a mistake of the
+	// platform.
 	maxRefusals = 3
 )
 
-// supervise keeps one endpoint receiving until ctx ends, whatever it meets. Only refused
-// credentials end it earlier, since they don't mend themselves.
+// supervise keeps one endpoint receiving until ctx ends, whatever fails. It gives up earlier only if the
+// credentials are refused, since retrying does not help then.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
@@ -33,7 +35,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 	failing, tries, refusals := false, 0, 0
 	for ctx.Err() == nil {
 		began := time.Now()
-		heal := tries // which the timer reads
+		heal := tries // read by the timer
 		healed := time.AfterFunc(settled, func() {
 			if heal > 0 {
 				log.Info("receiving works again", slog.Int("tries", heal), slog.Duration("for", settled))
@@ -75,8 +77,8 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 	}
 }
 
-// buried notes that an endpoint receives nothing any more, and says so when no other does. The daemon goes on: to end
-// would make a service manager start it over and over with the same credentials.
+// buried marks an endpoint as permanently stopped, and logs an error if no endpoint is left. The daemon keeps
+// running: a service manager would restart it again and again with the same credentials.
 func (g *Gateway) buried(e *endpoint) {
 	e.dead.Store(true)
 	for id, other := range g.endpoints {
@@ -87,7 +89,7 @@ func (g *Gateway) buried(e *endpoint) {
 	g.Log.Error("no endpoint is left: nothing is received until the credentials are corrected and the daemon is restarted")
 }
 
-// receive runs the adapter once. A panic in it is its failure, not ours.
+// receive runs the adapter once. It turns a panic into an error.
 func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,7 +124,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// jitter spreads d by a fifth, so that endpoints that failed together don't return together.
+// jitter changes d randomly by up to a fifth, so that endpoints that failed together don't retry together.
 func jitter(d time.Duration) time.Duration {
 	return d + time.Duration((rand.Float64()*0.4-0.2)*float64(d)) //nolint:gosec // no secret depends on it
 }

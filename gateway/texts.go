@@ -9,16 +9,15 @@ import (
 	"telex/gateway/approval"
 )
 
-// Texts are the fixed lines that people see, by key.
+// Texts are the fixed texts that people see, by key.
 type Texts map[TextKey]string
 
-// TextKey names one fixed line.
+// TextKey is the key of a fixed text.
 type TextKey string
 
-// The keys of the fixed lines. In those that say so, {id} becomes the id that finds the
-// turn in the log.
+// The keys of the fixed texts, with their placeholders. {id} is the id of the turn in the log.
 const (
-	TextFailed      TextKey = "failed"        // {id}; the turn failed inside
+	TextFailed      TextKey = "failed"        // {id}; internal error
 	TextUnsaved     TextKey = "unsaved"       // {id}; the store fails: a question waits until it works again
 	TextModel       TextKey = "model_trouble" // {id}; the model could not be used
 	TextTimeLimit   TextKey = "time_limit"    // {id}; the turn took too long
@@ -26,50 +25,50 @@ const (
 	TextSilence     TextKey = "silence"       // {id}; the model went silent
 	TextCallLimit   TextKey = "call_limit"    // {id}; too many model or tool calls
 	TextLength      TextKey = "length"
-	TextToolLimit   TextKey = "tool_limit" // agent.limits.tool_calls is reached; below what could be said
-	TextStepLimit   TextKey = "step_limit" // agent.limits.model_calls is
+	TextToolLimit   TextKey = "tool_limit" // agent.limits.tool_calls is reached; shown below the partial answer
+	TextStepLimit   TextKey = "step_limit" // agent.limits.model_calls is reached
 	TextFiltered    TextKey = "filtered"
 	TextRefused     TextKey = "refused"
 	TextEmpty       TextKey = "empty"
 	TextThinking    TextKey = "only_thinking"
 	TextNoTool      TextKey = "no_tool"
 	TextStopped     TextKey = "stopped"
-	TextStopMark    TextKey = "stopped_mark" // below the text of an answer that was stopped or interrupted
+	TextStopMark    TextKey = "stopped_mark" // shown below a stopped or interrupted answer
 	TextNothing     TextKey = "nothing_to_stop"
 	TextNew         TextKey = "new_conversation"
 	TextQueueFull   TextKey = "queue_full"
-	TextInterrupted TextKey = "interrupted"  // {id}; a restart cut the answer, and it is too late to finish it
-	TextLate        TextKey = "late"         // a message that waited too long for a restart
-	TextRest        TextKey = "rest_in_file" // above the file that holds what is too long for messages
+	TextInterrupted TextKey = "interrupted"  // {id}; a restart interrupted the answer, and it is too old to be continued
+	TextLate        TextKey = "late"         // the message waited too long while the bot was down
+	TextRest        TextKey = "rest_in_file" // caption of the file with the rest of a long answer
 	TextFilesLeft   TextKey = "files_left"   // {files}; files of an answer that can't be sent
-	TextUnsupported TextKey = "unsupported"  // a message that holds nothing which can be read
+	TextUnsupported TextKey = "unsupported"  // the message has no readable content
 	TextHelp        TextKey = "help"         // {commands} {attachments}
-	TextAttachments TextKey = "attachments"  // in the help, where the platform has attachments
+	TextAttachments TextKey = "attachments"  // part of the help where attachments are supported
 	TextDidYouMean  TextKey = "did_you_mean" // {command}
 
 	TextNoRoom     TextKey = "no_room"    // the configuration leaves no room for a message
-	TextTooLong    TextKey = "too_long"   // a message that is too long for anybody
+	TextTooLong    TextKey = "too_long"   // the message is too long for any model
 	TextTooFast    TextKey = "too_fast"   // access.limits.turns_per_minute
 	TextTooMany    TextKey = "too_many"   // too many turns in one conversation
 	TextDaySpent   TextKey = "day_spent"  // access.limits.tokens_per_day
 	TextAllSpent   TextKey = "all_spent"  // access.limits.tokens_per_day_total
-	TextCompacted  TextKey = "summarized" // once in a conversation: its beginning was summarized
-	TextNoVoice    TextKey = "no_voice"   // something spoken, and nothing to transcribe it with
+	TextCompacted  TextKey = "summarized" // once per conversation: its beginning was summarized
+	TextNoVoice    TextKey = "no_voice"   // a voice message, and no transcriber
 	TextUnreadable TextKey = "unreadable" // {files}; attachments that could not be read
 
 	TextUndone         TextKey = "undone"
 	TextNothingToUndo  TextKey = "nothing_to_undo"
 	TextNothingToRetry TextKey = "nothing_to_retry"
 	TextForgotten      TextKey = "forgotten"
-	TextModels         TextKey = "models"       // {model} {models} {slash}, which is what people type before a command's name
+	TextModels         TextKey = "models"       // {model} {models} {slash}; {slash} is the command prefix
 	TextModelChosen    TextKey = "model_chosen" // {model}
 	TextNoModel        TextKey = "no_model"     // {models}
 	TextStatus         TextKey = "status"       // {model} {answered} {context} {window} {messages} {compactions} {state} {waiting}
-	TextIdle           TextKey = "idle"         // the state of a conversation that waits
-	TextBusy           TextKey = "busy"         // {time}; the state of one that is being answered
+	TextIdle           TextKey = "idle"         // state of a conversation without a running turn
+	TextBusy           TextKey = "busy"         // {time}; state of a conversation with a running turn
 	TextUsage          TextKey = "usage"        // {here} {here_answers} {today} {today_answers}
 
-	TextPair        TextKey = "pair_code" // {code}; to a person who is not let in
+	TextPair        TextKey = "pair_code" // {code}; to a person without access
 	TextPairs       TextKey = "pairs"     // {waiting} {admitted} {slash}
 	TextAdmitted    TextKey = "admitted"  // {person}
 	TextRevoked     TextKey = "dismissed" // {person}
@@ -77,28 +76,28 @@ const (
 	TextNobody      TextKey = "nobody" // {slash}
 	TextNotAdmin    TextKey = "not_admin"
 	TextPrivateOnly TextKey = "private_only"
-	TextNoAccess    TextKey = "no_access"  // to a person who is not let in and used a command that must be answered
-	TextUnstored    TextKey = "not_stored" // a message that could not be stored
+	TextNoAccess    TextKey = "no_access"  // to a person without access whose command must be answered
+	TextUnstored    TextKey = "not_stored" // the message could not be stored
 
-	TextApproval      TextKey = "approval"           // {what} {how} {id} {slash}; what a tool is about to do
-	TextHow           TextKey = "approval_how"       // {id} {slash}; how to decide, in private
-	TextHowGroup      TextKey = "approval_how_group" // the same in groups, where a plain yes does not reach the bot
-	TextShow          TextKey = "approval_show"      // {id} {slash}; how to read what the question has no room for
+	TextApproval      TextKey = "approval"           // {what} {how} {id} {slash}; the action that a tool is about to do
+	TextHow           TextKey = "approval_how"       // {id} {slash}; how to decide, in private chats
+	TextHowGroup      TextKey = "approval_how_group" // {id} {slash}; how to decide in groups, where a plain yes does not reach the bot
+	TextShow          TextKey = "approval_show"      // {id} {slash}; how to read a question that does not fit
 	TextApproveButton TextKey = "approve_button"
 	TextDenyButton    TextKey = "deny_button"
-	TextAlwaysButton  TextKey = "always_button" // approve, and all that the tool does in this conversation
-	TextYes           TextKey = "yes_words"     // what people may answer, with commas between
+	TextAlwaysButton  TextKey = "always_button" // approve this and all later calls of the tool in this conversation
+	TextYes           TextKey = "yes_words"     // words that mean yes, separated by commas
 	TextNo            TextKey = "no_words"
 	TextNoProposal    TextKey = "no_proposal"
 	TextNotYours      TextKey = "not_yours_to_decide"
-	TextUnasked       TextKey = "nobody_to_ask"      // below an answer: a tool call needed an approval, and nobody watched
-	TextUndecided     TextKey = "nobody_decided"     // below an answer: tools.approval_timeout is over
-	TextWithdrawn     TextKey = "question_withdrawn" // {what}; another message came in place of a yes or no, and ended the answer
-	TextDecideFirst   TextKey = "decide_first"       // the same, where it waits
-	TextCarriedOut    TextKey = "carried_out"        // {what}; an approved call that was done before its answer was interrupted
-	TextCallFailed    TextKey = "call_failed"        // {what}; the same, when the tool said that it failed
-	TextCallUnknown   TextKey = "call_unknown"       // {what}; the same, when nobody knows
-	TextAwaits        TextKey = "awaits_approval"    // the state of a conversation that waits for a person
+	TextUnasked       TextKey = "nobody_to_ask"      // below an answer: a tool call needed an approval, but the turn is unattended
+	TextUndecided     TextKey = "nobody_decided"     // below an answer: tools.approval_timeout has passed
+	TextWithdrawn     TextKey = "question_withdrawn" // {what}; another message interrupted the answer instead of a yes or no
+	TextDecideFirst   TextKey = "decide_first"       // another message came instead of a yes or no, and waits
+	TextCarriedOut    TextKey = "carried_out"        // {what}; an approved call that finished before its answer was interrupted
+	TextCallFailed    TextKey = "call_failed"        // {what}; an approved call that failed before its answer was interrupted
+	TextCallUnknown   TextKey = "call_unknown"       // {what}; an approved call of unknown outcome
+	TextAwaits        TextKey = "awaits_approval"    // state of a conversation that waits for a person
 
 	TextMemory       TextKey = "memory" // {facts} {slash}
 	TextNoMemory     TextKey = "memory_empty"
@@ -106,11 +105,11 @@ const (
 	TextAllFactsGone TextKey = "facts_forgotten"
 	TextNoFact       TextKey = "no_fact" // {slash}
 
-	TextStopButton TextKey = "stop_button" // what stands on the button that ends an answer
+	TextStopButton TextKey = "stop_button" // label of the button that stops an answer
 )
 
-// DefaultTexts returns every fixed line in English. What a command does stands in the table of commands. Those that stand in for what a model did
-// not say are the agent's.
+// DefaultTexts returns every fixed text in English. The descriptions of commands come from commands, and the
+// texts that replace a model's answer from package agent.
 func DefaultTexts() Texts {
 	l := agent.DefaultLines()
 	t := Texts{
@@ -222,8 +221,8 @@ func TextKeys() []string {
 	return keys
 }
 
-// With returns the texts with the given lines in place of their own. Unknown keys and empty
-// lines change nothing.
+// With returns a copy of the texts with own lines replacing the defaults. Unknown keys and empty lines are
+// ignored.
 func (t Texts) With(own map[string]string) Texts {
 	t = maps.Clone(t)
 	for k, line := range own {
@@ -234,12 +233,12 @@ func (t Texts) With(own map[string]string) Texts {
 	return t
 }
 
-// line returns a fixed line with the short form of an id filled in.
+// line returns a fixed text with the short form of an id filled in.
 func (t Texts) line(k TextKey, id string) string {
 	return strings.ReplaceAll(t[k], "{id}", shortID(id))
 }
 
-// fill returns a fixed line with its places filled in: names and values in turn.
+// fill returns a fixed text with its placeholders filled in: names and values alternate.
 func (t Texts) fill(k TextKey, places ...string) string { return fill(t[k], places...) }
 
 func fill(line string, places ...string) string {
@@ -250,7 +249,7 @@ func fill(line string, places ...string) string {
 	return strings.NewReplacer(pairs...).Replace(line)
 }
 
-// failure returns the key of the line for a turn that ended without an answer of its own.
+// failure returns the key of the text for a turn that ended without an answer.
 func failure(stop agent.StopReason) TextKey {
 	switch stop {
 	case agent.StopTimeLimit:

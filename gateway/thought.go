@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	mostThought = 2 << 10 // bytes of thinking that are kept: what is shown is near its end
-	shownOf     = 160     // characters that people see
+	mostThought = 2 << 10 // bytes of thinking that are kept; the visible part is near the end
+	shownOf     = 160     // maximum number of visible characters
 )
 
-// thought is what a model thinks, as far as people are shown it: the newest heading, or the newest whole sentence.
+// thought is the part of the model's thoughts that people see: the newest heading, or the newest complete
+// sentence.
 type thought struct {
 	tail  string
 	shown string
-	since time.Time // when the first of it came
+	since time.Time // time of the first thought
 }
 
-// add takes a piece of thinking, and reports whether something else is to be shown now.
+// add appends a piece of thinking, and reports whether the visible part changed.
 func (t *thought) add(delta string, now time.Time) bool {
 	if t.since.IsZero() {
 		t.since = now
@@ -32,7 +33,7 @@ func (t *thought) add(delta string, now time.Time) bool {
 		}
 		t.tail = strings.ToValidUTF8(t.tail[n:], "")
 	}
-	if !strings.ContainsAny(delta, "\n.!?。！？…*:") { // nothing can have ended
+	if !strings.ContainsAny(delta, "\n.!?。！？…*:") { // no heading or sentence can have ended
 		return false
 	}
 	shown := gist(t.tail)
@@ -43,8 +44,8 @@ func (t *thought) add(delta string, now time.Time) bool {
 	return changed
 }
 
-// gist returns the newest heading of a model's thinking, which providers that summarize it write in bold on a line
-// of its own; without any, the newest sentence or line that is whole.
+// gist returns the newest heading of a model's thoughts: providers that summarize thoughts write headings in
+// bold on their own line. Without a heading, it returns the newest complete sentence or line.
 func gist(tail string) string {
 	lines := strings.Split(tail, "\n")
 	for i, line := range slices.Backward(lines) {
@@ -66,7 +67,7 @@ func gist(tail string) string {
 	return clipTo(sentence, shownOf)
 }
 
-// lastEnd returns where the last whole sentence or line of a text ends; 0 without one.
+// lastEnd returns the end of the last complete sentence or line of a text; 0 if there is none.
 func lastEnd(text string) int {
 	for i := len(text); i > 0; {
 		c, size := utf8.DecodeLastRuneInString(text[:i])

@@ -23,87 +23,88 @@ import (
 	"telex/internal/chat"
 )
 
-// Why a turn was interrupted.
+// Reasons for interrupting a turn.
 var (
 	errNewMessage = errors.New("a new message came")
 	errStopped    = errors.New("stopped by command")
 	errUnseen     = errors.New("nobody can see the reply any more")
 )
 
-// Turns keeps which turns run, to be taken up again after a restart.
+// Turns keeps the unfinished turns, so that they resume after a restart.
 type Turns interface {
-	// Begin stores a turn as running, or counts one more run of it. One that comes with its
-	// Ending is decided from the start.
+	// Begin stores a turn as running, or counts one more run of it. A turn with an Ending is decided from the
+	// start.
 	Begin(ctx context.Context, t chat.Turn) error
-	// Join gives messages that wait to a running turn that took them in: it answers them too. It
-	// does nothing to messages that do not wait any more.
+	// Join assigns waiting messages to the running turn that took them: the turn answers them too. It ignores
+	// messages that are not waiting any more.
 	Join(ctx context.Context, turn string, ids ...chat.MessageID) error
-	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. What it
-	// used counts all the same.
+	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. Its usage
+	// still counts.
 	Release(ctx context.Context, turn string, used ...chat.Usage) error
 	// Unfinished returns the turns that have begun and not ended, oldest first.
 	Unfinished(ctx context.Context) ([]chat.Turn, error)
 }
 
-// turn is a question and the reply to it. The actor owns it; result, err and outcome may be
-// read once done is closed.
+// turn is a question and the reply to it. The actor owns it; result, err and outcome may be read once done is
+// closed.
 type turn struct {
 	id          string
 	began       time.Time
-	in          chat.Inbound // the newest of the messages that it answers
+	in          chat.Inbound // the newest message that it answers
 	messages    []chat.Inbound
 	question    agent.Message
-	history     history.History // what the model was told before
-	offers      queue.Offers    // what people say to it
+	history     history.History // the history that the model reads
+	offers      queue.Offers    // messages that arrive during the turn
 	slot        *preview.Slot
-	progress    progress // of its tool calls; the goroutine's that runs the model
-	thinksAloud bool     // people see what the model thinks
+	progress    progress // state of its tool calls; used by the goroutine that runs the model
+	thinksAloud bool     // people see the model's thoughts
 	journal     *history.Journal
-	approvals   *approval.Approvals // what waits for a person, or did
-	mentioned   string              // the proposal whose asker was told what became of another message
-	earlier     history.Replay      // what an earlier process did of it
+	approvals   *approval.Approvals // its proposals, open and decided
+	mentioned   string              // id of the proposal for which inTheWay has told the asker
+	earlier     history.Replay      // state restored from earlier processes
 	cancel      context.CancelCauseFunc
 	done        chan struct{}
-	stored      atomic.Bool // the store knows that it has begun
+	stored      atomic.Bool // the store has the turn
 
-	why       error         // why it was interrupted; nil when it was not
+	why       error         // reason for the interruption; nil if not interrupted
 	unseen    bool          // it ended because nobody could see the reply
-	void      bool          // its conversation ended before it did
-	fixed     bool          // it was answered with a line, without a model
+	void      bool          // its conversation was deleted before it ended
+	fixed     bool          // it was answered with a fixed text, without a model
 	stoppedBy *chat.Inbound // the /stop that ended it
-	then      []func()      // what waits for its end
+	then      []func()      // functions to run after its end
 
-	replaces  string           // the turn whose question it asks again
-	retries   []chat.MessageID // of those that wait to ask its own again
-	recovered bool             // an earlier process left it: its ending was known from the start
+	replaces  string           // id of the turn whose question it asks again
+	retries   []chat.MessageID // ids of queued messages that ask its question again
+	recovered bool             // its ending was known from the start, from an earlier process or turn
 
 	delivery delivery
 
 	result  agent.Result
 	err     error
-	broken  error // a panic while the ending was stored
+	broken  error // a panic while the ending was being stored
 	outcome preview.Outcome
 }
 
-// newID returns the ID of a turn. It is a key in the store for a week, and the keys of all messages of the reply are
-// made of it, so two turns must never have the same one.
+// newID returns the id of a turn. The store keeps it for a week, and the keys of all messages of the reply
+// contain it, so ids must be unique.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	return hex.EncodeToString(b[:])
 }
 
-// shortID is the beginning of an ID: short enough to be read out, and long enough to find the turn in the log.
+// shortID returns the beginning of an id: short enough to be read out, and long enough to find the turn in the
+// log.
 func shortID(id string) string { return id[:min(len(id), 8)] }
 
-// start runs the model and the preview side by side; done closes when both have ended.
+// start runs the model and the preview concurrently; done closes when both have ended.
 func (a *actor) start(rec chat.Turn) {
 	t := a.prepare(&rec)
 	if t == nil {
 		return
 	}
 	log := a.log.With(slog.String("turn", t.id))
-	// A turn that runs again is in the store already: then the store only counts the run.
+	// If the turn runs again, it is already stored, and the store only counts the run.
 	t.stored.Store(a.storeTurn(rec) || rec.Runs > 0)
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancelCause(a.g.turns)
@@ -113,7 +114,7 @@ func (a *actor) start(rec chat.Turn) {
 	opts := a.replyTo(rec, t.slot, streaming)
 	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)
 	go func() {
-		defer a.poke() // a parked turn is collected then
+		defer a.poke() // so that the actor collects a parked turn
 		defer close(t.done)
 		defer t.cancel(nil)
 		if !t.stored.Load() {
@@ -126,22 +127,22 @@ func (a *actor) start(rec chat.Turn) {
 		var showing sync.WaitGroup
 		showing.Go(func() {
 			t.outcome = show(a.g.deliveries, opts)
-			t.cancel(errUnseen) // without effect when the model has ended
+			t.cancel(errUnseen) // no effect if the model has ended
 		})
 		t.result, t.err = guarded(func() (agent.Result, error) { return a.think(ctx, t, streaming.Enabled) })
-		if t.result.Spent == nil { // no model was asked, or a panic took the result
+		if t.result.Spent == nil { // no model was asked, or a panic lost the result
 			t.result.Spent = t.journal.LastSpent()
 		}
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
 		close(t.delivery.decided)
-		a.poke() // the delivery may be in trouble already
+		a.poke() // the delivery may already be in trouble
 		showing.Wait()
 	}()
 }
 
-// prepare makes the turn of a record; nil when it asks a question once more and there is none, which the person is
-// told.
+// prepare creates the turn of a record. It returns nil if the record is a retry and there is no question to
+// repeat; the person is told.
 func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
@@ -154,14 +155,14 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	}
 	t.earlier.Spent = a.usedBefore(*rec, t.earlier)
 	t.journal = history.NewJournal(a.g.store.steps, rec.ID, rec.Runs+1, t.earlier)
-	if rec.Runs > t.earlier.Through { // the next process must not make the estimate again
+	if rec.Runs > t.earlier.Through { // the next process must not estimate this usage again
 		if err := t.journal.Spent(a.g.deliveries, t.earlier.Spent); err != nil {
 			a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
 		}
 	}
 	var err error
 	if t.history, err = a.past(); err != nil {
-		panic(err) // guard tells both sides
+		panic(err) // guard logs it and tells the person
 	}
 	if !asksAgain(rec.Messages[0]) {
 		return t
@@ -175,29 +176,31 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		return nil
 	}
 	t.replaces = rec.Replaces
-	t.question = history.Join(t.question, a.words(rec.Messages[1:]...)) // what was put to it before a restart
+	t.question = history.Join(t.question, a.words(rec.Messages[1:]...)) // messages that the turn took before a restart
 	return t
 }
 
-// nothingToRetry answers a retry that has no question. It stores the answer at once: after a restart there may be one.
+// nothingToRetry answers a retry without a question. It stores the answer at once: after a restart there might
+// be a question.
 func (a *actor) nothingToRetry(rec chat.Turn) {
 	text := a.g.Texts[TextNothingToRetry]
 	if rec.Runs == 0 {
 		a.say(rec.Messages[len(rec.Messages)-1], text)
 		return
 	}
-	// An earlier process began the turn. It must end too: another turn would take its messages, and leave it in the store.
+	// The turn already ran in an earlier process, so it must end here: otherwise the answering turn would take
+	// over its messages and leave it in the store.
 	e := preview.Ending{Text: text}
 	a.decide(rec.ID, e, chat.Growth{Usage: a.shown(rec).Usage})
 	a.conclusion(rec, e)
 }
 
-// takeUpSteps gives a turn what an earlier process did of it.
+// takeUpSteps restores a turn from the journal of earlier processes.
 func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	var err error
 	t.earlier, err = history.Read(steps)
 	if err = errors.Join(err, t.approvals.Replay(steps)); err != nil {
-		panic(err) // guard tells both sides
+		panic(err) // guard logs it and tells the person
 	}
 	t.approvals.Resume(time.Now())
 	if cut := t.earlier.CutOff(); len(cut) > 0 {
@@ -206,11 +209,11 @@ func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	}
 }
 
-// think reads what is attached to the question and runs the model.
+// think reads the attachments and runs the model.
 func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, error) {
 	if t.question.Role == "" {
 		question, line := a.read(ctx, t.messages)
-		if ctx.Err() != nil { // what an earlier process did of it must be known all the same
+		if ctx.Err() != nil { // the actions of earlier processes must still be recorded
 			t.question = a.words(t.messages...)
 			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.Said, t.earlier.Begun)},
 				&agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
@@ -233,8 +236,8 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	}, t.fold)
 }
 
-// read reads what messages say and hold, and returns a question for the model, or a line for the person when nothing in
-// them can be read.
+// read returns the question for the model. If nothing in the messages can be read, it returns a text for the
+// person instead.
 func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Message, string) {
 	var fetch attachment.Fetch
 	if a.endpoint.fetcher != nil {
@@ -253,13 +256,13 @@ func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Messag
 	}
 }
 
-// more hands the turn what was said to it, which it answers too from now on.
+// more gives the running turn the messages offered to it, which the turn then answers too.
 func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	if ctx.Err() != nil {
 		return nil
 	}
 	messages, err := t.offers.Take(a.words, func(ids []chat.MessageID) error {
-		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // what is taken must be stored
+		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // taken messages must be stored
 	})
 	if err != nil {
 		a.log.Error("messages were not put to the turn: they wait for the next", slog.String("turn", t.id), slog.Any("error", err))
@@ -270,7 +273,7 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 // answered returns all messages that the turn answers.
 func (t *turn) answered() []chat.Inbound { return slices.Concat(t.messages, t.offers.Joined()) }
 
-// guarded runs a turn's work; a panic in it is an error of this turn.
+// guarded runs a turn's work and returns a panic in it as an error.
 func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -281,7 +284,7 @@ func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	return work()
 }
 
-// fold puts an event into the view.
+// fold applies an event to the preview.
 func (t *turn) fold(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Text:
@@ -305,15 +308,15 @@ func (t *turn) fold(e agent.Event) {
 	}
 }
 
-// interrupt ends the running turn now: the connection to the model is closed, and what was
-// shown stays as it is.
+// interrupt ends the running turn now: it closes the connection to the model, and the visible messages stay as
+// they are.
 func (a *actor) interrupt(why error) {
-	if !errors.Is(a.turn.why, errStopped) { // what a person stopped is not asked again
+	if !errors.Is(a.turn.why, errStopped) { // a turn stopped by a person is not asked again
 		a.turn.why = why
 	}
 	a.turn.slot.Finish(preview.Ending{Keep: true, Stopped: true})
 	if errors.Is(why, errStopped) {
-		a.turn.slot.Cut() // not even a final that is on its way
+		a.turn.slot.Cut() // stop even a final that is being delivered
 		if a.turn.stored.Load() {
 			a.cut(a.turn.id)
 		}

@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// A write that failed is tried again after firstWriteRetry, and then after twice the time, up to maxWriteRetry.
+	// A failed write is tried again after firstWriteRetry, and then after twice the previous delay, up to
+	// maxWriteRetry.
 	firstWriteRetry = 500 * time.Millisecond
 	maxWriteRetry   = 5 * time.Second
-	// unsavedAfter is how long a question waits for the store before its sender is told so.
+	// unsavedAfter is how long a question waits for the store before its sender is told.
 	unsavedAfter = 10 * time.Second
-	// unsavedNotice is how long the platform may take to show that line.
+	// unsavedNotice is the timeout for sending this notice.
 	unsavedNotice = 30 * time.Second
 )
 
-// writes are the changes that a conversation still has to store, because the store failed: how turns ended, and which
-// messages get no answer. They are tried again in their order until they succeed. Until then no turn begins: it would
-// not know what was said before.
+// writes are the changes that a conversation still has to store after the store failed: how turns ended, and
+// which messages get no answer. They are retried in order until they succeed. Until then no turn begins, since
+// it would not know the latest history.
 type writes struct {
 	mu    sync.Mutex
 	todo  []write
@@ -38,7 +39,7 @@ type write struct {
 	do         func(context.Context) error
 }
 
-// write changes something in the store, now or once the store works again.
+// write stores a change, now or once the store works again.
 func (a *actor) write(what, turn string, do func(context.Context) error) {
 	one := write{what, turn, do}
 	if a.writes.behind(one) {
@@ -56,7 +57,7 @@ func (a *actor) write(what, turn string, do func(context.Context) error) {
 	}
 }
 
-// retryWrites tries again what is due, in its order, until something fails. Only the actor's goroutine does so.
+// retryWrites retries the due writes in order until one fails. Only the actor's goroutine calls it.
 func (a *actor) retryWrites() {
 	for {
 		first, due := a.writes.first(a.g.isStopping())
@@ -76,10 +77,11 @@ func (a *actor) retryWrites() {
 	}
 }
 
-// worthwhile reports whether a write that failed is to be tried again. After the grace of a stopping daemon nothing is.
+// worthwhile reports whether a failed write should be retried. After the grace period of a stopping daemon no
+// write is.
 func (a *actor) worthwhile(err error) bool { return retryable(err) && a.g.deliveries.Err() == nil }
 
-// behind adds a write if others wait, and reports whether they do.
+// behind queues a write if others are queued, and reports whether it did.
 func (w *writes) behind(one write) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +92,7 @@ func (w *writes) behind(one write) bool {
 	return true
 }
 
-// add adds a write that failed.
+// add queues a failed write.
 func (w *writes) add(one write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +102,7 @@ func (w *writes) add(one write) {
 	}
 }
 
-// first returns the oldest write; false when there is none, or none that is due. At the end everything is due.
+// first returns the oldest write, or false if there is none or it is not due. With end set, every write is due.
 func (w *writes) first(end bool) (write, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +112,7 @@ func (w *writes) first(end bool) (write, bool) {
 	return w.todo[0], true
 }
 
-// postpone returns when the oldest write is to be tried again.
+// postpone doubles the delay and returns the time until the next retry.
 func (w *writes) postpone() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,14 +121,14 @@ func (w *writes) postpone() time.Duration {
 	return w.delay
 }
 
-// done takes the oldest write off.
+// done removes the oldest write.
 func (w *writes) done() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.todo, w.delay = w.todo[1:], firstWriteRetry
 }
 
-// waiting reports whether there are any.
+// waiting reports whether any writes are queued.
 func (w *writes) waiting() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,15 +139,16 @@ func (w write) log(log *slog.Logger) *slog.Logger {
 	return log.With(slog.String("change", w.what), slog.String("turn", w.turn))
 }
 
-// unstored reports whether changes wait for the store. After the grace of a stopping daemon nothing waits any more.
+// unstored reports whether changes wait for the store. After the grace period of a stopping daemon it returns
+// false.
 func (a *actor) unstored() bool { return a.g.deliveries.Err() == nil && a.writes.waiting() }
 
-// retryable reports whether the same call may succeed later: a store refuses some for good.
+// retryable reports whether a failed call may succeed later: the store refuses some calls permanently.
 func retryable(err error) bool {
 	return !errors.Is(err, chat.ErrFenced) && !errors.Is(err, chat.ErrUnknown) && !errors.Is(err, errPanic)
 }
 
-// safely is f with a panic as its error.
+// safely runs f and returns a panic in it as an error.
 func safely(f func() error) (err error) {
 	if panicked := caught(func() { err = f() }); panicked != nil {
 		return panicked
@@ -153,8 +156,8 @@ func safely(f func() error) (err error) {
 	return err
 }
 
-// storeTurn stores that a turn begins. It reports false when the store failed and may work again: then nothing of the turn
-// may be shown, since the next process would find its messages unanswered.
+// storeTurn stores the beginning of a turn. It returns false if the store failed and may work again: the turn
+// must then show nothing, since the next process would treat its messages as unanswered.
 func (a *actor) storeTurn(rec chat.Turn) bool {
 	err := a.g.store.turns.Begin(a.g.deliveries, rec)
 	if err != nil {
@@ -163,7 +166,7 @@ func (a *actor) storeTurn(rec chat.Turn) bool {
 	return err == nil || !retryable(err)
 }
 
-// awaitStore stores that a turn begins as soon as the store takes it, and reports false when ctx ended before.
+// awaitStore stores the beginning of a turn, retrying until it succeeds. It returns false if ctx ended before.
 func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 	began, told := time.Now(), false
 	for delay := firstWriteRetry; ; delay = min(maxWriteRetry, 2*delay) {
@@ -183,7 +186,8 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 	}
 }
 
-// tellUnsaved tells a person, not too often, that what they wrote waits for the store. Nothing of that line is stored.
+// tellUnsaved tells a person, at a limited rate, that their message waits for the store. This notice is not
+// stored.
 func (a *actor) tellUnsaved(ctx context.Context, rec chat.Turn) {
 	if len(rec.Messages) == 0 || !a.g.refused.Allow(a.conversation.String()+" "+string(TextUnsaved)) {
 		return

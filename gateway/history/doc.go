@@ -1,8 +1,9 @@
-// Package history keeps what was said in a conversation, and what a turn adds to it.
+// Package history manages the messages of a conversation, and the additions of each turn.
 //
-// A History is what the conversation remembers, as a model reads it. A Journal stores what a turn does while it runs,
-// and a Replay is what another process reads of that. A turn's growth is what it adds at its end: messages, usage, and
-// perhaps a summary that stands for older messages. Words of people carry their provenance.
+// A History is the past of a conversation as a model reads it. A Journal stores the steps of a running turn, and
+// a Replay is the state that another process restores from them. The growth of a turn is what it adds at its
+// end: messages, usage, and sometimes a summary that replaces older messages. People's messages carry their
+// provenance.
 //
-// The package has no goroutine. A Journal belongs to the goroutine that runs the model.
+// The package starts no goroutines. A Journal belongs to the goroutine that runs the model.
 package history

@@ -9,19 +9,19 @@ import (
 	"telex/internal/chat"
 )
 
-// maxPicture bounds, in bytes, each picture of a tool that the history keeps. What people attach was made smaller
-// before; a tool's pictures are shown to the model as they are, once.
+// maxPicture is the largest picture of a tool that the history keeps, in bytes. Attached pictures were reduced
+// before; a tool's larger pictures are shown to the model once, unchanged.
 const maxPicture = 512 << 10
 
-// Growth returns what a turn adds to the history that it was run with, when so many messages of it are kept. replaces
-// says that it takes the place of another turn.
+// Growth returns what a turn adds to the history h that it ran with; kept are the messages to add. replaces
+// tells whether the turn replaces another turn.
 func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g chat.Growth, err error) {
 	g.Usage = Usage(r.Spent)
 	if g.History, err = Encode(kept); err != nil {
 		return g, err
 	}
 	if replaces && len(kept) == 0 {
-		return g, nil // what it would have replaced stays, and no summary stands for that
+		return g, nil // the replaced turn stays, so no summary may cover it
 	}
 	if c := r.Compaction; c != nil && c.Messages > 0 && c.Messages <= len(h.Entries) {
 		g.Compaction = &chat.Compaction{Summary: c.Summary, Upto: h.Entries[c.Messages-1].ID}
@@ -29,7 +29,7 @@ func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g 
 	return g, nil
 }
 
-// Encode writes messages as the store keeps them.
+// Encode encodes messages for the store.
 func Encode(messages []agent.Message) ([][]byte, error) {
 	var out [][]byte
 	for _, m := range messages {
@@ -42,8 +42,8 @@ func Encode(messages []agent.Message) ([][]byte, error) {
 	return out, nil
 }
 
-// withoutLargePictures returns an answer of a tool without the pictures that are too large to be shown again in every
-// turn.
+// withoutLargePictures returns a tool's answer without the pictures that are too large to be sent to the model
+// again in every turn.
 func withoutLargePictures(m agent.Message) agent.Message {
 	small := slices.DeleteFunc(slices.Clone(m.Images), func(i agent.Image) bool { return len(i.Data) > maxPicture })
 	if m.Role != agent.ToolRole || len(small) == len(m.Images) {
@@ -54,7 +54,8 @@ func withoutLargePictures(m agent.Message) agent.Message {
 	return m
 }
 
-// Usage returns what a turn used as the store keeps it. What the provider did not tell is estimated, so that it counts.
+// Usage converts the usage of a turn for the store. Usage that the provider did not report is estimated, so that
+// it counts.
 func Usage(spent []agent.Spent) []chat.Usage {
 	var out []chat.Usage
 	for _, s := range spent {

@@ -10,21 +10,20 @@ import (
 	"telex/internal/chat"
 )
 
-// Sessions keeps what was said in conversations.
+// Sessions reads conversations.
 type Sessions interface {
-	// Session returns a conversation's session, and the entries that no summary stands for, oldest
-	// first.
+	// Session returns a conversation's session, and its entries that are not summarized, oldest first.
 	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
 }
 
-// History is what a conversation remembers, as a model reads it.
+// History is the past of a conversation as a model reads it.
 type History struct {
 	chat.Session
 	Entries  []chat.Entry
-	Messages []agent.Message // one for each entry
+	Messages []agent.Message // one per entry
 }
 
-// Load reads what a conversation remembers.
+// Load reads the history of a conversation.
 func Load(ctx context.Context, from Sessions, c chat.Conversation) (History, error) {
 	session, entries, err := from.Session(ctx, c)
 	if err != nil {
@@ -39,9 +38,10 @@ func Load(ctx context.Context, from Sessions, c chat.Conversation) (History, err
 	return h, nil
 }
 
-// Without returns the history as it was before a turn, and what that turn was asked, all of it in one message.
+// Without returns the history without a turn, and the turn's question as one message. It returns false if the
+// history does not contain the turn.
 func (h History) Without(turn string) (History, agent.Message, bool) {
-	if turn == "" { // no turn, or one that an older version stored without its id
+	if turn == "" { // no turn, or one that an older version stored without an id
 		return h, agent.Message{}, false
 	}
 	rest := History{Session: h.Session}
@@ -54,19 +54,19 @@ func (h History) Without(turn string) (History, agent.Message, bool) {
 		case h.Messages[i].Role != agent.User:
 		case !found:
 			question, found = h.Messages[i], true
-		default: // it was put to the turn while that ran
+		default: // it was passed to the turn while the turn ran
 			question = Join(question, h.Messages[i])
 		}
 	}
 	return rest, question, found
 }
 
-// Has reports whether a turn added something.
+// Has reports whether a turn added entries.
 func (h History) Has(turn string) bool {
 	return slices.ContainsFunc(h.Entries, func(e chat.Entry) bool { return e.Turn == turn })
 }
 
-// Newest returns the newest entry; false without any.
+// Newest returns the newest entry, or false if there is none.
 func (h History) Newest() (chat.Entry, bool) {
 	if len(h.Entries) == 0 {
 		return chat.Entry{}, false
@@ -74,8 +74,8 @@ func (h History) Newest() (chat.Entry, bool) {
 	return h.Entries[len(h.Entries)-1], true
 }
 
-// Last returns the newest turn that a person can ask again, or an empty id. It is one of their own: what they
-// asked must not become somebody else's.
+// Last returns the id of the newest turn that a person can ask again, or "". Only the person's own turns count:
+// their question must not become somebody else's.
 func (h History) Last(u chat.UserID) string {
 	for _, e := range slices.Backward(h.Entries) {
 		if e.User == u || e.User == "" {
@@ -85,7 +85,7 @@ func (h History) Last(u chat.UserID) string {
 	return ""
 }
 
-// Tokens estimates what of a model's window the history takes.
+// Tokens estimates how many tokens of a model's context window the history takes.
 func (h History) Tokens() int {
 	n := agent.EstimateTokens(h.Summary)
 	for _, m := range h.Messages {

@@ -10,24 +10,24 @@ import (
 
 // Steps keeps the journals of running turns.
 type Steps interface {
-	// Note adds to the journal of a running turn. It returns once that is durable, and fails for a turn that
-	// is not running; of one that was forgotten it takes nothing but steps of usage. A journal ends with its turn.
+	// Note appends to the journal of a running turn. It returns once the steps are durable, and fails if the
+	// turn is not running. For a deleted conversation it stores only usage steps. A journal ends with its turn.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 }
 
-// Journal keeps what a turn does, so that another process can go on with it. It is the turn's agent.Journal. Others may
-// ask only whether it Changed something.
+// Journal records what a turn does, so that another process can continue it. It implements agent.Journal. Other
+// goroutines may call only Changed.
 type Journal struct {
 	store   Steps
 	turn    string
-	run     int           // of the turn, counted from 1
-	spent   []agent.Spent // as it was stored last
-	begun   []string      // ids of calls that change something
+	run     int           // number of the run, counted from 1
+	spent   []agent.Spent // last stored usage
+	begun   []string      // ids of begun calls that change something
 	changed atomic.Bool   // a call that changes something has begun, in this process or an earlier one
-	failed  bool          // it could not be written
+	failed  bool          // a write to the store failed
 }
 
-// answered is the body of a step: what came of a call.
+// answered is the body of a step: the result of a call.
 type answered struct {
 	Answer agent.Message `json:"answer"`
 	Files  []agent.File  `json:"files,omitempty"`
@@ -36,12 +36,12 @@ type answered struct {
 // spentSoFar is the body of a step: the usage of a turn.
 type spentSoFar struct {
 	Spent []agent.Spent `json:"spent"`
-	// Through is the newest run of the turn of which everything is in Spent. A later one may have died while an
-	// answer was being written.
+	// Through is the newest run of the turn whose usage is completely in Spent. A later run may have died while
+	// an answer was being written.
 	Through int `json:"through"`
 }
 
-// NewJournal returns the journal of a run of a turn, counted from 1, which goes on with what earlier processes did.
+// NewJournal returns the journal of a turn's run, counted from 1. It continues the journal of earlier processes.
 func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
 	j := &Journal{store: s, turn: turn, run: run, spent: earlier.Spent, begun: earlier.Changing}
 	j.changed.Store(earlier.Changed)
@@ -51,13 +51,13 @@ func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
 // Changed reports whether a call that changes something has begun.
 func (j *Journal) Changed() bool { return j.changed.Load() }
 
-// Changing returns the ids of the calls that change something and have begun, in this process and earlier ones.
+// Changing returns the ids of the begun calls that change something, in this process and earlier ones.
 func (j *Journal) Changing() []string { return j.begun }
 
-// Failed reports whether something could not be stored.
+// Failed reports whether a write to the store failed.
 func (j *Journal) Failed() bool { return j.failed }
 
-// LastSpent returns the usage that was stored last.
+// LastSpent returns the last stored usage.
 func (j *Journal) LastSpent() []agent.Spent { return j.spent }
 
 // Step implements agent.Journal.
@@ -76,12 +76,12 @@ func (j *Journal) Step(ctx context.Context, messages []agent.Message, spent []ag
 	return j.note(ctx, steps...)
 }
 
-// Spent implements agent.Journal. A failure ends no turn.
+// Spent implements agent.Journal. A failure does not end the turn.
 func (j *Journal) Spent(ctx context.Context, spent []agent.Spent) error {
 	return j.noteSpent(ctx, spent, j.run-1)
 }
 
-// AllSpent stores all that this run used, which another process goes on with.
+// AllSpent stores the complete usage of this run for the process that continues the turn.
 func (j *Journal) AllSpent(ctx context.Context, spent []agent.Spent) error {
 	return j.noteSpent(ctx, spent, j.run)
 }
@@ -107,7 +107,7 @@ func (j *Journal) Begin(ctx context.Context, changes bool, calls ...agent.ToolCa
 		for _, call := range calls {
 			j.begun = append(j.begun, call.ID)
 		}
-		j.changed.Store(true) // also when nobody knows whether that was stored
+		j.changed.Store(true) // set even if storing may have failed
 	}
 	steps := make([]chat.Step, len(calls))
 	for i, call := range calls {

@@ -10,21 +10,21 @@ import (
 	"telex/internal/chat"
 )
 
-// Replay is what a turn did according to its journal.
+// Replay is the state of a turn according to its journal.
 type Replay struct {
-	Said     []agent.Message // by the model, and the answers to its calls
-	Begun    []string        // calls that began to run and were not stopped, by id
-	Changing []string        // those of them that change something
-	Changed  bool            // a call that changes something has begun, perhaps one that was stopped
+	Said     []agent.Message // messages of the model, and the results of its calls
+	Begun    []string        // ids of the calls that began and were not stopped
+	Changing []string        // ids of those of them that change something
+	Changed  bool            // a call that changes something has begun, including stopped ones
 	Files    map[string][]agent.File
-	Spent    []agent.Spent // what was used
-	Through  int           // the newest run of the turn of which everything is in Spent
+	Spent    []agent.Spent // usage so far
+	Through  int           // newest run of the turn whose usage is completely in Spent
 
-	spentAt int      // how many steps the journal had once Spent was in it
-	unknown []string // calls that had begun by then: one without an answer has an unknown outcome
+	spentAt int      // number of steps in the journal when Spent was stored
+	unknown []string // calls that had begun by then: without an answer, their outcome is unknown
 }
 
-// Read reads the steps of a turn. What people said to it meanwhile is left out: the turn has their messages.
+// Read reads the steps of a turn. It skips people's messages: the turn's record has them.
 func Read(steps []chat.Step) (r Replay, err error) {
 	r.Files = make(map[string][]agent.File)
 	for i, s := range steps {
@@ -51,7 +51,7 @@ func Read(steps []chat.Step) (r Replay, err error) {
 		case chat.StepStopped:
 			stopped := func(call string) bool { return call == s.Call }
 			r.Begun, r.Changing = slices.DeleteFunc(r.Begun, stopped), slices.DeleteFunc(r.Changing, stopped)
-		case chat.StepAsked, chat.StepDecided: // package approval reads these
+		case chat.StepAsked, chat.StepDecided: // read by package approval
 		}
 		if err != nil {
 			return Replay{}, fmt.Errorf("read a step of the turn: %w", err)
@@ -60,7 +60,7 @@ func Read(steps []chat.Step) (r Replay, err error) {
 	return r, nil
 }
 
-// CutOff returns the calls that had begun and have no answer, by tool.
+// CutOff returns the tools of the calls that began and have no answer.
 func (r Replay) CutOff() []string {
 	var tools []string
 	for _, m := range r.Said {
@@ -80,10 +80,10 @@ func (r Replay) answered(call string) bool {
 // Ran reports whether a call has begun or has an answer.
 func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contains(r.Begun, call) }
 
-// Kept returns what the history keeps of a turn that ends as it is, without its question: what the model said and did, or,
-// where it did nothing, what people saw of its answer.
+// Kept returns the messages that the history keeps if the turn ends without running again, except for its
+// question: the model's messages and calls, or, if there are none, the part of the answer that people saw.
 func (r Replay) Kept(parts []chat.Part) []agent.Message {
-	if said := agent.Mended(r.Said, r.Begun); len(said) > 0 { // what people saw is among it
+	if said := agent.Mended(r.Said, r.Begun); len(said) > 0 { // this includes the text that people saw
 		return said
 	}
 	if answer := strings.TrimSpace(Shown(parts)); answer != "" {
@@ -92,14 +92,14 @@ func (r Replay) Kept(parts []chat.Part) []agent.Message {
 	return nil
 }
 
-// DiedAnswering reports whether the last process died while an answer may have been written. No provider's count of that
-// answer will ever come.
+// DiedAnswering reports whether the last process may have died while an answer was being written. The provider's
+// usage of that answer is lost.
 func (r Replay) DiedAnswering(rec chat.Turn) bool {
 	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
 }
 
-// waiting reports whether calls have no answer yet: no model is asked meanwhile. A call that an earlier process began gets
-// no answer from its tool any more.
+// waiting reports whether calls have no answer yet, so that no model call is running. Calls begun by an earlier
+// process don't count: their tools will not answer any more.
 func (r Replay) waiting() bool {
 	for _, m := range r.Said {
 		for _, c := range m.ToolCalls {
@@ -111,8 +111,8 @@ func (r Replay) waiting() bool {
 	return false
 }
 
-// SpentWithEstimate returns what the turn used, with an estimate for the answer during which the process died: of a model,
-// to a prompt of so many tokens before the turn said anything.
+// SpentWithEstimate returns the usage of the turn, with an estimate for the answer during which the process died.
+// prompt is the estimated number of prompt tokens before the turn's own messages.
 func (r Replay) SpentWithEstimate(model string, prompt int, parts []chat.Part) []agent.Spent {
 	answer := agent.EstimateTokens(Shown(recordedSince(parts, r.spentAt)))
 	for _, m := range r.Said {
@@ -126,7 +126,7 @@ func (r Replay) SpentWithEstimate(model string, prompt int, parts []chat.Part) [
 	})
 }
 
-// addSpent returns a list with one more attempt in it.
+// addSpent returns the list with one more model call added.
 func addSpent(list []agent.Spent, s agent.Spent) []agent.Spent {
 	out := slices.Clone(list)
 	for i := range out {
@@ -141,8 +141,8 @@ func addSpent(list []agent.Spent, s agent.Spent) []agent.Spent {
 	return append(out, s)
 }
 
-// recordedSince returns the parts that were recorded when the journal had at least so many steps, and those before them.
-// A later part keeps the text of an attempt whose usage the journal has.
+// recordedSince returns the parts up to the last one that was recorded when the journal had at least this many
+// steps. Later parts show text of an attempt whose usage is already in the journal.
 func recordedSince(parts []chat.Part, steps int) []chat.Part {
 	last := -1
 	for _, p := range parts {
@@ -153,7 +153,7 @@ func recordedSince(parts []chat.Part, steps int) []chat.Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p chat.Part) bool { return p.Index > last })
 }
 
-// Shown is the Markdown of what a person saw last.
+// Shown returns the Markdown that a person saw last.
 func Shown(parts []chat.Part) string {
 	var text strings.Builder
 	for _, p := range slices.SortedFunc(slices.Values(parts), func(a, b chat.Part) int { return a.Index - b.Index }) {
@@ -164,14 +164,14 @@ func Shown(parts []chat.Part) string {
 	return text.String()
 }
 
-// Change is a call that changed something, or may have.
+// Change is a call that changed something or may have.
 type Change struct {
 	ID, Tool string
 	Outcome  agent.CallOutcome
 }
 
-// Changes returns the calls that changed something, or may have, from the messages of a turn; begun are the ids of those
-// that began.
+// Changes returns the calls that changed something or may have, from the messages of a turn; begun are the ids
+// of the begun calls.
 func Changes(said []agent.Message, begun []string) []Change {
 	names, outcomes := make(map[string]string), make(map[string]agent.CallOutcome)
 	for _, m := range said {

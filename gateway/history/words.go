@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Words returns the text of a message as the model reads it, with its provenance. What the sender did not type is framed,
-// so that the model does not take it for theirs.
+// Words returns the text of a message as the model reads it, with its provenance. Text that the sender did not
+// type is framed, so that the model does not attribute it to the sender.
 func Words(who chat.Person, m chat.Inbound) (string, agent.Source) {
 	switch m.Origin {
 	case chat.Typed:
@@ -20,12 +20,12 @@ func Words(who chat.Person, m chat.Inbound) (string, agent.Source) {
 		return Frame("forwarded message", "", m.Text), agent.Source{Origin: agent.OriginForward}
 	case chat.ByBot:
 		return Frame("message written by another bot", "", m.Text), agent.Source{Origin: agent.OriginBot}
-	default: // a pipe's text is all that there is: it needs no frame
+	default: // the text from a pipe is the whole message and needs no frame
 		return m.Text, agent.Source{Origin: agent.Origin(m.Origin)}
 	}
 }
 
-// Question is the text of messages as the model reads it, with its provenance, without what is attached.
+// Question returns the text of messages as the model reads it, with its provenance, without attachments.
 func Question(e chat.EndpointID, messages ...chat.Inbound) agent.Message {
 	q := agent.Message{Role: agent.User}
 	var texts []string
@@ -39,9 +39,9 @@ func Question(e chat.EndpointID, messages ...chat.Inbound) agent.Message {
 	return q
 }
 
-// Join returns a question with what belongs to it.
+// Join appends a message to a question.
 func Join(question, more agent.Message) agent.Message {
-	if len(question.Sources) == 0 && question.Text != "" { // an older version stored it: its origin stays unknown
+	if len(question.Sources) == 0 && question.Text != "" { // stored by an older version: its origin is unknown
 		question.Sources = []agent.Source{{}}
 	}
 	if question.Text != "" && more.Text != "" {
@@ -53,8 +53,8 @@ func Join(question, more agent.Message) agent.Message {
 	return question
 }
 
-// Frame puts outside content between two lines that name it. The content can't contain the second one: its mark is random, and
-// made after the content.
+// Frame puts external content between two marker lines. The content can't contain the closing marker, which is
+// random and chosen afterwards.
 func Frame(kind, name, text string) string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand

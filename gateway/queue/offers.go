@@ -7,16 +7,17 @@ import (
 	"telex/internal/chat"
 )
 
-// Offers are the messages that are offered to one running turn. The actor offers, the turn's goroutine takes.
+// Offers are the messages offered to one running turn. The actor offers them and the turn's goroutine takes
+// them.
 type Offers struct {
 	mu      sync.Mutex
 	waiting []Message
-	taken   []agent.Message // as the model read them
-	joined  []chat.Inbound  // the same as they came
-	closed  bool            // the turn takes nothing more
+	taken   []agent.Message // taken messages as the model read them
+	joined  []chat.Inbound  // taken messages as received
+	closed  bool            // the turn takes no more messages
 }
 
-// Len is how many messages wait for the turn to take them.
+// Len returns the number of messages that the turn has not taken yet.
 func (o *Offers) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -30,15 +31,15 @@ func (o *Offers) Taken() []agent.Message {
 	return o.taken
 }
 
-// Joined returns the same messages as they came. The turn answers them too.
+// Joined returns the taken messages as received. The turn answers them too.
 func (o *Offers) Joined() []chat.Inbound {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.joined
 }
 
-// Take takes the messages that wait. store makes durable that the turn answers them, so that a restart asks for all of
-// it; if that fails they are not taken. None is offered or reclaimed meanwhile.
+// Take takes the offered messages. store must durably record that the turn answers them, so that a restarted
+// turn asks all of them; if it fails, no message is taken. Meanwhile no message is offered or reclaimed.
 func (o *Offers) Take(read func(...chat.Inbound) agent.Message, store func(ids []chat.MessageID) error) ([]agent.Message, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,7 +70,7 @@ func (o *Offers) add(m Message) bool {
 	return true
 }
 
-// close returns the messages that were not taken. No other is offered.
+// close returns the messages that were not taken, and ends the offers.
 func (o *Offers) close() []Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()

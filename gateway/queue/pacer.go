@@ -7,27 +7,27 @@ import (
 )
 
 const (
-	// maxResumed is how many conversations of one endpoint go on at the same time with what an earlier process left.
-	// Thousands at once would ask the models for more than they allow, and hold all of their questions in memory.
+	// maxResumed is how many conversations of one endpoint resume at the same time. Thousands at once would
+	// exceed the models' rate limits and hold all questions in memory.
 	maxResumed = 32
-	// ticketLife is how long one conversation can keep others waiting: one that hangs holds up nobody for longer.
+	// ticketLife is how long one conversation counts as resuming: if it hangs, the others go on after this time.
 	ticketLife = 30 * time.Second
 )
 
-// Pacer lets the conversations of one endpoint go on one after the other with what an earlier process left.
+// Pacer limits how many conversations of one endpoint resume at the same time.
 type Pacer struct {
 	mu      sync.Mutex
 	running int
 	waiting []*Ticket // oldest first
 }
 
-// Ticket is a conversation's place at a Pacer. A nil Ticket is that of a conversation that need not wait.
+// Ticket is a conversation's place in a Pacer. A conversation that need not wait has a nil Ticket.
 type Ticket struct {
 	at      *Pacer
-	granted func() // called once the conversation may go on
+	granted func() // called when the conversation may go on
 	timer   *time.Timer
 	runs    bool // the conversation may go on
-	over    bool // it counts no more
+	over    bool // the conversation has left
 }
 
 // Enter returns a ticket behind all others. granted must not block.
@@ -40,7 +40,7 @@ func (p *Pacer) Enter(granted func()) *Ticket {
 	return one
 }
 
-// grant gives free places to those who wait. The caller holds mu.
+// grant gives free places to waiting tickets. The caller holds mu.
 func (p *Pacer) grant() {
 	for p.running < maxResumed && len(p.waiting) > 0 {
 		one := p.waiting[0]
@@ -61,7 +61,7 @@ func (t *Ticket) Waits() bool {
 	return !t.runs
 }
 
-// Leave lets the next conversation go on. Leaving twice changes nothing.
+// Leave lets the next conversation go on. Further calls have no effect.
 func (t *Ticket) Leave() {
 	if t == nil {
 		return

@@ -9,28 +9,28 @@ import (
 	"telex/internal/chat"
 )
 
-// PieceWindow is how long a question waits for the rest of what a client splits: the pictures of
+// PieceWindow is how long a question waits for further pieces of a message that a client split: the pictures of
 // an album, the pieces of a long paste. They follow each other within a few hundred milliseconds.
 const PieceWindow = 1200 * time.Millisecond
 
-// maxPieces is how many pieces of one question may wait. An album has ten, and so many pieces of a paste are more than
-// any question may hold.
+// maxPieces is the maximum number of queued pieces of one question. An album has ten pictures, and this many
+// pieces of a paste exceed the size of any question.
 const maxPieces = 64
 
 // Message is an accepted message on its way to a turn.
 type Message struct {
 	chat.Inbound
 	Accepted time.Time
-	Runs     int // how often earlier processes began a turn with it
+	Runs     int // number of earlier processes that began a turn with it
 
-	number   int  // in the order in which the queue got them; 0: before all others
-	joins    bool // it belongs to the message before it
-	requeued bool // it waited before, and nothing of it was answered
+	number   int  // position in the order of arrival; 0: before all others
+	joins    bool // it belongs to the same question as the message before it
+	requeued bool // it waited before, and no part of it was answered
 }
 
-// WaitsSince is when its sender's wait began. A message's age is judged by nothing else. What the adapter says it
-// missed has waited with the platform since it was written. Everything else came while we listened, so that its wait
-// began when it was accepted: that the platform's clock says otherwise only means that one of the clocks is wrong.
+// WaitsSince returns the start of the wait, from which the message's age is computed. A message that the adapter
+// missed has waited on the platform since it was written. Any other message arrived while we listened, so its
+// wait began when it was accepted: a different platform time only means that one of the clocks is wrong.
 func (m Message) WaitsSince() time.Time {
 	if m.Missed && !m.At.IsZero() && m.At.Before(m.Accepted) {
 		return m.At
@@ -38,8 +38,8 @@ func (m Message) WaitsSince() time.Time {
 	return m.Accepted
 }
 
-// window is how long more of the same may follow a message: the rest of what was split, or the
-// words on pictures that came without any. Nothing else waits, since everybody would feel that.
+// window returns how long to wait for a message that continues this one: further pieces of a split message, or
+// the text for pictures without text. Other messages don't wait, since people would notice the delay.
 func (m Message) window() time.Duration {
 	split := m.More || m.Text == "" && len(m.Attachments) > 0
 	if !split || m.requeued {
@@ -48,21 +48,21 @@ func (m Message) window() time.Duration {
 	return PieceWindow
 }
 
-// continues reports whether a message is the rest of the one before it.
+// continues reports whether a message is a further piece of the one before it.
 func (m Message) continues(before Message) bool {
 	w := before.window()
 	return m.joins || w > 0 && before.Sender.ID == m.Sender.ID && m.Accepted.Sub(before.Accepted).Abs() <= w
 }
 
-// Rules are how much may wait, and what is one question.
+// Rules limit the queue and define what one question is.
 type Rules struct {
-	Max      int                     // questions that may wait
-	Merge    bool                    // several messages of one person in a row are one question
-	MaxMerge int                     // bytes that such messages may have together
-	Alone    func(chat.Inbound) bool // a message that is never merged with others
+	Max      int                     // maximum number of queued questions
+	Merge    bool                    // consecutive messages of one person form one question
+	MaxMerge int                     // maximum total size of merged messages, in bytes
+	Alone    func(chat.Inbound) bool // reports whether a message is never merged with others
 }
 
-// Queue is the messages that wait, oldest first.
+// Queue holds the waiting messages, oldest first.
 type Queue struct {
 	rules   Rules
 	waiting []Message
@@ -72,11 +72,11 @@ type Queue struct {
 // New returns an empty queue.
 func New(r Rules) Queue { return Queue{rules: r} }
 
-// Len is how many messages wait.
+// Len returns the number of waiting messages.
 func (q *Queue) Len() int { return len(q.waiting) }
 
-// Add lets a message wait for its turn, and reports false when too many do. Those that are offered to the running turn
-// wait too. The pieces of one question count once.
+// Add queues a message. It returns false if too many questions are queued. Messages offered to the running turn
+// count too. The pieces of one question count once.
 func (q *Queue) Add(m Message, offered int) bool {
 	questions, pieces := offered, 0 // pieces: of the last question
 	for i, before := range q.waiting {
@@ -95,14 +95,15 @@ func (q *Queue) Add(m Message, offered int) bool {
 	return true
 }
 
-// Offer offers a message to a running turn. It reports false when the turn takes nothing more, when too many messages
-// wait, and when one of its sender waits: that must not be overtaken.
+// Offer offers a message to a running turn. It returns false if the turn takes no more messages, if too many
+// messages wait, or if another message of the sender is queued, which must not be overtaken.
 func (q *Queue) Offer(m Message, to *Offers) bool {
 	waits := slices.ContainsFunc(q.waiting, func(w Message) bool { return w.Sender.ID == m.Sender.ID })
 	return !waits && len(q.waiting)+to.Len() < q.rules.Max && to.add(q.numbered(m))
 }
 
-// Reclaim ends the offers to a turn. What it did not take waits where it would had it never been offered.
+// Reclaim ends the offers to a turn. Messages that the turn did not take return to their original place in the
+// queue.
 func (q *Queue) Reclaim(o *Offers) {
 	q.waiting = append(q.waiting, o.close()...)
 	slices.SortStableFunc(q.waiting, func(m, n Message) int { return cmp.Compare(m.number, n.number) })
@@ -114,15 +115,15 @@ func (q *Queue) numbered(m Message) Message {
 	return m
 }
 
-// Ripens returns how long the question at the head of the queue must still wait for the rest of it.
+// Ripens returns how long the first question in the queue must still wait for further pieces.
 func (q *Queue) Ripens() time.Duration {
 	last := q.waiting[q.question()-1]
 	window := last.window()
-	return min(window, window-time.Since(last.Accepted)) // whatever was done to the clock meanwhile
+	return min(window, window-time.Since(last.Accepted)) // limits the wait even if the clock was changed
 }
 
-// question is how many messages at the head of the queue are one question: the pieces of one, and where messages are
-// merged, what one person sent in a row, as far as that is not too much for one.
+// question returns the number of messages at the head of the queue that form one question: its pieces, and
+// consecutive messages of one person if messages are merged, up to the maximum size.
 func (q *Queue) question() int {
 	first := q.waiting[0]
 	size := len(first.Text)
@@ -136,7 +137,8 @@ func (q *Queue) question() int {
 	return len(q.waiting)
 }
 
-// Next takes the messages of the next question from the queue. requeued says that they were put back before.
+// Next removes the next question's messages from the queue and returns them. requeued reports whether they were
+// put back before.
 func (q *Queue) Next() (messages []chat.Inbound, requeued bool) {
 	n := q.question()
 	messages, requeued = inbounds(q.waiting[:n]), q.waiting[0].requeued
@@ -144,7 +146,7 @@ func (q *Queue) Next() (messages []chat.Inbound, requeued bool) {
 	return messages, requeued
 }
 
-// PutBack lets the messages of one question wait again, before all others.
+// PutBack puts the messages of one question at the head of the queue.
 func (q *Queue) PutBack(messages []chat.Inbound) {
 	var again []Message
 	for i, m := range messages {
@@ -153,7 +155,7 @@ func (q *Queue) PutBack(messages []chat.Inbound) {
 	q.waiting = slices.Insert(q.waiting, 0, again...)
 }
 
-// Remove takes some messages from the queue and returns them.
+// Remove removes the messages that which selects, and returns them.
 func (q *Queue) Remove(which func(chat.Inbound) bool) (removed []chat.Inbound) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(m Message) bool {
 		remove := which(m.Inbound)
@@ -173,7 +175,7 @@ func inbounds(messages []Message) []chat.Inbound {
 	return out
 }
 
-// Text is the text of the question that several messages are.
+// Text returns the text of a question that consists of several messages.
 func Text(messages []chat.Inbound) string {
 	var texts []string
 	for _, m := range messages {
