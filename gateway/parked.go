@@ -69,8 +69,8 @@ func (a *actor) park() {
 	a.guard(nil, func() { a.detach(t) })
 }
 
-// detach settles the effects of a turn on its conversation.
-// the next one must not run the turn again.
+// detach settles the effects of a turn on its conversation, in the order of conclude: if the process dies after
+// /stop was answered, the next one must not run the turn again.
 func (a *actor) detach(t *turn) {
 	a.queue.Reclaim(&t.offers)
 	if !t.recovered && t.slot.Ending().Keep {

@@ -61,9 +61,9 @@ type Question struct {
 type question struct {
 	texts   []string
 	images  []agent.Image
-	notes   []string       // to the model, about what it is not shown
-	sources []agent.Source // of all these
-	out     Question       // without its message
+	notes   []string       // notes to the model about content that it is not shown
+	sources []agent.Source // sources of all the content
+	out     Question       // the result, without its message
 	bytes   int64
 }
 
