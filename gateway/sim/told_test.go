@@ -26,6 +26,10 @@ func (w *world) judgeToldOf(t *turnLog) {
 		w.except(refusedContent) // a line may have lost its beginning, and read like another
 		return
 	}
+	if w.givenUp(t) {
+		w.except(givenUp) // the same
+		return
+	}
 	text := ""
 	for _, m := range w.standing(t) {
 		text += squeeze(m.text())
