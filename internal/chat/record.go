@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -56,6 +57,11 @@ type Step struct {
 	Kind StepKind
 	Call string // the tool call that it is about; empty for StepSaid and StepSpent
 	Body []byte // as the gateway wrote it; may be empty
+}
+
+// OnlySpent reports whether steps say what a turn used and nothing else.
+func OnlySpent(steps []Step) bool {
+	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool { return s.Kind != StepSpent })
 }
 
 // NewStep returns a step with a body in JSON.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"telex/internal/chat"
 )
@@ -13,18 +12,13 @@ import (
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)
-		if row.state != chat.TurnRunning || row.fenced && !onlyUsage(steps) {
+		if row.state != chat.TurnRunning || row.fenced && !chat.OnlySpent(steps) {
 			t.fail(ErrFenced)
 		}
 		for _, step := range steps {
 			t.exec(addStep, id, string(step.Kind), step.Call, string(step.Body))
 		}
 	})
-}
-
-// onlyUsage reports whether steps say what a turn used and nothing else.
-func onlyUsage(steps []chat.Step) bool {
-	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s chat.Step) bool { return s.Kind != chat.StepSpent })
 }
 
 // steps reads a turn's journal.

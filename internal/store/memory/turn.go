@@ -120,7 +120,7 @@ func (s *Store) Note(_ context.Context, turn string, steps ...chat.Step) error {
 	if err != nil {
 		return err
 	}
-	if t == nil || t.State != chat.TurnRunning || t.Void && !onlyUsage(steps) {
+	if t == nil || t.State != chat.TurnRunning || t.Void && !chat.OnlySpent(steps) {
 		return chat.ErrFenced
 	}
 	for _, step := range steps {
@@ -128,11 +128,6 @@ func (s *Store) Note(_ context.Context, turn string, steps ...chat.Step) error {
 		t.Steps = append(t.Steps, step)
 	}
 	return nil
-}
-
-// onlyUsage reports whether steps say what a turn used and nothing else.
-func onlyUsage(steps []chat.Step) bool {
-	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s chat.Step) bool { return s.Kind != chat.StepSpent })
 }
 
 // Cut implements gateway.Endings.
