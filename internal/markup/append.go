@@ -11,14 +11,14 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// grown is a text that only grows, laid out: it stays whatever follows.
+// grown is the layout of a text that only grows: it stays valid whatever text follows.
 type grown struct {
 	laid
-	next rune // what follows at the end of the text: a space, a line break, or 0 for nobody knows
-	end  int  // how much of the source was looked at
+	next rune // the character after the text: a space, a line break, or 0 if unknown
+	end  int  // number of source bytes that were examined
 }
 
-// arrangeGrown lays out src from offset from on for a message that can only be added to.
+// arrangeGrown lays out src from offset from on for a message that can only be appended to.
 func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	p := newParser(true)
 	if !open {
@@ -42,8 +42,8 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	return g
 }
 
-// settle cuts off what later text may still change. The source from offset from on is src,
-// and leaf its last block.
+// settle cuts off the text that later input may still change. src is the source from offset from on, and leaf
+// its last block.
 func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 	sure := unsettled(src, leaf)
 	n := len(g.anchors)
@@ -52,8 +52,8 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 			n = len(g.anchors)
 		}
 	}
-	var behind []byte // what follows the last text
-	above := false    // it is in a block above
+	var behind []byte // source after the last text
+	above := false    // the text ends in an earlier block
 	if n > 0 {
 		a := g.anchors[n-1]
 		if end := a.source - from + a.size; sure < end {
@@ -79,7 +79,7 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 	g.next = following(src, leaf, behind, above, sure)
 }
 
-// cut cuts the text off behind at.
+// cut truncates the text at offset at.
 func (g *grown) cut(at int) {
 	if at >= len(g.text) {
 		return
@@ -101,8 +101,8 @@ func (g *grown) cut(at int) {
 	g.anchors = slices.DeleteFunc(g.anchors, func(a anchor) bool { return a.text >= end })
 }
 
-// beforeLast returns where the last character of src begins, which may be half of another
-// one. White space is whole.
+// beforeLast returns the start of the last character of src, which later input may still change. White space is
+// complete.
 func beforeLast(src string) int {
 	n := wholeRunes(src)
 	if n == 0 || strings.ContainsRune(" \t\r\n", rune(src[n-1])) {
@@ -111,9 +111,8 @@ func beforeLast(src string) int {
 	return graphemeStart(src[:n])
 }
 
-// following returns what stands between a text and what follows it: a space, a line break, or
-// 0 for nobody knows. The text is in the block leaf at the end of src, or above it, and behind
-// it stands behind, up to sure.
+// following returns the character after a text: a space, a line break, or 0 if unknown. The text is in the last
+// block of src, leaf, or above it; behind is the source between the text and sure.
 func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) rune {
 	_, heading := leaf.(*ast.Heading)
 	_, fenced := leaf.(*ast.FencedCodeBlock)
@@ -132,13 +131,14 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 		}
 	}
 	if heading && next != '\n' {
-		return 0 // a heading that goes on can't be cut here
+		return 0 // a heading that continues can't be cut here
 	}
 	return next
 }
 
-// addressStart returns the first character of a bare address at the start of src, or 0. Nothing else that later text may
-// change begins with a letter or a digit, and the character is shown also if the address is none in the end.
+// addressStart returns the first character of a bare URL at the start of src, or 0. Of the constructs that later
+// text may change, only a URL begins with a letter or digit, and that character is shown even if it is not a URL
+// in the end.
 func addressStart(src []byte) rune {
 	if r, _ := utf8.DecodeRune(src); unicode.IsLetter(r) || unicode.IsDigit(r) {
 		return r
@@ -146,14 +146,14 @@ func addressStart(src []byte) rune {
 	return 0
 }
 
-// between returns what white space is in the source between a text and the next, which the
-// closing marks of the one may precede and line breaks written as tags follow.
+// between returns the white space in the source between two texts. The closing marks of the first text may
+// precede it, and <br> tags may follow it.
 func between(src []byte) rune {
 	rest := bytes.TrimLeft(src, " \t\r")
 	mark := bytes.IndexByte(src, '<')
 	switch {
 	case mark >= 0 && brTag(src[mark:]) > 0 && !bytes.ContainsAny(src[:mark], " \t"):
-		return '\n' // what stands behind closing marks
+		return '\n' // a line break after closing marks
 	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
 		return '\n'
 	case len(rest) < len(src) && (len(rest) == 0 || brTag(rest) > 0), bytes.HasSuffix(src, []byte(" ")):
@@ -162,12 +162,12 @@ func between(src []byte) rune {
 	return 0
 }
 
-// ending returns what stands behind the content of leaf at the end of src: a space, a line
-// break, or 0 for nothing.
+// ending returns the white space after the content of leaf at the end of src: a space, a line break, or 0 for
+// none.
 func ending(src []byte, leaf ast.Node) rune {
 	_, end := contentOfBlock(leaf)
 	if end < 0 {
-		// Marks of quotes may have begun the next line already.
+		// Quote marks may already have begun the next line.
 		end = len(bytes.TrimRight(src, " \t>"))
 	}
 	rest := src[end:]
@@ -180,7 +180,7 @@ func ending(src []byte, leaf ast.Node) rune {
 	return 0
 }
 
-// contentOfBlock returns where the content of a block begins and ends in the source, or -1 and -1 if it has none.
+// contentOfBlock returns the range of a block's content in the source, or -1 and -1 if it has none.
 func contentOfBlock(leaf ast.Node) (start, end int) {
 	lines := leaf.Lines()
 	if lines == nil || lines.Len() == 0 {
@@ -190,15 +190,14 @@ func contentOfBlock(leaf ast.Node) (start, end int) {
 	return first.Start, last.Stop
 }
 
-// holdLast returns where the source has to end so that no later text makes another block of
-// its last line.
+// holdLast returns where the source must end so that no later text turns its last line into another block.
 func holdLast(src []byte, leaf ast.Node) int {
 	start := lineStart(src, len(src))
 	last := string(src[start:])
 	switch leaf := leaf.(type) {
 	case *ast.FencedCodeBlock:
 		if leaf.Lines().Len() > 0 {
-			if strings.Trim(last, " \t>`~") == "" { // becomes a fence, or the mark of a quote around it
+			if strings.Trim(last, " \t>`~") == "" { // may become a fence, or the mark of a quote around it
 				return start
 			}
 			return len(src)
@@ -216,7 +215,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 	content := contentOf(last)
 	switch {
 	case last == "":
-		return holdHead(src) // when the line above is code, the cases before know
+		return holdHead(src) // a line above that is code was handled by the cases before
 	case onlyMarks.MatchString(content), partialBox.MatchString(content),
 		strings.HasPrefix(content, "|"), strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"),
 		strings.HasPrefix(content, "<") && !angleAddress.MatchString(content):
@@ -225,8 +224,8 @@ func holdLast(src []byte, leaf ast.Node) int {
 	return len(src)
 }
 
-// unsettled returns where in src begins what later text may still change: an inline
-// construct of the last paragraph that is not closed, or could reach further.
+// unsettled returns the offset in src from which later text may change the result: the start of an inline
+// construct in the last paragraph that is open or may be extended.
 func unsettled(src []byte, leaf ast.Node) int {
 	if !inlineGrows(src, leaf) {
 		return len(src)

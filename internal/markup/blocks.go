@@ -17,8 +17,8 @@ type flattener struct {
 	open  bool // an empty list item at the end is not shown yet
 }
 
-// flatten lays out the blocks of docs one below the other. The offsets in the result are
-// those of the documents plus their bases.
+// flatten lays out the blocks of docs below each other. Offsets in the result are offsets in the documents plus
+// their bases.
 func flatten(shape Shape, open bool, docs ...based) laid {
 	var out laid
 	f := flattener{shape: shape, open: open}
@@ -57,16 +57,16 @@ func flatten(shape Shape, open bool, docs ...based) laid {
 	return out
 }
 
-// based is a document that begins at offset base of the source, below a blank line or not.
+// based is a document that begins at offset base of the source; blank tells whether a blank line precedes it.
 type based struct {
 	document
 	base  int
 	blank bool
 }
 
-// separate asks for the line breaks between a block and what stands above it: a blank line
-// where the source has one, else none. Judged by block, not by list, a list that turns
-// loose later does not change its first items.
+// separate requests the line breaks between a block and the block above: a blank line if the source has one,
+// otherwise none. It decides per block and not per list, so that a list which becomes loose later does not
+// change its first items.
 func (f *flattener) separate(n ast.Node, above bool) {
 	if !above {
 		return
@@ -78,7 +78,7 @@ func (f *flattener) separate(n ast.Node, above bool) {
 	f.breakLine(breaks)
 }
 
-// children lays out the blocks in a container.
+// children lays out the child blocks of a container.
 func (f *flattener) children(n ast.Node, depth int) {
 	before := len(f.text)
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -110,13 +110,13 @@ func (f *flattener) block(n ast.Node, depth int) {
 	case *extast.Table:
 		f.table(n)
 	case *ast.LinkReferenceDefinition:
-		// Shown nowhere: it is what the links that name it point to.
+		// Not shown: it only defines the destination of links.
 	default:
 		f.inlines(n)
 	}
 }
 
-// list lays out a list. Lines below an item's first are indented by the width of its mark.
+// list lays out a list. Further lines of an item are indented by the width of its mark.
 func (f *flattener) list(n *ast.List, depth int) {
 	number := n.Start
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -135,7 +135,7 @@ func (f *flattener) list(n *ast.List, depth int) {
 	}
 }
 
-// mark returns what stands before an item: its bullet or number, and its box if it is a task.
+// mark returns the mark of a list item: a bullet or number, or the box of a task.
 func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) string {
 	bullets := f.shape.Bullets
 	mark := bullets[min(depth, len(bullets)-1)]
@@ -164,7 +164,7 @@ func taskBox(item ast.Node) *extast.TaskCheckBox {
 	return box
 }
 
-// item lays out what is in a list item. A code block can't begin behind the mark.
+// item lays out the content of a list item. A code block can't begin on the same line as the mark.
 func (f *flattener) item(n ast.Node, depth int) {
 	switch n.FirstChild().(type) {
 	case *ast.FencedCodeBlock, *ast.CodeBlock, *extast.Table, *ast.List:
@@ -173,7 +173,7 @@ func (f *flattener) item(n ast.Node, depth int) {
 	f.children(n, depth)
 }
 
-// empty reports whether a block has nothing to show.
+// empty reports whether a block shows nothing.
 func empty(n ast.Node) bool {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if c.Type() == ast.TypeInline || !empty(c) {
@@ -184,7 +184,7 @@ func empty(n ast.Node) bool {
 	return !rule && (n.Type() == ast.TypeInline || n.Lines() == nil || n.Lines().Len() == 0)
 }
 
-// atEnd reports whether nothing of the source follows below n.
+// atEnd reports whether n is the last block of the source.
 func (f *flattener) atEnd(n ast.Node) bool {
 	for ; n != nil; n = n.Parent() {
 		if n.NextSibling() != nil {
@@ -194,8 +194,7 @@ func (f *flattener) atEnd(n ast.Node) bool {
 	return true
 }
 
-// code lays out a code block. It is not indented with the list that it is in: a reader
-// copies it as it stands.
+// code lays out a code block. It is not indented with the surrounding list, so that it can be copied unchanged.
 func (f *flattener) code(lines *text.Segments, language string) {
 	end := lines.Len()
 	blank := func(i int) bool {
@@ -221,7 +220,7 @@ func (f *flattener) code(lines *text.Segments, language string) {
 	})
 }
 
-// preformatted opens a code block around what write writes.
+// preformatted opens a code block around the output of write.
 func (f *flattener) preformatted(language string, write func()) {
 	indent := f.indent
 	f.indent = ""

@@ -10,18 +10,17 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Bounds that no honest text reaches. Beyond them marks are taken for text: the parser's time
-// grows with the square of what is nested or left open, so that a few kilobytes of ">" or
-// "[" would hold up everybody else's replies.
+// Limits that normal text does not reach. Beyond them marks are treated as text: the parser's time grows with
+// the square of nested or open constructs, so that a few kilobytes of ">" or "[" would delay all other replies.
 const (
-	maxDepth      = 16  // quotes and lists in each other
-	maxDelimiters = 500 // emphasis marks and opening brackets of one paragraph
+	maxDepth      = 16  // nested quotes and lists
+	maxDelimiters = 500 // emphasis marks and opening brackets in one paragraph
 )
 
-// delimiterLine is the line below the head of a table.
+// delimiterLine matches the line below the head of a table.
 var delimiterLine = regexp.MustCompile(`^\s{0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$`)
 
-// shallow is a block parser that opens no container in a deep one.
+// shallow is a block parser that limits the nesting depth of containers.
 type shallow struct{ parser.BlockParser }
 
 func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -33,7 +32,7 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 		}
 	}
 	if _, ok := parent.(*ast.List); ok {
-		depth-- // an item of a list that is there already
+		depth-- // an item of an existing list adds no depth
 	}
 	if depth >= maxDepth {
 		return nil, parser.NoChildren
@@ -41,21 +40,21 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 	return s.BlockParser.Open(parent, r, pc)
 }
 
-// sparing is an inline parser that finds no more than maxDelimiters marks in a block. All
-// that share a tally count together.
+// sparing is an inline parser that limits the number of marks in a block to maxDelimiters. All parsers with the
+// same tally count together.
 type sparing struct {
 	parser.InlineParser
 	tally *tally
 }
 
-// tally counts the marks in one block. A parser that counts serves one goroutine.
+// tally counts the marks in one block. It is for one goroutine only.
 type tally struct {
 	block ast.Node
 	n     int
 }
 
 func (s sparing) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
-	if r.Peek() == ']' { // closes what was counted when it opened
+	if r.Peek() == ']' { // its opening bracket was counted
 		return s.InlineParser.Parse(parent, r, pc)
 	}
 	if s.tally.block != parent {
@@ -71,15 +70,15 @@ func (s sparing) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 	return n
 }
 
-// CloseBlock passes on the end of a block, which the link parser waits for.
+// CloseBlock forwards the end of a block, which the link parser needs.
 func (s sparing) CloseBlock(parent ast.Node, r text.Reader, pc parser.Context) {
 	if c, ok := s.InlineParser.(parser.CloseBlocker); ok {
 		c.CloseBlock(parent, r, pc)
 	}
 }
 
-// definitions finds link reference definitions, but leaves footnotes alone: "[^1]: note" is
-// text here, because nothing could lead to it.
+// definitions parses link reference definitions, but treats footnotes as text: "[^1]: note" stays visible
+// because nothing would link to it.
 type definitions struct{ parser.ParagraphTransformer }
 
 func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {
@@ -92,8 +91,8 @@ func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Contex
 	d.ParagraphTransformer.Transform(n, r, pc)
 }
 
-// headings finds underlined headings, but not below a table: there the parser would put the
-// paragraph above the table behind it.
+// headings parses underlined headings, except below a table: there the parser would move the paragraph above the
+// table behind it.
 type headings struct{ parser.BlockParser }
 
 func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -108,8 +107,8 @@ func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.N
 	return h.BlockParser.Open(parent, r, pc)
 }
 
-// doubled finds strikethrough of two tildes only: one tilde often says "about", and would
-// hold back what follows.
+// doubled parses strikethrough only with two tildes: one tilde often means "about", and would hold back the text
+// after it.
 type doubled struct{ parser.InlineParser }
 
 func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -119,18 +118,19 @@ func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 	return d.InlineParser.Parse(parent, r, pc)
 }
 
-// longestLocal is how long, in bytes, what stands before the @ of an address is at most: the parser looks no further.
+// longestLocal is the maximum length of the part before the @ of an e-mail address, in bytes: the parser does
+// not search further.
 const longestLocal = 64
 
-// unmarked finds bare addresses, but no e-mail address in which there are marks before the @. The parser knows
-// characters there that GitHub's does not (https://github.github.com/gfm/#extended-email-autolink), and
-// would take back the mark that "**words**me@example.org" has shown closed.
+// unmarked parses bare URLs, but no e-mail address with emphasis marks before the @. The parser accepts more
+// characters there than GitHub does (https://github.github.com/gfm/#extended-email-autolink), and would reopen
+// the mark that "**words**me@example.org" has already closed.
 type unmarked struct{ parser.InlineParser }
 
 func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	line, _ := r.PeekLine()
 	word := line
-	if bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 { // what triggers it, unless the line begins here
+	if bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 { // the character that triggered the parser, unless the line begins here
 		word = line[1:]
 	}
 	word = word[:min(len(word), longestLocal+1)]
@@ -143,8 +143,8 @@ func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.N
 	return u.InlineParser.Parse(parent, r, pc)
 }
 
-// barred finds tables whose head begins with a bar. Any other line can be shown before the
-// line below it is known.
+// barred parses tables only if the head begins with a bar, so that any other line can be shown before the line
+// below it is known.
 type barred struct{ parser.ParagraphTransformer }
 
 func (b barred) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {

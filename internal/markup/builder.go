@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// laid is a laid-out text: its blocks one below the other, before it is cut into parts.
+// laid is a laid-out text: all blocks below each other, before it is cut into parts.
 type laid struct {
 	text    string
 	formats []Format // ordered by Start, outer before inner
@@ -13,40 +13,40 @@ type laid struct {
 	anchors []anchor // ordered by text
 }
 
-// laidBlock says which part of the text a top-level block became.
+// laidBlock is the range of the text for one top-level block.
 type laidBlock struct {
 	start, end int
-	source     int // where the block begins in the source
+	source     int // start of the block in the source
 }
 
-// anchor says that the text from offset text on was written in the source from offset
-// source on, the same for size bytes. What has no size is not the same.
+// anchor maps the text at offset text to the source at offset source; size bytes are identical in both. A size
+// of 0 means that the text differs from the source.
 type anchor struct{ text, source, size int }
 
-// builder writes a laid text. White space between words and blocks is pending until the
-// next text arrives, so that nothing ends in it.
+// builder writes a laid text. White space between words and blocks stays pending until the next text arrives, so
+// that nothing ends with white space.
 type builder struct {
 	src     []byte
 	text    []byte
 	formats []Format
 	anchors []anchor
-	base    int   // where src stands in the whole source
-	pending []int // open formats that have no text yet
+	base    int   // offset of src in the whole source
+	pending []int // indexes of open formats without text yet
 	newline int   // pending line breaks
-	space   bool  // a pending space, given up before a line break
-	raw     bool  // in a code block, whose blank lines all count
-	tab     int   // columns between tab stops; 0: tabs stay
+	space   bool  // a pending space, dropped before a line break
+	raw     bool  // in a code block, where all blank lines count
+	tab     int   // columns between tab stops; 0: keep tabs
 	indent  string
 }
 
-// breakLine asks for n line breaks before the next text; the greatest wish wins.
+// breakLine requests at least n line breaks before the next text.
 func (b *builder) breakLine(n int) {
 	if len(b.text) > 0 {
 		b.newline = max(b.newline, n)
 	}
 }
 
-// flush writes what is pending and starts the formats that wait for text.
+// flush writes pending white space and starts the pending formats.
 func (b *builder) flush() {
 	if !b.raw {
 		b.newline = min(b.newline, 2)
@@ -66,7 +66,7 @@ func (b *builder) flush() {
 	b.pending = b.pending[:0]
 }
 
-// open begins a format; it covers what is written until close.
+// open begins a format, which covers the text written until close. It returns the format's index.
 func (b *builder) open(f Format) int {
 	b.formats = append(b.formats, f)
 	i := len(b.formats) - 1
@@ -75,7 +75,7 @@ func (b *builder) open(f Format) int {
 	return i
 }
 
-// close ends format i. One that got no text is marked as empty.
+// close ends format i. A format without text is marked as empty.
 func (b *builder) close(i int) {
 	f := &b.formats[i]
 	f.End = len(b.text)
@@ -90,9 +90,8 @@ func (b *builder) close(i int) {
 	}
 }
 
-// write appends visible text that stands in the source at offset pos, or nowhere if pos is
-// negative. Characters that no message can carry are left out, and tabs become spaces where
-// the platform knows none.
+// write appends visible text that is at offset pos of the source, or not in the source if pos is negative. It
+// drops control characters, and replaces tabs by spaces if the platform has no tabs.
 func (b *builder) write(s []byte, pos int) {
 	if len(s) == 0 {
 		return
@@ -131,15 +130,15 @@ func (b *builder) write(s []byte, pos int) {
 	}
 }
 
-// anchor notes that the text from here on stands in the source at offset pos, size bytes of
-// it. A negative offset is nowhere.
+// anchor records that the next size bytes of text are at offset pos of the source. A negative offset means that
+// they are not in the source.
 func (b *builder) anchor(pos, size int) {
 	if pos >= 0 {
 		b.anchorAt(len(b.text), pos, size)
 	}
 }
 
-// anchorAt is anchor for the text from offset at on.
+// anchorAt is like anchor, for the text at offset at.
 func (b *builder) anchorAt(at, pos, size int) {
 	pos += b.base
 	if n := len(b.anchors); n > 0 && b.anchors[n-1].source <= pos {
@@ -156,7 +155,7 @@ func (b *builder) writeTab() {
 	}
 }
 
-// plainRun returns how many leading bytes of s need no look.
+// plainRun returns the number of leading bytes of s that need no special handling.
 func plainRun(s []byte) int {
 	for i, c := range s {
 		if c < 0x20 && c != '\n' || c >= 0x7f {
@@ -166,8 +165,8 @@ func plainRun(s []byte) int {
 	return len(s)
 }
 
-// dropped reports whether r is a control character, or one that turns the direction of the
-// text around it. Telegram removes these; a reply has no honest use for them elsewhere.
+// dropped reports whether r is a control character or changes the direction of the text around it. Telegram
+// removes these characters, and replies on other platforms don't need them either.
 func dropped(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':

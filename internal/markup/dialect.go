@@ -1,27 +1,26 @@
 package markup
 
-// Dialect is how a platform writes formatted text and how it counts length. A Dialect is
-// immutable and safe for concurrent use.
+// Dialect defines how a platform encodes formatted text and counts its length. A Dialect is immutable and safe
+// for concurrent use.
 type Dialect interface {
-	// Shape says which characters stand for blocks that have no formatting of their own.
+	// Shape returns the characters for blocks that have no formatting of their own.
 	Shape() Shape
-	// Render encodes a piece. It is called for every candidate of a cut, so it must be pure.
-	// It shows exactly the piece's text, less white space at its edges where the platform
-	// trims it, and leaves out formatting that the platform lacks. A dialect whose platform
-	// reads mentions out of the text makes them harmless here.
+	// Render encodes a piece. It is called for every possible cut, so it must be pure. It shows exactly the
+	// piece's text, except for white space at the edges where the platform trims it, and drops formatting that
+	// the platform lacks. If the platform detects mentions in text, Render must disable them.
 	Render(p Piece) Rendered
-	// Len is the length of a message in the unit of the platform's limit. It must not
-	// shrink when text is appended.
+	// Len returns the length of a message in the unit of the platform's limit. Appending text must never reduce
+	// it.
 	Len(r Rendered) int
 }
 
 // Shape holds the characters that stand for lists and rules.
 type Shape struct {
-	Bullets []string // by depth; the last one also serves everything deeper
+	Bullets []string // by depth; the last one is used for all deeper levels
 	Todo    string   // an open task of a task list
 	Done    string   // a finished task of a task list
 	Rule    string   // a thematic break
-	Tab     int      // columns between tab stops, for platforms that know no tabs; 0: tabs stay
+	Tab     int      // columns between tab stops, for platforms without tabs; 0: keep tabs
 }
 
 // Style is one kind of formatting.
@@ -44,15 +43,14 @@ type Format struct {
 	Style      Style
 	Start, End int
 	URL        string // Link
-	Language   string // Pre; empty when the source names none
+	Language   string // Pre; may be empty
 	Level      int    // Heading: 1 to 6
-	Open       bool   // goes on in text that is appended to the piece later: marks that would close it are left out
+	Open       bool   // the format continues in text that is appended later: closing marks are omitted
 }
 
-// Piece is laid-out text on its way to a dialect: what a person reads, and how it looks.
-// Formats are ordered by where they start, the outer before the inner, and are properly
-// nested. The text has no blank lines at its edges and no trailing white space, but it may
-// start with the indentation of code.
+// Piece is laid-out text for a dialect: the visible text and its formatting. Formats are ordered by start, outer
+// before inner, and properly nested. The text has no blank lines at its edges and no trailing white space, but
+// may start with the indentation of code.
 type Piece struct {
 	Text    string
 	Formats []Format

@@ -1,5 +1,5 @@
-// Package markup turns a model's Markdown (GFM) into what a chat platform shows: it parses
-// once, closes what an unfinished text leaves open, measures after rendering, and splits
-// without breaking a grapheme, a link, a code block or a table. How a platform writes and
-// counts is a Dialect, which lives with its adapter.
+// Package markup converts a model's Markdown (GFM) for chat platforms. It parses the text once, closes the open
+// constructs of an unfinished text, measures the rendered result, and splits it without breaking a grapheme, a
+// link, a code block or a table. A Dialect, defined by the platform's adapter, encodes the text and counts its
+// length.
 package markup

@@ -7,7 +7,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// graphemeFloor returns the last grapheme boundary of s that is not beyond n.
+// graphemeFloor returns the last grapheme boundary of s up to n.
 func graphemeFloor(s string, n int) int {
 	if n >= len(s) {
 		return len(s)
@@ -27,7 +27,7 @@ func graphemeFloor(s string, n int) int {
 	return last
 }
 
-// runeFloor returns the last boundary of a code point of s that is not beyond n.
+// runeFloor returns the last code point boundary of s up to n.
 func runeFloor(s string, n int) int {
 	if n >= len(s) {
 		return len(s)
@@ -39,13 +39,13 @@ func runeFloor(s string, n int) int {
 }
 
 const (
-	joiner    = '\u200d' // glues two emoji into one
-	variation = '\ufe0f' // asks for the emoji form; after a digit it waits for a keycap
+	joiner    = '\u200d' // joins two emoji into one
+	variation = '\ufe0f' // selects the emoji form; after a digit a keycap may follow
 	keycap    = '\u20e3'
 )
 
-// finished returns how much of s, the beginning of a longer text, ends in a whole grapheme
-// that does not visibly wait for more.
+// finished returns the length of the part of s, a prefix of a longer text, that ends with a complete grapheme
+// which clearly expects no more characters.
 func finished(s string) int {
 	n := wholeRunes(s)
 	r, size := utf8.DecodeLastRuneInString(s[:n])
@@ -64,9 +64,9 @@ func finished(s string) int {
 	return n
 }
 
-// wholeCharacters returns how much of s, the beginning of a longer text, shows no character that what follows may still
-// make another one: an emoji that is joined to the next, or a letter that gets one more accent. Letters of ASCII and
-// scripts that know no accents don't wait.
+// wholeCharacters returns the length of the part of s, a prefix of a longer text, whose last character can't
+// change any more. An emoji may be joined with the next one, and a letter may get an accent. ASCII letters and
+// scripts without accents are complete.
 func wholeCharacters(s string) int {
 	n := wholeRunes(s)
 	r, _ := utf8.DecodeLastRuneInString(s[:n])
@@ -76,7 +76,7 @@ func wholeCharacters(s string) int {
 	return graphemeStart(s[:n])
 }
 
-// wholeRunes returns how much of s does not end in a part of a character.
+// wholeRunes returns the length of s without an incomplete character at its end.
 func wholeRunes(s string) int {
 	n := len(s)
 	for back := 1; back < utf8.UTFMax && back <= n; back++ {
@@ -93,8 +93,7 @@ func wholeRunes(s string) int {
 // regional reports whether r is half of a flag.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// graphemeStart returns where the last grapheme of s begins, behind the white space that
-// it may begin with.
+// graphemeStart returns the start of the last grapheme of s, skipping white space at its beginning.
 func graphemeStart(s string) int {
 	from := max(0, len(s)-maxLook)
 	for from > 0 && s[from-1] != '\n' && s[from-1] != ' ' {
@@ -105,7 +104,7 @@ func graphemeStart(s string) int {
 	for g.Next() {
 		start = from + g.Start()
 	}
-	if !utf8.ValidString(s[start:]) { // then these are no graphemes
+	if !utf8.ValidString(s[start:]) { // invalid UTF-8 has no graphemes
 		_, size := utf8.DecodeLastRuneInString(s)
 		return len(s) - size
 	}
@@ -115,5 +114,5 @@ func graphemeStart(s string) int {
 	return start
 }
 
-// maxLook is how far back, in bytes, the search for a grapheme's start begins.
+// maxLook limits the backward search for the start of a grapheme, in bytes.
 const maxLook = 64

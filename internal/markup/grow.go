@@ -8,9 +8,8 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// growing cuts a text that only grows into parts, such that where a part ends follows from
-// the text before and a little behind it. It shows of the last part what will be in it
-// wherever it ends.
+// growing cuts a growing text into parts. The end of a part depends only on the text before it and a little text
+// after it. Of the last part it shows only the text that is certain to belong to it.
 type growing struct {
 	cutter
 	next rune // see grown
@@ -23,7 +22,7 @@ func layGrown(src string, from int, o Options) []Part {
 	return c.parts(o.From)
 }
 
-// parts returns the parts from mark on.
+// parts returns the parts starting at a mark.
 func (c *growing) parts(from Mark) []Part {
 	var parts []Part
 	pos := c.skipBlank(c.find(from))
@@ -58,7 +57,7 @@ func (c *growing) parts(from Mark) []Part {
 	return parts
 }
 
-// sourceOf returns where in the source the last character of the text up to pos ends.
+// sourceOf returns the end in the source of the text up to pos.
 func (c *growing) sourceOf(pos int) int {
 	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
 	if i == 0 {
@@ -68,8 +67,8 @@ func (c *growing) sourceOf(pos int) int {
 	return a.source + min(pos-a.text, a.size)
 }
 
-// leaveOpen marks the formats of the piece at pos that go on behind it. Text is sure up to
-// more: a block that ends there may get longer.
+// leaveOpen marks the formats of the piece at pos that continue after it. A block that ends at more may still
+// get longer.
 func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	end := pos + len(p.Text)
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })
@@ -84,14 +83,14 @@ func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	}
 }
 
-// end returns where the part that begins at pos ends, and whether it is full. The end of one
-// that is not full is as far as it is sure to reach; up to more is then sure to follow.
+// end returns the end of the part that begins at pos, and whether the part is full. The end of a part that is
+// not full is the text that certainly belongs to it; the text up to more certainly follows.
 func (c *growing) end(pos int) (cut int, full bool, more int) {
 	most := pos + room(c.dialect, c.text[pos:], c.limit)
 	spots := c.ends(pos, most)
 	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
 	fit, late := len(spots), len(spots)
-	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // else there is room for all
+	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // otherwise all of the text fits
 		fit = sort.Search(fit, func(i int) bool { return over(i, c.limit) })
 		late = sort.Search(fit, func(i int) bool { return over(i, c.limit-c.limit/8) })
 	}
@@ -117,12 +116,12 @@ func (c *growing) end(pos int) (cut int, full bool, more int) {
 	return c.force(pos, most), true, more
 }
 
-// fits reports whether the text from pos to end is no longer than limit.
+// fits reports whether the rendered text from pos to end fits limit.
 func (c *growing) fits(pos, end, limit int) bool {
 	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }
 
-// force returns where to cut a text that has no good place: at a grapheme, if one fits.
+// force returns a cut for a text without a good place: at a grapheme boundary if a grapheme fits.
 func (c *growing) force(pos, most int) int {
 	cut := pos
 	g := graphemes.FromString(c.text[pos:min(len(c.text), most+maxLook)])
@@ -140,7 +139,7 @@ func (c *growing) force(pos, most int) int {
 	return cut
 }
 
-// ends returns the places behind pos where a part may end, up to the first behind most that is too far.
+// ends returns the possible ends of a part after pos, up to the first one that exceeds the limit.
 func (c *growing) ends(pos, most int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {

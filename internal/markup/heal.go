@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// Ends of an unfinished source that can still turn into something else.
+// Patterns for ends of an unfinished source that may still change their meaning.
 var (
 	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
 	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)
@@ -20,8 +20,8 @@ var (
 	delimiterRow  = regexp.MustCompile(`^[|: \t\r-]+$`)
 )
 
-// settled returns how much of an unfinished source can be judged at all: without half a
-// character, and without a backslash or an entity that waits for its rest.
+// settled returns the length of an unfinished source without an incomplete character, backslash escape or entity
+// at its end.
 func settled(src string) int {
 	n := finished(src)
 	n = len(strings.TrimRight(src[:n], "\r"))
@@ -35,8 +35,8 @@ func settled(src string) int {
 	return n
 }
 
-// heal splits a document in the blocks that are finished and the last one, as it is to be
-// shown, and says how much of the source is shown. Only the last block is parsed again.
+// heal splits an unfinished document into its finished blocks and the last one, with open constructs closed.
+// shown is the number of source bytes shown. It parses only the last block again.
 func heal(p parser.Parser, doc document) (head document, tail based, shown int) {
 	if len(doc.blocks) == 0 {
 		return doc, based{base: len(doc.src)}, len(doc.src)
@@ -44,8 +44,7 @@ func heal(p parser.Parser, doc document) (head document, tail based, shown int) 
 	last := len(doc.blocks) - 1
 	cut := holdLine(doc.src, openLeaf(doc.blocks[last].node))
 	for last > 0 && cut <= doc.blocks[last].start {
-		// The line that waits has split off a block of its own; without it the block above
-		// may still be going on.
+		// The held line started a block of its own; without it the block above may still continue.
 		last--
 	}
 	base := doc.blocks[last].start
@@ -71,7 +70,7 @@ func heal(p parser.Parser, doc document) (head document, tail based, shown int) 
 	return head, based{document: parse(p, src, doc.refs), base: base}, shown
 }
 
-// openLeaf returns the innermost last block of n: the one that more text goes into.
+// openLeaf returns the innermost last block of n, which receives further text.
 func openLeaf(n ast.Node) ast.Node {
 	for {
 		if _, ok := n.(*extast.Table); ok {
@@ -85,8 +84,8 @@ func openLeaf(n ast.Node) ast.Node {
 	}
 }
 
-// holdLine returns where the source has to end so that its last line is not one that can
-// still turn into an underline, a rule, a table, a fence, a list item or a definition.
+// holdLine returns where the source must end so that its last line can't turn into an underline, a rule, a
+// table, a fence, a list item or a definition.
 func holdLine(src []byte, leaf ast.Node) int {
 	start := lineStart(src, len(src))
 	last := string(src[start:])
@@ -108,7 +107,7 @@ func holdLine(src []byte, leaf ast.Node) int {
 	return holdMarks(src, start, last)
 }
 
-// holdMarks is holdLine where the last line is not code.
+// holdMarks is holdLine for a last line that is not code.
 func holdMarks(src []byte, start int, last string) int {
 	content := contentOf(last)
 	if last == "" {
@@ -128,7 +127,7 @@ func holdMarks(src []byte, start int, last string) int {
 	return len(src)
 }
 
-// holdHead is for a source that ends in a whole line: it may be a table's head.
+// holdHead is holdLine for a source that ends with a complete line, which may be the head of a table.
 func holdHead(src []byte) int {
 	if n := len(src); n > 0 {
 		if above := lineStart(src, n-1); strings.HasPrefix(contentOf(string(src[above:])), "|") {
@@ -143,7 +142,7 @@ func blankEnd(src []byte) bool {
 	return bytes.Count(src[len(bytes.TrimRight(src, " \t\r\n")):], []byte{'\n'}) > 1
 }
 
-// contentOf returns a line without the marks of the quotes and list items it begins with.
+// contentOf returns a line without the leading marks of quotes and list items.
 func contentOf(line string) string {
 	for {
 		line = strings.Trim(line, " \t\r\n>")
@@ -155,7 +154,7 @@ func contentOf(line string) string {
 	}
 }
 
-// inlineGrows reports whether text that follows src goes on with the inline content of its last block.
+// inlineGrows reports whether text after src continues the inline content of its last block.
 func inlineGrows(src []byte, leaf ast.Node) bool {
 	switch leaf.(type) {
 	case *ast.Paragraph, *ast.TextBlock:
@@ -166,8 +165,8 @@ func inlineGrows(src []byte, leaf ast.Node) bool {
 	return false
 }
 
-// holdInline returns where the source has to end so that the open inline constructs of the
-// leaf can be closed there, and what closes them.
+// holdInline returns where the source must end so that the open inline constructs of the leaf can be closed
+// there, and the closing marks.
 func holdInline(src []byte, leaf ast.Node) (keep int, closers string) {
 	keep = len(src)
 	if !inlineGrows(src, leaf) {

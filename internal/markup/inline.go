@@ -91,8 +91,7 @@ func (b *builder) unescaped(s []byte, pos int) {
 	b.write(s[from:], pos+from)
 }
 
-// entity returns the characters of the HTML entity that s starts with and its length in s,
-// or 0.
+// entity returns the characters of the HTML entity at the start of s and the entity's length, or 0.
 func entity(s []byte) ([]byte, int) {
 	end := bytes.IndexByte(s[:min(len(s), maxEntity)], ';')
 	if end < 2 {
@@ -143,7 +142,7 @@ func (b *builder) image(n *ast.Image) {
 	b.close(i)
 }
 
-// rawHTML shows a tag as it was written, but for line breaks.
+// rawHTML shows a tag as written, except for line breaks.
 func (b *builder) rawHTML(n *ast.RawHTML) {
 	for i := range n.Segments.Len() {
 		s := n.Segments.At(i)
@@ -151,7 +150,7 @@ func (b *builder) rawHTML(n *ast.RawHTML) {
 	}
 }
 
-// literalHTML writes HTML as it stands, with <br> as a line break.
+// literalHTML writes HTML as text, with <br> as a line break.
 func (b *builder) literalHTML(s []byte, pos int) {
 	from := 0
 	for i := 0; i < len(s); i++ {
@@ -185,7 +184,7 @@ func brTag(s []byte) int {
 	return 0
 }
 
-// destination returns a link's address with escapes and entities resolved.
+// destination returns a link's URL with escapes and entities resolved.
 func destination(raw []byte) string {
 	d := util.UnescapePunctuations(raw)
 	d = util.ResolveNumericReferences(d)
@@ -196,8 +195,8 @@ func destination(raw []byte) string {
 	return string(d)
 }
 
-// labelStart returns where the label of an autolink begins: where the link does, or behind
-// its bracket or what made the parser look for a bare address.
+// labelStart returns the start of an autolink's label, which excludes an angle bracket or the character that
+// triggered the parser.
 func labelStart(n *ast.AutoLink, src []byte) int {
 	pos := n.Pos()
 	if !bytes.HasPrefix(src[pos:], n.Label(src)) {
@@ -206,7 +205,7 @@ func labelStart(n *ast.AutoLink, src []byte) int {
 	return pos
 }
 
-// autoURL returns where an autolink goes, with the scheme that its label may lack.
+// autoURL returns the URL of an autolink, adding a missing scheme.
 func autoURL(n *ast.AutoLink, src []byte) string {
 	url := string(n.URL(src))
 	if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(url), "mailto:") {

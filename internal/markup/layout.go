@@ -7,26 +7,25 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// Rendered is one message's text as a dialect writes it.
+// Rendered is the text of one message as encoded by a dialect.
 type Rendered struct {
 	Text  string
-	Spans []Span // formatting by offset; nil in dialects that mark up inside Text
+	Spans []Span // formatting by offset; nil if the dialect encodes formatting in Text
 }
 
-// Span formats Length units of Text from Offset on, in the dialect's unit.
+// Span formats Length units of Text starting at Offset, in the dialect's unit.
 type Span struct {
-	Kind           string // as the dialect names it
+	Kind           string // the dialect's name for the style
 	Offset, Length int
 	URL            string
 	Language       string
 }
 
-// Mark is a place in the source where a part begins: Offset is the byte where the top-level
-// block that contains it starts; Line and Col say how much of that block, once laid out,
-// belongs to the parts before. Shown is where in the source the last character that these
-// parts show ends. It decides once later text lays out the block in another way: nothing is
-// shown twice and nothing is left out. The zero Mark is the beginning. Text that is only
-// appended to the source never moves a Mark.
+// Mark is the start of a part in the source. Offset is the start of the top-level block that contains it. Line
+// and Col are the amount of that block's laid-out text that belongs to earlier parts. Shown is the source offset
+// up to which the earlier parts show the text. If later text changes the layout of the block, Shown decides, so
+// that nothing is shown twice or left out. The zero Mark is the beginning. Appending to the source never moves a
+// Mark.
 type Mark struct{ Offset, Line, Col, Shown int }
 
 // Before reports whether a comes earlier in the source than b.
@@ -38,41 +37,39 @@ func (a Mark) Before(b Mark) bool {
 type Part struct {
 	Rendered Rendered
 	Plain    string // the same text without markup
-	Start    Mark   // where this part begins
-	Next     Mark   // where the following part begins, or would begin
-	End      int    // source bytes up to here are shown by this part and those before it
+	Start    Mark   // start of this part
+	Next     Mark   // start of the following part
+	End      int    // source bytes shown by this part and the parts before it
 }
 
-// Options says how a source is laid out.
+// Options configure a layout.
 type Options struct {
 	Dialect Dialect
-	Limit   int  // longest part, in the dialect's unit, after rendering
-	From    Mark // leave out what comes before
-	Open    bool // the source is an unfinished prefix: heal it, show nothing that may still turn into something else
-	Paused  bool // with Open: what follows is another paragraph or nothing, so that the last character is whole
-	Append  bool // for a message that can only be added to, see Layout; the same for all parts of a reply, and for the final
+	Limit   int  // maximum length of a part after rendering, in the dialect's unit
+	From    Mark // skip the source before this mark
+	Open    bool // the source is an unfinished prefix: close open constructs and hide text that may still change its meaning
+	Paused  bool // with Open: only another paragraph or nothing can follow, so the last character is complete
+	Append  bool // for a message that can only be appended to, see Layout; must be the same for all parts of a reply and for the final
 }
 
-// Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source
-// with nothing to show has no parts. Parts joined show the whole text once.
+// Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source that shows nothing
+// has no parts. Together the parts show the whole text once.
 //
-// While src only grows, a part that is not the last one keeps its text and its Next, and
-// laying out from its Next gives the parts that follow it. What Markdown itself changes
-// after the fact is the exception: an underline that makes a heading of the paragraph above,
-// a link's definition that arrives late, emphasis or a bracket that is never closed, and a
-// table whose columns grow. With o.Open a part can also be the last one again for a moment,
-// while the little text behind it is held back.
+// While src grows, a part that is not the last one keeps its text and its Next, and a layout from its Next
+// returns the parts after it. The exceptions are constructs that change earlier text: an underline that turns
+// the paragraph above into a heading, a link definition that arrives late, emphasis or a bracket that is never
+// closed, and a table whose columns grow. With o.Open a part can also become the last one again for a moment,
+// while the short text after it is held back.
 //
-// With o.Append there is no exception. Layouts of a growing source with Open, and the one of
-// the whole without, have the same parts, of which only the last gets longer: each part's
-// Rendered.Text begins with what it was before, and its spans stay, but for growing with the
-// text. So the text is shown later, word by word, and a paragraph behind an emphasis mark or
-// a bracket only when this is closed, and a table as a whole. What can't be known in time is
-// shown as it is written: underlines below headings, reference links and their definitions,
-// tables whose head does not begin with a bar, strikethrough of one tilde. A part ends at
-// the best place in the last eighth of its room.
+// With o.Append there are no exceptions. Layouts of a growing source with Open, and of the whole source without
+// Open, have the same parts, and only the last one gets longer: the Rendered.Text of a part only gets longer,
+// and its spans stay or grow with the text. The text is therefore shown later, word by word. A paragraph after
+// an emphasis mark or a bracket is shown when the construct is closed, and a table as a whole. Constructs that
+// can't be recognized in time are shown as source: underlines below headings, reference links and their
+// definitions, tables whose head does not begin with a bar, and strikethrough with one tilde. A part ends at the
+// best place in the last eighth of its room.
 //
-// The cost depends on the text from o.From on, not on what comes before.
+// The cost depends only on the text after o.From.
 func Layout(src string, o Options) []Part {
 	from := min(max(o.From.Offset, 0), len(src))
 	if o.Append {
@@ -82,8 +79,8 @@ func Layout(src string, o Options) []Part {
 	return newCutter(l, o, end).parts(o.From)
 }
 
-// arrange lays out src from offset from on, which is where a top-level block starts. It
-// also returns how much of src is shown.
+// arrange lays out src from offset from on, the start of a top-level block. It also returns the number of source
+// bytes shown.
 func arrange(src string, from int, o Options) (laid, int) {
 	p, shape := newParser(false), o.Dialect.Shape()
 	end := len(src)

@@ -2,8 +2,7 @@ package markup
 
 import "unicode/utf8"
 
-// room returns how many bytes of s can at most be in a part: the text alone, without any
-// marks, must fit the limit.
+// room returns the maximum number of bytes of s that fit into a part, ignoring marks.
 func room(d Dialect, s string, limit int) int {
 	fits := func(n int) bool { return d.Len(Rendered{Text: s[:runeFloor(s, n)]}) <= limit }
 	low, high := 0, min(len(s), limit)
@@ -24,7 +23,7 @@ func room(d Dialect, s string, limit int) int {
 	return runeFloor(s, low)
 }
 
-// Units returns the length of s in UTF-16 code units, which is at least that in code points.
+// Units returns the length of s in UTF-16 code units.
 func Units(s string) int {
 	n := utf8.RuneCountInString(s)
 	for i := range len(s) {

@@ -12,22 +12,22 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// document is a parsed source and where its top-level blocks begin.
+// document is a parsed source with its top-level blocks.
 type document struct {
 	src    []byte
 	blocks []block
 	refs   []parser.Reference
 }
 
-// block is a top-level block; start is where its first line begins in the source.
+// block is a top-level block; start is the start of its first line in the source.
 type block struct {
 	node  ast.Node
 	start int
 }
 
-// newParser returns a parser of GitHub flavoured Markdown: goldmark's defaults and what
-// extension.GFM adds, with bounds. One whose text only grows leaves out what changes text
-// after the fact; see Options.Append. It serves one goroutine.
+// newParser returns a parser for GitHub Flavored Markdown: goldmark's defaults and extension.GFM, with limits.
+// For a growing text it omits constructs that change earlier text; see Options.Append. The parser is for one
+// goroutine only.
 func newParser(grows bool) parser.Parser {
 	count := &tally{}
 	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
@@ -53,7 +53,7 @@ func newParser(grows bool) parser.Parser {
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)))
 }
 
-// blockParsers returns the parsers of blocks, that of underlined headings first.
+// blockParsers returns the block parsers; the one for underlined headings comes first.
 func blockParsers() []util.PrioritizedValue {
 	return []util.PrioritizedValue{
 		util.Prioritized(headings{parser.NewSetextHeadingParser()}, 100),
@@ -74,16 +74,15 @@ func definitionParser() util.PrioritizedValue {
 	return util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100)
 }
 
-// newOutliner returns a parser that finds the blocks of a text and its link definitions, as
-// newParser does, but does not look into the paragraphs.
+// newOutliner returns a parser that finds the blocks and link definitions of a text like newParser, but does not
+// parse inline content.
 func newOutliner() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(blockParsers()...),
 		parser.WithParagraphTransformers(definitionParser(), util.Prioritized(extension.NewTableParagraphTransformer(), 200)))
 }
 
-// parse parses src with p and finds its top-level blocks. The text may use the link
-// definitions refs, which stand before it.
+// parse parses src with p and finds its top-level blocks. refs are the link definitions from the text before it.
 func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	pc := parser.NewContext()
 	for _, r := range refs {
@@ -99,8 +98,7 @@ func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 	return d
 }
 
-// references returns the link definitions in a text. Only one that looks as if it had some
-// is parsed.
+// references returns the link definitions in a text. It parses only texts that seem to have some.
 func references(src string) []parser.Reference {
 	for rest := src; ; {
 		i := strings.Index(rest, "]:")
@@ -118,14 +116,13 @@ func references(src string) []parser.Reference {
 // position returns an offset on the first line of a block, or -1.
 func position(n ast.Node) int {
 	if t, ok := n.(*extast.Table); ok && t.FirstChild() != nil {
-		// The table's own position is that of the paragraph that it was made of, which may
-		// have begun with lines of text.
+		// The table's own position is that of the original paragraph, which may begin with lines of text.
 		return t.FirstChild().Pos()
 	}
 	return n.Pos()
 }
 
-// lineStart returns where the line that holds pos begins.
+// lineStart returns the start of the line that contains pos.
 func lineStart(src []byte, pos int) int {
 	pos = min(pos, len(src))
 	for pos > 0 && src[pos-1] != '\n' {
@@ -134,8 +131,7 @@ func lineStart(src []byte, pos int) int {
 	return pos
 }
 
-// blankBefore reports whether the line before the one that holds pos is blank, not counting
-// the marks of quotes.
+// blankBefore reports whether the line before the one with pos is blank, ignoring quote marks.
 func blankBefore(src []byte, pos int) bool {
 	start := lineStart(src, pos)
 	if start == 0 {

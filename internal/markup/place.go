@@ -10,19 +10,18 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// The kinds of places where a text can be cut, from good to bad.
+// The kinds of places where a text can be cut, best first.
 const (
 	atBlock    = iota // a blank line outside code
 	atLine            // the end of a line
-	atSentence        // white space after a full stop, or a full stop of a script without spaces
-	atWord            // white space, or between ideographs
+	atSentence        // white space after the end of a sentence, or a full stop of a script without spaces
+	atWord            // white space, or a boundary between ideographs
 	atGrapheme
 	places
 )
 
-// place returns a good place to cut the text between pos and most, where at most room for
-// the part's text ends. It depends on the text up to most and the grapheme behind it, on
-// nothing later: a part that was cut stays as it is while the text grows.
+// place returns a good place to cut the text between pos and most, the maximum end of the part. It depends only
+// on the text up to most and the next grapheme, so that a cut stays the same while the text grows.
 func (c *cutter) place(pos, most int) int {
 	if pre, ok := c.around(Pre, most); ok && pre.Start > pos && pre.Start-pos >= (most-pos)/2 {
 		return c.lift(pos, pre.Start)
@@ -49,7 +48,7 @@ func (c *cutter) place(pos, most int) int {
 	return c.lift(pos, cut)
 }
 
-// lift moves a cut in front of headings that would stand alone at the end of the part.
+// lift moves a cut in front of headings that would otherwise be the last lines of the part.
 func (c *cutter) lift(pos, cut int) int {
 	for _, z := range slices.Backward(c.zones) {
 		if z.Start <= pos {
@@ -77,11 +76,11 @@ func (c *cutter) candidates(pos, most int) (best [places]int) {
 	return best
 }
 
-// spot is a place where a part can end.
+// spot is a possible end of a part.
 type spot struct{ at, kind int }
 
-// spots yields the places behind pos between two graphemes, up to end; and end, if the character next is known to follow.
-// A place that would cut a zone, or a list item's mark off its text, is of no better kind than atGrapheme.
+// spots yields the grapheme boundaries between pos and end. It includes end if the next character is known.
+// Places within a zone, or between a list item's mark and its text, have the kind atGrapheme.
 func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	return func(yield func(spot) bool) {
 		zone, line := 0, pos
@@ -116,7 +115,7 @@ func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
 	}
 }
 
-// kindOf returns what kind of place is between two characters.
+// kindOf returns the kind of the place between two characters.
 func kindOf(prev, next rune) int {
 	switch {
 	case next == '\n':
@@ -124,11 +123,11 @@ func kindOf(prev, next rune) int {
 	case unicode.IsSpace(next) && strings.ContainsRune(".!?…:;", prev):
 		return atSentence
 	case unicode.IsSpace(prev):
-		return atGrapheme // the place in front of the space is the better one
+		return atGrapheme // the place before the space is better
 	case unicode.IsSpace(next):
 		return atWord
 	case strings.ContainsRune(`。！？、，；：）」』】》”’)]}.,!?;:…`, next):
-		return atGrapheme // these never begin a line
+		return atGrapheme // these must not begin a line
 	case strings.ContainsRune("。！？", prev):
 		return atSentence
 	case spaceless(prev):
@@ -146,8 +145,8 @@ func spaceless(r rune) bool {
 // maxMark is the length in bytes of the longest mark: a number of nine digits and a box.
 const maxMark = 16
 
-// onlyMark reports whether a line holds nothing yet but the mark of a list item, which must
-// not be torn from its text.
+// onlyMark reports whether a line contains only the mark of a list item, which must not be separated from its
+// text.
 func (c *cutter) onlyMark(line string) bool {
 	if line = strings.TrimSpace(line); len(line) > maxMark {
 		return false

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Plain is the dialect without any markup. Its unit is the code point.
+// Plain is a dialect without markup. Its unit is the code point.
 type Plain struct{}
 
 // Shape returns the usual symbols.

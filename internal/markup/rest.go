@@ -2,8 +2,8 @@ package markup
 
 import "strings"
 
-// Rest is the source of what last and the parts before it do not show. A code block that is
-// cut there is opened again, so that the rest reads by itself.
+// Rest returns the source that is not shown by last and the parts before it. If it begins within a code block,
+// the fence is repeated, so that the rest is valid by itself.
 func Rest(src string, last Part) string {
 	end := min(last.End, len(src))
 	rest := strings.TrimLeft(src[end:], "\n")
@@ -14,8 +14,7 @@ func Rest(src string, last Part) string {
 	return rest
 }
 
-// fence returns the line that opens a code block at the start of a block, and whether the
-// block is still open at its end.
+// fence returns the opening fence at the start of a block, and whether the code block is still open at the end.
 func fence(block string) (opener string, open bool) {
 	lines := strings.Split(strings.Trim(block, "\n"), "\n")
 	opener = strings.TrimRight(lines[0], " \t\r")

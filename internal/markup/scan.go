@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// scanner goes once through the inline content of an unfinished paragraph and keeps what is
-// open. It follows CommonMark's rules for delimiter runs closely enough that closing what it
-// calls open really closes it; what it gets wrong shows as it would without healing.
+// scanner scans the inline content of an unfinished paragraph for open constructs. It follows CommonMark's rules
+// for delimiter runs closely enough that the closing marks it chooses work; its errors only leave a construct
+// unhealed.
 type scanner struct {
 	s     string
 	stack []opener
 }
 
-// opener is a delimiter run, a bracket or a code span that is not closed.
+// opener is an open delimiter run, bracket or code span.
 type opener struct {
 	at, n    int
 	char     byte // one of * _ ~ ` [ and ! for an image
 	canClose bool
 }
 
-// Bounds of what is kept open. Far behind its bracket, text is taken for text.
+// Limits for open constructs. Text far behind a bracket is treated as text.
 const (
 	maxOpeners   = 64
 	maxLinkText  = 160 // bytes
@@ -40,14 +40,14 @@ var (
 	partialTarget = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>?|[^\s<]\S*)?(?:\s+(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\((?:[^()\\]|\\.)*\)?)?)?\s*$`)
 )
 
-// scanInline returns how much of the content can be shown and what closes it.
+// scanInline returns how much of the content can be shown, and the closing marks.
 func scanInline(content string) (keep int, closers string) {
 	sc := scanner{s: content}
 	keep = sc.scan()
 	return sc.finish(keep)
 }
 
-// scan goes through the content and returns where it has to end.
+// scan scans the content and returns where it must end.
 func (sc *scanner) scan() int {
 	for i := 0; i < len(sc.s); {
 		next, cut := sc.step(i)
@@ -59,7 +59,7 @@ func (sc *scanner) scan() int {
 	return len(sc.s)
 }
 
-// step handles what stands at i: it returns where to go on, or where the content has to end.
+// step handles the character at i. It returns the next index, or where the content must end.
 func (sc *scanner) step(i int) (next, cut int) {
 	switch c := sc.s[i]; c {
 	case '\\':
@@ -89,7 +89,7 @@ func (sc *scanner) step(i int) (next, cut int) {
 	return i + 1, -1
 }
 
-// push puts an opener on the stack, which forgets the oldest when it is full.
+// push pushes an opener; a full stack drops the oldest one.
 func (sc *scanner) push(o opener) {
 	if len(sc.stack) == maxOpeners {
 		sc.stack = slices.Delete(sc.stack, 0, 1)
@@ -97,12 +97,12 @@ func (sc *scanner) push(o opener) {
 	sc.stack = append(sc.stack, o)
 }
 
-// runLength returns how often s[i] stands there in a row.
+// runLength returns the length of the run of equal bytes at i.
 func (sc *scanner) runLength(i int) int {
 	return len(sc.s[i:]) - len(strings.TrimLeft(sc.s[i:], sc.s[i:i+1]))
 }
 
-// code handles a run of backticks: the whole span, or one that is open up to the end.
+// code handles a run of backticks: a complete span, or one that is open until the end.
 func (sc *scanner) code(i int) (next, cut int) {
 	n := sc.runLength(i)
 	for k := i + n; k < len(sc.s); {
@@ -172,8 +172,8 @@ func (sc *scanner) bracket(i int) (next, cut int) {
 	return i + 1, -1
 }
 
-// unfinished ends the content at a link whose target is not all there: in front of its
-// closing bracket, and an image's in front of all of it.
+// unfinished ends the content at a link with an incomplete target: before its closing bracket, or before a whole
+// image.
 func (sc *scanner) unfinished(open opener, top, i int) (next, cut int) {
 	if open.char == '!' {
 		sc.stack = sc.stack[:top]
@@ -245,9 +245,8 @@ func (sc *scanner) close(c byte, n int, both bool) int {
 	return n
 }
 
-// closedTogether says that one run of marks closes all openers of a group. A run of more than
-// two ~ is none, and runs of * and _ are subject to the rule of three:
-// https://spec.commonmark.org/0.31.2/#can-close-emphasis
+// closedTogether reports whether one run of marks closes all openers of a group. A run of more than two ~ is not
+// a mark, and runs of * and _ follow the rule of three: https://spec.commonmark.org/0.31.2/#can-close-emphasis
 func closedTogether(group []opener) bool {
 	n := 0
 	for _, o := range group {
@@ -258,7 +257,7 @@ func closedTogether(group []opener) bool {
 	})
 }
 
-// finish ends the content at keep, or before, and returns what closes the openers there.
+// finish ends the content at keep or before, and returns the closing marks for the remaining openers.
 func (sc *scanner) finish(keep int) (int, string) {
 	trimmed := func() int { return len(strings.TrimRightFunc(sc.s[:keep], unicode.IsSpace)) }
 	for i, o := range sc.stack {
@@ -272,7 +271,7 @@ func (sc *scanner) finish(keep int) (int, string) {
 		sc.stack = sc.stack[:n-1]
 	}
 	var closers strings.Builder
-	var group []opener // whose closers stand side by side, and so are one run
+	var group []opener // openers whose closing marks are adjacent and so form one run
 	for _, o := range slices.Backward(sc.stack) {
 		switch {
 		case o.char == '[' && keep-o.at < maxLinkText:
@@ -283,7 +282,7 @@ func (sc *scanner) finish(keep int) (int, string) {
 				group = nil
 			}
 			if group = append(group, o); !closedTogether(group) {
-				group = group[:len(group)-1] // stays as it was written
+				group = group[:len(group)-1] // leave this opener as text
 				continue
 			}
 			closers.WriteString(strings.Repeat(string(o.char), o.n))

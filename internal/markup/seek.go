@@ -20,21 +20,21 @@ var (
 		"\\s*(?:/|=\\s*(?:'[^']*|\"[^\"]*)?)?$)")
 )
 
-// seeker looks in the parsed content of an unfinished paragraph for the first place that
-// later text may change. Whatever it can't judge counts as such.
+// seeker searches the parsed content of an unfinished paragraph for the first place that later text may change.
+// Anything it can't judge counts as changeable.
 type seeker struct {
 	src      []byte
 	leaf     ast.Node
-	at       int   // the first place found, or -1
-	done     bool  // what is further on can't be judged
-	brackets []int // where text is lost if the bracket becomes a link
-	read     int   // source up to here was looked at
-	address  int   // where a bare address begins that may go on, or -1
-	literal  int   // literal text goes on up to here
-	above    int   // where the child before begins, -1 if that is text
+	at       int   // first place found, or -1
+	done     bool  // the text further on can't be judged
+	brackets []int // for each open bracket, the place that changes if it becomes a link
+	read     int   // end of the examined source
+	address  int   // start of a bare URL that may continue, or -1
+	literal  int   // end of the current literal text
+	above    int   // start of the previous child, or -1 if it is text
 }
 
-// seek returns the place, or the length of the source.
+// seek returns the first changeable place, or the length of the source.
 func (s *seeker) seek() int {
 	s.address, s.above = -1, -1
 	start, _ := contentOfBlock(s.leaf)
@@ -72,20 +72,20 @@ func (s *seeker) child(c ast.Node) {
 	}
 	if _, auto := c.(*ast.AutoLink); auto {
 		s.address = top
-	} else if c.NextSibling() == nil { // the mark that ends it may get longer
+	} else if c.NextSibling() == nil { // its closing mark may get longer
 		s.found(top)
 	}
 }
 
-// found notes a place. An open emphasis mark is one, but does not keep the brackets behind it
-// from being judged.
+// found records a place. After an open emphasis mark the following brackets must still be judged, so found does
+// not end the search.
 func (s *seeker) found(place int) {
 	if s.at < 0 || place < s.at {
 		s.at = place
 	}
 }
 
-// stop notes a place behind which nothing can be judged.
+// stop records a place and ends the search, since nothing after it can be judged.
 func (s *seeker) stop(place int) {
 	s.found(place)
 	s.done = true
@@ -102,8 +102,8 @@ func (s *seeker) begin(c ast.Node) int {
 	return pos
 }
 
-// inside looks at what is in a whole construct that begins at top: only what binds tighter
-// can still take it apart.
+// inside examines the content of a complete construct that begins at top: only constructs that bind tighter can
+// still break it.
 func (s *seeker) inside(n ast.Node, top int, link bool) {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -120,7 +120,7 @@ func (s *seeker) inside(n ast.Node, top int, link bool) {
 	}
 }
 
-// skip passes a construct whose inside can't be changed any more.
+// skip skips a construct whose content can't change any more.
 func (s *seeker) skip(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.CodeSpan:
@@ -138,8 +138,8 @@ func (s *seeker) skip(n ast.Node) {
 	}
 }
 
-// text looks at literal text. In a construct that begins at top (-1: in none) emphasis marks
-// are dead; in a link brackets are as well.
+// text examines literal text. top is the start of the surrounding construct, or -1; within one, emphasis marks
+// are ignored, and within a link brackets too.
 func (s *seeker) text(n *ast.Text, top int, link bool) {
 	if start := n.Segment.Start; start > s.read && bytes.IndexByte(s.src[s.read:start], '\n') >= 0 {
 		s.address = -1
@@ -238,8 +238,8 @@ func (s *seeker) opens(c byte, i, n int) bool {
 	return i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
-// rest returns the content of the paragraph from offset i of the source on, without the
-// marks that its lines begin with.
+// rest returns the content of the paragraph from source offset i on, without the marks at the start of its
+// lines.
 func (s *seeker) rest(i int) string {
 	var out strings.Builder
 	lines := s.leaf.Lines()
@@ -251,7 +251,7 @@ func (s *seeker) rest(i int) string {
 	return out.String()
 }
 
-// growingTarget reports whether rest, which follows "](", may still become a link's target.
+// growingTarget reports whether rest, the source after "](", may still become a link's target.
 func growingTarget(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r\n")
 	if strings.HasPrefix(rest, "<") {
@@ -269,7 +269,7 @@ func growingTarget(rest string) bool {
 	return rest == "" || strings.ContainsRune(`"'()`, rune(rest[0]))
 }
 
-// runLength returns how often the first byte of s stands there in a row.
+// runLength returns the length of the run of equal bytes at the start of s.
 func runLength(s []byte) int {
 	n := 1
 	for n < len(s) && s[n] == s[0] {

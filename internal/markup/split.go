@@ -11,10 +11,10 @@ type cutter struct {
 	laid
 	dialect Dialect
 	limit   int
-	end     int // how much of the source the text shows
+	end     int // number of source bytes that the text shows
 	shape   Shape
-	zones   []Format // not cut unless they begin a part: links, inline code, headings
-	shown   int      // of the source, by the parts before these: the Shown of their mark
+	zones   []Format // links, inline code and headings; cut only if they begin a part
+	shown   int      // source offset up to which earlier parts show the text
 }
 
 // newCutter returns a cutter of l, which shows the source up to end.
@@ -25,7 +25,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 		case Pre, Quote:
 			continue
 		case Bold, Italic, Strike:
-			if !o.Append { // marks of these may not be left open
+			if !o.Append { // marks of these must not stay open
 				continue
 			}
 		}
@@ -78,8 +78,7 @@ func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
 	}
 }
 
-// piece returns the text from start to end with the formats that are in it, less white
-// space at the end.
+// piece returns the text from start to end with its formats, without trailing white space.
 func (c *cutter) piece(start, end int) Piece {
 	text := strings.TrimRightFunc(c.text[start:end], unicode.IsSpace)
 	end = start + len(text)
@@ -95,8 +94,7 @@ func (c *cutter) piece(start, end int) Piece {
 	return p
 }
 
-// skipBlank returns where the text goes on after pos: behind white space, but in front of
-// the indentation of code.
+// skipBlank returns the start of the next text after pos: after white space, but before the indentation of code.
 func (c *cutter) skipBlank(pos int) int {
 	next := pos + len(c.text[pos:]) - len(strings.TrimLeftFunc(c.text[pos:], unicode.IsSpace))
 	if next >= len(c.text) || !c.within(Pre, next) {
@@ -106,7 +104,7 @@ func (c *cutter) skipBlank(pos int) int {
 	for start > pos && c.text[start-1] != '\n' {
 		start--
 	}
-	if next-start > c.limit/2 { // more room for its indentation than for the line
+	if next-start > c.limit/2 { // the indentation would take more room than the line
 		return next
 	}
 	if start > pos || pos == 0 || c.text[pos-1] == '\n' {
@@ -132,7 +130,7 @@ func (c *cutter) around(s Style, pos int) (Format, bool) {
 	return Format{}, false
 }
 
-// Visible reports whether a text shows anything at all: platforms refuse what does not.
+// Visible reports whether a text shows anything: platforms refuse invisible texts.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		switch {
@@ -147,7 +145,7 @@ func Visible(s string) bool {
 	})
 }
 
-// mark returns the place in the source of the text at pos.
+// mark returns the mark for the text at pos.
 func (c *cutter) mark(pos int) Mark {
 	i := sort.Search(len(c.blocks), func(i int) bool { return c.blocks[i].start > pos }) - 1
 	if i < 0 {
@@ -159,7 +157,7 @@ func (c *cutter) mark(pos int) Mark {
 	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line, Shown: c.shownBefore(pos)}
 }
 
-// shownBefore returns where in the source the last character of the text before pos ends.
+// shownBefore returns the end in the source of the text before pos.
 func (c *cutter) shownBefore(pos int) int {
 	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
 	if i == 0 {
@@ -169,7 +167,8 @@ func (c *cutter) shownBefore(pos int) int {
 	return a.source + max(1, min(pos-a.text, a.size))
 }
 
-// find returns the place in the text of a mark: by line and column, unless later text has changed what these mean.
+// find returns the position of a mark in the text: by line and column, unless later text has changed their
+// meaning.
 func (c *cutter) find(m Mark) int {
 	pos := c.findColumn(m)
 	if m.Shown <= 0 {
@@ -182,13 +181,14 @@ func (c *cutter) find(m Mark) int {
 	return c.findShown(m.Shown)
 }
 
-// sourceAt returns where in the source the text from pos on stands that anchor i is the first for.
+// sourceAt returns the source offset of the text at pos; i is the first anchor that applies to it.
 func (c *cutter) sourceAt(i, pos int) int {
 	a := c.anchors[i]
 	return a.source + max(0, pos-a.text)
 }
 
-// findShown returns the place of the first text that stands in the source behind shown, and of the marks in front of it.
+// findShown returns the position of the first text after the source offset shown, including list marks before
+// it.
 func (c *cutter) findShown(shown int) int {
 	for i, a := range c.anchors {
 		if a.source < shown && a.source+a.size <= shown {
@@ -201,14 +201,14 @@ func (c *cutter) findShown(shown int) int {
 		}
 		line := strings.LastIndexByte(c.text[:a.text], '\n') + 1
 		if i == 0 || c.anchors[i-1].text+c.anchors[i-1].size <= line && c.anchors[i-1].text < line {
-			return line // the mark of a list item stands nowhere in the source
+			return line // the mark of a list item is not in the source
 		}
 		return a.text
 	}
 	return len(c.text)
 }
 
-// findColumn returns the place in the text of a mark by its line and column.
+// findColumn returns the position of a mark in the text by its line and column.
 func (c *cutter) findColumn(m Mark) int {
 	if len(c.blocks) == 0 || c.blocks[0].source != m.Offset {
 		return 0
@@ -229,7 +229,7 @@ func (c *cutter) findColumn(m Mark) int {
 	return pos + graphemeFloor(c.text[pos:lineEnd], max(m.Col, 0))
 }
 
-// sourceEnd returns how much of the source the text up to pos shows.
+// sourceEnd returns the number of source bytes that the text up to pos shows.
 func (c *cutter) sourceEnd(pos int) int {
 	if pos >= len(c.text) {
 		return c.end

@@ -8,7 +8,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// gap stands between two columns.
+// gap separates two columns.
 const gap = "  "
 
 // table lays out a table as a code block with aligned columns.

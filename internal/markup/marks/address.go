@@ -10,13 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// entity is the end of what a semicolon makes a character of.
+// entity matches a character reference without its semicolon at the end of a text.
 var entity = regexp.MustCompile(`&#?[0-9A-Za-z]{1,31}$`)
 
-// Destination returns an address as it can stand in the brackets behind the label of a link,
-// or "" if a link must not go there: to another scheme, to no host, or to one behind a name
-// that pretends to be it. What could end the link or be taken for a mark is percent-encoded
-// (https://www.rfc-editor.org/rfc/rfc3986#section-2.1).
+// Destination returns a URL encoded for the parentheses after a link's label. It returns "" if the link is not
+// allowed: another scheme, no host, or user information that could imitate a host. Characters that could end the
+// link or act as marks are percent-encoded (https://www.rfc-editor.org/rfc/rfc3986#section-2.1).
 func Destination(address string, schemes ...string) string {
 	u, err := url.Parse(address)
 	if err != nil || !slices.Contains(schemes, strings.ToLower(u.Scheme)) ||

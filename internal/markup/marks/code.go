@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// code writes the inline code f, which begins at i, and returns where the text goes on.
+// code writes the inline code f, which begins at i, and returns where the text continues.
 //
-// A fence of one backtick does for code without backticks, one of two for any, as no two of
-// them stand together. Code that begins a piece may be open, and nobody knows then what is in
-// the rest of it.
+// A fence of one backtick suffices for code without backticks. A fence of two works for any code, since a joiner
+// separates adjacent backticks in it. Code that begins a piece may be open, so its remaining content is unknown.
 func (w *writer) code(i int, f format) int {
 	content := w.text[i:f.End]
 	w.arrive(i, w.wanted(w.link() >= 0 && w.codeLabel(i, f.End), w.grammar.Fragile(content)))
@@ -48,14 +47,13 @@ func (w *writer) code(i int, f format) int {
 	return f.End
 }
 
-// spaced reports whether only spaces, which a reader would take off, stand between an end of
-// code and a backtick. CommonMark takes one off at each end if it has one at both, whatever
-// stands behind them.
+// spaced reports whether only spaces separate an end of the code from a backtick. CommonMark would remove one
+// space at each end if both ends have one.
 func spaced(code, trimmed string, at func(s, prefix string) bool) bool {
 	return len(trimmed) < len(code) && at(trimmed, "`")
 }
 
-// codeLabel reports whether all of the code from i to end can be in the label of a link.
+// codeLabel reports whether the code from i to end may be part of a link's label.
 func (w *writer) codeLabel(i, end int) bool {
 	for j := range w.text[i:end] {
 		if c := w.text[i+j]; c == '`' || c != '*' && c != '_' && c != '~' && c != '|' && c != '\\' && !w.grammar.Label(w.text, i+j, false) {
@@ -69,7 +67,7 @@ func (w *writer) codeLabel(i, end int) bool {
 func (w *writer) codeChar(i int, r rune) {
 	n := len(w.out)
 	if r == '(' && !w.rules.CommonMark && w.lastLink >= 0 && n > 0 && w.out[n-1] == ']' && bytes.LastIndexByte(w.out, '[') == w.lastLink {
-		w.out = append(w.out, Joiner...) // else the label of that link would end here, Discord's parser is greedy
+		w.out = append(w.out, Joiner...) // otherwise Discord's greedy parser would end the label of that link here
 	}
 	w.out = w.grammar.Code(w.out, w.text, i, r)
 }

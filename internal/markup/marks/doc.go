@@ -1,5 +1,4 @@
-// Package marks writes a piece of laid-out text as one string of Markdown, for platforms that
-// take no formatting by offset. What shows is exactly the piece's text: everything in it that
-// a platform would read as a mark is escaped. What one platform's Markdown has different from
-// another's is its Grammar.
+// Package marks writes a piece of laid-out text as one Markdown string, for platforms that take no formatting by
+// offset. It shows exactly the piece's text: characters that a platform would read as marks are escaped. A
+// Grammar describes the differences between the platforms' Markdown.
 package marks

@@ -7,24 +7,23 @@ import (
 	"telex/internal/markup"
 )
 
-// Joiner is U+2060 WORD JOINER. It shows nothing, is neither white space nor punctuation, and
-// keeps the characters on its two sides from meaning something together.
+// Joiner is U+2060 WORD JOINER. It is invisible, neither white space nor punctuation, and separates two
+// characters that would otherwise form a mark.
 const Joiner = "\u2060"
 
 // Grammar is a platform's Markdown. Its methods append to out and return it; they are pure.
 //
-// What a method decides must hold when text is appended to the piece later: it may look at
-// the text in front of the place as it likes, but behind it only as far as the word goes.
+// A decision must stay valid when text is appended to the piece: a method may examine all text before the place,
+// but after it only the rest of the word.
 type Grammar interface {
-	// Rules returns what holds everywhere.
+	// Rules returns the structural rules.
 	Rules() Rules
-	// Escape appends the character at the place so that it shows as it is.
+	// Escape appends the character at the place, escaped so that it is shown literally.
 	Escape(out []byte, at Place) []byte
-	// Code appends the character r of code, which stands at text[i:].
+	// Code appends the character r of inline code or a code block, at text[i:].
 	Code(out []byte, text string, i int, r rune) []byte
-	// Address appends the address at text[i:] if the platform makes a link of it by itself,
-	// and returns its length in the text, or 0. It must end at end or before: there the format
-	// around it stops, or another one opens.
+	// Address appends the URL at text[i:] if the platform links it by itself, and returns its length in the
+	// text, or 0. It must end at or before end, where the surrounding format ends or another one opens.
 	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
 	// Link returns what is written in the brackets behind the label of a link, or "" if only
 	// the label is written. The link is the format f of the text; alone says that it is in no
@@ -38,7 +37,7 @@ type Grammar interface {
 	Fragile(s string) bool
 }
 
-// Rules is what differs in the structure of a Markdown.
+// Rules describe the structure of a platform's Markdown.
 type Rules struct {
 	// Headings is the deepest level of headings; deeper ones are bold.
 	Headings int
@@ -71,8 +70,7 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// Start reports whether nothing but white space and marks stands before the character in its
-// line.
+// Start reports whether only white space and marks precede the character in its line.
 func (p Place) Start() bool { return p.At <= p.Line }
 
 // Ordinal reports whether the character ends the number of a list item, as a full stop may.

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// mark returns the characters that begin and end a style. Italic is never an underscore,
-// which no platform takes within a word.
+// mark returns the characters that begin and end a style. Italic is never an underscore, which no platform
+// accepts within a word.
 func mark(s markup.Style) string {
 	switch s {
 	case markup.Bold:
@@ -27,7 +27,7 @@ func (w *writer) open(f int) {
 	n := len(w.out)
 	if w.inline[f].Style == markup.Link {
 		if n > 0 && w.out[n-1] == '!' {
-			w.out = append(w.out, Joiner...) // else it is an image
+			w.out = append(w.out, Joiner...) // otherwise it would be an image
 		}
 		w.token(func() {
 			w.lastLink = len(w.out)
@@ -37,7 +37,7 @@ func (w *writer) open(f int) {
 	}
 	m := mark(w.inline[f].Style)
 	if n > 0 && w.out[n-1] == m[0] {
-		if w.opened == n { // one run of marks, which begins as it did
+		if w.opened == n { // one run of marks
 			w.out = append(w.out, m...)
 			w.opened = len(w.out)
 			return
@@ -82,9 +82,9 @@ func (w *writer) close(tight bool) {
 	w.shut = len(w.out)
 }
 
-// token writes what is not white space. Where marks have just been opened next to a word, and
-// punctuation would follow them, they would begin nothing
-// (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run).
+// token writes text other than white space. If punctuation followed marks that were just opened next to a word,
+// the marks would not open (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run), so token inserts a
+// joiner.
 func (w *writer) token(write func()) {
 	at := len(w.out)
 	write()
@@ -108,8 +108,8 @@ func last(b []byte) rune {
 	return r
 }
 
-// clings reports whether a character before a mark makes it a matter of what follows.
+// clings reports whether the effect of a mark after this character depends on the following character.
 func clings(r rune) bool { return r != 0 && !unicode.IsSpace(r) && !punctuation(r) }
 
-// punctuation reports whether CommonMark calls a character so.
+// punctuation reports whether a character is punctuation as defined by CommonMark.
 func punctuation(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }

@@ -9,9 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Write returns the piece as Markdown of the grammar. Where the text of a piece is appended
-// to, and formats that go on in it are Open, what it returns begins with what it returned
-// before.
+// Write returns the piece as Markdown of the grammar. If text is appended to the piece and the formats at its
+// end are Open, the new result begins with the earlier one.
 func Write(g Grammar, p markup.Piece) string {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	if !markup.Visible(text) {
@@ -30,31 +29,31 @@ type writer struct {
 	rules   Rules
 	text    string
 	out     []byte
-	done    int // text up to here is written; white space behind it waits for what follows
+	done    int // end of the written text; white space after it waits for the next text
 
 	quotes, heads, blocks, inline []format // by start
-	nextQuote, nextHead           int      // the first that does not end before the place
-	covering                      []int    // formats of inline that cover the place, outer first
-	next                          int      // the first of inline that begins later
-	marks                         []int    // formats of inline whose marks are open
+	nextQuote, nextHead           int      // indexes of the first ones that end after the place
+	covering                      []int    // indexes in inline of the formats that cover the place, outer first
+	next                          int      // index in inline of the first format that begins later
+	marks                         []int    // indexes in inline of the formats whose marks are open
 
-	start  bool // of a line
-	line   int  // where its text begins
-	head   int  // the heading of the line, an index of heads, or -1
-	quote  int  // the quote of the line, an index of quotes, or -1
+	start  bool // at the start of a line
+	line   int  // start of the line's text
+	head   int  // index in heads of the line's heading, or -1
+	quote  int  // index in quotes of the line's quote, or -1
 	fenced bool // the line ends a code block
 
-	opened, shut int   // length of out behind the last marks that open and that close something
-	clings       bool  // before those that open something is neither white space nor punctuation
-	lastLink     int   // where in out the last link begins, or -1
-	want         []int // for wanted to use again
+	opened, shut int   // length of out after the last opening and the last closing marks
+	clings       bool  // the character before the opening marks is neither white space nor punctuation
+	lastLink     int   // offset in out of the last link, or -1
+	want         []int // buffer that wanted reuses
 }
 
-// format is a format with what was found out about it.
+// format is a format with additional state.
 type format struct {
 	markup.Format
 	destination string // of a link
-	spent       bool   // a link that was closed and must not be opened again
+	spent       bool   // a closed link that must not be opened again
 }
 
 // sort distributes the formats that can be written.
@@ -188,8 +187,8 @@ func (w *writer) link() int {
 	return -1
 }
 
-// wanted returns the formats to be open for the next token. label says whether it can be in
-// the label of a link, fragile whether it ends styles too early.
+// wanted returns the formats to be open for the next token. label tells whether the token may be part of a
+// link's label, fragile whether it ends styles too early.
 func (w *writer) wanted(label, fragile bool) []int {
 	w.want = w.want[:0]
 	for _, i := range w.covering {
@@ -199,7 +198,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
-				f.spent = true // else the address would be written for each stretch of the label
+				f.spent = true // otherwise the URL would be written for each stretch of the label
 			}
 		default:
 			if !fragile {
@@ -212,8 +211,8 @@ func (w *writer) wanted(label, fragile bool) []int {
 
 func (w *writer) isOpen(f int) bool { return slices.Contains(w.marks, f) }
 
-// arrive writes the white space in front of i and changes the open marks to those of want:
-// marks close in front of white space and open behind it, and none is open across lines.
+// arrive writes the white space before i and changes the open marks to those of want. Marks close before white
+// space and open after it, and none stays open across lines.
 func (w *writer) arrive(i int, want []int) {
 	gap := w.text[w.done:i]
 	keep := 0
