@@ -10,10 +10,10 @@ import (
 	"telex/internal/chat"
 )
 
-// UsageBy is something that tells one row of an Account from another.
+// UsageBy is a grouping key for usage.
 type UsageBy string
 
-// What usage can be told apart by.
+// The grouping keys.
 const (
 	ByDay          UsageBy = "day"
 	ByPerson       UsageBy = "person"
@@ -21,20 +21,20 @@ const (
 	ByModel        UsageBy = "model"
 )
 
-// AccountOptions say what is summed up, and how finely.
+// AccountOptions select and group usage.
 type AccountOptions struct {
-	From, To time.Time      // when usage was stored: From included, To not; zero: no bound
-	By       []UsageBy      // what is told apart, and the order of the rows; empty: one row for all
-	Zone     *time.Location // which days are meant; nil: UTC
+	From, To time.Time      // range of the storage time: From included, To excluded; zero: no bound
+	By       []UsageBy      // grouping keys, which also define the order of the rows; empty: one row for all
+	Zone     *time.Location // time zone that defines days; nil: UTC
 }
 
-// Account is what turns used.
+// Account is the usage of turns.
 type Account struct {
 	Rows  []AccountRow
 	Total chat.Used // a turn that is in several rows counts once
 }
 
-// AccountRow is a sum. What is not told apart is zero.
+// AccountRow is the usage of one group. Fields that are not grouping keys are zero.
 type AccountRow struct {
 	Day          string // as 2006-01-02
 	Person       chat.Person
@@ -43,8 +43,8 @@ type AccountRow struct {
 	chat.Used    // its own Model is empty
 }
 
-// Account sums up what turns used, in the last 400 days at most. Of people who were deleted the endpoint is known and no
-// user. It fails with ErrOlder for a store that is not up to date.
+// Account sums up the usage of turns, in the last 400 days at most. For deleted people only the endpoint is
+// known. It fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error) {
 	to := int64(math.MaxInt64)
 	if !o.To.IsZero() {
@@ -74,7 +74,7 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	})
 }
 
-// usageRow is what one model used for one turn.
+// usageRow is the usage of one model in one turn.
 type usageRow struct {
 	turn         string
 	at           time.Time
@@ -83,7 +83,7 @@ type usageRow struct {
 	chat.Usage
 }
 
-// columns are those of listUsage.
+// columns returns the destinations for the columns of listUsage.
 func (u *usageRow) columns() []any {
 	c := &u.conversation
 	return []any{
@@ -92,10 +92,10 @@ func (u *usageRow) columns() []any {
 	}
 }
 
-// sum is what a row has so far. Rows come turn by turn.
+// sum is the partial sum of a row. Usage arrives ordered by turn.
 type sum struct {
 	chat.Used
-	turn string // the newest that is in it
+	turn string // last turn added
 }
 
 func (s *sum) add(u usageRow) {
@@ -106,7 +106,7 @@ func (s *sum) add(u usageRow) {
 	s.turn = u.turn
 }
 
-// key is the row that usage belongs to.
+// key returns the group that usage belongs to.
 func (o AccountOptions) key(u usageRow) (k AccountRow) {
 	for _, by := range o.By {
 		switch by {
@@ -123,7 +123,7 @@ func (o AccountOptions) key(u usageRow) (k AccountRow) {
 	return k
 }
 
-// compare orders rows by the first thing that tells them apart. What is not told apart is the same in both.
+// compare orders rows by the grouping keys.
 func (o AccountOptions) compare(x, y AccountRow) int {
 	for _, by := range o.By {
 		order := 0

@@ -10,21 +10,21 @@ import (
 	"path/filepath"
 )
 
-// Report is what a check found.
+// Report is the result of a check.
 type Report struct {
 	Path          string
 	Schema        int64    // version of the file's schema
-	Knows         int64    // newest version that this program knows
-	Problems      []string // empty: the file is sound
+	Knows         int64    // newest schema version that this program knows
+	Problems      []string // empty: the file is intact
 	Conversations int64
 	Entries       int64 // of all histories
-	Keys          int64 // messages that are known, finished ones included
-	Pending       int64 // messages that are not finished
-	Unfinished    int64 // turns that are not finished
+	Keys          int64 // all known messages, including finished ones
+	Pending       int64 // unfinished messages
+	Unfinished    int64 // unfinished turns
 }
 
-// Check reads the whole store and says what is wrong with it and how much is in it. Damage is in the Report; an
-// error means that it could not be looked for. Of an older schema, or one that lacks something, nothing is counted.
+// Check reads the whole store and reports problems and contents. Damage is in the Report; an error means that
+// the check could not run. If the schema is older or incomplete, contents are not counted.
 func (r *Reader) Check(ctx context.Context) (Report, error) {
 	rep := Report{Path: r.path, Knows: latest()}
 	err := r.diagnose(ctx, &rep)
@@ -56,13 +56,13 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 		return err
 	}
 	rep.Problems = append(rep.Problems, gone...)
-	if rep.Schema != rep.Knows || len(gone) > 0 { // what is not there can't be counted
+	if rep.Schema != rep.Knows || len(gone) > 0 { // missing tables can't be counted
 		return nil
 	}
 	return r.view(ctx, "count", rep.count)
 }
 
-// count fills in how much there is, and looks for what SQLite can't know to be wrong.
+// count counts the contents and looks for errors that SQLite can't detect.
 func (rep *Report) count(t *tx) {
 	t.first([]any{&rep.Conversations}, countConversations)
 	t.first([]any{&rep.Entries}, countEntries)
@@ -80,7 +80,7 @@ func (rep *Report) count(t *tx) {
 	}
 }
 
-// orphans returns the rows that refer to others that are not there.
+// orphans returns the rows that refer to missing rows.
 func orphans(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	type orphan struct {
 		table, parent   string
@@ -93,8 +93,8 @@ func orphans(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	return problems, t.err
 }
 
-// Backup copies the store, as it is at one moment, into a new file, while others read and write. It never
-// overwrites a file. The copy is on the disk when Backup returns, and can be put in the store's place.
+// Backup copies a consistent state of the store into a new file, while others read and write. It never
+// overwrites a file. When Backup returns, the copy is on disk and can replace the store.
 func (r *Reader) Backup(ctx context.Context, file string) error {
 	if err := r.backup(ctx, file); err != nil {
 		return r.explainAt(ctx, filepath.Dir(file), "back up store to "+file, err)
@@ -102,8 +102,8 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup first reserves the name, then makes the copy beside it, under a name that nobody has, and moves it there: a
-// backup that was interrupted is an empty file, which nobody takes for a backup.
+// backup reserves the file name, then makes the copy under a unique name and renames it. An interrupted backup
+// is therefore an empty file, which nobody mistakes for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

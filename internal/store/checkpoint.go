@@ -8,35 +8,38 @@ import (
 )
 
 const (
-	// checkpointEvery is after how many calls the log is moved into the file: about 1000 pages.
+	// checkpointEvery is the number of calls after which the log is moved into the file: about 1000 pages.
 	checkpointEvery = 256
-	// reuseEvery is after how many calls the writer itself moves the log into the file while the disk is full.
+	// reuseEvery is the number of calls after which the writer itself moves the log into the file while the disk
+	// is full.
 	reuseEvery = 32
-	// forceAfter is after how many calls the writer stands still for it: the log never becomes empty while it is written.
+	// forceAfter is the number of calls after which the writer pauses for the checkpoint: otherwise the log
+	// never becomes empty under continuous writes.
 	forceAfter = 4 * checkpointEvery
-	// eraseForce is how long an erasure waits for a moment without a write. Then the writer stands still for it.
+	// eraseForce is how long an erasure waits for a moment without writes. After that the writer pauses for it.
 	eraseForce = 2 * time.Second
-	// eraseWait is how long the one who erases waits until nothing can be read any more.
+	// eraseWait is how long an erasing call waits until the data is unreadable.
 	eraseWait = time.Second
-	// eraseLate is how long an erasure is delayed before the log says so.
+	// eraseLate is the delay of an erasure after which it is logged.
 	eraseLate = 5 * time.Second
-	// firstPause and maxPause are the times between two tries.
+	// firstPause and maxPause limit the time between two tries.
 	firstPause = 2 * time.Millisecond
 	maxPause   = time.Second
 )
 
-// Both return a row: whether something was in the way, the pages in the log, and how many of them are in the file.
+// The statements return a row: whether another connection blocked the checkpoint, the pages in the log, and the
+// pages moved into the file.
 // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 const (
-	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // waits for nobody, and nobody waits for it
-	restartCheckpoint  = "PRAGMA wal_checkpoint(RESTART)"  // keeps writers out; the log is used again from its beginning
-	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // the same, and gives the log's room back, which erases it
+	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // waits for no other connection and blocks none
+	restartCheckpoint  = "PRAGMA wal_checkpoint(RESTART)"  // blocks writers; afterwards the log is reused from its beginning
+	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // like RESTART, and truncates the log, which erases its content
 )
 
-// checkpointer moves the write-ahead log into the file, on a connection of its own, while others read and write. Old
-// versions of pages stand in the log, so an erasure is complete only when the log is empty. Two things keep it from
-// becoming empty: a reader that still sees an older state, such as a backup, and a writer that goes on. For a reader
-// it waits, and tries again; nothing else can be done, and no write waits meanwhile. For the writer it waits a little.
+// checkpointer moves the write-ahead log into the file, on its own connection, while others read and write. The
+// log contains old versions of pages, so an erasure is complete only when the log is empty. A reader of an older
+// state, such as a backup, and a busy writer keep the log from becoming empty. For a reader the checkpointer
+// waits and tries again, without blocking writes. For the writer it waits only briefly.
 type checkpointer struct {
 	writer *writer
 	conn   *connection // nil until it is needed
@@ -44,10 +47,10 @@ type checkpointer struct {
 	ctx    context.Context //nolint:containedctx // ends with close
 	cancel context.CancelFunc
 	ended  chan struct{}
-	limit  int64 // see forceAfter; doubled while forcing does not help
+	limit  int64 // see forceAfter; doubled each time that forcing does not help
 
 	mu     sync.Mutex
-	erased uint64        // number of the newest erasure that is complete
+	erased uint64        // number of the newest complete erasure
 	moved  chan struct{} // closed and replaced when erased grows
 }
 
@@ -57,7 +60,7 @@ func newCheckpointer(w *writer) *checkpointer {
 		writer: w, wanted: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{}), limit: forceAfter,
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	if n, err := fileSize(w.reader.path + "-wal"); err != nil || n > 0 { // an earlier process may have erased something
+	if n, err := fileSize(w.reader.path + "-wal"); err != nil || n > 0 { // an earlier process may have erased data
 		w.erasures.Add(1)
 		c.wake()
 	}
@@ -65,7 +68,7 @@ func newCheckpointer(w *writer) *checkpointer {
 	return c
 }
 
-// wake never blocks.
+// wake requests a checkpoint. It never blocks.
 func (c *checkpointer) wake() {
 	select {
 	case c.wanted <- struct{}{}:
@@ -82,7 +85,7 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
-// await returns once an erasure is complete. It does not wait for long: the loop goes on, and logs a delay.
+// await returns once an erasure is complete, or after eraseWait: the loop then continues and logs the delay.
 func (c *checkpointer) await(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
 	defer timer.Stop()
@@ -117,7 +120,7 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// work tries until the log is empty, or, where nothing was erased, until it can be used again from its beginning.
+// work retries until the log is empty, or, if nothing was erased, until it can be reused from its beginning.
 func (c *checkpointer) work() {
 	log := c.writer.reader.log
 	began, pause, late, failed := time.Now(), firstPause, false, false
@@ -125,7 +128,7 @@ func (c *checkpointer) work() {
 		erasing := c.writer.erasures.Load() > c.complete()
 		done, err := c.try(erasing, time.Since(began) > eraseForce)
 		switch {
-		case err != nil && c.ctx.Err() == nil && !failed: // once for all tries
+		case err != nil && c.ctx.Err() == nil && !failed: // logged once for all tries
 			failed = true
 			log.Error("checkpoint of the store failed", slog.Any("error", err))
 		case done && late:
@@ -156,8 +159,9 @@ func (c *checkpointer) complete() uint64 {
 	return c.erased
 }
 
-// try does all that disturbs nobody, and empties the log if the writer wrote nothing meanwhile: then that takes no
-// sync. With force, or when the log has become too long, it empties it all the same, and the writer waits for the disk.
+// try does everything that blocks no other connection. It then empties the log if the writer wrote nothing
+// meanwhile, which takes no sync. With force, or if the log is too long, it empties the log anyway, and the
+// writer waits for the disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err := c.open(); err != nil {
 		return false, err
@@ -173,7 +177,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
 		}
-		erasures, how := w.erasures.Load(), restartCheckpoint // the log keeps its room, should the disk get full
+		erasures, how := w.erasures.Load(), restartCheckpoint // the log keeps its space in case the disk gets full
 		if erasing {
 			how = truncateCheckpoint
 		}
@@ -195,7 +199,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	return done, err
 }
 
-// finish says that the log holds nothing of these erasures any more.
+// finish records that the log no longer contains data of these erasures.
 func (c *checkpointer) finish(erasures uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +210,7 @@ func (c *checkpointer) finish(erasures uint64) {
 	}
 }
 
-// open opens the connection. It waits for no lock: the loop tries again.
+// open opens the connection. It does not wait for locks: the loop tries again.
 func (c *checkpointer) open() error {
 	if c.conn != nil {
 		return nil
@@ -221,7 +225,7 @@ func (c *checkpointer) open() error {
 
 // checkpointed is the row that a checkpoint returns.
 type checkpointed struct {
-	busy         bool // somebody was in the way
+	busy         bool // another connection blocked the checkpoint
 	pages, moved int64
 }
 

@@ -6,14 +6,14 @@ import (
 	"errors"
 )
 
-// connection is one connection to the file, with the statements that it has prepared. One goroutine uses it.
+// connection is one connection to the file, with its prepared statements. Only one goroutine uses it.
 type connection struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 }
 
-// connect takes db, a pool of one connection, over, also when it fails.
+// connect takes ownership of db, a pool of one connection, even if it fails.
 func connect(ctx context.Context, db *sql.DB) (*connection, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -30,13 +30,13 @@ func (c *connection) close() error {
 	return errors.Join(append(errs, c.conn.Close(), c.db.Close())...)
 }
 
-// control runs a statement that has no parameters and whose result nobody wants.
+// control runs a statement without parameters and ignores its result.
 func (c *connection) control(query string) error {
 	_, err := c.ExecContext(context.Background(), query)
 	return err
 }
 
-// ExecContext implements statements. It can't be interrupted: a statement takes microseconds, and watching a
+// ExecContext implements statements. It ignores the end of ctx: a statement takes microseconds, and watching a
 // context costs as much.
 func (c *connection) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	s, err := c.prepared(ctx, query)

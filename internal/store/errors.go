@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// What a caller can tell apart. Each comes wrapped in an error that names the file and says what to do.
+// Errors that a caller can distinguish. Each is wrapped in an error that names the file and the remedy.
 var (
 	// ErrLocked: another process holds the store.
 	ErrLocked = errors.New("in use by another process")

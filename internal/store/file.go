@@ -15,12 +15,12 @@ import (
 const (
 	fileMode = 0o600
 	dirMode  = 0o700
-	// leastSize is the smallest page that a database can have, https://www.sqlite.org/fileformat.html#the_database_header.
+	// leastSize is the smallest possible page size, https://www.sqlite.org/fileformat.html#the_database_header.
 	leastSize = 512
 )
 
-// open takes the lock and opens what it protects. Even that takes room, for the index of the log: on a full disk the
-// reserve is given up for it, so that what an earlier process began can end.
+// open takes the lock and opens the file. Even this needs disk space, for the index of the log: on a full disk
+// it releases the reserve, so that unfinished work of an earlier process can end.
 func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return s.openFile(ctx, reserve)
 }
 
-// openFile makes or inspects the file and opens both pools.
+// openFile creates or inspects the file and opens both pools.
 func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	_, err := os.Lstat(s.path)
 	switch {
@@ -66,7 +66,7 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	if err := s.migrate(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	s.read.SetMaxIdleConns(0) // checks and backups are seldom
+	s.read.SetMaxIdleConns(0) // checks and backups are rare
 	if s.views, err = newViews(ctx, s.Reader); err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -74,14 +74,14 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	return err
 }
 
-// create makes an empty store beside its place and moves it there: a store is whole or not there, and an
-// empty file in its place is damage.
+// create creates an empty store under another name and renames it: a store is either complete or missing, and an
+// empty file in its place means damage.
 func (s *Store) create(ctx context.Context) error {
 	if st, err := os.Stat(s.path + "-wal"); err == nil && st.Size() > 0 {
 		return errDamage("the file is gone, and " + filepath.Base(s.path) + "-wal, which belongs to it, is not")
 	}
 	name := s.path + ".new"
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // of a start that was interrupted
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // left by an interrupted start
 		if err := remove(name + suffix); err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func (s *Store) create(ctx context.Context) error {
 	if err := errors.Join(f.Close(), giveToOwner(name)); err != nil {
 		return err
 	}
-	// In WAL mode from the start: the conversion is a transaction of its own, and a process that dies in it
-	// would leave a journal that only a writer can roll back.
+	// Use WAL mode from the start: a later conversion is a separate transaction, and a process that dies in it
+	// leaves a journal that only a writer can roll back.
 	db, err := openWriter(name, "WAL")
 	if err != nil {
 		return err
@@ -113,8 +113,9 @@ func (s *Store) create(ctx context.Context) error {
 	return syncDir(filepath.Dir(s.path))
 }
 
-// rollBack undoes what a process that died left half done in a store that is not in WAL mode, as a restored
-// backup is until its first start has converted it: the readers of inspect can't. It touches only what is ours.
+// rollBack undoes an unfinished transaction of a process that died, in a store that is not in WAL mode. A
+// restored backup is in this state until its first start. The read-only connections of inspect can't roll back.
+// It touches only files that belong to telex.
 func (s *Store) rollBack(ctx context.Context) (err error) {
 	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -131,7 +132,8 @@ func (s *Store) rollBack(ctx context.Context) (err error) {
 	return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n)
 }
 
-// isOurs reads the application's id where it stands in the file: https://www.sqlite.org/fileformat2.html#application_id.
+// isOurs reports whether the file has telex's application id:
+// https://www.sqlite.org/fileformat2.html#application_id.
 func isOurs(path string) (bool, error) {
 	const idAt = 68
 	f, err := os.Open(path)
@@ -141,12 +143,12 @@ func isOurs(path string) (bool, error) {
 	defer f.Close() //nolint:errcheck // nothing was written
 	var id [4]byte
 	if _, err := f.ReadAt(id[:], idAt); err != nil {
-		return false, nil //nolint:nilerr // too short to be a store: inspect says so
+		return false, nil //nolint:nilerr // too short to be a store: inspect reports this
 	}
 	return binary.BigEndian.Uint32(id[:]) == applicationID, nil
 }
 
-// remove removes a file that may be missing.
+// remove removes a file if it exists.
 func remove(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -154,7 +156,7 @@ func remove(name string) error {
 	return nil
 }
 
-// restrict takes the files of a store away from other users.
+// restrict removes the permissions of other users from the files of a store.
 func restrict(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		st, err := os.Stat(path + suffix)
@@ -173,8 +175,8 @@ func restrict(path string) error {
 	return nil
 }
 
-// inspect opens the readers and refuses what is no store, is damaged, or was written by a newer telex. It
-// can't change the file, and never opens it in another way than SQLite does.
+// inspect opens the readers. It fails if the file is not a store, is damaged, or was written by a newer telex.
+// It never changes the file, and accesses it only through SQLite.
 func (r *Reader) inspect(ctx context.Context) error {
 	st, err := os.Stat(r.path)
 	switch {
@@ -203,8 +205,8 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest reports whether nobody uses the file, so that it can be read without the log and its index: SQLite would make both,
-// and leave them. Only who never writes asks.
+// atRest reports whether no process uses the file, so that it can be read without the log and its index:
+// otherwise SQLite would create both and leave them behind. Only read-only opens use this.
 func (r *Reader) atRest() bool {
 	if !r.only {
 		return false
@@ -217,7 +219,7 @@ func (r *Reader) atRest() bool {
 	return true
 }
 
-// identify reads whose file it is and how new.
+// identify checks the application id and the schema version.
 func (r *Reader) identify(ctx context.Context) error {
 	var id int64
 	if err := r.read.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
@@ -240,7 +242,7 @@ func (r *Reader) identify(ctx context.Context) error {
 	return nil
 }
 
-// version returns the number of the newest migration that a database has seen; 0 when none.
+// version returns the number of the newest migration applied to a database; 0 if there is none.
 func version(ctx context.Context, db *sql.DB) (int64, error) {
 	var n int64
 	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'goose_db_version'").Scan(&n)
@@ -251,7 +253,7 @@ func version(ctx context.Context, db *sql.DB) (int64, error) {
 	return n, err
 }
 
-// fileSize returns the size of a file; 0 when there is none.
+// fileSize returns the size of a file; 0 if there is none.
 func fileSize(path string) (int64, error) {
 	st, err := os.Stat(path)
 	switch {

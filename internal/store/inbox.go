@@ -10,12 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// inboxPending is the state of a message that no turn has.
+// inboxPending is the state of a message that belongs to no turn.
 const inboxPending = "pending"
 
-// Accept stores a message, whole, and where its endpoint continues. Once it returns, the message may be
-// acknowledged upstream. fresh is false for a message that is known already; what it resumes at is stored all
-// the same. A message without a cursor leaves the endpoint's as it is.
+// Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be
+// acknowledged to the platform. fresh is false for a known message; its cursor is stored anyway. A message
+// without a cursor does not change the endpoint's.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -31,11 +31,11 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// maxPlaces is how many places an endpoint is told of that goes on receiving: as many as it can ask in
-// a minute or two.
+// maxPlaces is the maximum number of places returned to an endpoint that resumes: as many as it can query in a
+// minute or two.
 const maxPlaces = 200
 
-// Resume returns the cursor of the last message that the endpoint accepted, and where its last turns began.
+// Resume returns the cursor of the last message that the endpoint accepted, and the places of its newest turns.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
@@ -44,8 +44,8 @@ func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, er
 	})
 }
 
-// Drop finishes messages that get no turn: commands, and what /stop throws away. It leaves alone what a turn
-// has and what is unknown.
+// Drop finishes messages without a turn: commands, and messages dropped by /stop. It ignores unknown messages
+// and those that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) {
 		conversation := t.take(c)
@@ -57,13 +57,13 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 	})
 }
 
-// Pending returns what was accepted, is not finished and belongs to no unfinished turn, oldest first.
+// Pending returns accepted, unfinished messages that belong to no unfinished turn, oldest first.
 func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
-// pending returns the messages of listPending or listTaken. One message that can't be read must not keep the others
-// from being answered: it is logged and passed over.
+// pending returns the messages of listPending or listTaken. A message that can't be read is logged and skipped,
+// so that it does not block the others.
 func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	type message struct {
 		chat.Pending
@@ -79,13 +79,13 @@ func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	for m := range each(t, columns, query, args...) {
 		if err := json.Unmarshal(m.body, &m.Message); err != nil {
 			t.log.Error("accepted message can't be read", slog.Int64("row", m.row),
-				slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // not its id: what answers it may be in there
+				slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret for answering
 			continue
 		}
 		m.Message.At = m.Message.At.UTC()
 		if m.origin != m.Conversation.Chat && m.Message.To.Chat == m.origin {
 			m.Message.To.Chat = m.Conversation.Chat
-			m.Message.Reply = false // the id is another message's there
+			m.Message.Reply = false // in the new chat the id belongs to another message
 		}
 		list = append(list, m.Pending)
 	}
@@ -99,13 +99,13 @@ type candidate struct {
 	acceptedAt int64
 }
 
-// unfinished returns what a message id can mean, the likeliest first. It means two messages only in a chat
-// that moved.
+// unfinished returns the messages that an id may refer to, the likeliest first. Only in a chat that moved can
+// there be two.
 func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.state, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// waiting returns the row of a message that no turn has.
+// waiting returns the row of a message that belongs to no turn.
 func (t *tx) waiting(conversation int64, id chat.MessageID) (row int64, ok bool) {
 	found := t.unfinished(conversation, id)
 	if len(found) == 0 || found[0].state != inboxPending {
@@ -114,7 +114,7 @@ func (t *tx) waiting(conversation int64, id chat.MessageID) (row int64, ok bool)
 	return found[0].id, true
 }
 
-// claim gives messages to a turn and returns when the oldest was accepted; now when there are none.
+// claim assigns messages to a turn and returns the acceptance time of the oldest one, or now if there are none.
 func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt int64) {
 	acceptedAt = t.now
 	var taken []int64
@@ -122,7 +122,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 		found := t.unfinished(conversation, m.ID)
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
-			t.fail(fmt.Errorf("message: %w", ErrUnknown)) // without its id, which may hold what answers it
+			t.fail(fmt.Errorf("message: %w", ErrUnknown)) // without its id, which may contain a secret for answering
 			return 0
 		}
 		t.exec(takeMessage, turn, found[i].id)

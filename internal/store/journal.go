@@ -6,9 +6,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Note adds to the journal of a running turn, all of it or nothing. Once it returns, whoever takes the turn up after a
-// crash finds it there. A turn that is not running has none, and a fenced one keeps only its usage: ErrFenced. A journal
-// goes when its turn is decided, ends or is released.
+// Note appends steps to the journal of a running turn, all or none. Once it returns, a process that resumes the
+// turn after a crash finds them. It fails with ErrFenced if the turn is not running; for a fenced turn it
+// accepts only usage. The journal is deleted when its turn is decided, ended or released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)

@@ -8,18 +8,18 @@ import (
 	"telex/internal/chat"
 )
 
-// SessionInfo is a conversation that keeps something, in numbers.
+// SessionInfo is a summary of a conversation's stored data.
 type SessionInfo struct {
 	Conversation chat.Conversation
-	Entries      int       // those that a summary stands for included
-	Newest       time.Time // when the newest entry was stored; zero when there is none
-	Summary      bool      // there is one
-	Model        string    // the chosen one's name
-	Tokens       int       // prompt and completion of all its turns, forgotten ones included
+	Entries      int       // includes summarized entries
+	Newest       time.Time // storage time of the newest entry; zero if there is none
+	Summary      bool      // a summary exists
+	Model        string    // name of the chosen model
+	Tokens       int       // prompt and completion tokens of all its turns, including forgotten ones
 }
 
-// Sessions returns the conversations that have entries, a summary or a chosen model, the one with the newest entry
-// first. It fails with ErrOlder for a store that is not up to date.
+// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by newest entry. It
+// fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	return resultOf(ctx, r.viewCurrent, "list sessions", func(t *tx) []SessionInfo {
 		return rows(t, func(s *SessionInfo) []any {
@@ -29,8 +29,8 @@ func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	})
 }
 
-// Transcript is Session with all entries, those that the summary stands for included. It fails with ErrOlder for a
-// store that is not up to date.
+// Transcript is like Session but returns all entries, including summarized ones. It fails with ErrOlder if the
+// store's schema is not up to date.
 func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
 	err = r.viewCurrent(ctx, "read transcript", func(t *tx) {
 		id := t.find(c)
@@ -39,7 +39,7 @@ func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Se
 	return s, entries, err
 }
 
-// viewCurrent is view for a store whose schema may be an older one.
+// viewCurrent is view for a store whose schema may be outdated.
 func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx)) error {
 	if r.views == nil {
 		has, err := version(ctx, r.read)

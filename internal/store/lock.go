@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errHeld says that another process holds a lock file.
+// errHeld means that another process holds a lock file.
 var errHeld = errors.New("lock is held")
 
-// lock keeps every other process from writing to a store. It is a file of its own: closing any descriptor
-// of the database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
+// lock keeps all other processes from writing to a store. It is a separate file: closing any descriptor of the
+// database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
 
-// takeLock locks the store at path. The kernel drops the lock when the process dies, however it dies.
+// takeLock locks the store at path. The kernel releases the lock when the process ends for any reason.
 func takeLock(path string) (*lock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR, fileMode)
@@ -40,14 +40,14 @@ func takeLock(path string) (*lock, error) {
 		return nil, err
 	}
 	l := &lock{file: f}
-	// Who holds the lock is for people to read; the lock holds without it, on a full disk for example.
+	// The process id is for people only; the lock works without it, for example on a full disk.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return l, nil
 }
 
-// explainLock says why the lock file f of the store at path can't be locked.
+// explainLock returns an error that tells why the lock file f of the store at path can't be locked.
 func explainLock(path string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
 		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
@@ -56,7 +56,8 @@ func explainLock(path string, f *os.File, err error) error {
 	return fmt.Errorf("lock %s.lock: %w", path, err)
 }
 
-// CheckLock returns an error that wraps ErrLocked while another process holds the store at path. It makes no file.
+// CheckLock returns an error that wraps ErrLocked if another process holds the store at path. It creates no
+// file.
 func CheckLock(path string) error {
 	f, err := os.Open(path + ".lock")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +73,7 @@ func CheckLock(path string) error {
 	return nil
 }
 
-// readHolder returns " (pid N)" when the lock file says so.
+// readHolder returns " (pid N)" if the lock file contains a process id.
 func readHolder(f *os.File) string {
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {
@@ -85,14 +86,15 @@ func readHolder(f *os.File) string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// release lets the next one in. To close the file is not enough: a child process that is just being started shares
-// it, and the lock, until it runs its own program. The file stays: removing it could remove the next one's lock.
+// release releases the lock. Closing the file is not enough: a child process that is being started shares it,
+// and the lock, until it runs its own program. The file is not removed: that could remove the lock of the next
+// process.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }
 
-// tryLock locks f or returns errHeld at once. The lock belongs to the open file, so that it also keeps a
-// second Open of the same process out.
+// tryLock locks f, or returns errHeld at once. The lock belongs to the open file, so it also excludes a second
+// Open in the same process.
 func tryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -13,7 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrations are the numbered changes of the schema. One that was released is never edited.
+// migrations are the numbered changes of the schema. Released migrations are never edited.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -34,7 +34,7 @@ func latest() int64 {
 	return n
 }
 
-// migrate brings the schema up to date, each step in a transaction of its own.
+// migrate brings the schema up to date, each step in its own transaction.
 func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	return migrateTo(ctx, db, s.log, latest())
 }
@@ -45,7 +45,7 @@ func migrateTo(ctx context.Context, db *sql.DB, log *slog.Logger, target int64) 
 		return err
 	}
 	if has == target {
-		return nil // goose would come to the same result, slower
+		return nil // goose would do the same, but slower
 	}
 	files, err := fs.Sub(migrations, migrationsDir)
 	if err != nil {

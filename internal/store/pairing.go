@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// PairingRequests returns everybody who was given a code, oldest first, however long ago.
+// PairingRequests returns all pairing requests, oldest first, including expired ones.
 func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, error) {
 	return resultOf(ctx, r.viewCurrent, "list codes", func(t *tx) []chat.PairingRequest {
 		return rows(t, func(k *chat.PairingRequest) []any {
@@ -15,14 +15,14 @@ func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, er
 	})
 }
 
-// SavePairingRequest stores a code in place of the one that the person was given before.
+// SavePairingRequest stores a request, replacing the person's earlier one.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, millis(k.At))
 	})
 }
 
-// Admit stores that a person is let in, in place of what was stored of them, and deletes their code.
+// Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
 		t.exec(saveAdmission, a.Endpoint, a.User, a.Name, a.By, millis(a.At))
@@ -30,7 +30,7 @@ func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	})
 }
 
-// Admitted returns everybody who was let in, oldest first.
+// Admitted returns all admissions, oldest first.
 func (r *Reader) Admitted(ctx context.Context) ([]chat.Admission, error) {
 	return resultOf(ctx, r.viewCurrent, "list admitted people", func(t *tx) []chat.Admission {
 		return rows(t, func(a *chat.Admission) []any {

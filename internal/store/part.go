@@ -8,9 +8,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Record stores all that is known of one message of a turn's reply: that it is about to be made or changed, its
-// id once it stands, its end. Facts are taken from fenced turns too; after a turn's end only the reference and
-// the state are kept, and nothing may be made any more: ErrFenced.
+// Record stores the state of one message of a turn's reply: before it is created or changed, with its id once it
+// exists, and when it is gone. It accepts records of fenced turns. After a turn's end it stores only the
+// reference and the state, and a new create fails with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.update(ctx, "record part", func(t *tx) {
 		bare := p
@@ -53,7 +53,7 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	}
 	for p := range each(t, columns, listParts, turn) {
 		if len(p.spans) > 0 {
-			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // costs one edit that changes nothing
+			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // costs only one unnecessary edit
 				t.log.Error("formatting of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Spans = nil
 			}
@@ -63,7 +63,7 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	return parts
 }
 
-// number is how a truth value is stored.
+// number returns the stored form of a boolean.
 func number(b bool) int64 {
 	if b {
 		return 1

@@ -7,11 +7,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Erase deletes the entries of the turns that a person asked in a conversation, and fences the running ones; entries
-// of which nobody knows who asked, which schema 4 and older stored, may be theirs and go as well. So does the summary,
-// and what it stood for of others counts again; others' running turns know it and can't make summaries any more. What
-// they approved there for good is asked again. What was used stays: nobody gets around a limit so. It returns how many
-// entries went.
+// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running
+// turns. Entries of unknown people, stored by schema 4 and older, are deleted too. So is the summary; summarized
+// entries of other people become part of the history again, and running turns of others can't make summaries any
+// more. The person's permanent approvals in the conversation are deleted. Usage stays, so that nobody can evade
+// a limit. Erase returns the number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
@@ -23,10 +23,11 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes what is stored of a person on their endpoint: it erases them in every conversation that has
-// anything of them, or that has their id as a private chat has on some platforms, drops their messages that wait, and
-// forgets what they asked to be remembered and that they were let in or given a code. What they used stays, without
-// their id and without a chat that was theirs alone. It returns how many entries, messages and facts went. A decided reply to them is still delivered.
+// DeletePerson deletes a person's data on their endpoint. It erases them in every conversation with their data,
+// and in chats with their id, which private chats have on some platforms. It drops their waiting messages and
+// deletes their facts, admission and pairing request. Usage stays, without their id and without a chat that was
+// theirs alone. It returns the number of deleted entries, messages and facts. A decided reply to them is still
+// delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.dropWaiting(p)
@@ -39,13 +40,13 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	})
 }
 
-// erasePerson is erase for a person whose id goes as well. A conversation of theirs alone keeps nothing but the keys of
-// messages, for a week.
+// erasePerson is erase for a person whose id is deleted as well. A conversation of theirs alone keeps only the
+// keys of messages, for a week.
 func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var found int64
 	own := t.first([]any{&found}, findOwn, conversation, p.User, p.User, p.User, p.User, p.User)
 	n := t.erase(conversation, p.User)
-	// What an unfinished turn uses is stored under the id that stands with it.
+	// The usage of an unfinished turn is stored under the person id in its row.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
 		t.exec(moveUsage, t.nowhere(p.Endpoint), conversation)
@@ -54,14 +55,14 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	return n
 }
 
-// nowhere returns the conversation that has the usage of people who were deleted, if it was in a chat of theirs alone.
+// nowhere returns the conversation for the usage of deleted people whose chat was theirs alone.
 func (t *tx) nowhere(e chat.EndpointID) (id int64) {
 	t.first([]any{&id}, ensureConversation, e, "", "")
 	return id
 }
 
-// dropWaiting finishes the messages of a person that no turn has. One that can't be read can't be answered either,
-// and who sent it can't be told: it goes too.
+// dropWaiting finishes a person's messages that belong to no turn. A message that can't be read can't be
+// answered, and its sender is unknown, so it is finished too.
 func (t *tx) dropWaiting(p chat.Person) (dropped int) {
 	type message struct {
 		id   int64

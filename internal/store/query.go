@@ -4,8 +4,8 @@ package store
 
 // Conversations.
 const (
-	// ensureConversation returns the id, and makes the row when there is none. The update changes nothing; without it,
-	// a row that exists would not be returned.
+	// ensureConversation returns the id, and creates the row if there is none. The update changes nothing;
+	// without it, the id of an existing row would not be returned.
 	ensureConversation = `
 INSERT INTO conversation (endpoint, chat, thread) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, chat, thread) DO UPDATE SET thread = excluded.thread
@@ -20,7 +20,7 @@ RETURNING id`
 	renameConversation = `UPDATE conversation SET chat = ? WHERE id = ?`
 	deleteConversation = `DELETE FROM conversation WHERE id = ?`
 
-	// conversationsOf lists where something of a person is, or may be.
+	// conversationsOf lists the conversations that have, or may have, data of a person.
 	conversationsOf = `
 SELECT c.id FROM conversation c
 WHERE c.endpoint = ? AND (c.chat = ?
@@ -30,8 +30,8 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id`
 
-	// findOwn returns the conversation if it is one person's: a chat with their id, or one that is no group as far as
-	// anything tells, and in which nobody else asked.
+	// findOwn returns the conversation if it belongs to one person: a chat with their id, or one that is not
+	// known to be a group and in which nobody else asked.
 	findOwn = `
 SELECT c.id FROM conversation c
 WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
@@ -49,14 +49,14 @@ const (
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 
-	// shortenMoves makes a chat that moved twice point at where it is now.
+	// shortenMoves redirects chats that moved before to the newest id.
 	shortenMoves = `UPDATE moved SET new_chat = ? WHERE endpoint = ? AND new_chat = ?`
 
 	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
 
 	findChat = `SELECT id FROM conversation WHERE endpoint = ? AND chat = ? LIMIT 1`
 
-	// forgetMove is for an id that is in use again.
+	// forgetMove is used when an earlier id is in use again.
 	forgetMove = `DELETE FROM moved WHERE endpoint = ? AND old_chat = ?`
 
 	moveInbox   = `UPDATE inbox SET conversation = ? WHERE conversation = ?`
@@ -64,13 +64,14 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	moveTurns   = `UPDATE turn SET conversation = ? WHERE conversation = ?`
 	moveUsage   = `UPDATE usage SET conversation = ? WHERE conversation = ?`
 
-	// moveConsents leaves out what was approved in both; deleteConsents deletes the others' old rows.
+	// moveConsents skips approvals that exist in both conversations; deleteConsents deletes the remaining old
+	// rows.
 	moveConsents = `
 INSERT INTO consent (conversation, person, tool)
 SELECT ?, person, tool FROM consent WHERE conversation = ?
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns takes the answered message away too: in the new chat its id is another message's.
+	// retargetTurns also removes the answered message: in the new chat its id belongs to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = ?, reply_to = ''
 WHERE conversation = ? AND to_chat = ? AND state IN ('running', 'decided')`
@@ -94,7 +95,7 @@ SELECT t.to_chat, t.to_thread, t.to_kind FROM turn t JOIN conversation c ON c.id
 WHERE c.endpoint = ? GROUP BY t.to_chat, t.to_thread, t.to_kind
 ORDER BY MAX(t.begun_at) DESC LIMIT ?`
 
-	// findUnfinished prefers what waits to what another turn was begun with.
+	// findUnfinished prefers waiting messages to those that belong to another turn.
 	findUnfinished = `
 SELECT id, state, accepted_at FROM inbox
 WHERE conversation = ? AND message = ? AND state <> 'done'
@@ -114,7 +115,7 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = ? AND state = 'running'`
 
-	// finishMessage keeps the dedupe key and nothing that somebody wrote.
+	// finishMessage keeps the deduplication key, but no content.
 	finishMessage  = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE id = ?`
 	finishMessages = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE turn = ? AND state = 'running'`
 
@@ -139,7 +140,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, '', 0, 0, 0)
 ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction leaves alone a summary that stands for more.
+	// saveCompaction does not replace a summary that covers more entries.
 	saveCompaction = `
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, '', ?, ?, 1, ?)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = excluded.folded,
@@ -155,8 +156,8 @@ WHERE excluded.folded >= session.folded`
 
 	newestEntry = `SELECT COALESCE(MAX(id), 0) FROM entry`
 
-	// repeatEntries gives entries that no summary stands for new ids, in their order; deleteRepeated deletes them
-	// under their old ones.
+	// repeatEntries gives entries that are not summarized new ids, in their order; deleteRepeated deletes their
+	// old rows.
 	repeatEntries = `
 INSERT INTO entry (conversation, turn, person, at, body)
 SELECT ?, turn, person, at, body FROM entry
@@ -181,13 +182,14 @@ WHERE e.entries > 0 OR s.folded > 0 OR s.model <> ''
 ORDER BY COALESCE(e.newest, 0) DESC, c.id DESC`
 )
 
-// What turns used.
+// Usage of turns.
 const (
 	addUsage = `
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// sumUsage and lastUsage are followed by any of the conditions below them, lastUsage by newestUsage then.
+	// Any of the conditions below can be appended to sumUsage and lastUsage; newestUsage then follows in
+	// lastUsage.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
@@ -199,7 +201,7 @@ FROM usage WHERE at >= ? AND at < ?`
 	usageOfEndpoint     = ` AND endpoint = ?`
 	usageOfPerson       = ` AND person = ?`
 
-	// listUsage has the rows of a turn side by side.
+	// listUsage returns the rows of a turn together.
 	listUsage = `
 SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
     u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
@@ -209,7 +211,7 @@ WHERE u.at >= ? AND u.at < ? ORDER BY u.turn, u.id`
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
 )
 
-// What people approved, and what they asked to be remembered.
+// Permanent approvals and facts.
 const (
 	saveConsent = `
 INSERT INTO consent (conversation, person, tool) VALUES (?, ?, ?)
@@ -233,7 +235,7 @@ RETURNING newest`
 	deleteFactNumbers = `DELETE FROM fact_number WHERE endpoint = ? AND person = ?`
 )
 
-// Who was let in, and who waits.
+// Admissions and pairing requests.
 const (
 	listPairingRequests = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
 
@@ -264,7 +266,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 1, ?, ?, ?, ?, ?, 0)`
 
 	rerunTurn = `UPDATE turn SET runs = runs + 1 WHERE id = ?`
 
-	// fenceTurns takes the right to decide, and to add to the history, from every running turn of a conversation.
+	// fenceTurns revokes the right of running turns to decide and to add to the history.
 	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running'`
 
 	fencePersonTurns = `
@@ -272,10 +274,11 @@ UPDATE turn SET fenced = 1 WHERE conversation = ? AND person IN (?, '') AND stat
 
 	anonymizeTurns = `UPDATE turn SET person = '' WHERE conversation = ? AND person = ?`
 
-	// outdateTurns says of the unfinished turns of a conversation that what they know of it is not so any more.
+	// outdateTurns marks the unfinished turns of a conversation as stale: the history that they know has
+	// changed.
 	outdateTurns = `UPDATE turn SET stale = 1 WHERE conversation = ? AND state IN ('running', 'decided')`
 
-	// outdateChats is outdateTurns for two chats that become one: a summary of one says nothing of the other.
+	// outdateChats is outdateTurns for two chats that become one: a summary of one does not cover the other.
 	outdateChats = `
 UPDATE turn SET stale = 1
 WHERE state IN ('running', 'decided')
@@ -285,7 +288,7 @@ WHERE state IN ('running', 'decided')
 
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ? WHERE id = ?`
 
-	// endTurn and endParts keep the ids of what was sent, and nothing that somebody said.
+	// endTurn and endParts keep the ids of sent messages, but no content.
 	endTurn  = `UPDATE turn SET state = ?, ending = '', ended_at = ? WHERE id = ?`
 	endParts = `UPDATE part SET source = '', body = '', plain = '', spans = '' WHERE turn = ?`
 
@@ -335,8 +338,8 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AN
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// What a sweep deletes: a list returns rows that are over, as many as it is told to, and the query below it deletes one
-// of them, unless it is not over any more.
+// Queries of a sweep: a list query returns expired rows up to a limit, and the query below it deletes one of
+// them if it is still expired.
 const (
 	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
 	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`
@@ -354,7 +357,7 @@ const (
 	sweepSummaries    = `
 UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 AND at < ? AND conversation = ?`
 
-	// A session without a summary was stored at 0.
+	// A session without a summary was stored with time 0.
 	listOverSessions = `SELECT conversation FROM session WHERE model = '' AND folded = 0 AND at < ? LIMIT ?`
 	sweepSessions    = `DELETE FROM session WHERE model = '' AND folded = 0 AND at < ? AND conversation = ?`
 

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// reserveSize is in bytes. It is more than many simultaneous answers write until they end: the log's space is reused.
+// reserveSize is in bytes. It is more than many simultaneous answers write until they end: the log's space is
+// reused.
 const reserveSize = 8 << 20
 
 // keepEvery is the pause between attempts to restore the reserve: each attempt fills the disk and delays all writers.
@@ -24,12 +25,12 @@ type reserve struct {
 	log    *slog.Logger
 	now    func() time.Time
 	stands bool
-	missed error     // why it does not stand
-	tried  time.Time // when that was found
-	short  bool      // a message was refused, or the file removed, and none was taken since
+	missed error     // reason why it is missing
+	tried  time.Time // time when that was found
+	short  bool      // since the last accepted message, a message was refused or the file was removed
 }
 
-// newReserve looks whether the file is in its place.
+// newReserve checks whether the file exists.
 func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	r := &reserve{name: path + "-reserve", log: log, now: now}
 	st, err := os.Stat(r.name)
@@ -37,7 +38,7 @@ func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	return r
 }
 
-// release removes the file, since a call failed with full. It reports whether that made room.
+// release removes the file after a call failed with the error full. It reports whether that freed space.
 func (r *reserve) release(full error) bool {
 	if !r.stands {
 		return false
@@ -78,7 +79,7 @@ func (r *reserve) tell(taken, full bool) {
 	r.short = full || r.short && !taken
 }
 
-// write fills the file with bytes that no file system can make smaller. After an error nothing of it is left.
+// write fills the file with bytes that no file system can compress. After an error no file is left.
 func (r *reserve) write() error {
 	f, err := os.OpenFile(r.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {

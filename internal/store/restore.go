@@ -11,19 +11,19 @@ import (
 	"path/filepath"
 )
 
-// keptTime is how the time of a restore stands in names of files.
+// keptTime is the time format in the names of kept files.
 const keptTime = "20060102T150405Z"
 
-// Restored says what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	Path string // of the store
-	Kept string // where the store is that was there before; empty: there was none
+	Kept string // path of the previous store's file; empty: there was none
 }
 
-// Restore puts a backup in the store's place, and keeps the store that was there beside it. The backup is checked first
-// and left as it is. Restore fails with ErrLocked while another process holds the store, and changes nothing then, nor
-// when the backup is damaged, of a newer telex, or no store. The place holds the old store or the new one at each
-// moment, also when the machine stops in between.
+// Restore replaces the store with a backup and keeps the previous store beside it. The backup is checked first
+// and not changed. Restore fails without changes if another process holds the store (ErrLocked), or if the
+// backup is damaged, from a newer telex, or not a store. At each moment the path has either the old store or the
+// new one, even if the machine stops in between.
 func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -43,7 +43,7 @@ func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	return done, r.explain(ctx, "restore store", errors.Join(err, lock.release()))
 }
 
-// checkBackup says why a file can't take a store's place.
+// checkBackup returns an error if a file can't replace a store.
 func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err error) {
 	backup, err := os.Stat(file)
 	if err != nil {
@@ -59,7 +59,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	}
 	r, err := OpenReadOnly(ctx, Options{Path: file, Log: log})
 	switch {
-	case errors.Is(err, ErrCorrupt): // the advice in err is about a store
+	case errors.Is(err, ErrCorrupt): // err's advice is about a store, not a backup
 		return fmt.Errorf("check backup: %s is %w: use another backup", file, ErrCorrupt)
 	case err != nil:
 		return fmt.Errorf("check backup: %w", err)
@@ -75,7 +75,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	return nil
 }
 
-// restore is Restore for who has the lock.
+// restore is Restore with the lock held.
 func (r *Reader) restore(ctx context.Context, file string) (done Restored, err error) {
 	name := r.path + ".new"
 	if err := copyFile(ctx, file, name); err != nil {
@@ -91,7 +91,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	case !errors.Is(err, fs.ErrNotExist):
 		return Restored{}, errors.Join(err, remove(name))
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // they belong to the old store, which is kept with them
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // they belong to the old store, which is kept together with them
 		if err := remove(r.path + suffix); err != nil {
 			return Restored{}, err
 		}
@@ -102,8 +102,8 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	return done, syncDir(filepath.Dir(r.path))
 }
 
-// keep gives the old store a second name. Its log is moved into it first; one that is too damaged for that keeps
-// its log beside it, under the name that SQLite looks for.
+// keep gives the old store a second name. It first moves the log into the store's file; if the store is too
+// damaged for that, it keeps the log beside it, under the name that SQLite expects.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))
@@ -127,7 +127,7 @@ func (r *Reader) keep(ctx context.Context) (string, error) {
 	return kept, syncDir(filepath.Dir(r.path))
 }
 
-// closeLog moves the log into the file and removes it, as the last one who closes a store does.
+// closeLog moves the log into the file and removes it, as the last connection of a store does when it closes.
 func (r *Reader) closeLog(ctx context.Context) error {
 	if n, err := fileSize(r.path + "-wal"); err != nil || n == 0 {
 		return err
@@ -141,8 +141,8 @@ func (r *Reader) closeLog(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// copyFile copies a file that is not there yet, for the owner of its directory, onto the disk. One that an interrupted
-// copy left is replaced.
+// copyFile copies a file to a new name and syncs it; the copy belongs to the owner of the directory. It replaces
+// the rest of an interrupted copy.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

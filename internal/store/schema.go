@@ -7,14 +7,14 @@ import (
 	"log/slog"
 )
 
-// missing returns the tables, columns and indexes that the migrations up to a version make and db has not.
+// missing returns the tables, columns and indexes that the migrations up to a version create and that db lacks.
 func missing(ctx context.Context, db *sql.DB, version int64) (problems []string, err error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, fresh.Close()) }()
-	fresh.SetMaxOpenConns(1) // each connection has a memory of its own
+	fresh.SetMaxOpenConns(1) // each connection has its own in-memory database
 	if err := migrateTo(ctx, fresh, slog.New(slog.DiscardHandler), version); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func missing(ctx context.Context, db *sql.DB, version int64) (problems []string,
 // element is a part of a schema.
 type element struct{ kind, name, table string }
 
-// String returns the element for people to read.
+// String returns the element's description for people.
 func (e element) String() string {
 	if e.kind == "table" {
 		return "table " + e.name

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Session returns a conversation's session and the entries that no summary stands for, oldest first, as they were
-// given. The result is the caller's.
+// Session returns a conversation's session and its entries that are not summarized, oldest first. The caller
+// owns the result.
 func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
 	err = r.view(ctx, "read session", func(t *tx) {
 		id := t.find(c)
@@ -19,15 +19,15 @@ func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Sessi
 	return s, entries, err
 }
 
-// Choose stores which model answers in a conversation from now on; empty: none is chosen.
+// Choose stores the model of a conversation; empty: none is chosen.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
 	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.take(c), model) })
 }
 
-// Undo deletes the entries of the newest turn that no summary stands for, and returns them, oldest first; none when
-// there is nothing to delete. What schema 4 and older stored tells no turn: there one begins with a user's message.
-// The turns that are running know what was undone: they can't make summaries any more. In the same transaction it
-// begins the turn that says so, unless that has no ID.
+// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first; none if
+// there are none. Entries of schema 4 and older have no turn: there a turn begins with a user's message. Running
+// turns still know the deleted entries, so they can't make summaries any more. In the same transaction Undo
+// begins the turn says, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
@@ -61,7 +61,7 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 	return entries[from:]
 }
 
-// asks reports whether an entry is what a user said.
+// asks reports whether an entry is a user's message.
 func asks(e chat.Entry) bool {
 	var m struct {
 		Role string `json:"role"`
@@ -69,22 +69,22 @@ func asks(e chat.Entry) bool {
 	return json.Unmarshal(e.Body, &m) == nil && m.Role == "user"
 }
 
-// Forget deletes the history of a conversation, its summary and what people approved there; the chosen model stays. The turns that are running,
-// that of the command which asked for it included, can't add to it any more: their Decide fails with ErrFenced, and
-// their End drops all but what they used. The keys of messages stay, so that none is answered twice.
+// Forget deletes the history of a conversation, its summary and its permanent approvals; the chosen model stays.
+// Running turns, including that of the command itself, can't add to it any more: their Decide fails with
+// ErrFenced, and their End stores only usage. Message keys stay, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
 	})
 }
 
-// session reads a conversation's session; one that was never stored is empty.
+// session reads a conversation's session; it is empty if none is stored.
 func (t *tx) session(conversation int64) (s chat.Session) {
 	t.first([]any{&s.Model, &s.Summary, &s.SummaryUpto, &s.Compactions, (*stored)(&s.At)}, findSession, conversation)
 	return s
 }
 
-// entries returns those of a conversation behind one of them.
+// entries returns the entries of a conversation after one of them.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, func(e *chat.Entry) []any {
 		return []any{&e.ID, &e.Turn, &e.User, (*stored)(&e.At), &e.Body}

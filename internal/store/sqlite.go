@@ -16,38 +16,39 @@ import (
 )
 
 const (
-	// applicationID stands in the file's header and tells a store from other databases: "telx".
+	// applicationID is in the file's header and identifies a telex store: "telx".
 	// https://www.sqlite.org/pragma.html#pragma_application_id
 	applicationID = 0x74656c78
-	// readers is how many checks and backups run side by side.
+	// readers is the maximum number of concurrent checks and backups.
 	readers = 4
-	// busyTimeout is how long a write waits for another process, which only a backup or a check can be.
+	// busyTimeout is how long a write waits for another process, which can only be a backup or a check.
 	busyTimeout = "busy_timeout(10000)"
 	// fullSync syncs the log with each commit, and the file with each checkpoint.
 	fullSync = "synchronous(FULL)"
-	// logLimit is how large, in bytes, the write-ahead log stays after it was moved into the file.
+	// logLimit is the size, in bytes, to which the write-ahead log is truncated after a checkpoint.
 	logLimit = "journal_size_limit(16777216)"
 )
 
-// openWriter returns a pool of one connection: SQLite has one writer at a time, and waiting for a connection
-// obeys the context, which waiting for SQLite's lock does not.
+// openWriter returns a pool of one connection: SQLite allows one writer at a time, and waiting for a connection
+// respects the context, while waiting for SQLite's lock does not.
 //
-// Every pragma stands in the address, so that each connection that the pool opens has it. synchronous=FULL
-// syncs the log with each commit: what was acknowledged upstream survives a power loss. With NORMAL the file
-// stays sound, but the last commits may be gone (https://www.sqlite.org/pragma.html#pragma_synchronous), and
-// the platform would never send them again. The sync is nearly all that a write costs; see the benchmark.
-// secure_delete overwrites what is deleted, on pages that become free too: who forgets means it.
+// The data source name sets every pragma, so that each connection of the pool has it. synchronous=FULL syncs the
+// log with each commit, so that acknowledged messages survive a power loss. With NORMAL the file stays intact,
+// but the last commits may be lost (https://www.sqlite.org/pragma.html#pragma_synchronous), and the platform
+// would never send those messages again. The sync is nearly the whole cost of a write; see the benchmark.
+// secure_delete overwrites deleted data, even on freed pages, since /forget must really erase.
 func openWriter(path, journal string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw",
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
 }
 
-// openCheckpointer returns a pool of one connection that moves the log into the file and waits for no lock.
+// openCheckpointer returns a pool of one connection that moves the log into the file and does not wait for
+// locks.
 func openCheckpointer(path string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
 }
 
-// openReaders returns a pool of n connections that can't write. They make no file beside one that is at rest.
+// openReaders returns a pool of n read-only connections. With atRest they create no files.
 func openReaders(path string, n int, atRest bool) (*sql.DB, error) {
 	name := address(path, "ro", busyTimeout)
 	if atRest {
@@ -78,12 +79,12 @@ func address(path, mode string, pragmas ...string) string {
 	return u.String()
 }
 
-// errDamage is what a check of the file found.
+// errDamage is damage found by a check of the file.
 type errDamage string
 
 func (e errDamage) Error() string { return string(e) }
 
-// explain says what a failed call was about and, where a person can do something, what.
+// explain adds the operation to an error, and a remedy if there is one.
 func (r *Reader) explain(ctx context.Context, what string, err error) error {
 	return r.explainAt(ctx, filepath.Dir(r.path), what, err)
 }
@@ -113,18 +114,18 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// unwritable reports whether the system lets nobody or not this user write there.
+// unwritable reports whether the error means that this user may not write there.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// full reports whether a call failed for want of room.
+// full reports whether a call failed because the disk is full.
 func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
-// isFull also finds the full disks that SQLite reports as a failure to read or write: when the shared index of
-// the log or a temporary file can't grow, or when the system notices only at the sync.
+// isFull reports whether the disk is full, even if SQLite reports a read or write error: this happens if the
+// shared index of the log or a temporary file can't grow, or if the system notices only at the sync.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:
@@ -143,8 +144,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// check returns what is wrong with the file, by SQLite's own means: nil when nothing is. how is quick_check,
-// which reads every page, or integrity_check, which compares tables and indexes too.
+// check runs SQLite's own check and returns the problems; nil if there are none. how is quick_check, which reads
+// every page, or integrity_check, which also compares tables and indexes.
 func check(ctx context.Context, db *sql.DB, how string) (problems []string, err error) {
 	t := &tx{on: db, ctx: ctx}
 	for line := range each(t, value[string], "PRAGMA "+how+"(20)") {

@@ -10,34 +10,34 @@ import (
 	"time"
 )
 
-// Options says where the store is.
+// Options configure the store.
 type Options struct {
 	Path string           // the database file; its directory is created, mode 0700, when missing
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // nil: time.Now
 }
 
-// Store is an open store. Its methods are safe for concurrent use. Each is one transaction, which is on disk
-// when the method returns without an error. One goroutine writes, others read; Close ends them.
+// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on
+// disk when the method returns without an error. One goroutine writes, others read; Close ends them.
 type Store struct {
 	*Reader
 	lock *lock
 	by   *writer
 }
 
-// Reader is the part of a store that changes nothing.
+// Reader is the read-only part of a store.
 type Reader struct {
 	path  string
 	log   *slog.Logger
 	now   func() time.Time
 	read  *sql.DB
-	only  bool   // nothing is ever written, nor any file made
-	views *views // reads of an open Store; nil: read is used
+	only  bool   // read-only: nothing is written and no file is created
+	views *views // views of an open Store; nil: use read
 }
 
-// Open opens the store, makes it when there is none, and brings an older schema up to date. It fails with
-// ErrLocked, ErrNewer, ErrForeign, ErrCorrupt or ErrFull in its chain where one of them is the reason. The
-// time it takes grows with the file, which is checked for damage.
+// Open opens the store, creates it if there is none, and migrates an older schema. Its error may wrap ErrLocked,
+// ErrNewer, ErrForeign, ErrCorrupt or ErrFull. It takes longer for larger files, because it checks them for
+// damage.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -66,7 +66,7 @@ func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// Ping returns once the store has made an empty transaction and an empty read: proof that neither hangs.
+// Ping runs an empty write and an empty read, and returns once both have ended: neither hangs.
 func (s *Store) Ping(ctx context.Context) error {
 	nothing := func(*tx) {}
 	if err := s.update(ctx, "ping store", nothing); err != nil {
@@ -75,9 +75,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.view(ctx, "ping store", nothing)
 }
 
-// Close waits for running calls and closes the store. Whatever was stored is on the disk already.
+// Close waits for running calls and closes the store. All stored data is already on disk.
 func (s *Store) Close() error {
-	err := s.Reader.Close() // first, so that the writer is the last one and moves the log into the file
+	err := s.Reader.Close() // first, so that the writer's connection is the last one and moves the log into the file
 	if s.by != nil {
 		err = errors.Join(err, s.by.close())
 	}
@@ -117,7 +117,7 @@ func newReader(o Options) (*Reader, error) {
 	return r, nil
 }
 
-// resolve follows links, so that two names of a file share one lock.
+// resolve follows symbolic links, so that two names of a file share one lock.
 func resolve(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("no path")

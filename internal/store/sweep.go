@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// keyLife is how long a finished message stays known, and what was sent for it. No platform repeats an
-// unacknowledged message for so long; Telegram keeps updates for 24 hours
+// keyLife is how long finished messages and the messages sent for them stay known. No platform repeats
+// unacknowledged messages for longer: Telegram keeps updates for 24 hours
 // (https://core.telegram.org/bots/api#getting-updates), WhatsApp retries for 7 days.
 const keyLife = 7*24*time.Hour + time.Hour
 
-// usageLife is how long it stays known what a turn used: the longest time that anybody sums up is a year.
+// usageLife is how long usage is kept, so that a full year can be summed up.
 const usageLife = 400 * 24 * time.Hour
 
-// sweepBatch is how many rows one transaction of a sweep deletes. Everybody who writes waits for it.
+// sweepBatch is how many rows one transaction of a sweep deletes. All writers wait for it.
 const sweepBatch = 200
 
-// Swept says what a sweep deleted.
+// Swept is the number of rows that a sweep deleted.
 type Swept struct {
 	Messages, Turns, Entries, Summaries, Usage, Blocks int64
 }
 
-// Sweep deletes what is over: finished messages and turns after 7 days, history and summaries older than retention
-// (0 keeps them), what turns used after 400 days, blocks that ended, conversations of which nothing is left. What is
-// unfinished stays, however old, and so does a chosen model.
+// Sweep deletes expired data: finished messages and turns after 7 days, history and summaries older than
+// retention (0 keeps them), usage after 400 days, ended blocks, and empty conversations. Unfinished messages and
+// turns stay, however old, and so does a chosen model.
 //
-// It does so in small transactions. Between two of them it pauses for as long as the last one took, and until that is
-// out of the log, so that others write in between. After an error it returns what was deleted before.
+// It uses small transactions. Between two of them it pauses for as long as the last one took, and until the log
+// is empty, so that others can write. After an error it returns what was already deleted.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
 	var others int64 // sessions and conversations
 	steps := sweepSteps(&done, &others, now, retention)
@@ -47,14 +47,14 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duratio
 	}
 }
 
-// sweepStep deletes rows of one kind that are over at a time, and counts them.
+// sweepStep deletes expired rows of one kind and counts them.
 type sweepStep struct {
 	deleted      *int64
 	list, delete string
 	at           int64
 }
 
-// sweepSteps come in the order in which rows are over: the last ones are those that others have left.
+// sweepSteps returns the steps in order: later steps delete rows that become unused by earlier ones.
 func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 	steps := []sweepStep{
@@ -73,7 +73,7 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 		sweepStep{others, listOverConversations, sweepConversations, math.MaxInt64})
 }
 
-// over lists rows of each step, sweepBatch at most. Nobody who writes waits for that.
+// over lists expired rows of each step, sweepBatch at most. Writers don't wait for it.
 func (s *Store) over(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
 	err = s.view(ctx, "sweep", func(t *tx) {
 		ids, found = make([][]any, len(steps)), 0
@@ -87,7 +87,7 @@ func (s *Store) over(ctx context.Context, steps []sweepStep) (ids [][]any, found
 	return ids, found, err
 }
 
-// sweepRows deletes listed rows, and what needs no list, in one transaction.
+// sweepRows deletes the listed rows, and rows that need no list, in one transaction.
 func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (deleted int64, err error) {
 	counts := make([]int64, len(steps))
 	err = s.erase(ctx, "sweep", func(t *tx) {
@@ -111,7 +111,7 @@ func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (
 	return deleted, nil
 }
 
-// pause waits for d or the end of ctx, which it returns.
+// pause waits for d or the end of ctx, and returns ctx's error.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

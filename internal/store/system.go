@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveToOwner gives a file that root made in a directory to the directory's owner: the user of a service could not
-// open it otherwise. Anybody else owns what they make, and can give nothing away.
+// giveToOwner gives a file created by root to the owner of its directory: otherwise the service's user could not
+// open it. Other users own the files that they create and can't give them away.
 func giveToOwner(name string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -65,8 +65,8 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	})
 }
 
-// Join gives messages that wait to a running turn, which answers them too. It leaves alone what does not wait any
-// more. A turn that is not running, or fenced, takes none: ErrFenced.
+// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are not
+// waiting any more. It fails with ErrFenced if the turn is not running or is fenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.existing(id)
@@ -81,7 +81,7 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 	})
 }
 
-// Cut replaces the ending of a decided turn. To any other it does nothing.
+// Cut replaces the ending of a decided turn. It does nothing if the turn is not decided.
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	return s.update(ctx, "cut turn "+id, func(t *tx) {
 		t.existing(id)
@@ -162,13 +162,13 @@ func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	})
 }
 
-// turnRow is what decides whether a turn may write.
+// turnRow is the state that decides whether a turn may write.
 type turnRow struct {
 	exists       bool
 	conversation int64
 	state        chat.TurnState
 	fenced       bool
-	stale        bool // it may make no summary
+	stale        bool // its summary is not accepted
 	user         chat.UserID
 	replaces     string
 }
@@ -180,7 +180,7 @@ func (t *tx) turn(id string) (row turnRow) {
 	return row
 }
 
-// existing is turn for one that must be there.
+// existing is like turn, but fails if the turn does not exist.
 func (t *tx) existing(id string) turnRow {
 	row := t.turn(id)
 	if !row.exists {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// statements is where a transaction's statements are run.
+// statements runs SQL statements.
 type statements interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -28,7 +28,7 @@ type tx struct {
 	err error
 }
 
-// update runs do in a transaction that may write. do may be run again after a failure, as if it had not been.
+// update runs do in a transaction that may write. After a failure do may run again.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, s.by.run(ctx, &call{do: do}))
 }
@@ -44,8 +44,7 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	return nil
 }
 
-// view runs do in a transaction that sees one state of the store, whatever is written meanwhile. do may be run
-// again after a failure, as if it had not been.
+// view runs do in a transaction that sees one consistent state of the store. After a failure do may run again.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	if r.views != nil {
 		return r.explain(ctx, what, r.views.run(ctx, do))
@@ -53,14 +52,14 @@ func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	return r.explain(ctx, what, r.look(ctx, do))
 }
 
-// look is view on a connection that can't write.
+// look is view on a read-only connection.
 func (r *Reader) look(ctx context.Context, do func(*tx)) error {
 	t, err := r.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	if err := r.do(ctx, t, do); err != nil {
-		_ = t.Rollback() // the first error is the reason; what is left open is rolled back with the connection
+		_ = t.Rollback() // the first error is returned; an open transaction is rolled back with the connection
 		return err
 	}
 	return t.Commit()
@@ -79,7 +78,8 @@ func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error
 	return t.err
 }
 
-// resultOf runs a transaction by view, update or the like, and returns what it finds; nothing after an error.
+// resultOf runs a transaction with view, update or a similar function, and returns do's result, or the zero
+// value after an error.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {
@@ -119,17 +119,17 @@ func (t *tx) all(queries []string, args ...any) {
 	}
 }
 
-// first reads the only row of a query into dest and says whether there is one.
+// first reads the only row of a query into dest and reports whether there is one.
 func (t *tx) first(dest []any, query string, args ...any) (found bool) {
 	return len(rows(t, func(*struct{}) []any { return dest }, query, args...)) > 0
 }
 
-// rows returns the rows of a query. dest says where in a T the columns of a row belong.
+// rows returns the rows of a query. dest returns the fields of a T for the columns.
 func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	return slices.Collect(each(t, dest, query, args...))
 }
 
-// each is rows one by one. Who ranges over them must not use the transaction meanwhile.
+// each yields the rows one by one. The loop body must not use the transaction.
 func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if t.err != nil {
@@ -156,7 +156,7 @@ func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq
 // value is dest for rows of one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// stored is a time that is read as millis stored it.
+// stored scans a time that millis stored.
 type stored time.Time
 
 // Scan implements sql.Scanner.
@@ -169,7 +169,7 @@ func (s *stored) Scan(column any) error {
 	return nil
 }
 
-// millis is t as it is stored; the zero time is 0.
+// millis returns the stored form of t; the zero time is 0.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -177,7 +177,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// instant is the time that millis stored.
+// instant returns the time for a value stored by millis.
 func instant(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Used sums up what turns used. It survives Forget, for 400 days.
+// Used sums up the usage of turns. Usage survives Forget, for 400 days.
 func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return resultOf(ctx, r.view, "read usage", func(t *tx) (u chat.Used) {
 		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// viewers is how many reads of an open store run side by side.
+// viewers is the number of concurrent reads of an open store.
 const viewers = 2
 
 // beginRead begins a transaction that sees one state. SQLite takes that state at the first read.
 const beginRead = "BEGIN"
 
-// views are goroutines that read, each on a connection that can't write. They wait neither for the writer nor for the
-// disk's syncs, and the writer does not wait for them.
+// views are goroutines that read, each on its own read-only connection. They don't wait for the writer or for
+// disk syncs, and the writer does not wait for them.
 type views struct {
 	reader  *Reader
 	calls   chan *call
@@ -36,12 +36,12 @@ func newViews(ctx context.Context, r *Reader) (*views, error) {
 			return nil, errors.Join(err, v.close())
 		}
 		v.conns = append(v.conns, c)
-		v.running.Go(func() { v.loop(c) }) //nolint:contextcheck // it outlives the context that opens the store
+		v.running.Go(func() { v.loop(c) }) //nolint:contextcheck // it outlives the context of Open
 	}
 	return v, nil
 }
 
-// close ends the goroutines after the calls that they have taken.
+// close ends the goroutines after their current calls.
 func (v *views) close() error {
 	v.closing.Do(func() { close(v.quit) })
 	v.running.Wait()
@@ -71,7 +71,7 @@ func (v *views) loop(on *connection) {
 	}
 }
 
-// transact always ends what it began: a transaction that stays open would keep the log from being emptied.
+// transact always ends its transaction: an open one would keep the log from being emptied.
 func (v *views) transact(on *connection, c *call) error {
 	if err := on.control(beginRead); err != nil {
 		return err

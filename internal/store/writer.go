@@ -32,18 +32,18 @@ const (
 	undoMark    = "ROLLBACK TO one"
 )
 
-// call is a transaction that somebody waits for.
+// call is a transaction that a caller waits for.
 type call struct {
 	do      func(*tx)
-	accepts bool            // it takes on work, which is refused first when room gets short
-	erases  bool            // what it deletes must not be readable in the files any more
+	accepts bool            // it accepts new work, which is refused first when the disk gets full
+	erases  bool            // deleted data must become unreadable in the files
 	erasure uint64          // set before done: the number of the erasing commit
-	ctx     context.Context //nolint:containedctx // of the one who waits: the call is dropped when it has ended
-	done    chan error      // capacity 1: nobody waits for the one who waited
+	ctx     context.Context //nolint:containedctx // the caller's context: the call is dropped if it has ended
+	done    chan error      // capacity 1: the sender never waits for the caller
 }
 
-// submit hands a call to the goroutine that reads calls, and returns its result. Once the call has begun it does not
-// end with ctx: it takes no longer than the disk needs.
+// submit passes a call to the goroutine that reads calls, and returns its result. Once the call has begun,
+// submit ignores the end of ctx: the call takes only as long as the disk needs.
 func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *call) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
 	select {
@@ -69,13 +69,13 @@ type writer struct {
 	erasures     atomic.Uint64 // commits so far after which something must be unreadable
 	sinceEmptied atomic.Int64  // calls since the log was last emptied
 
-	calls  chan *call // without capacity: who is not taken can still go away
+	calls  chan *call // unbuffered: a caller whose call was not taken can still give up
 	pauses chan func()
 	quit   chan struct{}
 	ended  chan struct{}
 }
 
-// newWriter takes db over, also when it fails.
+// newWriter takes ownership of db, even if it fails.
 func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*writer, error) {
 	c, err := connect(ctx, db)
 	if err != nil {
@@ -85,14 +85,14 @@ func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*w
 		connection: c, reader: r, reserve: reserve,
 		calls: make(chan *call), pauses: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
-	_ = reserve.keep() // where there is no room, whoever accepts is told
+	_ = reserve.keep() // if there is no space, Accept calls fail later
 	w.log = newCheckpointer(w)
-	go w.loop() //nolint:contextcheck // it outlives the context that opens the store
+	go w.loop() //nolint:contextcheck // it outlives the context of Open
 	return w, nil
 }
 
-// close ends the checkpointer and then the writer, after the calls that it has taken. The writer's connection is the
-// last one: to close it moves the log into the file.
+// close ends the checkpointer and then the writer, after its current calls. The writer's connection closes last,
+// which moves the log into the file.
 func (w *writer) close() error {
 	err := w.log.close()
 	close(w.quit)
@@ -100,10 +100,10 @@ func (w *writer) close() error {
 	return errors.Join(err, w.connection.close())
 }
 
-// run returns when the call is on the disk, or is not and never will be.
+// run returns when the call is on disk, or has failed and will never be.
 func (w *writer) run(ctx context.Context, c *call) error { return submit(ctx, w.calls, w.ended, c) }
 
-// pause runs do between two transactions. It reports false when the writer has ended.
+// pause runs do between two transactions. It returns false if the writer has ended.
 func (w *writer) pause(do func()) bool {
 	done := make(chan struct{})
 	select {
@@ -132,7 +132,7 @@ func (w *writer) loop() {
 	}
 }
 
-// more adds the calls that wait.
+// more adds the waiting calls to the batch.
 func (w *writer) more(batch []*call) []*call {
 	for len(batch) < maxTogether {
 		select {
@@ -173,7 +173,7 @@ func (w *writer) make(batch []*call) {
 	}
 }
 
-// committed numbers what was erased, and wakes the checkpointer for it, or because the log has grown.
+// committed numbers the erasures of a batch, and wakes the checkpointer for them or because the log has grown.
 func (w *writer) committed(batch ...*call) {
 	before := w.sinceEmptied.Load()
 	after := w.sinceEmptied.Add(int64(len(batch)))
@@ -269,7 +269,7 @@ func (w *writer) refused(c *call) error {
 func (w *writer) transact(do func() error) error {
 	w.commits.Add(1)
 	err := w.control(begin)
-	if sqliteCode(err) == code.SQLITE_ERROR { // one that could not be rolled back stands in the way
+	if sqliteCode(err) == code.SQLITE_ERROR { // an earlier transaction that could not be rolled back is still open
 		w.undo()
 		err = w.control(begin)
 	}
@@ -286,7 +286,7 @@ func (w *writer) transact(do func() error) error {
 	return err
 }
 
-// undo rolls back. SQLite does so by itself after some errors, and then says that there is nothing to roll back.
+// undo rolls back. After some errors SQLite has already rolled back and reports that no transaction is open.
 func (w *writer) undo() {
 	if err := w.control(rollback); err != nil && sqliteCode(err) != code.SQLITE_ERROR {
 		w.reader.log.Warn("transaction was not rolled back, the next one tries again", slog.Any("error", err))

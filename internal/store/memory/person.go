@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// consent is what somebody approved once and for all.
+// consent is a permanent approval.
 type consent struct {
 	conversation chat.Conversation
 	user         chat.UserID
@@ -29,7 +29,7 @@ func (s *Store) Consented(_ context.Context, c chat.Conversation, u chat.UserID,
 	return s.consents[consent{s.now(c), u, tool}], nil
 }
 
-// revoke ends the consents that a person gave in a conversation; everybody's when none is named.
+// revoke deletes the permanent approvals of a person in a conversation, or everybody's if u is empty.
 func (s *Store) revoke(c chat.Conversation, u chat.UserID) {
 	for k := range s.consents {
 		if k.conversation == c && (u == "" || k.user == u) {

@@ -9,14 +9,14 @@ import (
 	"telex/internal/chat"
 )
 
-// SaveBlock implements gateway.Blocks. A block that is known is only ever prolonged.
+// SaveBlock implements gateway.Blocks. It can only prolong an existing block.
 func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
 	defer s.lock()()
 	s.blocks[e] = longest(append(s.inForce(e), b))
 	return nil
 }
 
-// longest leaves one of the blocks about the same.
+// longest keeps only the longest of equal blocks.
 func longest(blocks []chat.Block) []chat.Block {
 	slices.SortStableFunc(blocks, func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
 	same := make(map[chat.Block]bool)
@@ -34,7 +34,7 @@ func (s *Store) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, erro
 	return s.inForce(e), nil
 }
 
-// inForce returns a copy of the blocks that are not over.
+// inForce returns a copy of the blocks that have not ended.
 func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(s.blocks[e]), func(b chat.Block) bool { return !b.Until.After(now) })
@@ -49,7 +49,7 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 	if from == to || s.moved[place{e, from}] == to {
 		return nil
 	}
-	delete(s.moved, place{e, to}) // should the chat have gone back to an id that it had
+	delete(s.moved, place{e, to}) // in case the chat returned to an earlier id
 	s.moved[place{e, from}] = to
 	for old, now := range s.moved {
 		if old.endpoint == e && now == from {
@@ -93,7 +93,7 @@ func (s *Store) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (boo
 	return false, nil
 }
 
-// carry takes what a chat has over to its new id.
+// carry moves the data of a chat to its new id.
 func (s *Store) carry(e chat.EndpointID, from, to chat.ChatID) {
 	moves := func(c *chat.Conversation) bool {
 		here := c.Endpoint == e && c.Chat == from
@@ -112,7 +112,7 @@ func (s *Store) carry(e chat.EndpointID, from, to chat.ChatID) {
 			t.To.Chat, t.ReplyTo = to, ""
 		}
 		if t.Conversation.Endpoint == e && t.Conversation.Chat == to {
-			t.stale = true // a summary of one says nothing of the other
+			t.stale = true // a summary of one chat does not cover the other
 		}
 	}
 	for i := range s.blocks[e] {

@@ -9,19 +9,19 @@ import (
 	"telex/internal/chat"
 )
 
-// session is what a Store keeps of a conversation.
+// session is the stored data of a conversation.
 type session struct {
 	chat.Session
 	history []chat.Entry
 }
 
-// live returns where the entries begin that no summary stands for.
+// live returns the index of the first entry that is not summarized.
 func (se *session) live() int {
 	i, _ := slices.BinarySearchFunc(se.history, se.SummaryUpto+1, func(e chat.Entry, id int64) int { return cmp.Compare(e.ID, id) })
 	return i
 }
 
-// Session implements history.Sessions. The result is the caller's.
+// Session implements history.Sessions. The caller owns the result.
 func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	defer s.lock()()
 	se := s.session(s.now(c))
@@ -40,7 +40,8 @@ func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) err
 	return nil
 }
 
-// Undo implements gateway.Histories. The turns that are running know what was undone: they can't make summaries any more.
+// Undo implements gateway.Histories. Running turns still know the deleted entries, so they can't make summaries
+// any more.
 func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	defer s.lock()()
 	if says.ID != "" {
@@ -67,20 +68,21 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 	return out, nil
 }
 
-// Forget implements gateway.Histories. The ids of messages stay known, so that none is answered twice.
+// Forget implements gateway.Histories. Message ids stay known, so that no message is answered twice.
 func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	defer s.lock()()
 	s.erase(s.now(c), "", func(chat.UserID) bool { return true })
 	return nil
 }
 
-// Erase implements gateway.Histories. What nobody is known to have asked may be theirs and goes too.
+// Erase implements gateway.Histories. Entries of unknown people may be this person's and are deleted too.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	defer s.lock()()
 	return s.erase(s.now(c), u, func(asked chat.UserID) bool { return asked == u || asked == "" }), nil
 }
 
-// erase deletes what is theirs, and the consents of u, or everybody's if u is empty. It returns how many entries went.
+// erase deletes the entries selected by theirs, and the permanent approvals of u, or everybody's if u is empty.
+// It returns the number of deleted entries.
 func (s *Store) erase(c chat.Conversation, u chat.UserID, theirs func(chat.UserID) bool) int {
 	se := s.session(c)
 	before := len(se.history)
@@ -96,7 +98,7 @@ func (s *Store) erase(c chat.Conversation, u chat.UserID, theirs func(chat.UserI
 	return before - len(se.history)
 }
 
-// outdate says of the unfinished turns of a conversation that what they know of it is not so any more.
+// outdate marks the unfinished turns of a conversation as stale.
 func (s *Store) outdate(c chat.Conversation) {
 	for _, t := range s.turns {
 		if t.Conversation == c {
@@ -105,8 +107,8 @@ func (s *Store) outdate(c chat.Conversation) {
 	}
 }
 
-// join makes one session of two. Entries are numbered anew when there is a summary: those that it does not stand for
-// must come after those that it does.
+// join merges two sessions. If there is a summary, the entries after it get new numbers, so that they come after
+// the summarized ones.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])
@@ -123,7 +125,7 @@ func (s *Store) join(into, from *session) {
 	into.history = append(summarized, live...)
 }
 
-// grow makes a turn's additions to its session.
+// grow adds a turn's additions to its session.
 func (s *Store) grow(t *memoryTurn, g chat.Growth) {
 	se := s.session(t.Conversation)
 	if t.Replaces != "" && len(g.History) > 0 {
@@ -153,7 +155,7 @@ func (s *Store) session(c chat.Conversation) *session {
 	return se
 }
 
-// used is what one model used for one turn.
+// used is the usage of one model in one turn.
 type used struct {
 	conversation chat.Conversation
 	person       chat.UserID
@@ -162,7 +164,7 @@ type used struct {
 	chat.Usage
 }
 
-// of reports whether it is among what is asked for.
+// of reports whether the usage matches w.
 func (u used) of(w chat.UsageOf) bool {
 	return (w.Conversation == chat.Conversation{} || w.Conversation == u.conversation) &&
 		(w.Person.Endpoint == "" || w.Person.Endpoint == u.conversation.Endpoint) &&

@@ -10,40 +10,40 @@ import (
 )
 
 const (
-	// knownIDs is how many message ids a Store remembers per conversation, and how many turns that have ended:
-	// platforms repeat what was not acknowledged, which is recent.
+	// knownIDs is the number of message ids remembered per conversation, and of ended turns: platforms repeat
+	// only recent messages.
 	knownIDs = 256
-	// keptMessages is how many messages of a conversation a Store keeps: more than any model's window takes,
-	// and a bound for a process that runs for months.
+	// keptMessages is the number of messages kept per conversation: more than any model's window holds, and a
+	// limit for a process that runs for months.
 	keptMessages = 1000
-	// keptUsage is how many rows of usage a Store keeps, of all conversations: more than a day's.
+	// keptUsage is the number of usage rows kept in total: more than a day's.
 	keptUsage = 10000
 )
 
 // Store keeps everything in memory.
 type Store struct {
 	mu       sync.Mutex
-	known    map[chat.Conversation][]chat.MessageID // as they were accepted, under the ids of then
+	known    map[chat.Conversation][]chat.MessageID // as accepted, under the chat's id at that time
 	sessions map[chat.Conversation]*session
-	inbox    []*accepted // not done, in the order of acceptance
+	inbox    []*accepted // unfinished messages, in the order of acceptance
 	turns    []*memoryTurn
-	ended    []string // turns, the newest last
+	ended    []string // ids of ended turns, newest last
 	moved    map[place]chat.ChatID
 	resume   map[chat.EndpointID]string
-	places   map[chat.EndpointID][]chat.Target // where turns began, the newest first
+	places   map[chat.EndpointID][]chat.Target // places of turns, newest first
 	blocks   map[chat.EndpointID][]chat.Block
-	said     int64 // entries of all histories, ever
+	said     int64 // number of history entries ever stored
 	usage    []used
 	requests map[chat.Person]chat.PairingRequest
 	admitted map[chat.Person]chat.Admission
 	consents map[consent]bool
 	facts    map[chat.Person][]chat.Fact
-	told     map[chat.Person]int // facts, ever
+	told     map[chat.Person]int // number of facts ever stored, per person
 }
 
 type accepted struct {
 	chat.Pending
-	turn string // that has it
+	turn string // id of the turn that has it
 }
 
 // place is a chat of an endpoint.
@@ -62,7 +62,7 @@ func New() *Store {
 	}
 }
 
-// lock locks the store and returns what unlocks it.
+// lock locks the store and returns the unlock function.
 func (s *Store) lock() (unlock func()) {
 	s.mu.Lock()
 	return s.mu.Unlock
@@ -85,7 +85,7 @@ func (s *Store) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) (
 	return true, nil
 }
 
-// arrived is a message in the chat where it is answered, should that have a new id.
+// arrived returns a message as addressed to the chat's current id.
 func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 	if from != to && m.To.Chat == from {
 		m.To.Chat, m.Reply = to, false // its id is another message's there
@@ -122,7 +122,7 @@ func (s *Store) Pending(context.Context) ([]chat.Pending, error) {
 	return out, nil
 }
 
-// now follows a conversation to the present id of its chat.
+// now returns a conversation with the current id of its chat.
 func (s *Store) now(c chat.Conversation) chat.Conversation {
 	if to, ok := s.moved[place{c.Endpoint, c.Chat}]; ok {
 		c.Chat = to
@@ -130,8 +130,8 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 	return c
 }
 
-// find returns the unfinished message that an id means, which is none of those taken: one that waits before one
-// that a turn has. It means two only in a chat that moved.
+// find returns the unfinished message with an id that is not in taken. It prefers a waiting message to one that
+// belongs to a turn; only in a chat that moved can there be two.
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)
 	for _, m := range s.inbox {
@@ -148,7 +148,7 @@ func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) 
 	return found
 }
 
-// last drops all but the n newest of a list.
+// last returns the n newest elements of a list.
 func last[T any](list []T, n int) []T {
 	return slices.Delete(list, 0, max(0, len(list)-n))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 type memoryTurn struct {
-	chat.Turn      // Void: its session was forgotten while it ran
-	stale     bool // its history was changed meanwhile: its summary would bring back what is gone
+	chat.Turn      // Void: its session was deleted while it ran
+	stale     bool // its history changed while it ran: its summary would bring back deleted content
 }
 
 // Begin implements gateway.Turns.
@@ -54,7 +54,7 @@ func (s *Store) begin(t chat.Turn) error {
 	}
 	if now := s.now(t.Conversation); now != t.Conversation {
 		if t.To.Chat == t.Conversation.Chat {
-			t.To.Chat, t.ReplyTo = now.Chat, "" // its id is another message's there
+			t.To.Chat, t.ReplyTo = now.Chat, "" // in the new chat its id belongs to another message
 		}
 		t.Conversation = now
 	}
@@ -192,7 +192,7 @@ func (s *Store) Unfinished(context.Context) ([]chat.Turn, error) {
 				c.Messages = append(c.Messages, m.Message)
 			}
 		}
-		c.Void = c.Void || len(c.Messages) == 0 // another turn answers them
+		c.Void = c.Void || len(c.Messages) == 0 // other turns answer its messages
 		out = append(out, c)
 	}
 	return out, nil
@@ -207,7 +207,7 @@ func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 		return err
 	case t == nil && p.State == chat.PartIntended:
 		return chat.ErrFenced
-	case t == nil: // nobody will ask for it
+	case t == nil: // the turn has ended, so nobody will read it
 		return nil
 	}
 	p.Spans, p.Steps = slices.Clone(p.Spans), len(t.Steps)
@@ -223,7 +223,7 @@ func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 	return nil
 }
 
-// current returns an unfinished turn, nil for one that has ended, and an error for one that never was.
+// current returns an unfinished turn, nil for an ended one, and an error for an unknown one.
 func (s *Store) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
 	if t == nil && !slices.Contains(s.ended, id) {
@@ -240,7 +240,7 @@ func (s *Store) turn(id string) *memoryTurn {
 	return s.turns[i]
 }
 
-// end forgets a turn but for its id.
+// end removes a turn but remembers its id.
 func (s *Store) end(t *memoryTurn) {
 	s.turns = slices.DeleteFunc(s.turns, func(o *memoryTurn) bool { return o == t })
 	s.ended = last(append(s.ended, t.ID), knownIDs)
