@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// Pairing is who waits to be let in, and who was let in by a code, oldest first.
+// Pairing lists the pairing requests and the people admitted by a code, oldest first.
 type Pairing struct {
 	Waiting  []Waiting  `json:"waiting"`
 	Admitted []Admitted `json:"admitted"`
@@ -26,7 +26,7 @@ type Waiting struct {
 	At     time.Time `json:"at"`
 }
 
-// Admitted is somebody who was let in by a code.
+// Admitted is a person admitted by a code.
 type Admitted struct {
 	Person string    `json:"person"`
 	Name   string    `json:"name"`
@@ -34,28 +34,29 @@ type Admitted struct {
 	At     time.Time `json:"at"`
 }
 
-// Deletion names what to delete: a conversation's session, or everything about a person. The other field is empty.
+// Deletion is either a conversation whose session to delete or a person whose data to delete. The other field is
+// empty.
 type Deletion struct {
 	Conversation string `json:"conversation,omitempty"`
 	Person       string `json:"person,omitempty"`
 }
 
-// Deleted says how much was deleted.
+// Deleted is the amount of deleted data.
 type Deleted struct {
 	Messages int  `json:"messages"` // of histories, and such as waited for an answer
-	Code     bool `json:"code"`     // a code that they were given, or that had let them in
+	Code     bool `json:"code"`     // a pending code or an admission
 }
 
-// ParsePerson reads a person as the command line takes them.
+// ParsePerson parses a person given on the command line.
 func ParsePerson(s string) (chat.Person, error) { return chat.ParsePerson(s) }
 
-// ParseConversation reads a conversation as the command line takes it.
+// ParseConversation parses a conversation given on the command line.
 func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseConversation(s) }
 
-// operator is how approvals are signed that were made on the machine.
+// operator is recorded as the approver for approvals on the machine itself.
 const operator = "operator"
 
-// operations are what an operator may do. A *localAdmin does them, a remote has them done.
+// operations are an operator's actions. A *localAdmin runs them itself, a remote sends them to the daemon.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)
@@ -63,7 +64,7 @@ type operations interface {
 	delete(ctx context.Context, d Deletion) (Deleted, error)
 }
 
-// localAdmin does an operator's work in the process that holds the store.
+// localAdmin runs an operator's actions in the process that holds the store.
 type localAdmin struct {
 	store  *store.Store
 	policy *access.Policy
@@ -136,7 +137,7 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	return Deleted{Messages: len(entries)}, nil
 }
 
-// deletePerson first revokes the admission, so that nothing new comes while the rest goes.
+// deletePerson first revokes the admission, so that no new data arrives during the deletion.
 func (l *localAdmin) deletePerson(ctx context.Context, p chat.Person) (Deleted, error) {
 	err := l.policy.Revoke(ctx, p, operator)
 	if err != nil && !errors.Is(err, access.ErrNobody) {

@@ -27,7 +27,7 @@ type App struct {
 	store   gateway.Store
 	log     *slog.Logger
 	sweep   func(context.Context) // deletes expired data; nil: there is no durable store
-	control *control              // nil: nothing is kept that operators could look into
+	control *control              // nil: there is no control socket
 	socket  string                // path of the control's
 	down    teardown
 	beside  []beside // tasks that run as long as turns may
@@ -40,12 +40,12 @@ type beside struct {
 	run  func(context.Context)
 }
 
-// Options are what the environment gives an App besides its configuration.
+// Options are the inputs of an App besides its configuration.
 type Options struct {
 	Log       *slog.Logger
 	Transport http.RoundTripper // for every outgoing request; nil: one of their own each
-	Env       config.Env        // names the state directory
-	Store     gateway.Store     // nil: the one that the configuration names, in the state directory
+	Env       config.Env        // determines the state directory
+	Store     gateway.Store     // nil: the configured one, in the state directory
 	Keeper    []string          // the command that runs KeepServer; empty: servers of tools have no keeper
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
 }
@@ -153,7 +153,7 @@ func (a *App) start(ctx context.Context, name string, run func(context.Context))
 	})
 }
 
-// alive returns an error that names what hangs.
+// alive returns an error that lists what hangs.
 func (a *App) alive(ctx context.Context) error {
 	errs := []error{a.gateway.Alive()}
 	for _, ping := range a.pings {
@@ -162,14 +162,14 @@ func (a *App) alive(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close releases what New acquired. Run does so itself.
+// Close releases what New acquired. Run calls it itself.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
 	}
 }
 
-// openStore opens the file in the state directory that holds everything durable.
+// openStore opens the store's file in the state directory.
 func (a *App) openStore(ctx context.Context, o Options, retention time.Duration) (*store.Store, error) {
 	dir, err := store.Dir(o.Env.Value)
 	if err != nil {
@@ -257,7 +257,7 @@ func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	}
 }
 
-// pipeline is what answers one after the other; empty: the model alone.
+// pipeline returns the model and its fallbacks; empty: the model alone.
 func pipeline(nodes []config.PipelineNode) []agent.Node {
 	var out []agent.Node
 	for _, n := range nodes {
@@ -266,7 +266,7 @@ func pipeline(nodes []config.PipelineNode) []agent.Node {
 	return out
 }
 
-// lines hands the agent those of the fixed lines that are its own to choose.
+// lines passes the agent the fixed texts that it may use.
 func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
 		agent.StopThinking: t[gateway.TextThinking], agent.StopRefused: t[gateway.TextRefused], agent.StopFiltered: t[gateway.TextFiltered],

@@ -32,20 +32,20 @@ import (
 type ChatOptions struct {
 	Session  string // as CheckSession wants it
 	Question string // it is asked and its answer printed; empty: a conversation
-	Piped    bool   // the question was read from standard input: nobody typed it
-	Config   string // the file that was asked for; empty: any will do
+	Piped    bool   // the question was read from standard input, not typed
+	Config   string // the requested file; empty: any configuration
 	In, Out  *os.File
-	Trouble  io.Writer // what went wrong with a single question, and prompts
+	Trouble  io.Writer // output for errors of a single question, and prompts
 	Env      config.Env
 	Log      *slog.Logger
 	Keeper   []string      // as in Options
-	Store    gateway.Store // nil: the one that the configuration names
+	Store    gateway.Store // nil: the configured one
 }
 
-// ErrOtherConfig says that a daemon answers, which has another configuration than the one that was asked for.
+// ErrOtherConfig means that the daemon that answers has another configuration than the requested one.
 var ErrOtherConfig = errors.New("leave --config out to talk to the daemon; to talk without it, set STATE_DIRECTORY to another directory")
 
-// CheckSession says why a name is none of a session; nil when it is one.
+// CheckSession returns an error if a name is not a valid session name.
 func CheckSession(name string) error { return terminal.CheckSession(name) }
 
 // Chat is a conversation with the configured models at the terminal, or one question and its answer. It runs the gateway
@@ -99,7 +99,7 @@ func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) er
 	}
 }
 
-// sameFile reports whether two paths lead to one file. Those that lead nowhere are compared themselves.
+// sameFile reports whether two paths lead to the same file. Paths without a file are compared as strings.
 func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	two, errTwo := os.Stat(b)
@@ -117,7 +117,7 @@ func absolute(path string) string {
 	return path
 }
 
-// again attaches to the daemon that runs now.
+// again connects to the running daemon.
 func again(ctx context.Context, env config.Env, hello terminal.Hello) (*terminal.Client, terminal.Welcome, error) {
 	conn, err := attach(ctx, env, nil)
 	if err != nil {
@@ -127,7 +127,7 @@ func again(ctx context.Context, env config.Env, hello terminal.Hello) (*terminal
 	return terminal.Attach(conn, hello)
 }
 
-// connect returns a connection with a hub: that of a gateway of our own, or a daemon's where one holds the store.
+// connect returns a connection to a hub: of an own gateway, or of the daemon that holds the store.
 func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *local, error) {
 	conn, l, err := startLocal(ctx, c, o)
 	if errors.Is(err, store.ErrLocked) {
@@ -170,7 +170,7 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	if err != nil {
 		return nil, nil, err
 	}
-	// The end of ctx stops an answer; the gateway goes on until that is told.
+	// The end of ctx stops an answer; the gateway runs until it is told to stop.
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	serving, endServing := context.WithCancel(lasting)
 	l := &local{end: end}

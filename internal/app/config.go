@@ -20,7 +20,7 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	return c, c.CheckTexts(gateway.TextKeys())
 }
 
-// Version returns the given release version, or what the build knows of itself.
+// Version returns the given release version, or the version in the build information.
 func Version(release string) string {
 	if release != "" {
 		return release

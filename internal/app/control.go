@@ -26,13 +26,13 @@ const (
 )
 
 const (
-	// controlHost stands in requests, which need a host. It is nobody's.
+	// controlHost is the host name in requests. It belongs to nobody.
 	controlHost = "telex"
 	// controlProtocol is what a connection of pathChat is upgraded to.
 	controlProtocol = "telex-terminal"
 	// maxRequest bounds the body of a request, in bytes; an id and its key are far less.
 	maxRequest = 4 << 10
-	// maxAnswer bounds the body of an answer, in bytes: the list of all who were let in.
+	// maxAnswer is the maximum size of a response body in bytes, for the list of all admitted people.
 	maxAnswer = 16 << 20
 	// controlTimeout is how long a request may take, and controlIdle how long a connection waits for the next one.
 	controlTimeout = 20 * time.Second
@@ -61,7 +61,7 @@ type control struct {
 	log    *slog.Logger
 
 	ready     chan struct{}  // closed once operations may be done
-	terminals sync.WaitGroup // connections that were given to attach
+	terminals sync.WaitGroup // connections passed to attach
 }
 
 // start makes the socket at path and serves it until the returned function is called, which ends what is being done and
@@ -93,7 +93,7 @@ func (c *control) start(ctx context.Context, path string) (end func()) {
 		last, enough := context.WithTimeout(context.WithoutCancel(ctx), controlEnd)
 		defer enough()
 		if server.Shutdown(last) != nil {
-			_ = server.Close() // they were told, and had their time
+			_ = server.Close() // they were asked to end, and had their time
 		}
 		<-served
 		c.terminals.Wait()
@@ -170,7 +170,7 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := c.upgrade(conn, buffered); err != nil {
 		c.log.Debug("terminal was not attached", slog.Any("error", err))
-		_ = conn.Close() // nothing can be told
+		_ = conn.Close() // the failure can't be reported any more
 		return
 	}
 	if err := c.attach(r.Context(), conn); err != nil {

@@ -79,7 +79,7 @@ func look(ctx context.Context, env config.Env, use func(operations) error) (err 
 	return use(&localAdmin{policy: policy})
 }
 
-// readOnly is what access keeps, for who only looks.
+// readOnly is the store access of commands that only read.
 type readOnly struct{ *store.Reader }
 
 var errReadOnly = errors.New("the store is open for reading")
@@ -141,7 +141,7 @@ func (r remote) delete(ctx context.Context, what Deletion) (Deleted, error) {
 
 // ask makes one request, closes the connection, and returns the answer.
 func ask[A any](ctx context.Context, r remote, method, path string, body any) (out A, err error) {
-	defer func() { _ = r.conn.Close() }() // the answer is there, or an error says why not
+	defer func() { _ = r.conn.Close() }() // the answer was read, or an error tells why not
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, method, path, body, http.Header{"Connection": {"close"}})
 	if err != nil {
@@ -183,7 +183,7 @@ func (r remote) exchange(ctx context.Context, method, path string, body any, hea
 	return resp, nil
 }
 
-// refusal is the error that the daemon answered with.
+// refusal is the error in the daemon's answer.
 func refusal(resp *http.Response) error {
 	var t trouble
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
@@ -203,6 +203,6 @@ func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 		err = refusal(resp)
 		_ = resp.Body.Close() // it was read
 	}
-	_ = r.conn.Close() // the error says more
+	_ = r.conn.Close() // the first error is more useful
 	return nil, err
 }

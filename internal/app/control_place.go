@@ -95,7 +95,7 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 	return out, nil
 }
 
-// errNoSocket says that there is no socket, or nobody behind it: its daemon was killed.
+// errNoSocket means that there is no socket, or that its daemon was killed.
 var errNoSocket = errors.New("no daemon listens")
 
 // withShortPath calls use with a path of the file that is short enough for a socket's address. A long one leads over the
@@ -146,7 +146,7 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	return l, nil
 }
 
-// dialControl connects with the socket at path. It fails with errNoSocket when there is none or nobody listens.
+// dialControl connects to the socket at path. It fails with errNoSocket if there is none or nobody listens.
 func dialControl(ctx context.Context, path string) (conn net.Conn, err error) {
 	st, err := os.Lstat(path)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// rules says who may talk to the bot: whom the configuration names, and whoever sits at the terminal.
+// rules returns the access rules: the configured ones, and the person at the terminal as operator.
 func rules(c config.Access, atTerminal bool) access.Rules {
 	r := access.Rules{Open: c.Default == config.AccessAllow, Pair: c.Default == config.AccessPair}
 	if atTerminal {

@@ -33,7 +33,7 @@ type DemoOptions struct {
 	Log     *slog.Logger
 }
 
-// demoKey is what the demo's daemon and model know each other by. It protects nothing.
+// demoKey is the shared key of the demo's daemon and model. It protects nothing.
 const demoKey = "demo"
 
 // demoConfig is the demo's configuration file, but for the addresses.

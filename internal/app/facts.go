@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// facts lets tools keep what people asked to be remembered where the gateway keeps it: /memory shows the same.
+// facts gives tools access to the facts stored by the gateway, which /memory shows too.
 type facts struct {
 	store gateway.Facts
 	log   *slog.Logger
@@ -18,10 +18,10 @@ type facts struct {
 
 var _ tool.Facts = facts{}
 
-// errFacts is all that a model is told: what went wrong names files.
+// errFacts is the only error that a model sees: the real one contains file names.
 var errFacts = errors.New("what is remembered can't be reached right now")
 
-// Facts returns what is remembered for a person, oldest first.
+// Facts returns the facts about a person, oldest first.
 func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
 	return about(ctx, f, person, func(p chat.Person) (out []tool.Fact, err error) {
 		known, err := f.store.Facts(ctx, p)
@@ -40,12 +40,12 @@ func (f facts) Add(ctx context.Context, person, text string) (tool.Fact, error) 
 	})
 }
 
-// Remove forgets one and says whether it was there.
+// Remove deletes a fact and reports whether it existed.
 func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
 	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// about asks the store about a person. It logs what the operator must know of a failure and returns what the model may.
+// about runs a store call about a person. It logs the full error and returns the one that the model may see.
 func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
 	p, err := chat.ParsePerson(person)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"telex/platforms/terminal/ui"
 )
 
-// NewLog returns the logger that the configuration asks for. It writes to w.
+// NewLog returns the configured logger, which writes to w.
 func NewLog(c config.Log, w *os.File) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level)) // config knows only good ones; the zero level is info
+	_ = level.UnmarshalText([]byte(c.Level)) // config accepts valid levels only; the zero level is info
 	format := c.Format
 	if format == "auto" {
 		format = autoFormat(w)
@@ -57,14 +57,14 @@ func autoFormat(w *os.File) string {
 	}
 }
 
-// journalHandler writes lines that journald reads a priority from, without a time of their own.
+// journalHandler writes lines with a priority for journald, without a time.
 // https://www.freedesktop.org/software/systemd/man/latest/sd-daemon.html
 type journalHandler struct {
 	slog.Handler
 	out *prefixed
 }
 
-// prefixed puts the priority of the record that is being written before its line.
+// prefixed writes the record's priority before its line.
 type prefixed struct {
 	mu     sync.Mutex
 	prefix string
@@ -126,7 +126,7 @@ const chatLogSize = 1 << 20
 // Trouble, of which only warnings are worth a line by default.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level)) // config knows only good ones; the zero level is info
+	_ = level.UnmarshalText([]byte(c.Level)) // config accepts valid levels only; the zero level is info
 	if o.Question != "" || !ui.Capable(o.In, o.Out, o.Env.Value) {
 		if level == slog.LevelInfo {
 			level = slog.LevelWarn

@@ -22,7 +22,7 @@ type Output struct {
 	JSON             bool
 }
 
-// json writes v as a script reads it. Of what JSON leaves as it is, nothing can command a terminal either.
+// json writes v for scripts. JSON escapes control characters, so the output is safe for a terminal.
 func (o Output) json(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -57,10 +57,10 @@ func (o Output) table(rows ...[]string) error {
 	return t.Flush()
 }
 
-// oneLine is a text that other people chose, as one line that commands no terminal.
+// oneLine returns untrusted text as one line without control characters.
 func oneLine(s string) string { return strings.Join(strings.Fields(terminal.Clean(s)), " ") }
 
-// ListPairing writes who waits to be let in and who was let in by a code.
+// ListPairing writes the pairing requests and the people admitted by a code.
 func ListPairing(ctx context.Context, env config.Env, o Output) error {
 	return look(ctx, env, func(do operations) error {
 		p, err := do.pairing(ctx)
@@ -110,7 +110,7 @@ func moment(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// ApprovePairing lets in the person who has a code.
+// ApprovePairing admits the person who has a code.
 func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) error {
 	return operate(ctx, env, func(do operations) error {
 		a, err := do.approve(ctx, code)
@@ -125,7 +125,7 @@ func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) 
 	})
 }
 
-// RevokePairing takes back that a person was let in by a code.
+// RevokePairing revokes the admission of a person.
 func RevokePairing(ctx context.Context, env config.Env, o Output, p chat.Person) error {
 	return operate(ctx, env, func(do operations) error {
 		if err := do.revoke(ctx, p); err != nil {

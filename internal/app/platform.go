@@ -46,13 +46,13 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 	}
 }
 
-// account is a platform that lets go of its connections.
+// account is a platform that can close its connections.
 type account interface {
 	gateway.Platform
 	Close()
 }
 
-// newAdapter is the list of all adapters. A kind that is not built yet was refused by config.
+// newAdapter is the list of all adapters. config has already refused kinds that are not implemented.
 func newAdapter(e config.Endpoint, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:

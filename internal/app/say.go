@@ -17,10 +17,10 @@ import (
 	"telex/standin/telegram"
 )
 
-// ErrNotExact says that the person did not end up with exactly the answer.
+// ErrNotExact means that the visible messages differ from the answer.
 var ErrNotExact = errors.New("what the person saw at the end is not exactly the answer")
 
-// demoPerson is who asks, in a private chat.
+// demoPerson is the asker, in a private chat.
 const demoPerson = 1001
 
 const (
@@ -73,7 +73,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	}
 }
 
-// print writes one line for what a person sees, and reports whether a message changed its text.
+// print writes one line about a visible change, and reports whether a message changed its text.
 func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
@@ -88,7 +88,7 @@ func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) 
 	return false
 }
 
-// request is the newest that the model got; the zero Request before the first.
+// request returns the newest request to the model; the zero Request before the first one.
 func (d *Demo) request() openai.Request {
 	list := d.Model.Requests()
 	if len(list) == 0 {
@@ -97,7 +97,7 @@ func (d *Demo) request() openai.Request {
 	return list[len(list)-1]
 }
 
-// ended reports whether the reply stands as it must, or that nothing more is to be expected.
+// ended reports whether the reply is complete, or no more changes are expected.
 func (d *Demo) ended(began time.Time, asked int) bool {
 	r := d.request()
 	if r.ID == 0 {
@@ -106,11 +106,11 @@ func (d *Demo) ended(began time.Time, asked int) bool {
 	return !r.Ended.IsZero() && (slices.Equal(d.shown(asked).texts, d.expected(r)) || time.Since(r.Ended) > patience)
 }
 
-// shown is what a person sees of the reply.
+// shown is the visible state of the reply.
 type shown struct {
 	texts   []string
 	edits   int
-	changes int       // all sends and edits, of what was deleted too
+	changes int       // number of sends and edits, including those of deleted messages
 	last    time.Time // when it last changed; zero when nothing is there
 }
 
@@ -133,7 +133,7 @@ func (d *Demo) shown(asked int) shown {
 	return s
 }
 
-// judge prints the final and the summary, and says whether the final is the answer.
+// judge prints the final and the summary, and reports whether the final equals the answer.
 func (d *Demo) judge(w io.Writer, asked int) error {
 	s, model := d.shown(asked), d.request()
 	fmt.Fprintf(w, "\n%s\n\n", strings.Join(s.texts, "\n--- next message ---\n"))
@@ -151,7 +151,7 @@ func (d *Demo) judge(w io.Writer, asked int) error {
 	return nil
 }
 
-// expected is the text of the messages that the model's answer must end up as.
+// expected returns the expected text of the messages for the model's answer.
 func (d *Demo) expected(r openai.Request) []string {
 	bot := adapter.New(adapter.Options{Token: d.Telegram.Token()})
 	defer bot.Close()
@@ -169,7 +169,7 @@ func (d *Demo) expected(r openai.Request) []string {
 // demoCursor is the built-in cursor, which the demo leaves as it is.
 const demoCursor = " ▌"
 
-// ending shows where a growing text stands: its last words.
+// ending returns the last words of a growing text.
 func ending(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	const room = 48

@@ -73,7 +73,7 @@ func sessionRows(list []store.SessionInfo) []sessionRow {
 	return rows
 }
 
-// transcript is what is kept of a conversation, as scripts read it.
+// transcript is the stored data of a conversation, for scripts.
 type transcript struct {
 	Conversation string     `json:"conversation"`
 	Model        string     `json:"model"`
@@ -85,13 +85,13 @@ type transcript struct {
 // said is one message of a history.
 type said struct {
 	Role       string    `json:"role"`
-	Person     string    `json:"person,omitempty"` // who asked; empty where that is not known
+	Person     string    `json:"person,omitempty"` // asker; empty if unknown
 	At         time.Time `json:"at"`
 	Text       string    `json:"text"`
 	Images     int       `json:"images"`
 	Tool       string    `json:"tool,omitempty"`  // role tool: which one answered
-	Calls      []call    `json:"calls,omitempty"` // of tools, that the model asked for
-	Summarized bool      `json:"summarized"`      // the model is told the summary in its place
+	Calls      []call    `json:"calls,omitempty"` // tool calls of the model
+	Summarized bool      `json:"summarized"`      // the model reads the summary instead
 }
 
 // call is a call of a tool.
@@ -100,7 +100,7 @@ type call struct {
 	Arguments string `json:"arguments"` // JSON, as the model wrote it
 }
 
-// ShowSession writes what was said in a conversation. A daemon may hold the store.
+// ShowSession writes the history of a conversation. A daemon may hold the store.
 func ShowSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) (err error) {
 	_, r, err := openStoreReadOnly(ctx, env)
 	if err != nil {
@@ -182,12 +182,12 @@ func writeTranscript(w io.Writer, t transcript) error {
 	return err
 }
 
-// DeleteSession deletes what is kept of a conversation, and ends what runs there.
+// DeleteSession deletes the stored data of a conversation and ends what runs there.
 func DeleteSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) error {
 	return deleteWith(ctx, env, o, Deletion{Conversation: c.String()}, c.String())
 }
 
-// DeletePerson deletes what is kept of a person, in every conversation of their endpoint, and ends what runs for them.
+// DeletePerson deletes the data of a person in every conversation of the endpoint, and ends the person's turns.
 func DeletePerson(ctx context.Context, env config.Env, o Output, p chat.Person) error {
 	return deleteWith(ctx, env, o, Deletion{Person: p.String()}, p.String())
 }

@@ -21,7 +21,7 @@ type Server interface {
 	Close() error
 }
 
-// StandinOptions say how a stand-in behaves. Each stand-in reads the fields that it has a use for.
+// StandinOptions configure a stand-in. Each stand-in reads only the fields that it needs.
 type StandinOptions struct {
 	Latency  time.Duration // of each call
 	NoLimits bool          // enforce no rate limits
@@ -38,7 +38,7 @@ type StandinOptions struct {
 	Context int     // OpenAI: the models' context window in tokens; 0: unlimited
 }
 
-// NewStandin returns a stand-in: telegram, discord, slack or openai. Announce says how to reach it.
+// NewStandin returns a stand-in: telegram, discord, slack or openai. Announce tells how to reach it.
 func NewStandin(name string, o StandinOptions) (s Server, announce func(url string) string, err error) {
 	switch name {
 	case "telegram":
@@ -82,7 +82,7 @@ func openaiStandin(o StandinOptions) *openai.Server {
 	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
-// startStandin serves s on the address until stop is called, which says why it ended.
+// startStandin serves s on the address until stop is called, which returns why it ended.
 func startStandin(ctx context.Context, s Server, address string) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	listens, served := make(chan string, 1), make(chan error, 1)

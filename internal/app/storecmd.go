@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// ErrDamaged is what CheckStore returns for a store that is not sound, once it has said what is wrong with it.
+// ErrDamaged is returned by CheckStore for a damaged store, after it reported the problems.
 var ErrDamaged = errors.New("the store is damaged")
 
 // BackupStore copies the store of the state directory that env names into a new file, and says so. A daemon
@@ -36,7 +36,7 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 // how much is in it. A daemon may hold the store and go on.
 func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	path, r, err := openStoreReadOnly(ctx, env)
-	if errors.Is(err, store.ErrCorrupt) { // so badly that it can't even be opened
+	if errors.Is(err, store.ErrCorrupt) { // too damaged to be opened
 		return errors.Join(ErrDamaged, o.report(store.Report{Path: path, Problems: []string{err.Error()}}))
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
 }
 
-// restoreDir is stateDir for a store that may not be there: on a new machine the directory of the service is enough.
+// restoreDir is stateDir for a missing store: on a new machine the directory of the service is enough.
 func restoreDir(env config.Env) (string, error) {
 	dir, err := stateDir(env)
 	named := env.Value("STATE_DIRECTORY") != "" || env.Value("XDG_STATE_HOME") != ""

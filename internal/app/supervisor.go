@@ -21,10 +21,10 @@ const (
 	lateCheck = time.Second
 )
 
-// minPing bounds how often the watchdog is told that we live.
+// minPing is the minimum time between two watchdog notifications.
 const minPing = 100 * time.Millisecond
 
-// supervisor is the service manager that may have started us: systemd, or nobody.
+// supervisor is the service manager that may have started us: systemd, or none.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 type supervisor struct{ log *slog.Logger }
 
@@ -33,7 +33,7 @@ func newSupervisor(log *slog.Logger) supervisor { return supervisor{log: log} }
 func (s supervisor) ready()    { s.tell(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping) }
 
-// tellTimeout bounds how long a service manager that does not read can hold us up.
+// tellTimeout is how long a service manager that does not read can block us.
 const tellTimeout = time.Second
 
 func (s supervisor) tell(state string) {

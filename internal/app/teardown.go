@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// slowStep is how long a step of a teardown may take before the log says so.
+// slowStep is the duration of a teardown step after which it is logged.
 const slowStep = time.Second
 
 // teardown is what has to end, each with a name. It ends last in, first out, one step after the other: what was
@@ -27,7 +27,7 @@ func (t *teardown) add(name string, end func() error) {
 	t.steps = append(t.steps, teardownStep{name, end})
 }
 
-// run ends everything, also after a step that failed, and returns what failed. A second run does nothing.
+// run runs all steps, even after a failure, and returns the errors. A second call does nothing.
 func (t *teardown) run() error {
 	var errs []error
 	steps := t.steps

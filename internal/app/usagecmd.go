@@ -16,11 +16,11 @@ import (
 
 // UsageOptions say which usage is wanted. ParseUsage makes them.
 type UsageOptions struct {
-	since, until time.Time // since is zero for all that is kept
+	since, until time.Time // since is zero for all stored usage
 	by           []store.UsageBy
 }
 
-// usageDimensions returns what --by takes, in the order of the columns without it.
+// usageDimensions returns the values of --by, in the order of the columns.
 func usageDimensions() []store.UsageBy {
 	return []store.UsageBy{store.ByDay, store.ByPerson, store.ByConversation, store.ByModel}
 }
@@ -79,16 +79,16 @@ func sinceWhen(since string, now time.Time) (time.Time, error) {
 	return from, nil
 }
 
-// usageReport is what was used, as scripts read it.
+// usageReport is the usage as written for scripts.
 type usageReport struct {
-	Since *time.Time      `json:"since"` // null: all that is kept
+	Since *time.Time      `json:"since"` // null: all stored usage
 	Until time.Time       `json:"until"`
 	By    []store.UsageBy `json:"by"`
 	Rows  []usageLine     `json:"rows"`
 	Total usageSum        `json:"total"`
 }
 
-// usageLine has a key for everything that rows are told apart by.
+// usageLine has one key per dimension.
 type usageLine struct {
 	Day          *string `json:"day,omitempty"`
 	Person       *string `json:"person,omitempty"`
@@ -104,7 +104,7 @@ type usageSum struct {
 	Cached     int  `json:"cached_tokens"` // of the prompt
 	Completion int  `json:"completion_tokens"`
 	Reasoning  int  `json:"reasoning_tokens"` // of the completion
-	Estimated  bool `json:"estimated"`        // the provider of a call told no usage
+	Estimated  bool `json:"estimated"`        // the provider of a call reported no usage
 }
 
 // Usage writes what turns used: a row for each combination of what o tells apart, and the total. Days are the
@@ -165,18 +165,18 @@ func sumOf(u chat.Used) usageSum {
 	}
 }
 
-// usageKey is one of the things that a row is told from others by.
+// usageKey is one dimension of a row.
 func usageKey(by store.UsageBy, r store.AccountRow) string {
 	switch by {
 	case store.ByDay:
 		return r.Day
 	case store.ByPerson:
-		if r.Person.User == "" { // they were deleted; what they used was not
+		if r.Person.User == "" { // the person was deleted, but not the usage
 			r.Person.User = "-"
 		}
 		return r.Person.String()
 	case store.ByConversation:
-		if r.Conversation.Chat == "" { // it was that of somebody who was deleted
+		if r.Conversation.Chat == "" { // it was the conversation of a deleted person
 			r.Conversation.Chat = "-"
 		}
 		return r.Conversation.String()
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers marks what is partly an estimate: then the provider told neither of the two.
+// numbers marks estimated numbers.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {

@@ -8,14 +8,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// What holds for people that no pattern names.
+// Defaults for people whom no pattern matches.
 const (
 	AccessDeny  = "deny"
-	AccessPair  = "pair" // they get a code that an admin approves
+	AccessPair  = "pair" // they get a code that an admin can approve
 	AccessAllow = "allow"
 )
 
-// Access says who may talk to the bot.
+// Access configures who may talk to the bot.
 type Access struct {
 	Default string       `yaml:"default" enum:"deny|pair|allow"`
 	Admins  []Pattern    `yaml:"admins"` // persons only
@@ -39,7 +39,7 @@ type AccessLimits struct {
 	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // of everybody
 }
 
-// PatternKind says what a pattern names.
+// PatternKind is the kind of thing that a pattern matches.
 type PatternKind string
 
 // The kinds of patterns.
@@ -49,14 +49,14 @@ const (
 	PatternEveryone PatternKind = "*" // everybody on the endpoint
 )
 
-// Pattern names people or places: endpoint:user:ID, endpoint:chat:ID or endpoint:*.
+// Pattern matches people or places: endpoint:user:ID, endpoint:chat:ID or endpoint:*.
 type Pattern struct {
 	Endpoint string
 	Kind     PatternKind
 	ID       string // the platform's own id; empty for everyone
 }
 
-// String returns the pattern as it stands in the file.
+// String returns the pattern as written in the file.
 func (p Pattern) String() string {
 	if p.Kind == PatternEveryone {
 		return p.Endpoint + ":*"
@@ -64,7 +64,7 @@ func (p Pattern) String() string {
 	return p.Endpoint + ":" + string(p.Kind) + ":" + p.ID
 }
 
-// Matches reports whether the pattern names this user or this chat of an endpoint.
+// Matches reports whether the pattern matches this user or this chat of an endpoint.
 func (p Pattern) Matches(endpoint, chat, user string) bool {
 	if p.Endpoint != endpoint {
 		return false
@@ -109,12 +109,12 @@ func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
 var (
 	telegramID = regexp.MustCompile(`^-?[0-9]+$`)
 	discordID  = regexp.MustCompile(`^[0-9]+$`) // https://docs.discord.com/developers/reference#snowflakes
-	// Slack's say what they name: https://docs.slack.dev/reference/objects/conversation-object
+	// Slack's prefixes show the kind: https://docs.slack.dev/reference/objects/conversation-object
 	slackUser = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
 	slackChat = regexp.MustCompile(`^[CDG][A-Z0-9]+$`)
 )
 
-// checkPattern compares a pattern with the endpoints that are configured.
+// checkPattern checks that a pattern refers to a configured endpoint.
 func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 	kind, ok := d.endpoints[p.Endpoint]
 	if !ok {

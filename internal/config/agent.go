@@ -2,10 +2,10 @@ package config
 
 import "time"
 
-// ReasoningSummary is the choice that shows what a model thinks.
+// ReasoningSummary is the value that shows the model's thoughts.
 const ReasoningSummary = "summary"
 
-// Agent says how a turn is run.
+// Agent configures how a turn runs.
 type Agent struct {
 	SystemPrompt  string         `yaml:"system_prompt"`
 	Limits        Limits         `yaml:"limits"`
@@ -30,7 +30,7 @@ type PipelineNode struct {
 	SystemPrompt string `yaml:"system_prompt"`
 }
 
-// Tools says which built-in tools a model may call.
+// Tools configures which built-in tools a model may call.
 type Tools struct {
 	Enabled         []string      `yaml:"enabled" enum:"time|fetch|memory|ha_states|ha_call_service" built:"time|fetch|memory" unbuilt:"this tool is"`
 	ApprovalTimeout time.Duration `yaml:"approval_timeout"` // how long a question for approval stays open, at most a day
@@ -38,7 +38,7 @@ type Tools struct {
 	Fetch           Fetch         `yaml:"fetch"`
 }
 
-// Fetch bounds the tool that reads web pages.
+// Fetch limits the tool that reads web pages.
 type Fetch struct {
 	AllowDomains []string `yaml:"allow_domains"` // need no approval
 }

@@ -10,7 +10,7 @@ type Config struct {
 	Agent            Agent          `yaml:"agent"`
 	Tools            Tools          `yaml:"tools"`
 	MCPServers       []MCPServer    `yaml:"mcp_servers"`
-	StreamingSection StreamingRules `yaml:"streaming"` // as it was written; Streaming gives what holds for one endpoint
+	StreamingSection StreamingRules `yaml:"streaming"` // as written; Streaming returns the settings of one endpoint
 	Conversations    Conversations  `yaml:"conversations"`
 	Access           Access         `yaml:"access"`
 	// Texts replaces the fixed lines that people see. CheckTexts compares its keys with those that exist.
@@ -22,16 +22,16 @@ type Config struct {
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`
 
-	// Warnings are doubts that stop nothing, each as "file:line:column: sentence".
+	// Warnings are possible mistakes that don't prevent the start, each as "file:line:column: sentence".
 	Warnings []string `yaml:"-"`
 
 	file         string
-	places       map[string]place // of every key that stands in the file
+	places       map[string]place // position of every key in the file
 	sensitive    []Secret         // to be masked inside other texts
 	envStreaming *bool            // TELEX_STREAMING_ENABLED; nil when not set
 }
 
-// Store says where sessions are kept.
+// Store configures where sessions are stored.
 type Store struct {
 	DSN string `yaml:"dsn" unbuilt:"a choice of databases is"` // "sqlite"
 }
@@ -43,7 +43,7 @@ type Admin struct {
 	ShowText bool   `yaml:"show_text" unbuilt:"the admin server is"`
 }
 
-// Log says how much is logged and in which form.
+// Log configures the level and the format of the log.
 type Log struct {
 	Level  string `yaml:"level" enum:"debug|info|warn|error"`
 	Format string `yaml:"format" enum:"auto|text|json|journal"`

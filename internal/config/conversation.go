@@ -2,14 +2,14 @@ package config
 
 import "time"
 
-// What happens to a message that comes while a turn runs.
+// What happens to a message that arrives during a turn.
 const (
 	BusyInterrupt = "interrupt" // the running turn ends, in groups only for the asker's own message
 	BusyQueue     = "queue"     // the message waits
 	BusySteer     = "steer"     // the message is put to the running turn
 )
 
-// Conversations says how conversations are kept.
+// Conversations configures how conversations are stored.
 type Conversations struct {
 	Busy      string        `yaml:"busy" enum:"interrupt|queue|steer"`
 	MaxQueued int           `yaml:"max_queued" min:"1" max:"1000"` // messages per conversation

@@ -91,7 +91,7 @@ func (d *decoder) validateSlack(at string, s *Slack) {
 	d.validateSlackMode(at, s)
 }
 
-// validateSlackMode sees to it that events come in one way, by Socket Mode or by HTTP.
+// validateSlackMode checks that events arrive in exactly one way, by Socket Mode or by HTTP.
 func (d *decoder) validateSlackMode(at string, s *Slack) {
 	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
 	listen := join(at, "listen")
@@ -113,7 +113,7 @@ func (d *decoder) validateSlackMode(at string, s *Slack) {
 	}
 }
 
-// slackHint says what a token is that was written for another one.
+// slackHint returns the kind of a token that belongs to another key.
 func slackHint(token, key string) string {
 	const bot, app = "the Bot User OAuth Token (xoxb-) of the page OAuth & Permissions", "the app-level token (xapp-) of the page Basic Information"
 	is := ""

@@ -19,7 +19,7 @@ const (
 	floatTag = "!!float"
 )
 
-// place is where something stands in the file.
+// place is a position in the file.
 type place struct{ line, column int }
 
 func placeOf(n *yaml.Node) place { return place{n.Line, n.Column} }
@@ -36,7 +36,7 @@ type decoder struct {
 	places    map[string]place
 	invalid   map[string]bool   // paths with a complaint at them or below
 	raw       map[string]string // texts as they stand in the file, before the environment is filled in
-	sensitive []Secret          // every secret value that was met
+	sensitive []Secret          // all secret values found so far
 }
 
 // customDecoder is a type that is not decoded by its Go kind alone.
@@ -64,7 +64,7 @@ func (d *decoder) warnAt(at place, format string, args ...any) {
 	})
 }
 
-// at returns where a path stands, or the nearest thing around it that does.
+// at returns the position of a path, or of its nearest parent that has one.
 func (d *decoder) at(path string) place {
 	for {
 		if p, ok := d.places[path]; ok {
@@ -180,7 +180,7 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 	d.requireKeys(path, n, v)
 }
 
-// requireKeys complains about required keys that are missing. Empty ones are the business of their type.
+// requireKeys reports missing required keys. Empty values are checked by their type.
 func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		at := join(path, f.key)
@@ -199,7 +199,7 @@ func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	}
 }
 
-// extra decodes the keys of streaming that are endpoints' names.
+// extra decodes the keys of streaming that are endpoint names.
 func (d *decoder) extra(path string, p pair, v reflect.Value) bool {
 	rules, ok := reflect.TypeAssert[*StreamingRules](v.Addr())
 	if !ok {
@@ -228,7 +228,7 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt lists the keys that a struct takes, for suggestions.
+// keysAt lists the keys of a struct, for suggestions.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
@@ -316,7 +316,7 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// resolve follows an alias. What it returns stands where the alias stands.
+// resolve follows an alias. The result has the position of the alias.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		target := *n.Alias
@@ -328,7 +328,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag }
 
-// kindOf says what a node is, without its value.
+// kindOf returns the kind of a node, without its value.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -375,7 +375,7 @@ func human(path string) string {
 	return b.String()
 }
 
-// in says where a key stands.
+// in returns the position of a key.
 func in(path string) string {
 	if path == "" {
 		return "at the top level"

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// The environment variables that the package itself reads; ${NAME} in the file reads any other.
+// Environment variables that the package itself reads; ${NAME} in the file may read any other.
 const (
 	envConfig      = "TELEX_CONFIG"
 	envStreaming   = "TELEX_STREAMING_ENABLED"
 	envCredentials = "CREDENTIALS_DIRECTORY" // set by systemd, https://systemd.io/CREDENTIALS/
 )
 
-// ErrNotFound says that no configuration file was named and none lies at the usual places.
+// ErrNotFound means that no configuration file was given and none exists at the default locations.
 var ErrNotFound = errors.New("no configuration file")
 
-// Env looks up environment variables; [os.LookupEnv] is one. A nil Env knows no variable.
+// Env looks up environment variables; [os.LookupEnv] is one. A nil Env has no variables.
 type Env func(name string) (value string, ok bool)
 
 func (e Env) lookup(name string) (string, bool) {

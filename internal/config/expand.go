@@ -23,7 +23,7 @@ func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 		value, set := d.env.lookup(name)
 		switch {
 		case name == "":
-			// What stands between the braces may be a pasted secret.
+			// The text between the braces may be a pasted secret.
 			d.fail(n, "write ${NAME} with the name of an environment variable, or $${ for a literal ${",
 				"${ without a variable's name in %s", human(path))
 		case !set:
@@ -36,7 +36,7 @@ func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	return text, len(d.errs) == before
 }
 
-// variablesIn returns the values of the environment variables that a scalar names.
+// variablesIn returns the values of the environment variables in a scalar.
 func (d *decoder) variablesIn(n *yaml.Node) []Secret {
 	var out []Secret
 	for _, m := range reference.FindAllStringSubmatch(n.Value, -1) {
@@ -47,7 +47,7 @@ func (d *decoder) variablesIn(n *yaml.Node) []Secret {
 	return out
 }
 
-// emptyHint says why a secret may have come out empty.
+// emptyHint returns why a secret may be empty.
 func emptyHint(n *yaml.Node, key string) string {
 	if strings.Contains(n.Value, "${") {
 		return fmt.Sprintf("%s is set to nothing in the environment", n.Value)

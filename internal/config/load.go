@@ -145,7 +145,7 @@ func endpointKinds(root *yaml.Node) map[string]string {
 	return out
 }
 
-// CheckRun reports what a daemon needs besides what Parse asks for.
+// CheckRun reports missing settings that a daemon needs in addition to the checks of Parse.
 func (c *Config) CheckRun() error {
 	if len(c.Endpoints) > 0 {
 		return nil
@@ -153,7 +153,7 @@ func (c *Config) CheckRun() error {
 	return Errors{c.problem("platforms", "no platform to run on", "add one under platforms, such as telegram")}
 }
 
-// CheckTexts reports every key of texts that is not among the known ones.
+// CheckTexts reports every unknown key of texts.
 func (c *Config) CheckTexts(known []string) error {
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {

@@ -35,7 +35,7 @@ type Telegram struct {
 	Webhook *TelegramWebhook `yaml:"webhook" unbuilt:"webhooks are"`
 }
 
-// TelegramWebhook says where Telegram delivers updates.
+// TelegramWebhook configures where Telegram delivers updates.
 type TelegramWebhook struct {
 	Listen string `yaml:"listen"`
 	URL    string `yaml:"url"`
@@ -167,7 +167,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	d.fields(path, p.value, pairs, valueOf(e.Settings))
 }
 
-// builtKinds says which kinds this version has.
+// builtKinds returns the kinds that this version supports.
 func builtKinds() tags {
 	return tags{built: []string{KindDiscord, KindSlack}, unbuilt: "this kind of platform is"}
 }

@@ -14,13 +14,13 @@ var (
 	// namedShape is a name that says what its value is, and that value: of "=" up to white space, of ":" all the rest.
 	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
 
-	// tokenShape is what services make their tokens look like.
+	// tokenShape matches the typical form of a service's token.
 	tokenShape = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xapp|xox[a-z]|glpat)-[\w-]{8,}|(?:gh[a-z]|github_pat|hf|npm)_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|` +
 		`eyJ[\w-]{8,}(?:\.[\w-]+)*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})`)
 
 	// randomShape is what only a program writes, if it holds letters of both kinds, or hexadecimal digits alone.
 	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
-	// countShape is the name of a number of tokens, and that number.
+	// countShape matches the name of a number of tokens and its value.
 	countShape = regexp.MustCompile(`(?i)tokens["']?\s*[=:]?\s*["']?\d+["']?$`)
 	hexShape   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 )
@@ -28,10 +28,10 @@ var (
 // longValue is from how many bytes on a value of a URL's query is a secret, whatever its name.
 const longValue = 16
 
-// redaction takes secrets out of texts, and collects them.
+// redaction removes secrets from texts and collects them.
 type redaction struct{ found []string }
 
-// Secrets returns the secrets that stand literally in the arguments and the URL. Logs and errors must not hold them.
+// Secrets returns the literal secrets in the arguments and the URL. Logs and errors must not contain them.
 func (s MCPServer) Secrets() []Secret {
 	var r redaction
 	r.server(s)
@@ -104,7 +104,7 @@ func (r *redaction) words(text string) string {
 	return r.tokens(text)
 }
 
-// tokens redacts what looks like a token.
+// tokens redacts text that looks like a token.
 func (r *redaction) tokens(text string) string {
 	text = tokenShape.ReplaceAllStringFunc(text, r.hide)
 	return randomShape.ReplaceAllStringFunc(text, func(found string) string {
@@ -169,13 +169,13 @@ func (r *redaction) value(pair string) string {
 	return name + "=" + redacted
 }
 
-// hide returns what stands in the place of a secret.
+// hide returns the replacement for a secret.
 func (r *redaction) hide(secret string) string {
 	r.add(secret)
 	return redacted
 }
 
-// add takes a secret, as it stands in a URL and as the server reads it.
+// add records a secret, both as written in a URL and as decoded by the server.
 func (r *redaction) add(secret string) {
 	r.found = append(r.found, secret)
 	if plain, err := url.PathUnescape(secret); err == nil && plain != secret && !strings.Contains(secret, ":") {

@@ -83,7 +83,7 @@ func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *
 	return x, true
 }
 
-// duration takes Go's syntax, and d for days in front of it.
+// duration parses Go's syntax, with an optional prefix of days (d).
 func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	const hint = "write a number with a unit, such as 60s, 5m, 12h or 90d"
 	if n.Kind != yaml.ScalarNode || isNull(n) || n.ShortTag() == boolTag {
@@ -111,7 +111,7 @@ func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	}
 }
 
-// ParseDuration reads a duration as the file has it: what time.ParseDuration takes, with days before it, as in 90d or 1d12h.
+// ParseDuration parses a duration: the syntax of time.ParseDuration after optional days, as in 90d or 1d12h.
 func ParseDuration(text string) (time.Duration, error) {
 	m := days.FindStringSubmatch(text)
 	if m == nil {
@@ -138,7 +138,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// parseBool knows the words of YAML 1.1 too, since people write them and nothing else could be meant.
+// parseBool also accepts the words of YAML 1.1, since people write them and they are unambiguous.
 func parseBool(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":
@@ -149,7 +149,7 @@ func parseBool(text string) (value, ok bool) {
 	return false, false
 }
 
-// secret decodes a value that errors never show.
+// secret decodes a value that errors must not show.
 func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	key := path[strings.LastIndexByte(path, '.')+1:]
 	text := ""
@@ -166,20 +166,20 @@ func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 	d.keepSecret(path, n, v, text)
 }
 
-// keepSecret stores a secret that a header or a URL can carry.
+// keepSecret stores a secret that is valid in a header or a URL.
 func (d *decoder) keepSecret(path string, n *yaml.Node, v reflect.Value, text string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", human(path))
 		return
 	}
 	if name, ok := headerName(path); !ok || soundsSecret(name) {
-		// The variables too: "Bearer ${X}" makes the value of X a secret wherever else it stands.
+		// Include the variables: "Bearer ${X}" makes the value of X a secret wherever else it appears.
 		d.sensitive = append(append(d.sensitive, NewSecret(text)), d.variablesIn(n)...)
 	}
 	v.Set(reflect.ValueOf(NewSecret(text)))
 }
 
-// headerName returns the name of the header that a path leads to.
+// headerName returns the name of the header at a path.
 func headerName(path string) (string, bool) {
 	before, name, ok := strings.Cut(path, ".headers.")
 	return name, ok && before != ""
@@ -228,7 +228,7 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	return d.expand(path, n)
 }
 
-// plain returns a scalar that must not be quoted text, unless the environment decides what it is.
+// plain returns a scalar that must not be quoted text, unless it contains an environment variable.
 func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
@@ -255,7 +255,7 @@ func shown(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
 // shownAt quotes the text at a path like shown.
 func (d *decoder) shownAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
 
-// shownKey quotes a key, unless it looks like a secret that slipped into its place.
+// shownKey quotes a key, unless it looks like a misplaced secret.
 func shownKey(key string) string {
 	if p := printable(key); p != key {
 		return p
@@ -263,7 +263,7 @@ func shownKey(key string) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// printable returns a key, or a substitute for one that doesn't look like a key.
+// printable returns a key, or a placeholder if it doesn't look like a key.
 func printable(key string) string {
 	digits := 0
 	for _, r := range key {

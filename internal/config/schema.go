@@ -25,7 +25,7 @@ type tags struct {
 	built    []string
 }
 
-// fieldsOf lists the keys that a struct takes, in the order of their declaration.
+// fieldsOf lists the keys of a struct, in the order of declaration.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
@@ -45,7 +45,7 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// holdsSecrets reports whether the field takes a <key>_file too.
+// holdsSecrets reports whether the field also accepts a <key>_file.
 func (f field) holdsSecrets() bool {
 	return f.typ == reflect.TypeFor[Secret]() || f.typ == reflect.TypeFor[[]Secret]()
 }
@@ -58,7 +58,7 @@ func keysOfStruct[T any]() []string {
 	return out
 }
 
-// valueOf returns what a pointer points at, settable.
+// valueOf returns the settable value that a pointer points to.
 func valueOf(pointer any) reflect.Value { return reflect.ValueOf(pointer).Elem() }
 
 // within reports whether a number is in the bounds, and describes them.

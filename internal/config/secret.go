@@ -55,7 +55,7 @@ func (s Secret) String() string {
 // GoString redacts %#v.
 func (s Secret) GoString() string { return fmt.Sprintf("config.Secret(%q)", s.String()) }
 
-// Format redacts every verb of fmt, those that would fall through to the fields included.
+// Format redacts the value for every verb of fmt.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'v' && f.Flag('#') {
@@ -68,7 +68,7 @@ func (s Secret) Format(f fmt.State, verb rune) {
 // MarshalJSON redacts.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// MarshalText redacts in every encoding that knows texts.
+// MarshalText redacts the value in every text encoding.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // MarshalYAML redacts.
@@ -77,7 +77,7 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 // LogValue redacts in log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// mask blots out the secrets in a text, the longest first so that no rest of one stays.
+// mask replaces the secrets in a text, the longest first so that no part of one remains.
 func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })
@@ -89,7 +89,7 @@ func mask(text string, secrets []Secret) string {
 	return text
 }
 
-// secretWords are parts of names that say that a value is a secret.
+// secretWords are parts of names that mark a value as a secret.
 const secretWords = "auth|key|token|secret|pass|cookie|credential|signature"
 
 var secretName = regexp.MustCompile("(?i)" + secretWords)

@@ -72,7 +72,7 @@ func readSmall(path string) (text string, mode fs.FileMode, err error) {
 	return string(data), info.Mode(), nil
 }
 
-// shownPath quotes a path, unless it looks like a secret that was given to the wrong key.
+// shownPath quotes a path, unless it looks like a misplaced secret.
 func shownPath(raw string) string {
 	if strings.ContainsAny(raw, `/.\`) || len(raw) <= 24 && !strings.Contains(raw, ":") {
 		return fmt.Sprintf("%q", raw)

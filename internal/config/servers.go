@@ -13,7 +13,7 @@ import (
 // the whole, of which most are the tool's.
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,23}$`)
 
-// validateServers checks what each server of tools is, and that their names differ.
+// validateServers checks each tool server, and that their names differ.
 func (d *decoder) validateServers(servers []MCPServer) {
 	first := make(map[string]int)
 	for i, s := range servers {
@@ -105,7 +105,7 @@ func coversTools(server, entry, other string) bool {
 	return false
 }
 
-// validateDomains checks that fetch is allowed hosts, which have neither a scheme nor a port nor a path.
+// validateDomains checks that fetch allows hosts without scheme, port and path.
 func (d *decoder) validateDomains(domains []string) {
 	for i, entry := range domains {
 		at := fmt.Sprintf("tools.fetch.allow_domains.%d", i)

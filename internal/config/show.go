@@ -51,7 +51,7 @@ func (s shower) structure(v reflect.Value) *yaml.Node {
 	return out
 }
 
-// value returns nil for what is not set.
+// value returns nil for an unset value.
 func (s shower) value(v reflect.Value) *yaml.Node {
 	switch x := v.Interface().(type) {
 	case Endpoints:
@@ -103,7 +103,7 @@ func (s shower) endpoints(es Endpoints) *yaml.Node {
 	return out
 }
 
-// headers masks the values whose names say that they are secrets.
+// headers masks the values of headers whose names mark secrets.
 func (s shower) headers(m map[string]Secret) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, name := range keysOf(m) {
@@ -140,7 +140,7 @@ func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// clean masks secrets, and escapes ${ so that the text reads back as itself.
+// clean masks secrets, and escapes ${ so that the output parses to the same text.
 func (s shower) clean(text string) string {
 	return strings.ReplaceAll(mask(text, s.secrets), "${", "$${")
 }

@@ -20,7 +20,7 @@ const (
 	ToolProgressInline = "inline" // lines below the growing text
 )
 
-// Where a growing reply has a button that stops it.
+// Values for the stop button below growing replies.
 const (
 	StopButtonAuto = "auto" // where commands can't be typed
 	StopButtonOn   = "on"
@@ -30,13 +30,13 @@ const (
 // Which addresses a platform may open to show a preview of them below a message.
 const (
 	LinkPreviewsOff   = "off"
-	LinkPreviewsAsked = "asked" // those that the asker typed
+	LinkPreviewsAsked = "asked" // only URLs that the asker typed
 )
 
-// TerminalEndpoint is the name under which the section streaming knows the conversation in the terminal.
+// TerminalEndpoint is the key in streaming for the conversation in the terminal.
 const TerminalEndpoint = "cli"
 
-// StreamingRules is the section streaming as it was written. Use [Config.Streaming] to know what holds.
+// StreamingRules is the section streaming as written. [Config.Streaming] returns the effective settings.
 type StreamingRules struct {
 	Enabled      bool           `yaml:"enabled"`
 	CLI          *StreamingRule `yaml:"cli"`
@@ -48,11 +48,11 @@ type StreamingRules struct {
 	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
 	LinkPreviews string         `yaml:"link_previews" enum:"off|asked"`
-	// Endpoints holds what was set per endpoint; its keys stand in the section beside those above.
+	// Endpoints holds the settings per endpoint; its keys are in the same section as those above.
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
 
-// StreamingRule is what one endpoint changes; nil leaves a value as the section has it.
+// StreamingRule overrides settings for one endpoint; nil keeps the section's value.
 type StreamingRule struct {
 	Enabled      *bool    `yaml:"enabled"`
 	EditInterval *float64 `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"`
@@ -65,7 +65,7 @@ type StreamingRule struct {
 	LinkPreviews *string  `yaml:"link_previews" enum:"off|asked"`
 }
 
-// decode takes a bool or a mapping.
+// decode accepts a bool or a mapping.
 func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -80,7 +80,7 @@ func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// StreamingSettings is what holds for the replies of one endpoint.
+// StreamingSettings are the effective settings for the replies of one endpoint.
 type StreamingSettings struct {
 	Enabled      bool          // false also when the transport is off
 	EditInterval time.Duration // the least time between the starts of two edits
@@ -120,7 +120,7 @@ func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) S
 	return out
 }
 
-// either returns the first that is set, nil when none is.
+// either returns the first value that is set, or nil.
 func either[T any](choices ...*T) *T {
 	for _, c := range choices {
 		if c != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// suggest returns a hint: the candidate nearest to what was written, or all of them when none is near.
+// suggest returns a hint: the candidate most similar to the input, or all candidates if none is similar.
 func suggest(written string, candidates []string) string {
 	if near := nearest(written, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -33,7 +33,7 @@ func nearest(written string, candidates []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions, replacements and swaps of neighbours that make b of a.
+// distance returns the number of insertions, deletions, replacements and swaps of neighbours that turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

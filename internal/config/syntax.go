@@ -16,7 +16,7 @@ var (
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
 
-// readable refuses what is no text before the YAML parser sees it: its own errors have no line for these.
+// readable rejects input that is not text before the YAML parser sees it: the parser's own errors have no line.
 func (d *decoder) readable(data []byte) bool {
 	if len(data) > maxFile {
 		d.failAt(place{1, 1}, "", "the file is longer than %d bytes", maxFile)
@@ -81,7 +81,7 @@ func tabIndent(line []byte) (int, bool) {
 	return i + 1, i >= 0
 }
 
-// placeOfText returns where a text stands first.
+// placeOfText returns the first position of a text.
 func placeOfText(data []byte, text string) place {
 	before, _, ok := bytes.Cut(data, []byte(text))
 	if !ok {

@@ -108,7 +108,7 @@ func (d *decoder) validateAccess(a Access) {
 	}
 }
 
-// validateTranscription fills in what the first model has too: most providers of models transcribe as well.
+// validateTranscription fills in the first model's settings: most providers of models also transcribe.
 func (d *decoder) validateTranscription(c *Config) {
 	t := &c.Transcription
 	if t.Model == "" {
