@@ -251,7 +251,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
 	if err != nil {
 		id := newID()
-		a.log.Error("no code could be given", slog.String("turn", id), slog.Any("error", err))
+		a.log.Error("pairing code could not be issued", slog.String("turn", id), slog.Any("error", err))
 		a.owe(TextFailed, id, in)
 		return
 	}

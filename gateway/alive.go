@@ -91,7 +91,7 @@ func (v *vital) check(now time.Time, pulse Pulse) error {
 		return nil
 	case !v.running:
 		if late := now.Sub(v.since); late > stuckRetry {
-			return fmt.Errorf("receiving has not begun again for %v", late.Truncate(time.Second))
+			return fmt.Errorf("receiving has not been retried for %v", late.Truncate(time.Second))
 		}
 		return nil
 	case pulse == nil:

@@ -174,7 +174,7 @@ func (a *actor) pair(in chat.Inbound) {
 		case errors.Is(err, access.ErrCode):
 			a.say(in, a.g.Texts[TextNoCode])
 		case err != nil:
-			a.fail(in, "somebody could not be let in", err)
+			a.fail(in, "pairing request could not be approved", err)
 		default:
 			a.say(in, a.g.Texts.fill(TextAdmitted, "person", described(admitted.Person, admitted.Name)))
 		}

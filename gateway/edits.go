@@ -90,7 +90,7 @@ func (e *edits) flush() {
 	for key, p := range batch {
 		group.Go(func() {
 			if err := safely(func() error { return e.store.Record(e.ctx, key.turn, p) }); err != nil {
-				e.log.Debug("what an edit showed was not stored", slog.String("turn", key.turn), slog.Any("error", err))
+				e.log.Debug("record of an edit was not stored", slog.String("turn", key.turn), slog.Any("error", err))
 			}
 		})
 	}

@@ -93,12 +93,12 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 func (a *actor) resume(rec chat.Turn) {
 	log := a.log.With(slog.String("turn", rec.ID))
 	if e, known := a.known(rec); known {
-		log.Info("delivering what an earlier process decided")
+		log.Info("delivering the ending of an earlier process")
 		a.conclusion(rec, e)
 		return
 	}
 	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions did not store the asker
-		log.Info("leaving what an earlier process began as it is: who asked is not let in any more")
+		log.Info("turn of an earlier process is left as it is: the asker has no access any more")
 		a.leave(rec, a.shown(rec))
 		return
 	}
@@ -109,7 +109,7 @@ func (a *actor) resume(rec chat.Turn) {
 	}
 	// A turn that waits for a person is neither too old nor the cause of a crash.
 	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !asked.Pending(time.Now(), r.Ran) {
-		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
+		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
 		key := TextInterrupted
 		if rec.Runs >= mostRuns {
 			key = TextFailed
@@ -128,7 +128,7 @@ func (a *actor) resume(rec chat.Turn) {
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	r, err := history.Read(rec.Steps)
 	if err != nil {
-		a.log.Error("what tools did was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+		a.log.Error("tool results were not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
 	g.Usage = history.Usage(a.usedBefore(rec, r))
 	question, kept := a.words(rec.Messages...), r.Kept(rec.Parts)

@@ -26,7 +26,7 @@ func (a *actor) usedBefore(rec chat.Turn, r history.Replay) []agent.Spent {
 	}
 	h, err := a.past()
 	if err != nil {
-		a.log.Error("what an interrupted answer used is not known", slog.String("turn", rec.ID), slog.Any("error", err))
+		a.log.Error("usage of an interrupted answer is unknown", slog.String("turn", rec.ID), slog.Any("error", err))
 		return r.Spent
 	}
 	h, question, again := h.Without(rec.Replaces)

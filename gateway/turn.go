@@ -204,7 +204,7 @@ func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	}
 	t.approvals.Resume(time.Now())
 	if cut := t.earlier.CutOff(); len(cut) > 0 {
-		a.log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again",
+		a.log.Warn("a tool was running when the process died: its outcome is unknown, and it is not run again",
 			slog.String("turn", t.id), slog.Any("calls", cut))
 	}
 }
@@ -265,7 +265,7 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // taken messages must be stored
 	})
 	if err != nil {
-		a.log.Error("messages were not put to the turn: they wait for the next", slog.String("turn", t.id), slog.Any("error", err))
+		a.log.Error("messages were not passed to the running turn; they wait for the next one", slog.String("turn", t.id), slog.Any("error", err))
 	}
 	return messages
 }

@@ -115,7 +115,7 @@ func (m *Meter) today(ctx context.Context, p chat.Person) (Verdict, error) {
 		}
 		used, err := m.ledger.Used(ctx, chat.UsageOf{Person: l.of, From: from, To: to})
 		if err != nil {
-			return Fine, fmt.Errorf("read what was used: %w", err)
+			return Fine, fmt.Errorf("read usage: %w", err)
 		}
 		if used.Prompt+used.Completion >= l.limit {
 			return l.beyond, nil

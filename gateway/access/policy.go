@@ -94,15 +94,15 @@ func (d *Policy) Load(ctx context.Context) error {
 	defer d.mu.Unlock()
 	admitted, err := d.stored.admissions.Admitted(ctx)
 	if err != nil {
-		return fmt.Errorf("read who was let in: %w", err)
+		return fmt.Errorf("read admissions: %w", err)
 	}
 	requests, err := d.stored.asked.PairingRequests(ctx)
 	if err != nil {
-		return fmt.Errorf("read who waits: %w", err)
+		return fmt.Errorf("read pairing requests: %w", err)
 	}
 	moves, err := d.stored.moves.Moves(ctx)
 	if err != nil {
-		return fmt.Errorf("read which chats have new ids: %w", err)
+		return fmt.Errorf("read moved chats: %w", err)
 	}
 	for _, a := range admitted {
 		d.admitted[a.Person] = a

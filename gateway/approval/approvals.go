@@ -271,7 +271,7 @@ func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.S
 		stored = a.Store.Note(context.WithoutCancel(ctx), a.Turn, step)
 	}
 	if stored != nil {
-		a.Log.Error("what was decided about a tool call was not stored", slog.String("proposal", q.ID), slog.Any("error", stored))
+		a.Log.Error("decision about a tool call was not stored", slog.String("proposal", q.ID), slog.Any("error", stored))
 	}
 	what := map[agent.Verdict]string{agent.Approved: "approved", agent.Denied: "denied", agent.TimedOut: "denied: nobody decided in time"}
 	a.audit(q, d, what[d.Verdict])
