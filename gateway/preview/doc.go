@@ -2,7 +2,7 @@
 // budget, and then makes them final.
 //
 // A Reply is one state machine for all platforms, owned by one goroutine. Decisions and effects are separate:
-// next is a pure function of the state and the time and returns one action. Only settle applies the outcome of
+// next is a pure function of the state and the time, and it returns one action. Only settle applies the outcome of
 // an action to the state. Run is the loop between them that waits, asks the budget and makes the call.
 //
 //	         ┌──────────── Slot (newest view, ending) <── the turn
