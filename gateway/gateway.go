@@ -159,11 +159,11 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		g.edits.close(ending)
 	}()
 
-	switch err := g.takeUp(ctx); {
-	case ctx.Err() != nil: // stopped before anything began: the next process continues
-		return nil
-	case err != nil:
-		return err
+	if err := g.takeUp(ctx); err != nil || ctx.Err() != nil {
+		if ctx.Err() != nil { // stopped before anything began: the next process continues
+			err = nil
+		}
+		return errors.Join(err, g.drain()) // what was taken up must not go on behind the end of Run
 	}
 	var receivers sync.WaitGroup
 	for _, e := range g.endpoints {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"telex/gateway"
+	"telex/gateway/access"
 	"telex/internal/chat"
 	"telex/internal/store/memory"
 )
@@ -240,7 +241,7 @@ func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
 
 // Who stops the gateway while it still reads what was left has stopped it in good order.
 func TestStoppedWhileItStarts(t *testing.T) {
-	g, err := gateway.New(gateway.Options{Store: memory.New(), Log: slog.New(slog.DiscardHandler)})
+	g, err := gateway.New(gateway.Options{Store: memory.New(), Grace: time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,6 +250,44 @@ func TestStoppedWhileItStarts(t *testing.T) {
 	if err := g.Run(ctx, func() { t.Error("it says that it has started") }); err != nil {
 		t.Errorf("got %v", err)
 	}
+}
+
+// stopAtStart stops a gateway once it has read what an earlier process left.
+type stopAtStart struct {
+	gateway.Store
+	stop context.CancelFunc
+}
+
+func (s stopAtStart) Pending(ctx context.Context) ([]chat.Pending, error) {
+	defer s.stop()
+	return s.Store.Pending(ctx)
+}
+
+// A gateway that is stopped while it starts begins no turn after Run has returned: the next process answers the message.
+func TestStoppedWhileStartingBeginsNothingLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		store := memory.New()
+		if _, err := store.Accept(ctx, chat.Conversation{Endpoint: "tg", Chat: "7"}, ask("a")); err != nil {
+			t.Fatal(err)
+		}
+		p := newPlatform()
+		g, err := gateway.New(gateway.Options{
+			Endpoints: []gateway.Endpoint{{ID: "tg", Platform: p}}, Runner: &script{answers: map[string]string{}},
+			Store: stopAtStart{store, cancel}, Access: access.Rules{Open: true}, Busy: gateway.Interrupt,
+			MaxQueued: 3, Grace: 6 * time.Second, Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Run(ctx, func() { t.Error("it reports that it has started") }); err != nil {
+			t.Errorf("got %v", err)
+		}
+		later(10 * time.Second) // longer than the parts of a message may be apart
+		if left, err := store.Pending(t.Context()); err != nil || len(left) != 1 {
+			t.Errorf("%d messages wait for the next process, %v", len(left), err)
+		}
+	})
 }
 
 func TestShutdownEndsEvenWhenThePlatformHangs(t *testing.T) {
