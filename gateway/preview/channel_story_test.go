@@ -61,6 +61,21 @@ func TestDraftIsKeptAlive(t *testing.T) {
 	})
 }
 
+// A draft is renewed although the model has begun anew: what people saw is what the draft shows, not the new text.
+func TestRenewedDraftShowsWhatItDid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit = 20
+		s := told(t, p, e, Draft)
+		s.says("one two three four five six", 5*time.Second) // a full message, and a draft behind it
+		s.slot.Reset()
+		s.says("another text than before", 30*time.Second)
+		if o := s.ends(Ending{Keep: true}); o.Shown != "one two three four five six" {
+			t.Errorf("people saw %q", o.Shown)
+		}
+	})
+}
+
 func TestRefusedDraftFallsBackToEdits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()

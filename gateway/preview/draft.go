@@ -10,7 +10,7 @@ func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 
 // redraft returns the action that renews the draft before it expires.
 func (s *state) redraft() action {
-	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, size: s.laidOut, class: chat.ClassPreview}}
+	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, stands: true, size: s.laidOut, class: chat.ClassPreview}}
 }
 
 // erase marks the draft as vanished, so that it is shown again at once.
