@@ -116,7 +116,8 @@ func shownBy(parts []markup.Part) string {
 // streamed, so layoutStanding tries both cuts and takes the one that matches more of the sent messages.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
-	if !s.grows || grown(text, o) == nil && !s.nameless { // parts that nobody can edit stay as they are, whatever they show
+	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // it stays, whatever it shows
+	if !s.grows || grown(text, o) == nil && !fixed {
 		return kept
 	}
 	o.Append, o.Open = true, false

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,18 @@ func TestRecordKeepsThatAQuestionMayStand(t *testing.T) { // D10
 		r := &Reply{state: state{place: place{dialect: markup.Plain{}, limit: 100}, parts: []message{{attempt: attempt{resolution: c.doubt}, shown: display{cursor: true}}}}}
 		if got := r.intent(action{kind: c.kind}).Cursor; got != c.want {
 			t.Errorf("kind %d, in doubt %d: got %t, want %t", c.kind, c.doubt, got, c.want)
+		}
+	}
+}
+
+// A stream shows the line below a heading, the final does not. A preview without an id, which the final replaces, does not make the final
+// be cut like a stream.
+func TestAFinalIsNotCutLikeAStreamForAPreview(t *testing.T) {
+	s := state{place: place{dialect: markup.Plain{}, limit: 20, grows: true}, cuts: []int{20}, nameless: true}
+	s.parts = []message{{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{rendered: markup.Rendered{Text: "one\n===\ntwo three"}}}}}
+	for _, p := range s.layoutStanding("one\n===\ntwo three four five six", markup.Options{Dialect: s.dialect, Limit: s.limit, Paused: true}) {
+		if strings.Contains(p.Plain, "===") {
+			t.Errorf("the final shows %q", p.Plain)
 		}
 	}
 }
