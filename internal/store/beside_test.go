@@ -25,9 +25,9 @@ const (
 	// worstRacedAccept bounds the same under the race detector, which slows SQLite down many times: with all syncs it is
 	// still less than these 3 s.
 	worstRacedAccept = 2 * time.Second
-	// maxSyncs is how many syncs an accept may wait for: that of the transaction before, its own, and two of a
-	// checkpoint that could find no moment without a write.
-	maxSyncs = 4
+	// maxSyncs is how many syncs an accept may wait for: two of the transaction before, two of a checkpoint, and two of its own. A
+	// transaction that is the first after the log was emptied syncs the log's header as well.
+	maxSyncs = 6
 )
 
 // leastTurns is how many turns each conversation has at least.
