@@ -46,8 +46,11 @@ func (w *world) readings(t *turnLog) []reading {
 			sure = append(sure, m)
 		}
 	}
-	extra = extra[:min(len(extra), 6)]
 	var list []reading
+	if most := 6; len(extra) > most { // too many to try all ways: all of them, and those of the first
+		list = append(list, w.read(t, slices.DeleteFunc(w.person.of(t.id), func(m *message) bool { return !m.stands() })))
+		extra = extra[:most]
+	}
 	for set := range 1 << len(extra) {
 		part := slices.Clone(sure)
 		for i, m := range extra {
