@@ -220,6 +220,9 @@ func (s *server) changed(offered agent.ToolDef) bool {
 func (s *server) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.live != nil {
+		close(s.live.left)
+	}
 	s.live, s.since, s.ready = nil, time.Now(), make(chan struct{})
 }
 
@@ -257,11 +260,11 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 		s.mu.Lock()
 		live, ready := s.live, (<-chan struct{})(s.ready)
 		s.mu.Unlock()
-		if live != nil && live != but {
+		if live != nil && live != but && live.ctx.Err() == nil {
 			return live, nil
 		}
 		if live != nil {
-			ready = live.ctx.Done() // then it has been replaced soon
+			ready = live.left // another one follows
 		}
 		select {
 		case <-ready:
@@ -282,7 +285,7 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 	var c *session
 	var res *sdk.CallToolResult
 	var err error
-	for range 2 {
+	for range 3 { // a session that has ended, and one that the restarted server does not know
 		if c, err = s.connection(ctx, c); err != nil {
 			return agent.Output{}, err
 		}

@@ -69,6 +69,7 @@ type session struct {
 	client *sdk.Client
 	ctx    context.Context         //nolint:containedctx // ends with the session, and with it all calls
 	end    context.CancelCauseFunc // ends it for a reason, of which the first one counts
+	left   chan struct{}           // closed by the server when it has noticed that
 	look   chan struct{}           // the tools may have changed; or the connection may be of no use, which looking shows
 	legal  *sdk.ClientSession
 
@@ -81,7 +82,7 @@ type session struct {
 }
 
 func newSession(s *server) *session {
-	c := &session{server: s, look: make(chan struct{}, 1), progress: map[string]func(string){}}
+	c := &session{server: s, look: make(chan struct{}, 1), left: make(chan struct{}), progress: map[string]func(string){}}
 	c.ctx, c.end = context.WithCancelCause(context.Background())
 	c.client = sdk.NewClient(&sdk.Implementation{Name: "telex", Version: s.version}, &sdk.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler), // it knows nothing of secrets
@@ -236,7 +237,7 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 		defer close(returned)
 		res, err = c.legal.CallTool(ctx, params)
 	}) {
-		return nil, errOver
+		return nil, sdk.ErrSessionMissing // nothing was sent: another session may make the call
 	}
 	select {
 	case <-returned:
