@@ -236,6 +236,9 @@ func (m *model) record(id string, p chat.Part) bool {
 		return p.State != chat.PartIntended
 	}
 	p.Steps = len(t.record.Steps)
+	if i := slices.IndexFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index && x.Source == p.Source }); i >= 0 {
+		p.Steps = t.record.Parts[i].Steps // the same text was counted with those
+	}
 	parts := slices.DeleteFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index })
 	t.record.Parts = append(parts, p)
 	slices.SortFunc(t.record.Parts, func(a, b chat.Part) int { return a.Index - b.Index })
