@@ -120,7 +120,7 @@ func (e *ModelError) Error() string {
 	return fmt.Sprintf("%s: HTTP %d: %v", e.Kind, e.Status, e.Err)
 }
 
-// modelError returns the ModelError that an error is made of, and a zero one where there is none.
+// modelError returns the ModelError in the chain of an error, or a zero ModelError if the chain has no ModelError.
 func modelError(err error) ModelError {
 	if me, ok := errors.AsType[*ModelError](err); ok {
 		return *me

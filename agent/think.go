@@ -133,7 +133,7 @@ func equalFoldASCII(s, lower string) bool {
 	return true
 }
 
-// take acts on a tag, or says that it is none here.
+// take acts on a tag. It returns false if the tag has no meaning at this place.
 func (f *thinkFilter) take(isOpen bool) bool {
 	switch {
 	case f.thinking && isOpen:

@@ -85,7 +85,7 @@ func TestNothingIsCarriedOut(t *testing.T) {
 		}).Draw(t, "shape")
 		u, err := url.Parse(strings.ReplaceAll(shape, "$", secret))
 		if err = errors.Join(err, NormalizeURL(u)); err != nil {
-			t.Fatalf("%s is no address: %v", shape, err)
+			t.Fatalf("%s is not a valid address: %v", shape, err)
 		}
 		if strings.Contains(u.String(), secret) && (Said{Person: "ada", Messages: []Message{Typed("ada", said)}}).Wrote(u.String()) {
 			t.Fatalf("%s is taken as written in %q", u, said)

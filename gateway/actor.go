@@ -24,7 +24,7 @@ type actor struct {
 
 	inbox  []queue.Message
 	orders []func()      // functions from an operator, run by the actor
-	given  time.Time     // time when the oldest message or order arrived; zero if there is none; guarded like inbox and orders
+	given  time.Time     // time when the oldest message or order arrived; zero if both are empty; guarded like inbox and orders
 	news   chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn    // turns of an earlier process, which are resumed first

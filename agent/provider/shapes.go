@@ -110,7 +110,7 @@ var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknow
 // streaming matches a message about streaming, and none about an upstream.
 var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
 
-// Rejection is a provider's word that a request is not as it should be. The zero value is none.
+// Rejection is why a provider refuses a request. The zero Rejection means that the request was not refused.
 type Rejection struct {
 	e *APIError
 	// Refusal says that the provider does not take a part of the request.

@@ -48,8 +48,8 @@ type output struct {
 	calls int // among them
 }
 
-// find returns the item with that id. If there is none, it returns the newest item of that kind in that place, or else the newest
-// one that has not ended; nil: there is none. Some servers change ids and places on the way.
+// find returns the item with that id. Some servers change ids and places during an answer, so without such an item it returns the
+// newest item of that kind in that place, or else the newest item that has not ended. It returns nil if no item matches.
 func (l *output) find(id, kind string, index int) *item {
 	var there, open *item
 	for _, it := range l.items {

@@ -38,7 +38,7 @@ type Events struct {
 	began bool
 }
 
-// New returns the events of a stream. Check says that a frame is an error; nil: it is none.
+// New returns the events of a stream. check returns the error that a frame reports, or nil. A nil check accepts every frame.
 func New(r io.Reader, check func(Frame) error) *Events {
 	return &Events{in: bufio.NewReaderSize(r, frameBuffer), check: check, max: maxFrame}
 }

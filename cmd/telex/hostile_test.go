@@ -121,7 +121,7 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 	}
 	left := processesWith(word, effects)
 	for end := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
-		time.Sleep(50 * time.Millisecond) // the system tells nobody that a process of somebody else has ended
+		time.Sleep(50 * time.Millisecond) // these are not our children, so nothing can be waited for
 	}
 	for _, process := range left {
 		t.Errorf("left: %s", process)

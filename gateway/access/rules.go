@@ -33,7 +33,7 @@ type Rules struct {
 	Allow  []Rule
 	Admins []Rule // they have access everywhere and may approve pairing requests
 	// Operators is the endpoint of the daemon's operators: they have access, are admins, and have no limits.
-	// Empty: there is none.
+	// It is empty if the daemon has no such endpoint.
 	Operators chat.EndpointID
 }
 

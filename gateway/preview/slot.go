@@ -13,7 +13,7 @@ import (
 type View struct {
 	Text   string    // cumulative
 	Tokens int       // estimated tokens of Text
-	Since  time.Time // arrival time of the oldest text that is not visible yet; zero if there is none
+	Since  time.Time // arrival time of the oldest text that is not visible yet; zero if all text is visible
 	Resets int       // number of times the text started over
 	Status Status    // what the turn does besides writing
 	Paused bool      // the model does something else now: the text after Text is a new paragraph
@@ -197,7 +197,7 @@ func (s *Slot) seen(n int) {
 	}
 }
 
-// Asked returns since when people see the status's question; zero if there is none or it is not visible yet.
+// Asked returns since when people see the status's question; zero if nothing is asked or the question is not visible yet.
 func (s *Slot) Asked() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -114,16 +114,22 @@ func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 	}
 }
 
-// D1: a stream is cut in other places than a text. A message without an id, which nobody can change, stays where the process that
-// died had cut it.
-func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
-	t.Parallel()
+// longStream is a schedule in which a stream takes several messages, and is cut in other places than a text.
+func longStream() schedule {
 	var text []string
 	for n := range 24 {
 		text = append(text, token(0, n)+" 世界。")
 	}
 	s := story("stream", talk(strings.Join(text, "")))
 	s.profile.TextLimit, s.real, s.profile.StreamFor = 60, 60, time.Hour
+	return s
+}
+
+// D1: a stream is cut in other places than a text. A message without an id, which nobody can change, stays where the process that
+// died had cut it.
+func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
+	t.Parallel()
+	s := longStream()
 	s.says[0].place = 1
 	s.faults = map[int]fault{4: {kind: nameless}, 5: {kind: nameless}}
 	s.kills = []kill{{where: afterCall, n: 6, down: time.Second}}
@@ -134,12 +140,7 @@ func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
 // they are. Were they made to show other words than before, a stop in between would lose some.
 func TestRegressionCutsOfAStreamStayWhenItIsStopped(t *testing.T) {
 	t.Parallel()
-	var text []string
-	for n := range 24 {
-		text = append(text, token(0, n)+" 世界。")
-	}
-	s := story("stream", talk(strings.Join(text, "")))
-	s.profile.TextLimit, s.real, s.profile.StreamFor = 60, 60, time.Hour
+	s := longStream()
 	s.answers[0].deltas = []delta{{text: s.answers[0].shown, after: time.Second}}
 	s.says[0].place = 1
 	s.kills = []kill{{where: afterAnswer, n: 3, down: time.Second}}

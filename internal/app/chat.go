@@ -203,8 +203,8 @@ func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *term
 // maxLines is how many questions and answers of a conversation are shown to who comes back to it: two of each.
 const maxLines = 4
 
-// lastLines returns what was said last in a session of the terminal, as people saw it: what a model said between its
-// calls of tools is one answer, above what was said to it meanwhile, and what the tools said is none.
+// lastLines returns what was said last in a session of the terminal, as people saw it. All that a model said between
+// its tool calls is one answer, shown above what people wrote meanwhile. Results of tools are left out.
 func lastLines(ctx context.Context, s gateway.Store, session string) ([]terminal.Line, error) {
 	_, entries, err := s.Session(ctx, chat.Conversation{Endpoint: terminal.Endpoint, Chat: chat.ChatID(session)})
 	if err != nil {

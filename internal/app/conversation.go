@@ -62,7 +62,7 @@ func overrides(os []config.Override) []gateway.Override {
 // transcriber returns nil where nothing is configured.
 func transcriber(c config.Transcription, o Options) (attachment.Transcriber, error) {
 	if c.Model == "" {
-		return nil, nil //nolint:nilnil // there is none, which is no error
+		return nil, nil //nolint:nilnil // without the section, voice messages are not transcribed
 	}
 	t, err := transcription.New(transcription.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: c.Model, Transport: o.Transport, Log: o.Log,

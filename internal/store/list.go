@@ -12,7 +12,7 @@ import (
 type SessionInfo struct {
 	Conversation chat.Conversation
 	Entries      int       // includes summarized entries
-	Newest       time.Time // storage time of the newest entry; zero if there is none
+	Newest       time.Time // storage time of the newest entry; zero without entries
 	Summary      bool      // a summary exists
 	Model        string    // name of the chosen model
 	Tokens       int       // prompt and completion tokens of all its turns, including forgotten ones

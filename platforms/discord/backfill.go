@@ -57,7 +57,7 @@ type backfillStep struct {
 
 // gap is the time in which nothing was received, while a backfill fills it in. The zero value is no gap.
 type gap struct {
-	steps   chan backfillStep // nil: there is none
+	steps   chan backfillStep // nil if no gap is being read
 	guilds  chan *guild       // all that are missing fit
 	pending map[string]bool   // channels that are not read yet; nil: not known, so it may be any
 	stop    func()            // ends the backfill

@@ -48,7 +48,7 @@ func (l *line) enter(ctx context.Context, in chat.ChatID, ts string) (leave func
 	}
 }
 
-// before returns an older delivery of the same chat that is in line; nil: there is none.
+// before returns an older delivery of the same chat that is still waiting, or nil.
 func (l *line) before(w *waiter) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -68,7 +68,7 @@ type socketEvent struct {
 	err     error // why it ended
 }
 
-// listen keeps a socket open until ctx ends, or until there is none and none can be opened. A socket that Slack wants to replace
+// listen keeps a socket open until ctx ends, or until the last socket has closed and no other can be opened. A socket that Slack wants to replace
 // is read until the next one works.
 func (r *reception) listen(ctx context.Context) error {
 	var work sync.WaitGroup

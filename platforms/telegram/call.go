@@ -41,7 +41,7 @@ func (b *Bot) exchange(ctx context.Context, method string, params tgbotapi.Param
 	}
 	failure, words := classify(refusal, o), ""
 	if refusal != nil {
-		words = refusal.Message // which is the code as well: there is none below the HTTP status
+		words = refusal.Message // also used as the code: the Bot API has no error code but the HTTP status
 	}
 	failure.Err = b.secrets.Refused(method, o, words, words)
 	return nil, failure

@@ -115,7 +115,7 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attached, fram
 				h.o.Log.Warn("stop was not taken", slog.Any("error", err))
 			}
 		default:
-			return fmt.Errorf("listen to a terminal: %w: it is none of a client", errFrame)
+			return fmt.Errorf("listen to a terminal: %w: clients do not send this", errFrame)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func notEmpty(n int, param string) {
 		"Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", param)
 }
 
-// oneValue refuses a value that is not among those allowed; nil is none.
+// oneValue refuses a value that is not among those allowed. A nil value is accepted.
 func oneValue(param string, value *string, allowed ...string) {
 	if value != nil && !slices.Contains(allowed, *value) {
 		panic(invalid(param, "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", *value, strings.Join(allowed, "', '")))

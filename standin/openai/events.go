@@ -75,7 +75,7 @@ func (o *output) add(u unit) (events []event) {
 	return events
 }
 
-// open returns the item that has not ended; nil: there is none.
+// open returns the item that has not ended, or nil if every item has.
 func (o *output) open() *item {
 	if n := len(o.items); n > 0 && o.items[n-1].status == "in_progress" {
 		return o.items[n-1]

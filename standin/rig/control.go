@@ -202,7 +202,7 @@ func Time(text string) (time.Time, error) {
 	return at, nil
 }
 
-// Seconds reads a number of seconds to wait; "" is none.
+// Seconds reads a number of seconds to wait; an empty text is 0 seconds.
 func Seconds(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -51,8 +51,8 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(r.Context(), p, call, cut) })
 }
 
-// checkToken distinguishes, as the platform does, what can't be a token from
-// what is none.
+// checkToken distinguishes, as the platform does, a text that can't be a token from
+// a token of no bot.
 func (s *Server) checkToken(token string) *apiError {
 	switch {
 	case token == s.opts.Token:

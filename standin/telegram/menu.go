@@ -105,7 +105,7 @@ func (s *Server) menuKey(r *request) menuKey {
 		rig.RefuseIf(name == "", cannot(`Can't find field "chat_id"`))
 		if key.scope == scopeMemberOfAChat {
 			rig.RefuseIf(len(scope.UserID) == 0, cannot(`Can't find field "user_id"`))
-			key.user, _ = strconv.ParseInt(idText(scope.UserID), 10, 64) // 0 when it is none
+			key.user, _ = strconv.ParseInt(idText(scope.UserID), 10, 64) // 0 if it is not a number
 			rig.RefuseIf(key.user <= 0, cannot("Invalid user_id specified"))
 		}
 		c := s.findChat(name)

@@ -35,8 +35,8 @@ func With(styles string, s markup.Style) string {
 
 // Glyphs returns what is to be seen of a piece where headings have no more levels than given:
 // deeper ones, and those that do not begin their line, are bold, and quotes that do not begin
-// their line are none. Links go to what destination makes of their addresses; one that goes
-// nowhere is none.
+// their line are plain text. Links go to what destination makes of their addresses; a link without
+// a destination is plain text.
 func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
 	var out []Glyph
 	for i, r := range p.Text {
