@@ -35,6 +35,14 @@ type Fetcher interface {
 	Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 }
 
+// ThreadReader is an adapter that can read what was written in a thread before the bot was asked there.
+type ThreadReader interface {
+	// ReadThread returns messages of the thread to.Thread that are older than before, oldest first: its first message and
+	// its newest ones, at most most in total. Errors are a *chat.SendError. ReadThread blocks until the platform has
+	// answered or ctx ends.
+	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
+}
+
 // Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
 	// SetCommands replaces the platform's commands by these; admin commands are shown to admins only. It changes
@@ -84,10 +92,11 @@ type Endpoint struct {
 type endpoint struct {
 	Endpoint
 	out      preview.Endpoint
-	fetcher  Fetcher   // nil: attachments can't be read
-	menu     Menu      // nil: no command menu
-	told     Concluder // nil: it does not want to know
-	pulse    Pulse     // nil: it reports no pulse
+	fetcher  Fetcher      // nil: attachments can't be read
+	threads  ThreadReader // nil: threads can't be read
+	menu     Menu         // nil: no command menu
+	told     Concluder    // nil: it does not want to know
+	pulse    Pulse        // nil: it reports no pulse
 	vital    vital
 	buttons  bool // the platform can show buttons
 	purse    *budget.Budget
@@ -141,6 +150,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	out.Streamer, _ = p.(preview.Streamer)
 	out.Finder, _ = p.(preview.Finder)
 	r.fetcher, _ = p.(Fetcher)
+	r.threads, _ = p.(ThreadReader)
 	r.menu, _ = p.(Menu)
 	r.told, _ = p.(Concluder)
 	if s, ok := p.(Screener); ok {
@@ -160,6 +170,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		{"Stream", p.Capabilities().Stream, out.Streamer != nil},
 		{"Find", p.Capabilities().Find, out.Finder != nil},
 		{"Fetch", p.Capabilities().Fetch, r.fetcher != nil},
+		{"Thread", p.Capabilities().Thread, r.threads != nil},
 		{"Menu", p.Capabilities().Menu, r.menu != nil},
 		{"Concludes", p.Capabilities().Concludes, r.told != nil},
 	} {

@@ -13,6 +13,8 @@ const (
 	AccessRequest             // a message of a person who is not let in, without its text; the answer is a pairing code
 	Oversized                 // a message that is too long, without its text
 	Migration                 // the chat To has a new id, MovedTo; no person wrote anything
+	Edited                    // the sender changed the message ID; Text is its new text. It is not stored
+	Deleted                   // the message ID was deleted; Sender may be empty. It is not stored
 )
 
 // Origin says who wrote the text of a message. Only typed text has the sender's authority.
@@ -35,19 +37,25 @@ type Sender struct {
 
 // Inbound is one message from a person, decoded by an adapter.
 type Inbound struct {
-	To          Target // where an answer goes
-	Sender      Sender
-	ID          MessageID // deduplication key within the conversation, and the target of replies; an adapter may store in it what it needs for an answer
-	Resume      string    // where Run may continue once this message is accepted
-	Kind        InboundKind
-	Text        string // the whole text as the person meant it, the bot's own mention removed
-	Origin      Origin `json:",omitempty"` // of Text
-	Command     string // Kind Command: the name in lower case, without slash and bot name; empty where one command serves for all: then Args begins with the name, or is a question
-	Args        string // Kind Command: the rest of the text
-	Action      string // Kind Button: the Action's ID
-	MovedTo     ChatID `json:",omitempty"` // Kind Migration: the chat's new id
-	Addressed   bool   // the bot was meant: private chat, mention, reply to the bot, or command
-	Reply       bool   // the answer should visibly refer to this message (groups)
+	To     Target // where an answer goes
+	Sender Sender
+	ID     MessageID // deduplication key within the conversation, and the target of replies; an adapter may store in it what it needs for an answer
+	Resume string    // where Run may continue once this message is accepted
+	Kind   InboundKind
+	Text   string // the whole text as the person meant it, the bot's own mention removed
+	Origin Origin `json:",omitempty"` // of Text
+	Author string `json:",omitempty"` // Origin Forwarded: who wrote Text, for people to read; empty: unknown
+	// Quotes are the messages that this one refers to, oldest first: the one that it replies to, or the one it was asked about.
+	Quotes    []Quote `json:",omitempty"`
+	Command   string  // Kind Command: the name in lower case, without slash and bot name; empty where one command serves for all: then Args begins with the name, or is a question
+	Args      string  // Kind Command: the rest of the text
+	Action    string  // Kind Button: the Action's ID
+	MovedTo   ChatID  `json:",omitempty"` // Kind Migration: the chat's new id
+	Addressed bool    // the bot was meant: private chat, mention, reply to the bot, or command
+	// Follows means that the message may continue a conversation with the bot although it does not name it: it stands in a
+	// thread, and it mentions nobody else. Whether the bot takes part in the thread is the gateway's to know.
+	Follows     bool `json:",omitempty"`
+	Reply       bool // the answer should visibly refer to this message (groups)
 	Attachments []Attachment
 	More        bool      // more messages probably follow that belong to this one: an album, a split paste
 	At          time.Time // when the person sent it, by the platform's clock
@@ -56,6 +64,16 @@ type Inbound struct {
 	Missed bool `json:",omitempty"`
 	// Unattended means that nobody can answer questions while the reply is written.
 	Unattended bool `json:",omitempty"`
+}
+
+// Quote is another message that a message refers to. The sender of the message did not write it for the bot: it is outside
+// content.
+type Quote struct {
+	Author      string       // who wrote it, for people to read; empty: unknown
+	Own         bool         `json:",omitempty"` // the bot wrote it
+	Text        string       // without markup; for a picture or file, its caption
+	Part        bool         `json:",omitempty"` // Text is only the part of the message that the sender marked
+	Attachments []Attachment `json:",omitempty"`
 }
 
 // Screen holds the lines that an adapter needs if it must answer a message before it is stored.
@@ -80,6 +98,7 @@ type CommandSpec struct {
 	Argument    string // what may follow the name, in one word; empty: nothing
 	Asks        bool   // a question must follow; used where people can't simply write to the bot
 	Admin       bool   // for admins only, and in private
+	Alone       bool   // only the asker needs to see the answer; the platform may hide it from others
 }
 
 // Action is a button below a message.

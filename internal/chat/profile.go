@@ -13,6 +13,7 @@ type Capabilities struct {
 	Stream    bool // it has append-only streams, somewhere
 	Find      bool // it can look up a message by its key
 	Fetch     bool // it can download attachments
+	Thread    bool // it can read what was written in a thread
 	Menu      bool // it has a menu of commands
 	Concludes bool // it wants to know when messages have been answered
 	// Buttons: it shows Outgoing.Actions, and takes them away from a message that is edited without.

@@ -9,6 +9,7 @@ const ReasoningSummary = "summary"
 type Agent struct {
 	SystemPrompt  string         `yaml:"system_prompt"`
 	Limits        Limits         `yaml:"limits"`
+	Context       bool           `yaml:"context"`    // the model is told the place, the date and who speaks
 	ThinkTags     []string       `yaml:"think_tags"` // names of tags whose content is never shown
 	ShowReasoning string         `yaml:"show_reasoning" enum:"off|summary"`
 	Pipeline      []PipelineNode `yaml:"pipeline"` // the last node's text is the reply

@@ -58,6 +58,7 @@ func defaults() *Config {
 		Agent: Agent{
 			SystemPrompt:  "You are a helpful assistant.\n",
 			Limits:        Limits{Turn: 5 * time.Minute, FirstToken: 2 * time.Minute, Silence: time.Minute, ModelCalls: 16, ToolCalls: 32},
+			Context:       true,
 			ThinkTags:     []string{"think", "thinking", "reasoning"},
 			ShowReasoning: "off",
 			Pipeline:      []PipelineNode{},
@@ -72,7 +73,7 @@ func defaults() *Config {
 			ToolProgress: "inline", MaxParts: 8, StopButton: "auto", LinkPreviews: LinkPreviewsOff,
 		},
 		Conversations: Conversations{
-			Busy: BusyInterrupt, MaxQueued: 20, MaxAge: 15 * time.Minute, Retention: 90 * 24 * time.Hour,
+			Busy: BusyInterrupt, MaxQueued: 20, FollowThreads: true, OnEdit: EditRestart, MaxAge: 15 * time.Minute, Retention: 90 * 24 * time.Hour,
 			Overrides: []Override{},
 		},
 		Access: Access{

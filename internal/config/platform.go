@@ -33,6 +33,7 @@ type Telegram struct {
 	APIBase string           `yaml:"api_base"` // without a slash at the end
 	Mode    string           `yaml:"mode" enum:"polling|webhook" unbuilt:"webhooks are"`
 	Webhook *TelegramWebhook `yaml:"webhook" unbuilt:"webhooks are"`
+	Rich    string           `yaml:"rich" enum:"off|auto|always" unbuilt:"rich messages are"`
 }
 
 // TelegramWebhook configures where Telegram delivers updates.
@@ -47,6 +48,8 @@ type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
 	APIBase string `yaml:"api_base"` // the host alone, without a slash at the end
 	Threads bool   `yaml:"threads"`
+	// MessageContent requests the privileged intent, which Discord requires for messages that don't name the bot.
+	MessageContent bool `yaml:"message_content" unbuilt:"messages without a mention are"`
 }
 
 // Slack is an app on Slack, by Socket Mode (AppToken) or by HTTP (SigningSecret and Listen).
@@ -95,7 +98,7 @@ type Endpoints []Endpoint
 func newSettings(kind string) any {
 	switch kind {
 	case KindTelegram:
-		return &Telegram{APIBase: "https://api.telegram.org", Mode: "polling"}
+		return &Telegram{APIBase: "https://api.telegram.org", Mode: "polling", Rich: "off"}
 	case KindDiscord:
 		return &Discord{APIBase: "https://discord.com"}
 	case KindSlack:
