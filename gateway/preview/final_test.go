@@ -584,6 +584,36 @@ func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	})
 }
 
+// The final was stopped where it met a preview, and the process died before what stands behind it was laid out anew: the next one
+// does that.
+func TestStoppedAtASeamBeforeARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 40
+		l := live(t, p, p.endpoint(), streamed())
+		l.says("one two three", 5*time.Second)
+		l.slot.Tell(question("yes:1", "May I do this for you now?")) // in a message of its own
+		time.Sleep(5 * time.Second)
+		l.slot.Tell(Status{})
+		l.says(" four five", 5*time.Second)
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpEdit && c.m.Text == "one two three four five" {
+				return fate{}
+			}
+			return tooMany(time.Minute)
+		}
+		l.slot.Finish(Ending{Text: "one two three four five"})
+		time.Sleep(time.Second)
+		l.slot.Cut()
+		time.Sleep(time.Second)
+		p.fate = nil
+		l.again()
+		l.slot.Finish(Ending{Keep: true})
+		<-l.ended
+		equal(t, "stands", p.sees(), []string{"one two three four five"})
+	})
+}
+
 // Whether the first message of the final stands is not known when the final is stopped. It is made to, and so is what follows.
 func TestStoppedAtASeamThatMayBeOne(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {

@@ -207,13 +207,19 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	}
 }
 
-// recordStanding stores the visible content of each message when the final is given up. The records hold the
-// final's content until then, and the next process must not take it for what people see.
+// recordStanding stores what each message is to show when the final is given up: its visible content, or the text behind
+// the seam. The records hold the final's content until then, and the next process must not take it for what people see.
 func (r *Reply) recordStanding(ctx context.Context) {
 	for i := range r.parts {
-		if m := &r.parts[i]; m.editable() {
-			r.record(ctx, r.intent(action{kind: doEdit, desired: desired{part: i, display: m.shown, stands: true}}))
+		m := &r.parts[i]
+		if !m.editable() {
+			continue
 		}
+		d := desired{part: i, display: m.shown, stands: true}
+		if n := i - r.seam.first; n >= 0 && n < r.seam.behind() {
+			d.display = r.behindSeam(i).display // blank where the message is to be deleted
+		}
+		r.record(ctx, r.intent(action{kind: doEdit, desired: d}))
 	}
 }
 
@@ -223,7 +229,7 @@ func (r *Reply) intent(a action) chat.Part {
 	if a.kind == doDelete || a.kind == doFind { // neither call changes the content
 		a.display, a.stands = now.shown, true
 	}
-	if a.part >= 0 && a.body.blank() && !now.blank() { // if the process dies, the text that the message may still show counts
+	if a.part >= 0 && a.body.blank() && !now.blank() && !a.stands { // if the process dies, the text that the message may still show counts
 		a.body, a.cursor, a.stands = now.standing(), true, true
 	}
 	p := chat.Part{
