@@ -125,6 +125,10 @@ func (f *flattener) list(n *ast.List, depth int) {
 		}
 		mark := f.mark(n, c, number, depth)
 		f.separate(c, c.PreviousSibling() != nil)
+		f.flush()
+		if box := taskBox(c); box != nil && f.shape.Structure {
+			f.task(mark, box.IsChecked)
+		}
 		f.write([]byte(mark), -1)
 		f.space = true
 		indent := f.indent
@@ -154,6 +158,16 @@ func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) strin
 		return mark + " " + state
 	}
 	return state
+}
+
+// task adds the format of a task's box, which ends the mark that is written next.
+func (f *flattener) task(mark string, done bool) {
+	end := len(f.text) + len(mark)
+	box, level := f.shape.Todo, 0
+	if done {
+		box, level = f.shape.Done, 1
+	}
+	f.formats = append(f.formats, Format{Style: Task, Start: end - len(box), End: end, Level: level})
 }
 
 func taskBox(item ast.Node) *extast.TaskCheckBox {

@@ -21,12 +21,14 @@ type Shape struct {
 	Done    string   // a finished task of a task list
 	Rule    string   // a thematic break
 	Tab     int      // columns between tab stops, for platforms without tabs; 0: keep tabs
+	// Structure asks for the formats Row, Cell and Task, for platforms that have tables and task lists of their own.
+	Structure bool
 }
 
 // Style is one kind of formatting.
 type Style uint8
 
-// The styles. Code and Pre never contain another style.
+// The styles. Code and Pre never contain another style, except that the Pre of a table contains Row and Cell.
 const (
 	Bold Style = iota + 1
 	Italic
@@ -36,6 +38,9 @@ const (
 	Link    // URL is where it goes; images are links as well
 	Quote   // whole lines
 	Heading // a whole line
+	Row     // a row of a table, a line in its Pre. Level is 1 for the head
+	Cell    // the text of a cell in a Row. Level is its column, from 1
+	Task    // the box of a task list's item. Level is 1 for a finished task
 )
 
 // Format gives the bytes of a Piece's text from Start up to End a style.
@@ -44,7 +49,8 @@ type Format struct {
 	Start, End int
 	URL        string // Link
 	Language   string // Pre; may be empty
-	Level      int    // Heading: 1 to 6
+	Level      int    // Heading: 1 to 6; Row, Cell and Task: see there
+	Align      string // Cell: "center" or "right"; empty: left
 	Open       bool   // the format continues in text that is appended later: closing marks are omitted
 }
 

@@ -39,7 +39,11 @@ func (f *flattener) table(n *extast.Table) {
 			}
 			f.flush()
 			f.anchor(starts[i], 0)
-			f.write([]byte(line(&cond, row, widths, aligns)), -1)
+			text, cells := line(&cond, row, widths, aligns)
+			if f.shape.Structure {
+				f.structure(i == 0, text, cells)
+			}
+			f.write([]byte(text), -1)
 			f.newline++
 			if i == 0 {
 				f.write([]byte(ruler(widths)), -1)
@@ -56,26 +60,41 @@ func (f *flattener) cell(n ast.Node) string {
 	return strings.Join(strings.Fields(string(b.text)), " ")
 }
 
-// line pads the cells of a row to the widths of their columns.
-func line(cond *runewidth.Condition, row []string, widths []int, aligns []extast.Alignment) string {
+// structure adds the formats of a row whose text is written next.
+func (f *flattener) structure(head bool, text string, cells []Format) {
+	row := Format{Style: Row, Start: len(f.text), End: len(f.text) + len(text)}
+	if head {
+		row.Level = 1
+	}
+	f.formats = append(f.formats, row)
+	for _, c := range cells {
+		c.Start, c.End = c.Start+row.Start, min(c.End+row.Start, row.End)
+		f.formats = append(f.formats, c)
+	}
+}
+
+// line pads the cells of a row to the widths of their columns. It also returns where the cells are in it.
+func line(cond *runewidth.Condition, row []string, widths []int, aligns []extast.Alignment) (string, []Format) {
 	var s strings.Builder
+	var cells []Format
 	for i, cell := range row {
 		if i > 0 {
 			s.WriteString(gap)
 		}
 		room := widths[i] - cond.StringWidth(cell)
-		left := 0
+		left, align := 0, ""
 		switch aligns[i] {
 		case extast.AlignRight:
-			left = room
+			left, align = room, "right"
 		case extast.AlignCenter:
-			left = room / 2
+			left, align = room/2, "center"
 		}
 		s.WriteString(strings.Repeat(" ", left))
+		cells = append(cells, Format{Style: Cell, Start: s.Len(), End: s.Len() + len(cell), Level: i + 1, Align: align})
 		s.WriteString(cell)
 		s.WriteString(strings.Repeat(" ", room-left))
 	}
-	return strings.TrimRight(s.String(), " ")
+	return strings.TrimRight(s.String(), " "), cells
 }
 
 // ruler returns the line between a table's head and its body.
