@@ -334,8 +334,8 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 		p.State = chat.PartGone
 	case now.abandoned:
 		p.State = chat.PartRefused
-	default:
-		p.State = chat.PartAbsent
+	default: // after a search in vain it has a new key
+		p.State, p.Key = chat.PartAbsent, r.partKey(i)
 	}
 	return p
 }

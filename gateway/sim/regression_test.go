@@ -77,6 +77,24 @@ func TestRegressionDeletedBeforeItIsLearnedOf(t *testing.T) {
 	equal(t, "what the person sees", w.see(0), []string{"a0w0x a0w1x"})
 }
 
+// D6: the same, and the process dies right after its search in vain: the next one uses the new key too.
+func TestRegressionDeletedBeforeItIsLearnedOfAndKilled(t *testing.T) {
+	t.Parallel()
+	for write := range 8 {
+		t.Run(fmt.Sprint(write), func(t *testing.T) {
+			t.Parallel()
+			s := story("edit-with-keys-and-find", talk("a0w0x a0w1x"))
+			s.profile.KeyFor, s.latency = 100*time.Millisecond, 300*time.Millisecond // a create can't be repeated: it is looked for
+			s.faults = map[int]fault{0: {kind: cutAfter}}
+			s.accidents = []accident{{at: 500 * time.Millisecond, kind: "delete"}}
+			s.kills = []kill{{where: afterWrite, n: write, down: time.Second}}
+			if seen := perform(t, s).see(0); !slices.Contains(seen, "a0w0x a0w1x") {
+				t.Errorf("the person sees %q", seen)
+			}
+		})
+	}
+}
+
 // F37: an answer is stopped while the platform makes the bot wait, a person still approves its call, and the process ends in good order
 // before it could store that the answer was stopped. The next process stops it too: the call is not made.
 func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {

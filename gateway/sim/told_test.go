@@ -30,13 +30,18 @@ func (w *world) judgeToldOf(t *turnLog) {
 		w.except(givenUp) // the same
 		return
 	}
-	text := ""
+	text, whole := "", "" // whole has the excused messages too, of which one may hold the middle of a line
+	for _, m := range w.person.of(t.id) {
+		if m.stands() {
+			whole += squeeze(m.text())
+		}
+	}
 	for _, m := range w.standing(t) {
 		text += squeeze(m.text())
 	}
 	for k, line := range toldLines() {
 		for _, found := range line.FindAllStringSubmatch(text, -1) {
-			if found[1] == "" {
+			if found[1] == "" || !strings.Contains(whole, found[0]) {
 				continue
 			}
 			d := w.deeds[found[1]]
