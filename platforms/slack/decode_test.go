@@ -35,7 +35,7 @@ func TestEventsDecoded(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, event string
-		want        chat.Inbound // of it Sender.ID, To, Text, Addressed, Kind, Command and Args
+		want        chat.Inbound // of it Sender.ID, To, Text, Addressed, Follows, Kind, Command and Args
 		none        bool
 	}{
 		{
@@ -80,7 +80,32 @@ func TestEventsDecoded(t *testing.T) {
 		},
 		{
 			"in somebody's thread", `"type":"message","channel":"C7","channel_type":"mpim","user":"U7","text":"go on","thread_ts":"1600000000.000100","parent_user_id":"U8",` + ts,
-			chat.Inbound{To: thread("1600000000.000100"), Text: "go on"},
+			chat.Inbound{To: thread("1600000000.000100"), Text: "go on", Follows: true},
+			false,
+		},
+		{
+			"in the bot's thread, to somebody else", `"type":"message","channel":"C7","channel_type":"group","user":"U7","text":"<@U8> go on","thread_ts":"1600000000.000100","parent_user_id":"U0BOT",` + ts,
+			chat.Inbound{To: thread("1600000000.000100"), Text: "@name of U8 go on"},
+			false,
+		},
+		{
+			"in somebody's thread, to a group", `"type":"message","channel":"C7","channel_type":"group","user":"U7","text":"<!subteam^S1|@ops> go on","thread_ts":"1600000000.000100",` + ts,
+			chat.Inbound{To: thread("1600000000.000100"), Text: "@ops go on"},
+			false,
+		},
+		{
+			"in somebody's thread, to everybody", `"type":"message","channel":"C7","channel_type":"group","user":"U7","text":"<!here> go on","thread_ts":"1600000000.000100",` + ts,
+			chat.Inbound{To: thread("1600000000.000100"), Text: "@here go on"},
+			false,
+		},
+		{
+			"a bare mention", `"type":"app_mention","channel":"C7","user":"U7","text":" <@U0BOT> ",` + ts,
+			chat.Inbound{To: thread("1700000000.000100"), Addressed: true},
+			false,
+		},
+		{
+			"with attachments of another form", `"type":"message","channel":"D7","user":"U7","text":"hi","attachments":[null,5,{"is_share":"yes"},{"is_share":true,"text":7}],` + ts,
+			chat.Inbound{To: dm, Text: "hi", Addressed: true},
 			false,
 		},
 		{
@@ -93,7 +118,6 @@ func TestEventsDecoded(t *testing.T) {
 			chat.Inbound{To: dm, Text: "/etc/passwd is what?", Addressed: true},
 			false,
 		},
-		{"a bare mention", `"type":"app_mention","channel":"C7","user":"U7","text":" <@U0BOT> ",` + ts, chat.Inbound{}, true},
 		{"the bot's own", `"type":"message","channel":"D7","user":"U0BOT","text":"hi",` + ts, chat.Inbound{}, true},
 		{"the bot's own, by its other id", `"type":"message","subtype":"bot_message","channel":"C7","bot_id":"B0BOT","text":"hi <@U0BOT>",` + ts, chat.Inbound{}, true},
 		{"a change", `"type":"message","subtype":"message_changed","hidden":true,"channel":"D7","message":{"text":"x"},` + ts, chat.Inbound{}, true},
@@ -115,7 +139,7 @@ func TestEventsDecoded(t *testing.T) {
 				return
 			}
 			in := a.in
-			if in.To != c.want.To || in.Text != c.want.Text || in.Addressed != c.want.Addressed || in.Kind != c.want.Kind ||
+			if in.To != c.want.To || in.Text != c.want.Text || in.Addressed != c.want.Addressed || in.Follows != c.want.Follows || in.Kind != c.want.Kind ||
 				in.Command != c.want.Command || in.Args != c.want.Args {
 				t.Errorf("got %+v, want %+v", in, c.want)
 			}
@@ -124,6 +148,61 @@ func TestEventsDecoded(t *testing.T) {
 				t.Errorf("got %+v of %s", in, a.ts)
 			}
 		})
+	}
+}
+
+// Slack reports many changes of messages; two kinds are the author's.
+func TestChangesDecoded(t *testing.T) {
+	t.Parallel()
+	const before = `"previous_message":{"user":"U7","text":"old","ts":"1700000000.000100","thread_ts":"1600000000.000100"}`
+	for _, c := range []struct {
+		name, event string
+		kind        chat.InboundKind
+		text        string
+		none        bool
+	}{
+		{"an edit", `"message":{"user":"U7","text":"new","ts":"1700000000.000100","thread_ts":"1600000000.000100","edited":{"user":"U7"}},` + before, chat.Edited, "new", false},
+		{"an edit to a command", `"message":{"user":"U7","text":"<@U0BOT> /stop","ts":"1700000000.000100","thread_ts":"1600000000.000100"},` + before, chat.Edited, "/stop", false},
+		{"an edit of unknown origin", `"message":{"user":"U7","text":"new","ts":"1700000000.000100","thread_ts":"1600000000.000100"}`, chat.Edited, "new", false},
+		{"a tombstone", `"message":{"subtype":"tombstone","user":"USLACKBOT","text":"This message was deleted.","hidden":true,"ts":"1700000000.000100"},` + before, chat.Deleted, "", false},
+		{"a deletion", `"deleted_ts":"1700000000.000100",` + before, chat.Deleted, "", false},
+		{"the preview of a link", `"message":{"user":"U7","text":"old","ts":"1700000000.000100","thread_ts":"1600000000.000100","attachments":[{}]},` + before, 0, "", true},
+		{"an edit by somebody else", `"message":{"user":"U7","text":"new","ts":"1700000000.000100","edited":{"user":"U8"}},` + before, 0, "", true},
+		{"the bot's own edit", `"message":{"user":"U0BOT","text":"new","ts":"1700000000.000100"},"previous_message":{"user":"U0BOT","text":"old"}`, 0, "", true},
+		{"a deletion of what nobody knows", `"deleted_ts":"1700000000.000100"`, 0, "", true},
+		{"the end of a tombstone", `"deleted_ts":"1700000000.000100","previous_message":{"subtype":"tombstone","user":"USLACKBOT","hidden":true,"ts":"1700000000.000100"}`, 0, "", true},
+		{"of another form", `"message":[],"previous_message":7`, 0, "", true},
+	} {
+		subtype := "message_changed"
+		if strings.HasPrefix(c.event, `"deleted_ts"`) {
+			subtype = "message_deleted"
+		}
+		a, found, err := decodeEvent(event(`"type":"message","subtype":"`+subtype+`","hidden":true,"channel":"C7","channel_type":"channel","ts":"1700000009.000100",`+c.event), self())
+		if err != nil || (found && a.said(names)) == c.none {
+			t.Errorf("%s: found %t, %v", c.name, found, err)
+		}
+		if c.none {
+			continue
+		}
+		to := chat.Target{Chat: "C7", Thread: "1600000000.000100", Kind: chat.Group}
+		if in := a.in; in.Kind != c.kind || in.Text != c.text || in.To != to || in.ID != "1700000000.000100/U7" || in.Sender.ID != "U7" ||
+			!in.At.Equal(time.Unix(1700000009, 100_000)) || a.ts != "1700000009.000100" || a.written() != "" {
+			t.Errorf("%s: got %+v", c.name, in)
+		}
+	}
+}
+
+// What comes with a message is bounded, whoever wrote it.
+func TestQuotesAreBounded(t *testing.T) {
+	t.Parallel()
+	one := `{"is_share":true,"author_name":"` + strings.Repeat(`[a]\n`, 1000) + `","text":"` + strings.Repeat("ü", 30_000) + `","files":[` + strings.Repeat(`{},`, 50) + `{}]}`
+	a, found, err := decodeEvent(event(`"type":"message","channel":"D7","user":"U7","text":"x","ts":"1.000000","attachments":[`+strings.Repeat(one+",", 30)+one+`]`), self())
+	if err != nil || !found || !a.said(names) || len(a.in.Quotes) != maxShared {
+		t.Fatalf("%t, %v, %d quotes", found, err, len(a.in.Quotes))
+	}
+	q := a.in.Quotes[0]
+	if len(q.Author) > maxNameLen || strings.Contains(q.Author, "\n") || q.Text != strings.Repeat("ü", maxQuoted)+"…" || len(q.Attachments) != maxAttached {
+		t.Errorf("author %q, %d bytes of text, %d attachments", q.Author, len(q.Text), len(q.Attachments))
 	}
 }
 
@@ -282,6 +361,9 @@ func FuzzDecode(f *testing.F) {
 		`{"type":"block_actions","user":{"id":"U7"},"container":{"channel_id":"C7","message_ts":"1.000000"},"actions":[{"type":"button","action_id":"a","action_ts":"1.000000"}]}`,
 		`{"type":"event_callback","event":{"type":"message","channel":"C7","bot_id":"B7","text":"<https://a|b","ts":"1.000000","files":[{}],"metadata":[]}}`,
 		`payload=%7B%7D&command=%2Fx`,
+		`{"type":"event_callback","event":{"type":"message","subtype":"message_changed","channel":"C7","ts":"2.000000","message":{"user":"U7","text":"b","ts":"1.000000"},"previous_message":{"text":"a"}}}`,
+		`{"type":"event_callback","event":{"type":"message","subtype":"message_deleted","channel":"C7","ts":"2.000000","deleted_ts":"1.000000","previous_message":{"user":"U7"}}}`,
+		`{"type":"event_callback","event":{"type":"message","channel":"D7","user":"U7","ts":"1.000000","attachments":[{"is_share":true,"author_name":"a","text":"<@U1>","files":[{"id":"F"}]}]}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -295,6 +377,11 @@ func FuzzDecode(f *testing.F) {
 			}
 			if in := a.in; in.To.Chat == "" || in.ID == "" || in.Sender.ID == "" || asker(in.ID) == "" || strings.TrimSpace(in.Text) != in.Text {
 				t.Errorf("found %+v", in)
+			}
+			for _, q := range a.in.Quotes {
+				if strings.ContainsAny(q.Author, "\r\n") || len(q.Author) > 4*maxNameLen || len(q.Text) > 4*maxQuoted {
+					t.Errorf("quoted %+v", q)
+				}
 			}
 		}
 		check(decodeEvent(data, self()))

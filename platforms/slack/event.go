@@ -27,6 +27,14 @@ const (
 	subtypeMe        = "me_message"
 )
 
+// Subtypes of events about a message that was written before.
+const (
+	subtypeChanged = "message_changed"
+	subtypeDeleted = "message_deleted"
+	// subtypeTombstone is what is left of a deleted message while its thread has replies. The event is then a change.
+	subtypeTombstone = "tombstone"
+)
+
 // message is one, as events and the methods that read them have it.
 // https://docs.slack.dev/reference/events/message
 type message struct {
@@ -47,8 +55,37 @@ type message struct {
 	Hidden       bool   `json:"hidden"`
 	LatestReply  string `json:"latest_reply"` // of a parent, where it was read
 	Files        []file `json:"files"`
+	// Attachments are what stands below the text: messages that were shared, previews of links, the cards of other apps.
+	Attachments optional[[]optional[attached]] `json:"attachments"`
+	Edited      optional[struct {
+		User string `json:"user"`
+	}] `json:"edited"`
 	// Metadata is what an app noted of a message. That of other apps may have any form.
 	Metadata optional[library.SlackMetadata] `json:"metadata"`
+}
+
+// change is an event about a message that was written before.
+// https://docs.slack.dev/reference/events/message/message_changed, message_deleted
+type change struct {
+	Channel     string            `json:"channel"`
+	ChannelType string            `json:"channel_type"`
+	TS          string            `json:"ts"` // of the change
+	DeletedTS   string            `json:"deleted_ts"`
+	Message     optional[message] `json:"message"`
+	Previous    optional[message] `json:"previous_message"`
+}
+
+// attached is an attachment of a message. Only those that are marked as shared were chosen by the author of the message.
+// https://docs.slack.dev/reference/messaging/attachments
+type attached struct {
+	Share      bool   `json:"is_share"`
+	Unfurl     bool   `json:"is_msg_unfurl"` // of a link to a message
+	AuthorID   string `json:"author_id"`
+	AuthorName string `json:"author_name"`
+	Title      string `json:"title"`
+	Text       string `json:"text"`
+	Fallback   string `json:"fallback"`
+	Files      []file `json:"files"`
 }
 
 // file is one that somebody shared. https://docs.slack.dev/reference/objects/file-object
@@ -66,6 +103,11 @@ type file struct {
 // isFrom says that m is the bot's own.
 func (m *message) isFrom(self identity) bool {
 	return m.User != "" && m.User == self.User || m.BotID != "" && m.BotID == self.Bot
+}
+
+// isWritten says that somebody wrote m, rather than that m reports an event in a channel.
+func (m *message) isWritten() bool {
+	return !m.Hidden && slices.Contains([]string{"", subtypeFile, subtypeBroadcast, subtypeBot, subtypeMe}, m.Subtype)
 }
 
 // key returns what the key of m's create became; empty where m has none.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +21,10 @@ var (
 type arrival struct {
 	in   chat.Inbound
 	raw  string   // the text as it came
-	ts   string   // when it happened, for the resume cursor; empty: it can't be read again
+	ts   string   // when it happened, for the order and for the resume cursor; empty: it can't be read again
 	self identity // whose mention is left out
+
+	shared []attached // the messages that came with it
 
 	command string    // the slash command that was used
 	arrived time.Time // when Slack delivered it; zero: it was read, and waits for no acknowledgement
@@ -42,13 +43,21 @@ func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 		return arrival{}, false, nil
 	}
 	head, err := receiving.Decode[struct {
-		Type string `json:"type"`
+		Type    string `json:"type"`
+		Subtype string `json:"subtype"`
 	}](c.Event)
 	if err != nil {
 		return arrival{}, false, fmt.Errorf("decode event: %w", err)
 	}
 	if head.Type != "message" && head.Type != "app_mention" {
 		return arrival{}, false, nil
+	}
+	if head.Subtype == subtypeChanged || head.Subtype == subtypeDeleted {
+		m, err := receiving.Decode[change](c.Event)
+		if err != nil {
+			return arrival{}, false, fmt.Errorf("decode %s: %w", head.Subtype, err)
+		}
+		return m.arrival(self)
 	}
 	m, err := receiving.Decode[message](c.Event)
 	if err != nil {
@@ -57,10 +66,33 @@ func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 	return m.arrival(self)
 }
 
+// arrival decides whether a change is one that the author of the message made to its text. Slack also reports a change when it
+// adds the preview of a link, or when the bot edits a message of its own.
+func (c *change) arrival(self identity) (arrival, bool, error) {
+	m, before, kind := c.Message.value, c.Previous.value, chat.Edited
+	if c.DeletedTS != "" || m.Subtype == subtypeTombstone {
+		m, kind = before, chat.Deleted
+		m.TS = cmp.Or(m.TS, c.DeletedTS)
+	}
+	editor := m.Edited.value.User
+	if m.User == "" || kind == chat.Edited && (m.Text == before.Text || editor != "" && editor != m.User) {
+		return arrival{}, false, nil
+	}
+	m.Channel, m.ChannelType = c.Channel, c.ChannelType
+	a, ok, err := m.arrival(self)
+	if err != nil || !ok {
+		return arrival{}, false, err
+	}
+	a.in.Kind, a.in.At, a.ts = kind, timeOf(c.TS), c.TS
+	if kind == chat.Deleted {
+		a.raw, a.shared, a.in.Attachments = "", nil, nil
+	}
+	return a, true, nil
+}
+
 // arrival decides whether m is for the bot. The two events of one mention give the same result.
 func (m *message) arrival(self identity) (arrival, bool, error) {
-	written := []string{"", subtypeFile, subtypeBroadcast, subtypeBot, subtypeMe}
-	if m.Hidden || m.isFrom(self) || !slices.Contains(written, m.Subtype) {
+	if !m.isWritten() || m.isFrom(self) {
 		return arrival{}, false, nil
 	}
 	if m.Channel == "" || !isTS(m.TS) {
@@ -74,19 +106,31 @@ func (m *message) arrival(self identity) (arrival, bool, error) {
 		return arrival{}, false, nil
 	}
 	to := m.target()
+	// In a thread, a message that names neither the bot nor anybody else may be for the bot.
+	open := m.ThreadTS != "" && m.ThreadTS != m.TS && !mentionsAnyone(m.Text)
+	addressed := to.Kind == chat.Private || m.Type == "app_mention" || mentions(m.Text, self.User) ||
+		open && self.User != "" && m.ParentUserID == self.User
 	return arrival{
 		in: chat.Inbound{
-			To:     to,
-			Sender: sender,
-			ID:     questionID(m.TS, string(sender.ID)),
-			Addressed: to.Kind == chat.Private || m.Type == "app_mention" || mentions(m.Text, self.User) ||
-				self.User != "" && m.ParentUserID == self.User,
+			To:          to,
+			Sender:      sender,
+			ID:          questionID(m.TS, string(sender.ID)),
+			Addressed:   addressed,
+			Follows:     open && !addressed && !sender.Bot,
 			Reply:       to.Kind == chat.Group,
 			Attachments: attachments(m.Files),
 			At:          timeOf(m.TS),
 		},
-		raw: m.Text, ts: m.TS, self: self,
+		raw: m.Text, ts: m.TS, self: self, shared: m.shared(),
 	}, true, nil
+}
+
+// written returns the ts of a message that can be read again; empty: there is none.
+func (a *arrival) written() string {
+	if a.in.Kind == chat.Edited || a.in.Kind == chat.Deleted {
+		return ""
+	}
+	return a.ts
 }
 
 // target returns where an answer to m goes: to its thread. A message outside of threads is answered in the thread that it
@@ -184,12 +228,12 @@ func decodeInteraction(data []byte) (arrival, bool, error) {
 	}}, true, nil
 }
 
-// said completes an arrival with its text, in which people have names. It returns false if there is no text and no file, as
-// in a bare mention.
+// said completes an arrival with its text and its quotes, in which people have names. It returns false if it says nothing to
+// anybody. A bare mention is handed on.
 func (a *arrival) said(name func(user string) string) bool {
 	text := readable(a.raw, a.self.User, name)
 	switch a.in.Kind {
-	case chat.Button:
+	case chat.Button, chat.Deleted:
 		return true
 	case chat.Command:
 		a.in.Args = text
@@ -197,6 +241,12 @@ func (a *arrival) said(name func(user string) string) bool {
 	default:
 	}
 	a.in.Text = text
+	for _, s := range a.shared {
+		a.in.Quotes = append(a.in.Quotes, s.quote(a.self, name))
+	}
+	if a.in.Kind == chat.Edited {
+		return true
+	}
 	a.in = receiving.Command(a.in) // Slack's apps keep what they know as a command to themselves, but not what follows a mention
-	return text != "" || len(a.in.Attachments) > 0
+	return text != "" || len(a.in.Attachments) > 0 || len(a.in.Quotes) > 0 || a.in.Addressed
 }

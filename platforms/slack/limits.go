@@ -47,10 +47,11 @@ const (
 	tier3      = 50
 	tier4      = 100
 
-	// The two methods that read messages are tier 3. Looking for one takes a page or two, and what a
-	// new Run catches up on gets what is left.
-	findCount = 12
-	readCount = tier3 - 2*findCount
+	// The two methods that read messages are tier 3. Looking for one takes a page or two, a few pages are for threads that
+	// the bot is asked about, and what a new Run catches up on gets what is left.
+	findCount   = 12
+	threadCount = 8
+	readCount   = tier3 - 2*findCount - threadCount
 )
 
 // idleConnections is how many connections to Slack are kept for the next calls.

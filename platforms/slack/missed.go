@@ -163,7 +163,7 @@ func (m *missed) deliver(ctx context.Context, in chat.Target, found []message) (
 			threads = append(threads, chat.Target{Chat: in.Chat, Thread: chat.ThreadID(found[i].TS), Kind: in.Kind})
 		}
 		a, ok, err := found[i].arrival(m.self)
-		if err != nil || !ok || !a.in.Addressed {
+		if err != nil || !ok || !a.in.Addressed && !a.in.Follows {
 			continue
 		}
 		a.in.Missed = m.waited(a.in)

@@ -27,7 +27,7 @@ func (w *world) away(t *testing.T, bot *slack.Bot) chat.Resume {
 }
 
 // What was written while nothing was received is read afterwards, in each place from the oldest on:
-// all of direct messages, of channels what is for the bot, and of threads where it has been.
+// all of direct messages, of channels what is for the bot, and of threads where it has been what mentions nobody else.
 func TestMissedIsRead(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -50,7 +50,8 @@ func TestMissedIsRead(t *testing.T) {
 				top := say(standin.Incoming{Channel: channel, Text: mention + " top 1"})
 				say(standin.Incoming{Channel: channel, Thread: top, Text: mention + " in a new thread"})
 				say(standin.Incoming{Channel: channel, Thread: before, Text: mention + " in the old thread"})
-				say(standin.Incoming{Channel: channel, Thread: before, Text: "not for the bot either"})
+				say(standin.Incoming{Channel: channel, Thread: before, Text: "not for the bot by name"})
+				say(standin.Incoming{Channel: channel, Thread: before, Text: "<@" + other + "> not for the bot either"})
 				say(standin.Incoming{Channel: channel, Text: mention + " top 2"})
 				say(standin.Incoming{Channel: dm, Text: "dm 2"})
 				say(standin.Incoming{Channel: "D2002", User: other, Text: "a stranger"})
@@ -76,14 +77,14 @@ func TestMissedIsRead(t *testing.T) {
 				if top := got[thread(top)]; !slices.Equal(top, []string{"top 1", "in a new thread"}) {
 					t.Errorf("in the new thread: %q", top)
 				}
-				if old := got[thread(before)]; !slices.Equal(old, []string{"in the old thread"}) {
+				if old := got[thread(before)]; !slices.Equal(old, []string{"in the old thread", "not for the bot by name"}) {
 					t.Errorf("in the old thread: %q", old)
 				}
 				if dms := got[chat.Target{Chat: dm}]; !slices.Equal(dms, []string{"first", "dm 1", "dm 2", "live"}) {
 					t.Errorf("in the direct message: %q", dms)
 				}
-				if n := len(list); n != 10 { // the first was accepted by another process, within the margin
-					t.Errorf("%d messages, want 10: %q", n, got)
+				if n := len(list); n != 11 { // the first was accepted by another process, within the margin
+					t.Errorf("%d messages, want 11: %q", n, got)
 				}
 				r.stop()
 				w.wantGood()

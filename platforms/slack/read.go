@@ -62,6 +62,7 @@ func (b *Bot) whoami(ctx context.Context) (identity, error) {
 // before the first; those of a channel from the newest on, without those of threads.
 type page struct {
 	oldest string // a ts, exclusive
+	latest string // a ts, exclusive; empty: now
 	cursor string
 	size   int
 }
@@ -93,8 +94,8 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 			return err
 		}
 		_, _, _, err := api.GetConversationRepliesContext(ctx, &library.GetConversationRepliesParameters{
-			ChannelID: string(to.Chat), Timestamp: string(to.Thread), Cursor: p.cursor, Oldest: p.oldest, Limit: p.size,
-			IncludeAllMetadata: true,
+			ChannelID: string(to.Chat), Timestamp: string(to.Thread), Cursor: p.cursor, Oldest: p.oldest, Latest: p.latest,
+			Limit: p.size, IncludeAllMetadata: true,
 		})
 		return err
 	})

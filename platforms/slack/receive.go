@@ -129,10 +129,13 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	}
 	defer r.bot.turn.Release(1)
 	id := fmt.Sprintf("%s %s %t", a.in.To.Chat, a.in.ID, a.in.Addressed)
+	if a.in.Kind == chat.Edited || a.in.Kind == chat.Deleted {
+		id += " " + a.ts
+	}
 	if r.bot.recent.Has(id) {
 		return nil
 	}
-	a.in.Resume = r.cursor(a.ts)
+	a.in.Resume = r.cursor(a.written())
 	if err := r.accept(ctx, a.in); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -143,9 +146,9 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	return nil
 }
 
-// complete puts names into an arrival; false if it says nothing. It looks up no names for messages that are not for the bot.
+// complete puts names into an arrival; false if it says nothing. It looks up no names for messages that can't be for the bot.
 func (r *reception) complete(ctx context.Context, a *arrival) bool {
-	if !a.in.Addressed {
+	if !a.in.Addressed && !a.in.Follows {
 		return a.said(func(string) string { return "" })
 	}
 	name, done := r.bot.nameOf(ctx, r.namesUntil(a))

@@ -21,6 +21,12 @@ func mentions(text, user string) bool {
 	return user != "" && (strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|"))
 }
 
+// anyone is a mention of a person, a group or everybody.
+var anyone = regexp.MustCompile(`<(?:@|!(?:here|channel|everyone|group|subteam\^))`)
+
+// mentionsAnyone reports whether a text mentions somebody.
+func mentionsAnyone(text string) bool { return anyone.MatchString(text) }
+
 // readable returns a text as a person reads it, without the mentions of self. name returns a user's name; empty: not known.
 func readable(text, self string, name func(user string) string) string {
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")

@@ -48,7 +48,7 @@
 //
 // Workspaces besides the one, chat.postEphemeral, views, reactions, the stop button of
 // streams, links found in texts, and app_rate_limited. Events are told whatever the scopes.
-// client_msg_id is no idempotency key; nothing documents one. While an outage or a restart
+// Forwarded messages come from the same channel. client_msg_id is no idempotency key; nothing documents one. While an outage or a restart
 // lasts, events are still posted to a request URL.
 //
 // # Control over HTTP

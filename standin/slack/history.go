@@ -27,7 +27,8 @@ type Message struct {
 	// StreamEnds is when a native stream ends by itself; zero for what is not streaming.
 	StreamEnds time.Time `json:"stream_ends,omitzero"`
 
-	clientID string // client_msg_id of what a person wrote.
+	clientID string   // client_msg_id of what a person wrote.
+	share    *Message // that was forwarded with it; nil: none.
 }
 
 // Version is what a message showed from At until the next version.

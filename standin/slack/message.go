@@ -42,7 +42,8 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 	})
 }
 
-// remove deletes m; by is "bot" or "person".
+// remove deletes m; by is "bot" or "person". A parent with replies becomes a tombstone, which is told as a change.
+// Source: https://github.com/openclaw/openclaw/pull/22035
 func (s *Server) remove(c *channel, m *Message, by string) {
 	before := s.wire(c, m)
 	m.Deleted, m.DeletedBy = time.Now(), by
@@ -52,6 +53,13 @@ func (s *Server) remove(c *channel, m *Message, by string) {
 		return
 	}
 	ts := s.nextTS()
+	if len(c.replies(m.TS)) > 0 {
+		s.tell(c, "message", object{
+			"type": "message", "subtype": "message_changed", "hidden": true, "channel": c.info.ID,
+			"channel_type": c.info.channelType(), "ts": ts, "event_ts": ts, "message": tombstone(m), "previous_message": before,
+		})
+		return
+	}
 	s.tell(c, "message", object{
 		"type": "message", "subtype": "message_deleted", "hidden": true, "channel": c.info.ID,
 		"channel_type": c.info.channelType(), "ts": ts, "event_ts": ts, "deleted_ts": m.TS, "previous_message": before,
@@ -118,7 +126,32 @@ func (s *Server) wire(c *channel, m *Message) object {
 		w["files"] = files
 		w["upload"] = false
 	}
+	if m.share != nil {
+		w["attachments"] = []object{s.wireShare(c, m.share)}
+	}
 	s.addThread(c, m, w)
+	return w
+}
+
+// wireShare is a forwarded message as it stands below the text of another one.
+// Source: https://docs.slack.dev/reference/messaging/attachments; the fields of messages are not documented:
+// https://hackage.haskell.org/package/slack-web has recorded them.
+func (s *Server) wireShare(c *channel, m *Message) object {
+	text, author := m.Last().Text, s.users[m.User].Name
+	if m.User == BotUser {
+		author = s.opts.BotName
+	}
+	w := object{
+		"is_share": true, "is_msg_unfurl": true, "ts": m.TS, "channel_id": c.info.ID, "author_id": m.User, "author_name": author,
+		"text": text, "fallback": "[" + m.TS + "] " + author + ": " + text, "mrkdwn_in": []string{"text"}, "footer": "Posted in #" + c.info.Name,
+	}
+	if len(m.Files) > 0 {
+		files := make([]object, len(m.Files))
+		for i, f := range m.Files {
+			files[i] = s.wireFile(f)
+		}
+		w["files"] = files
+	}
 	return w
 }
 

@@ -23,6 +23,8 @@ type Incoming struct {
 	// Bot makes it a message of another app's bot, with this name.
 	Bot   string       `json:"bot"`
 	Files []Attachment `json:"files"`
+	// Share is the ts of a message of the same channel that is forwarded with this one; then Text may be empty.
+	Share string `json:"share"`
 }
 
 // Attachment is a file that a person sends.
@@ -58,10 +60,15 @@ func (s *Server) say(in Incoming) (string, error) {
 	switch {
 	case c.info.Archived:
 		return "", errors.New("the channel is archived")
-	case in.Text == "" && len(in.Files) == 0:
+	case in.Share != "" && c.alive(in.Share) == nil:
+		return "", errors.New("no such message to share")
+	case in.Text == "" && len(in.Files) == 0 && in.Share == "":
 		return "", errors.New("text is empty")
 	}
-	m := &Message{ThreadTS: thread, User: s.ensureUser(in.User).ID, Broadcast: in.Broadcast && thread != "", clientID: s.uuid()}
+	m := &Message{
+		ThreadTS: thread, User: s.ensureUser(in.User).ID, Broadcast: in.Broadcast && thread != "", clientID: s.uuid(),
+		share: c.alive(in.Share),
+	}
 	for _, a := range in.Files {
 		m.Files = append(m.Files, s.keep(File{Name: cmp.Or(a.Name, "file"), Mime: a.Mime, Content: a.Content, Size: a.Size, user: in.User}))
 	}
