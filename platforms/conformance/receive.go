@@ -71,14 +71,23 @@ func receiveCases() []testCase {
 			s.wantTexts(r, "one", "two", "three")
 			r.stop(s)
 		}},
-		{"own messages and changes of messages are ignored", func(s *scene) {
+		{"own messages are ignored, and a change of a message is no new message", func(s *scene) {
 			r := s.start("")
 			s.send(s.Private(), "mine")
 			s.send(s.Group(), "mine")
 			s.Say(s.Private(), Saying{Text: "first", Edited: "changed"})
+			first := s.one(r)
 			s.Say(s.Private(), Saying{Text: "second"})
-			s.wantTexts(r, "first", "second")
+			s.wantTexts(r, "second")
 			r.stop(s)
+			for _, c := range r.changes {
+				if c.Kind != chat.Edited || c.ID != first.ID || c.Text != "changed" || c.To != first.To || c.Sender != first.Sender {
+					s.Errorf("a change of %+v is told as %+v", first, c)
+				}
+			}
+			if first.Text != "first" || len(r.changes) > 1 {
+				s.Errorf("accepted %q and %d changes, want %q and at most one", first.Text, len(r.changes), "first")
+			}
 		}},
 		{"a run ends with its context, after the message in hand", func(s *scene) {
 			ctx, cancel := context.WithCancel(s.Context())
@@ -208,6 +217,7 @@ type running struct {
 	cancel   context.CancelFunc
 	done     chan error
 	accepted []chat.Inbound
+	changes  []chat.Inbound // edits and deletions of messages
 	resume   string
 }
 
@@ -228,7 +238,12 @@ func (s *scene) start(resume string) *running {
 	r := &running{cancel: cancel, done: make(chan error, 1), resume: resume}
 	go func() {
 		r.done <- s.adapter.Run(ctx, chat.Resume{Cursor: resume}, func(_ context.Context, in chat.Inbound) error {
-			r.accepted, r.resume = append(r.accepted, in), in.Resume
+			r.resume = in.Resume
+			if in.Kind == chat.Edited || in.Kind == chat.Deleted {
+				r.changes = append(r.changes, in)
+			} else {
+				r.accepted = append(r.accepted, in)
+			}
 			return nil
 		})
 	}()
