@@ -122,13 +122,15 @@ func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 		w.EditDate = v.At.Unix()
 	}
 	entities := mergeEntities(v.Entities, v.Detected)
-	if m.Media == "" {
+	if v.Rich != nil {
+		w.RichMessage = &wireRich{v.Rich}
+	} else if m.Media == "" {
 		w.Text, w.Entities = v.Text, entities
 	} else {
 		m.wireMedia(w, v.Text, entities)
 	}
 	w.ForwardOrigin = m.wireOrigin()
-	if v.LinkPreviewOff {
+	if v.LinkPreviewOff && v.Rich == nil {
 		w.LinkPreviewOptions = &wireLinkPreview{IsDisabled: true}
 	} else if v.LinkPreviewURL != "" {
 		w.LinkPreviewOptions = &wireLinkPreview{URL: v.LinkPreviewURL}

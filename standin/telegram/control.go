@@ -34,6 +34,7 @@ func (s *Server) controls() rig.Controls {
 			"stop_draft": rig.Done(func(c controlRequest) error { return rig.Found("draft", s.StopDraft(c.Chat, c.DraftID)) }),
 			"limits":     rig.Limits(NoLimits(), s.SetLimits),
 			"block":      rig.Done(func(c controlRequest) error { s.Block(c.Chat, c.Blocked == nil || *c.Blocked); return nil }),
+			"rich":       rig.Done(func(c controlRequest) error { s.SetRich(c.Rich == nil || *c.Rich); return nil }),
 			"deactivate": rig.Done(func(c controlRequest) error { s.Deactivate(c.Chat); return nil }),
 			"admin":      rig.Done(s.controlAdmin),
 		},
@@ -95,6 +96,7 @@ type controlRequest struct {
 	DraftID   int64  `json:"draft_id"`
 	Blocked   *bool  `json:"blocked"`
 	Admin     *bool  `json:"admin"`
+	Rich      *bool  `json:"rich"`
 }
 
 func (s *Server) controlPress(c controlRequest) (any, error) {

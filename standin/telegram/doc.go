@@ -42,6 +42,7 @@
 //	POST   /control/stop_draft  {"chat":1001,"draft_id":7}
 //	POST   /control/block       {"chat":1001,"blocked":true}            in a group: the bot is removed
 //	POST   /control/deactivate  {"chat":1001}
+//	POST   /control/rich        {"rich":false}                          a server of before rich messages
 //	POST   /control/admin       {"chat":-1001,"admin":true}             the bot; with "user" a person
 //	POST   /control/migrate     {"chat":-1001}                          → {"chat":-1000100001001}
 //	POST   /control/limits      {"published":{"group_per_minute":10},"hidden":{"private_per_second":0.5},"off":false}

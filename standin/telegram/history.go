@@ -50,8 +50,10 @@ type Version struct {
 	// LinkPreviewOff tells whether link previews were disabled.
 	LinkPreviewOff bool `json:"link_preview_off,omitempty"`
 	// LinkPreviewURL is the one address that a preview was asked for.
-	LinkPreviewURL string     `json:"link_preview_url,omitempty"`
-	Keyboard       [][]Button `json:"keyboard,omitempty"`
+	LinkPreviewURL string `json:"link_preview_url,omitempty"`
+	// Rich are the blocks of a rich message, of which Text is the plain text; nil: it is none.
+	Rich     []RichBlock `json:"rich,omitempty"`
+	Keyboard [][]Button  `json:"keyboard,omitempty"`
 }
 
 // Opened is the address that the platform opens to show a preview below the text, without anybody clicking: the one
@@ -92,12 +94,13 @@ func (m *Message) clone() Message {
 
 // Draft is one state of an ephemeral preview in a private chat.
 type Draft struct {
-	At       time.Time `json:"at"`
-	ID       int64     `json:"id"`
-	ThreadID int       `json:"thread_id,omitempty"`
-	Text     string    `json:"text"` // empty: the "Thinking…" placeholder.
-	Entities []Entity  `json:"entities,omitempty"`
-	CanStop  bool      `json:"can_stop,omitempty"`
+	At       time.Time   `json:"at"`
+	ID       int64       `json:"id"`
+	ThreadID int         `json:"thread_id,omitempty"`
+	Text     string      `json:"text"` // empty: the "Thinking…" placeholder.
+	Entities []Entity    `json:"entities,omitempty"`
+	Rich     []RichBlock `json:"rich,omitempty"`
+	CanStop  bool        `json:"can_stop,omitempty"`
 	// Ended is when this state vanished: replaced, expired, or a message came.
 	// It lies in the future while the draft is shown.
 	Ended time.Time `json:"ended"`

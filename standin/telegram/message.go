@@ -127,9 +127,7 @@ func (s *Server) editMessageText(r *request) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")
 	c := s.target(r)
-	f := s.content(r, false)
-	badRequestIf(textLength(f.text) > maxText, "MESSAGE_TOO_LONG")
-	v, fixed := version(r, f)
+	v, fixed := s.editedVersion(r)
 	s.charge(r.now, c, r.call)
 	m := c.alive(id)
 	badRequestIf(m == nil, "message to edit not found")
@@ -146,10 +144,23 @@ func (s *Server) editMessageText(r *request) any {
 	return s.wire(c, m, true)
 }
 
+// editedVersion is what an edit wants to be shown: a text, or a rich message where the server knows them.
+func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
+	if !r.has("rich_message") || s.richless {
+		f := s.content(r, false)
+		badRequestIf(textLength(f.text) > maxText, "MESSAGE_TOO_LONG")
+		return version(r, f)
+	}
+	badRequestIf(r.has("text"), "exactly one of text and rich_message must be used")
+	_, v = s.richContent(r)
+	v.Keyboard, fixed = readMarkup(r)
+	return v, fixed
+}
+
 // unchanged tells whether an edit would change nothing. Whether previews are on
 // matters only where there is something to preview.
 func unchanged(old, fresh Version) bool {
-	return old.Text == fresh.Text && equalEntities(old.Entities, fresh.Entities) &&
+	return old.Text == fresh.Text && equalRich(old.Rich, fresh.Rich) && equalEntities(old.Entities, fresh.Entities) &&
 		equalKeyboards(old.Keyboard, fresh.Keyboard) &&
 		(old.LinkPreviewOff == fresh.LinkPreviewOff && old.LinkPreviewURL == fresh.LinkPreviewURL || !hasLink(fresh))
 }

@@ -13,26 +13,28 @@ const pollMethod = "getUpdates"
 // methods are all that exist but pollMethod; they run with s.mu held.
 func methods() map[string]func(*Server, *request) any {
 	return map[string]func(*Server, *request) any{
-		"getMe":               (*Server).getMe,
-		"logOut":              (*Server).accept,
-		"close":               (*Server).accept,
-		"setWebhook":          (*Server).setWebhook,
-		"deleteWebhook":       (*Server).deleteWebhook,
-		"getWebhookInfo":      (*Server).webhookInfo,
-		"getChat":             (*Server).getChat,
-		"sendMessage":         rig.On((*Server).target, (*Server).sendMessage),
-		"sendMessageDraft":    rig.On((*Server).target, (*Server).sendMessageDraft),
-		"editMessageText":     (*Server).editMessageText,
-		"deleteMessage":       rig.On((*Server).target, (*Server).deleteMessage),
-		"deleteMessages":      rig.On((*Server).target, (*Server).deleteMessages),
-		"sendChatAction":      rig.On((*Server).target, (*Server).sendChatAction),
-		"sendDocument":        rig.On((*Server).target, sending("document")),
-		"sendPhoto":           rig.On((*Server).target, sending("photo")),
-		"getFile":             (*Server).getFile,
-		"setMyCommands":       (*Server).setMyCommands,
-		"getMyCommands":       (*Server).getMyCommands,
-		"deleteMyCommands":    (*Server).deleteMyCommands,
-		"answerCallbackQuery": (*Server).answerCallbackQuery,
+		"getMe":                (*Server).getMe,
+		"logOut":               (*Server).accept,
+		"close":                (*Server).accept,
+		"setWebhook":           (*Server).setWebhook,
+		"deleteWebhook":        (*Server).deleteWebhook,
+		"getWebhookInfo":       (*Server).webhookInfo,
+		"getChat":              (*Server).getChat,
+		"sendMessage":          rig.On((*Server).target, (*Server).sendMessage),
+		"sendRichMessage":      rig.On((*Server).target, (*Server).sendRichMessage),
+		"sendRichMessageDraft": rig.On((*Server).target, (*Server).sendRichMessageDraft),
+		"sendMessageDraft":     rig.On((*Server).target, (*Server).sendMessageDraft),
+		"editMessageText":      (*Server).editMessageText,
+		"deleteMessage":        rig.On((*Server).target, (*Server).deleteMessage),
+		"deleteMessages":       rig.On((*Server).target, (*Server).deleteMessages),
+		"sendChatAction":       rig.On((*Server).target, (*Server).sendChatAction),
+		"sendDocument":         rig.On((*Server).target, sending("document")),
+		"sendPhoto":            rig.On((*Server).target, sending("photo")),
+		"getFile":              (*Server).getFile,
+		"setMyCommands":        (*Server).setMyCommands,
+		"getMyCommands":        (*Server).getMyCommands,
+		"deleteMyCommands":     (*Server).deleteMyCommands,
+		"answerCallbackQuery":  (*Server).answerCallbackQuery,
 	}
 }
 
@@ -56,7 +58,8 @@ func canonical(method string) string {
 
 // dispatch runs a method; s.mu is held.
 func (s *Server) dispatch(r *request) any {
-	if run, ok := methods()[r.call.Method]; ok {
+	rich := strings.Contains(r.call.Method, "Rich")
+	if run, ok := methods()[r.call.Method]; ok && !(rich && s.richless) {
 		return run(s, r)
 	}
 	panic(&apiError{code: http.StatusNotFound, description: "Not Found: method not found"})

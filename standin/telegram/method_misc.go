@@ -39,18 +39,24 @@ func (s *Server) sendChatAction(r *request, c *chat) any {
 // is the "Thinking…" placeholder.
 // Source: https://core.telegram.org/bots/api#sendmessagedraft
 func (s *Server) sendMessageDraft(r *request, c *chat) any {
+	return s.draft(r, c, func() Draft {
+		f := s.content(r, true)
+		badRequestIf(textLength(f.text) > maxText, "message is too long")
+		return Draft{Text: f.text, Entities: f.entities}
+	})
+}
+
+// draft shows a draft with a content.
+func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	badRequestIf(!c.private(), "TEXTDRAFT_PEER_INVALID")
 	id := r.integer("draft_id")
 	badRequestIf(id == 0, "draft identifier must be non-zero")
 	thread, _ := threadOf(r, c)
-	f := s.content(r, true)
-	badRequestIf(textLength(f.text) > maxText, "message is too long")
+	d := content()
 	s.charge(r.now, c, r.call)
 	c.endDrafts(r.now, thread)
-	d := Draft{
-		At: r.now, ID: id, ThreadID: thread, Text: f.text, Entities: f.entities,
-		CanStop: r.flag("can_stop"), Ended: r.now.Add(draftLife),
-	}
+	d.At, d.ID, d.ThreadID = r.now, id, thread
+	d.CanStop, d.Ended = r.flag("can_stop"), r.now.Add(draftLife)
 	c.drafts = append(c.drafts, d)
 	s.stats.Drafts++
 	s.Publish("draft", Event{Chat: c.info.ID, Draft: &d})

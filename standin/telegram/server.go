@@ -70,6 +70,8 @@ type Server struct {
 	nextLink int
 	albums   int
 
+	richless bool // it does not know rich messages.
+
 	updates queue
 	limiter limiter
 	stats   Stats // but for what the rig counts.

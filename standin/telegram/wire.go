@@ -67,6 +67,7 @@ type wireMessage struct {
 	ReplyTo            *wireMessage     `json:"reply_to_message,omitempty"`
 	Text               string           `json:"text,omitempty"`
 	Entities           []Entity         `json:"entities,omitempty"`
+	RichMessage        *wireRich        `json:"rich_message,omitempty"`
 	LinkPreviewOptions *wireLinkPreview `json:"link_preview_options,omitempty"`
 	ForwardOrigin      *wireOrigin      `json:"forward_origin,omitempty"`
 	MediaGroupID       string           `json:"media_group_id,omitempty"`
@@ -81,6 +82,10 @@ type wireMessage struct {
 	ReplyMarkup        *wireMarkup      `json:"reply_markup,omitempty"`
 	MigrateToChatID    int64            `json:"migrate_to_chat_id,omitempty"`
 	MigrateFromChatID  int64            `json:"migrate_from_chat_id,omitempty"`
+}
+
+type wireRich struct {
+	Blocks []RichBlock `json:"blocks"`
 }
 
 type wireFile struct {

@@ -1,6 +1,8 @@
 // The chat page of the stand-in: it shows what /control/events tells, and says
 // what a person types. Text is only ever set as text, never as markup.
 
+import { blocks } from "./rich.js";
+
 const $ = (id) => document.getElementById(id);
 const ME = 1001;
 const EMPTY = [
@@ -139,6 +141,10 @@ function formatted(text, entities) {
   return root;
 }
 
+// content is what a message or draft shows.
+const content = (v) => (v.rich ? el("div", "body rich", ...blocks(v.rich, (url) => wrap({ type: "text_link", url }, "")))
+  : el("div", "body", formatted(v.text, [...(v.entities || []), ...(v.detected || [])])));
+
 function bubble(chat, m) {
   const v = last(m);
   const box = el("div", "bubble");
@@ -159,7 +165,7 @@ function bubble(chat, m) {
     box.append(el("div", "file", el("i", "", kinds[m.media] || "📎"),
       el("div", "", name, el("small", "", m.file_size ? `${m.file_size} bytes` : ""))));
   }
-  const body = el("div", "body", formatted(v.text, [...(v.entities || []), ...(v.detected || [])]));
+  const body = content(v);
   const meta = el("span", "meta", (m.versions.length > 1 ? "edited " : "") + clock(m.versions[0].at));
   meta.title = m.versions.length > 1 ? `${m.versions.length - 1} edits, the last at ${new Date(v.at).toLocaleTimeString()}` : new Date(v.at).toLocaleString();
   body.append(meta);
@@ -282,7 +288,7 @@ function drawLive() {
   const stick = atBottom();
   for (const d of chat.drafts.values()) {
     if (new Date(d.ended) <= now) continue;
-    const body = d.text ? el("div", "body", formatted(d.text, d.entities)) : el("div", "body", "Thinking…");
+    const body = d.text ? content(d) : el("div", "body", "Thinking…");
     const li = el("li", "live draft first", el("div", "bubble", body));
     if (d.can_stop) {
       const stop = el("button", "", "Stop");
