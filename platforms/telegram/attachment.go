@@ -7,9 +7,9 @@ import (
 	"telex/internal/chat"
 )
 
-// attachments lists m's attachments. A place or a poll has no content to fetch. It is listed without an id, under a common name,
-// so that the bot can say that it was not understood.
-func attachments(m *incoming) []chat.Attachment {
+// attachments lists m's attachments. A place or a poll has no content to fetch. In a message without a text it is listed without an
+// id, under a common name, so that the bot can say that it was not understood.
+func attachments(m *media, text string) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {
 		if f == nil || f.ID == "" {
@@ -34,7 +34,7 @@ func attachments(m *incoming) []chat.Attachment {
 	if s := m.Sticker; s != nil {
 		add(&s.mediaFile, "sticker", s.mediaType())
 	}
-	if name := m.thing(); name != "" && m.Text == "" && len(list) == 0 {
+	if name := m.thing(); name != "" && text == "" && len(list) == 0 {
 		list = append(list, chat.Attachment{Name: name})
 	}
 	return list

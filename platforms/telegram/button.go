@@ -15,6 +15,9 @@ import (
 // has such an id, so that nothing can refer to it.
 const pressPrefix = "q"
 
+// stopPrefix begins the message id of a press on the stop button of a draft, before that of its update.
+const stopPrefix = "s"
+
 const (
 	// answerTimeout bounds one answer to a press. Nothing depends on it: the press was accepted, and
 	// the client merely shows that it waits until the answer comes.

@@ -12,6 +12,8 @@ import (
 // Draft shows an ephemeral preview in a private chat, where clients keep it for about 30
 // seconds or until a message of the bot arrives. The same id animates what is shown already.
 // There is nothing to refer to and nothing to preview: the API knows neither for drafts.
+// Any action stands for the one button that a draft can have, which stops it. The stopped text stays until the final arrives.
+// Servers before version 10.3 of the API show no button.
 //
 // Where there are no drafts, in groups and on servers of before 2026, the failure is
 // Rejected. A 429 is one for messages and edits as well: all count against one limit.
@@ -22,6 +24,8 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 	}
 	params["draft_id"] = strconv.FormatInt(id, 10)
 	encodeText(params, "text", "entities", m)
+	params.AddBool("can_stop", len(m.Actions) > 0)
+	params.AddBool("keep_on_stop", len(m.Actions) > 0)
 	_, err = b.call(ctx, "sendMessageDraft", params)
 	return optional(err)
 }

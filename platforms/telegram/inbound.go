@@ -19,11 +19,11 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	if m.MovedTo != 0 || m.MovedFrom != 0 {
 		return migration(m), true, nil
 	}
-	to, ok := target(m)
+	to, ok := target(&m.posted)
 	if !ok || m.Forwarded || isSelf(m.From, self) || isSelf(m.ViaBot, self) {
 		return chat.Inbound{}, false, nil
 	}
-	sender, ok := senderOf(m)
+	sender, ok := senderOf(&m.posted)
 	if !ok {
 		return chat.Inbound{}, false, nil
 	}
@@ -32,17 +32,20 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 		text, entities = m.Caption, m.InCaption
 	}
 	said := read(text, entities, self)
-	files := attachments(m)
-	if said.foreign || (said.text == "" && len(files) == 0) {
-		return chat.Inbound{}, false, nil // for another bot, or nothing said: a service message, a bare mention
+	files := attachments(&m.media, m.Text)
+	if said.foreign || (said.text == "" && !said.mentioned && len(files) == 0) {
+		return chat.Inbound{}, false, nil // for another bot, or nothing said: a service message
 	}
+	answers := repliesTo(m, self) && !said.others
 	in := chat.Inbound{
 		To:          to,
 		Sender:      sender,
 		ID:          chat.MessageID(strconv.Itoa(m.ID)),
 		Text:        said.text,
 		Origin:      m.origin(),
-		Addressed:   to.Kind == chat.Private || said.mentioned || said.command != "" || repliesTo(m, self),
+		Author:      m.ForwardedFrom.value.author(),
+		Quotes:      quotes(m, self),
+		Addressed:   to.Kind == chat.Private || said.mentioned || said.command != "" || answers,
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
 		More:        m.Album != "" || markup.Units(m.Text) >= splitSign,
@@ -54,11 +57,22 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	return in, true, nil
 }
 
+// decodeEdit decodes the new state of a message. Telegram also tells of edits that a person did not make, such as the moves of a
+// shared place; without a text they say nothing.
+func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
+	in, ok, err := decodeMessage(m, self)
+	if err != nil || !ok || in.Kind == chat.Migration || in.Text == "" {
+		return chat.Inbound{}, false, err
+	}
+	in.Kind, in.Command, in.Args, in.More = chat.Edited, "", "", false
+	return in, true, nil
+}
+
 // origin returns where the text of m comes from: the sender may only have forwarded it.
 // https://core.telegram.org/bots/api#message: forward_origin, which servers before version 7.0 of the API lack, and via_bot.
-func (m *incoming) origin() chat.Origin {
+func (m *posted) origin() chat.Origin {
 	switch {
-	case m.ForwardedFrom != nil, m.ForwardedAt != nil:
+	case m.ForwardedFrom.present, m.ForwardedAt != nil:
 		return chat.Forwarded
 	case m.ViaBot != nil:
 		return chat.ByBot
@@ -103,8 +117,30 @@ func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error)
 	}, true, nil
 }
 
+// decodeStop decodes a press on the stop button of a draft as the command that does the same. Like decodeCallback, it has an id to
+// which nothing can reply, and its time is now.
+func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
+	if s.Chat == nil || s.Chat.ID == 0 || s.Chat.Type != "private" {
+		return chat.Inbound{}, false
+	}
+	to := chat.Target{Chat: chatID(s.Chat.ID), Kind: chat.Private}
+	if s.Thread != 0 {
+		to.Thread = chat.ThreadID(strconv.Itoa(s.Thread))
+	}
+	return chat.Inbound{
+		To:        to,
+		Sender:    chat.Sender{ID: userID(s.Chat.ID), Name: clip(strings.TrimSpace(s.Chat.FirstName+" "+s.Chat.LastName), maxName)},
+		ID:        chat.MessageID(stopPrefix + strconv.Itoa(update)),
+		Kind:      chat.Command,
+		Text:      "/stop",
+		Command:   "stop",
+		Addressed: true,
+		At:        time.Now(),
+	}, true
+}
+
 // target returns where an answer to m goes. Channels have nobody to answer.
-func target(m *incoming) (chat.Target, bool) {
+func target(m *posted) (chat.Target, bool) {
 	to := chat.Target{Chat: chatID(m.Chat.ID)}
 	switch m.Chat.Type {
 	case "private":
@@ -122,10 +158,10 @@ func target(m *incoming) (chat.Target, bool) {
 
 // senderOf returns who wrote m. For an anonymous administrator or a channel it is the chat; Telegram puts a placeholder bot in
 // From.
-func senderOf(m *incoming) (chat.Sender, bool) {
+func senderOf(m *posted) (chat.Sender, bool) {
 	switch {
 	case m.SenderChat != nil:
-		return chat.Sender{ID: userID(m.SenderChat.ID), Name: m.SenderChat.Title}, true
+		return chat.Sender{ID: userID(m.SenderChat.ID), Name: clip(m.SenderChat.Title, maxName)}, true
 	case m.From != nil:
 		return chat.Sender{ID: userID(m.From.ID), Name: fullName(m.From), Bot: m.From.IsBot}, true
 	}
@@ -133,13 +169,15 @@ func senderOf(m *incoming) (chat.Sender, bool) {
 }
 
 // fullName returns a user's first and last name. User.String prefers the username, which few people know each other by.
-func fullName(u *tgbotapi.User) string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
+func fullName(u *tgbotapi.User) string {
+	return clip(strings.TrimSpace(u.FirstName+" "+u.LastName), maxName)
+}
 
 // isSelf reports whether u is the bot itself.
 func isSelf(u *tgbotapi.User, self tgbotapi.User) bool { return u != nil && u.ID == self.ID }
 
-// repliesTo reports whether m is a reply to a message of the bot. Every message of a topic
-// refers to the one that opened the topic, which says nothing when the bot opened it.
+// repliesTo reports whether m is a reply to a message of the bot.
 func repliesTo(m *incoming, self tgbotapi.User) bool {
-	return m.ReplyTo != nil && isSelf(m.ReplyTo.From, self) && !(m.InTopic && m.ReplyTo.ID == m.Thread)
+	replied := m.replied()
+	return replied != nil && isSelf(replied.From, self)
 }

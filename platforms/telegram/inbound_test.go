@@ -87,18 +87,23 @@ func TestDecode(t *testing.T) {
 			"mention of another by id", inGroup + `,` + ann + `,"text":"Bo: hi","entities":[{"type":"text_mention","offset":0,"length":2,"user":{"id":8,"first_name":"Bo"}}]`,
 			public(func(in *chat.Inbound) { in.Text = "Bo: hi" }),
 		},
-		{"bare mention", inGroup + `,` + ann + `,"text":"@Telex_Bot","entities":[{"type":"mention","offset":0,"length":10}]`, nil},
+		{
+			"bare mention", inGroup + `,` + ann + `,"text":"@Telex_Bot","entities":[{"type":"mention","offset":0,"length":10}]`,
+			public(func(in *chat.Inbound) { in.Addressed = true }),
+		},
 		{
 			"entities out of the text", inGroup + `,` + ann + `,"text":"hi","entities":[{"type":"mention","offset":1,"length":10},{"type":"mention","offset":-1,"length":1},{"type":"mention","offset":9223372036854775807,"length":9223372036854775807},{"type":"bot_command","offset":0,"length":0}]`,
 			public(func(in *chat.Inbound) { in.Text = "hi" }),
 		},
 		{
 			"reply to the bot", inGroup + `,` + ann + `,"text":"go on","message_thread_id":9,"reply_to_message":{"message_id":9,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"from":{"id":4242,"is_bot":true},"text":"x"}`,
-			public(func(in *chat.Inbound) { in.Text = "go on"; in.Addressed = true }),
+			public(func(in *chat.Inbound) {
+				in.Text, in.Addressed, in.Quotes = "go on", true, []chat.Quote{{Own: true, Text: "x"}}
+			}),
 		},
 		{
 			"reply to another", inGroup + `,` + ann + `,"text":"go on","reply_to_message":{"message_id":9,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"from":{"id":8},"text":"x"}`,
-			public(func(in *chat.Inbound) { in.Text = "go on" }),
+			public(func(in *chat.Inbound) { in.Text, in.Quotes = "go on", []chat.Quote{{Text: "x"}} }),
 		},
 		{
 			"topic that the bot opened", inGroup + `,` + ann + `,"text":"hi","message_thread_id":3,"is_topic_message":true,"reply_to_message":{"message_id":3,"from":{"id":4242,"is_bot":true}}`,
@@ -106,7 +111,9 @@ func TestDecode(t *testing.T) {
 		},
 		{
 			"reply to the bot in a topic", inGroup + `,` + ann + `,"text":"hi","message_thread_id":3,"is_topic_message":true,"reply_to_message":{"message_id":4,"from":{"id":4242,"is_bot":true}}`,
-			public(func(in *chat.Inbound) { in.Text = "hi"; in.To.Thread = "3"; in.Addressed = true }),
+			public(func(in *chat.Inbound) {
+				in.Text, in.To.Thread, in.Addressed, in.Quotes = "hi", "3", true, []chat.Quote{{Own: true}}
+			}),
 		},
 		{
 			"command", inPrivate + `,` + ann + `,"text":"/Model  gpt 5 ","entities":[{"type":"bot_command","offset":0,"length":6}]`,
@@ -182,7 +189,7 @@ func TestDecode(t *testing.T) {
 		{"via another bot", inPrivate + `,` + ann + `,"via_bot":{"id":9,"is_bot":true},"text":"hi"`, direct(func(in *chat.Inbound) { in.Text, in.Origin = "hi", chat.ByBot })},
 		{
 			"forwarded", inPrivate + `,` + ann + `,"forward_origin":{"type":"hidden_user","date":1,"sender_user_name":"Bo"},"forward_date":1,"text":"hi"`,
-			direct(func(in *chat.Inbound) { in.Text, in.Origin = "hi", chat.Forwarded }),
+			direct(func(in *chat.Inbound) { in.Text, in.Origin, in.Author = "hi", chat.Forwarded, "Bo" }),
 		},
 		{
 			"forwarded by an older server", inPrivate + `,` + ann + `,"forward_from":{"id":8,"first_name":"Bo"},"forward_date":1,"caption":"hi","photo":[{"file_id":"p"}]`,
@@ -340,6 +347,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"update_id":1,"message":{` + inGroup + `,` + ann + `,"text":"/a@Telex_Bot 🦊 @Telex_Bot","entities":[{"type":"bot_command","offset":0,"length":12},{"type":"mention","offset":16,"length":10}]}}`)
 	f.Add(`{"update_id":1,"message":{` + inPrivate + `,` + ann + `,"caption":"x","photo":[{"file_id":"a"}],"reply_to_message":{"from":null}}}`)
 	f.Add(`{"update_id":1,"callback_query":{"id":"1",` + ann + `,"message":{` + inPrivate + `},"data":"x"}}`)
+	f.Add(`{"update_id":1,"message":{` + inGroup + `,` + ann + `,"text":"why","reply_to_message":{"message_id":9,"from":{"id":8},"text":"x"},"quote":{"text":"x","is_manual":true},"external_reply":{"origin":{"type":"channel","chat":{"title":"News"}},"photo":[{"file_id":"p"}]}}}`)
+	f.Add(`{"update_id":1,"edited_message":{` + inPrivate + `,` + ann + `,"text":"x","forward_origin":{"type":"user","sender_user":{"first_name":"Bo"}}}}`)
+	f.Add(`{"update_id":1,"stopped_message_generation":{"chat":{"id":7,"type":"private"},"draft_id":5}}`)
 	f.Add(`{"message":null}`)
 	f.Add(`[1,2]`)
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -350,8 +360,13 @@ func FuzzDecode(f *testing.F) {
 		if album != "" && found && !in.More {
 			t.Fatalf("part %+v of an album is the last of its kind", in)
 		}
-		if found && (err != nil || in.ID == "" || in.To.Chat == "" || in.Sender.ID == "" || (in.Text == "" && in.Action == "" && len(in.Attachments) == 0)) {
+		if found && (err != nil || in.ID == "" || in.To.Chat == "" || in.Sender.ID == "" || (in.Text == "" && in.Action == "" && len(in.Attachments) == 0 && !in.Addressed)) {
 			t.Fatalf("found %+v, error %v", in, err)
+		}
+		for _, q := range in.Quotes {
+			if len(q.Text) > maxQuoted || len(q.Author) > maxName || q.Part && q.Text == "" {
+				t.Fatalf("quote %+v", q)
+			}
 		}
 		updateID(json.RawMessage(raw))
 	})

@@ -20,9 +20,8 @@ import (
 // answerMargin is how long an answer may take beyond the time that the server was asked to wait. It finds dead connections.
 const answerMargin = 15 * time.Second
 
-// allowedUpdates are the kinds of updates that decode knows. Edited messages are not among them: an answer answers the message as
-// it was first.
-const allowedUpdates = `["message","callback_query","my_chat_member"]`
+// allowedUpdates are the kinds of updates that decode knows. Telegram has none for deleted messages.
+const allowedUpdates = `["message","edited_message","callback_query","stopped_message_generation","my_chat_member"]`
 
 // Run receives messages until ctx ends and hands each to accept, one after the other, in the
 // order of their arrival. An update counts as received once accept has returned nil; only

@@ -44,7 +44,7 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 		if err := r.ParseForm(); err != nil {
 			t.Error(err)
 		}
-		if got, want := r.PostForm.Get("allowed_updates"), `["message","callback_query","my_chat_member"]`; got != want {
+		if got, want := r.PostForm.Get("allowed_updates"), `["message","edited_message","callback_query","stopped_message_generation","my_chat_member"]`; got != want {
 			t.Errorf("allowed_updates = %s, want %s", got, want)
 		}
 		want := "30"

@@ -111,7 +111,7 @@ func TestEncoding(t *testing.T) {
 }
 
 // Buttons stand in one row. Without any an edit names no keyboard, which takes away the one that
-// was there; a draft can't have one.
+// was there. A draft has one button of its own at most, which stops it.
 func TestButtons(t *testing.T) {
 	t.Parallel()
 	b, last := record(t, `{"ok":true,"result":{"message_id":99}}`)
@@ -134,7 +134,7 @@ func TestButtons(t *testing.T) {
 	if err := b.Draft(ctx, private, 5, m); err != nil {
 		t.Fatal(err)
 	}
-	wantForm(t, last(), map[string]string{"": "sendMessageDraft", "chat_id": "7", "draft_id": "5", "text": "x"})
+	wantForm(t, last(), map[string]string{"": "sendMessageDraft", "chat_id": "7", "draft_id": "5", "text": "x", "can_stop": "true", "keep_on_stop": "true"})
 }
 
 func TestAtMostHundredEntities(t *testing.T) {

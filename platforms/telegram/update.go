@@ -15,12 +15,23 @@ import (
 // from 2021: they lack topics, and one field of theirs that has changed since would make the
 // whole message unreadable (ADR 13). Other updates, my_chat_member too, say nothing to answer.
 type update struct {
-	Message  *incoming `json:"message"`
-	Callback *callback `json:"callback_query"`
+	ID       int        `json:"update_id"`
+	Message  *incoming  `json:"message"`
+	Edited   *incoming  `json:"edited_message"`
+	Callback *callback  `json:"callback_query"`
+	Stopped  *stopPress `json:"stopped_message_generation"`
 }
 
-// incoming holds what is used of a message.
+// incoming holds what is used of a message and of the message that it refers to.
 type incoming struct {
+	posted
+	ReplyTo  lenient[posted]    `json:"reply_to_message"`
+	External lenient[external]  `json:"external_reply"`
+	Quote    lenient[textQuote] `json:"quote"`
+}
+
+// posted holds what is used of any message.
+type posted struct {
 	ID         int            `json:"message_id"`
 	Album      string         `json:"media_group_id"` // the same in every message of an album
 	Date       int64          `json:"date"`           // Unix seconds
@@ -31,24 +42,28 @@ type incoming struct {
 	SenderChat *tgbotapi.Chat `json:"sender_chat"` // instead of a person: anonymous administrators, channels
 	Forwarded  bool           `json:"is_automatic_forward"`
 	ViaBot     *tgbotapi.User `json:"via_bot"`
-	// Of the origin of a forwarded message it only matters that there is one.
-	ForwardedFrom any                      `json:"forward_origin"`
+
+	ForwardedFrom lenient[origin]          `json:"forward_origin"`
 	ForwardedAt   any                      `json:"forward_date"`
-	ReplyTo       *incoming                `json:"reply_to_message"`
 	MovedTo       int64                    `json:"migrate_to_chat_id"`   // the group is that supergroup now
 	MovedFrom     int64                    `json:"migrate_from_chat_id"` // the supergroup was that group
 	Text          string                   `json:"text"`
 	Entities      []tgbotapi.MessageEntity `json:"entities"`
 	Caption       string                   `json:"caption"`
 	InCaption     []tgbotapi.MessageEntity `json:"caption_entities"`
-	Photo         []mediaFile              `json:"photo"` // one picture in several sizes
-	Document      *mediaFile               `json:"document"`
-	Voice         *mediaFile               `json:"voice"`
-	Audio         *mediaFile               `json:"audio"`
-	Video         *mediaFile               `json:"video"`
-	VideoNote     *mediaFile               `json:"video_note"`
-	Animation     *mediaFile               `json:"animation"` // is in Document too
-	Sticker       *sticker                 `json:"sticker"`
+	media
+}
+
+// media holds the files of a message.
+type media struct {
+	Photo     []mediaFile `json:"photo"` // one picture in several sizes
+	Document  *mediaFile  `json:"document"`
+	Voice     *mediaFile  `json:"voice"`
+	Audio     *mediaFile  `json:"audio"`
+	Video     *mediaFile  `json:"video"`
+	VideoNote *mediaFile  `json:"video_note"`
+	Animation *mediaFile  `json:"animation"` // is in Document too
+	Sticker   *sticker    `json:"sticker"`
 	wordless
 }
 
@@ -66,11 +81,18 @@ type wordless struct {
 	Giveaway  any `json:"giveaway"`
 }
 
+// stopPress holds what is used of a press on the stop button of a draft. It names nobody: drafts exist in private chats only.
+// https://core.telegram.org/bots/api#stoppedmessagegeneration
+type stopPress struct {
+	Chat   *tgbotapi.Chat `json:"chat"`
+	Thread int            `json:"message_thread_id"`
+}
+
 // callback holds what is used of a press on a button.
 type callback struct {
 	ID      string         `json:"id"`
 	From    *tgbotapi.User `json:"from"`
-	Message *incoming      `json:"message"` // the one with the button; absent for inline messages
+	Message *posted        `json:"message"` // the one with the button; absent for inline messages
 	Data    string         `json:"data"`
 }
 
@@ -104,8 +126,12 @@ func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album str
 	case u.Message != nil:
 		in, found, err = decodeMessage(u.Message, self)
 		return in, u.Message.Album, found, err
+	case u.Edited != nil:
+		in, found, err = decodeEdit(u.Edited, self)
 	case u.Callback != nil:
 		in, found, err = decodeCallback(u.Callback, self)
+	case u.Stopped != nil:
+		in, found = decodeStop(u.Stopped, u.ID)
 	}
 	return in, "", found, err
 }

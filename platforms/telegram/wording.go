@@ -14,6 +14,7 @@ import (
 type wording struct {
 	text          string // without the bot's mentions, trimmed
 	mentioned     bool
+	others        bool   // it mentions somebody else, and not the bot
 	command, args string // the command's name in lower case; empty: no command
 	foreign       bool   // a command for another bot
 }
@@ -47,10 +48,13 @@ func read(text string, marks []tgbotapi.MessageEntity, self tgbotapi.User) wordi
 			all.Mention()
 			args.Mention()
 			w.mentioned, end = true, to
+		case m.Type == "mention", m.Type == "text_mention":
+			w.others = true
 		}
 	}
 	all.Add(piece(end, len(units)))
 	args.Add(piece(end, len(units)))
+	w.others = w.others && !w.mentioned
 	if w.text = all.String(); w.command != "" {
 		w.args = args.String()
 	}
