@@ -39,7 +39,7 @@ type Button uint8
 
 // The choices.
 const (
-	ButtonAuto Button = iota // where commands can't be typed
+	ButtonAuto Button = iota // where commands can't be typed, and below drafts
 	ButtonOn
 	ButtonOff
 )

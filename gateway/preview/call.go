@@ -232,7 +232,7 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 			body.Text, plain = body.Text+r.cfg.Cursor, plain+r.cfg.Cursor
 		}
 		switch {
-		case a.kind == doDraft:
+		case a.kind == doDraft: // below
 		case a.frame.asks != "":
 			m.Actions = r.view.Status.Actions
 		case r.cfg.Button != nil:
@@ -240,6 +240,9 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 		}
 	case a.mark != "":
 		body, plain, m.Note = r.withMark(body), plain+"\n\n"+a.mark, a.mark
+	}
+	if a.kind == doDraft && r.draftButton != nil {
+		m.Actions = []chat.Action{*r.draftButton}
 	}
 	m.Text, m.Plain, m.Spans = body.Text, plain, spansOf(body)
 	m.LinkPreview = r.linkPreview(m)

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,52 @@ func TestDraftIsSentInTheEnd(t *testing.T) { // D2
 		equal(t, "calls", s.logOf(everyCall), []string{
 			"0s draft: one two three ▌", "1.2s draft: one two three four ▌", "2.4s send 1: one two three four",
 		})
+	})
+}
+
+// A draft has the button that stops the reply wherever the configuration has one. Messages have it only where they would anyway.
+func TestDraftHasTheStopButton(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		stop := chat.Action{ID: "stop:1", Label: "Stop"}
+		for _, cursor := range []string{" ▌", ""} {
+			p, e := lavish()
+			p.cursor = cursor
+			c := streamed()
+			c.Transport, c.Button, c.Cursor = Draft, &stop, cursor
+			s := beginAt(t, p, e, c, "key")
+			s.says("one two three", 80*time.Second)
+			if len(s.drafts) < 2 {
+				t.Fatalf("%d drafts, want a renewed one", len(s.drafts))
+			}
+			for _, d := range s.drafts {
+				if !slices.Equal(d.Actions, []chat.Action{stop}) {
+					t.Errorf("cursor %q: the draft's buttons are %+v", cursor, d.Actions)
+				}
+			}
+			s.slot.Finish(Ending{Text: "one two three"})
+			<-s.ended
+			for _, m := range s.messages {
+				if m.now().Actions != nil {
+					t.Errorf("cursor %q: the message's buttons are %+v", cursor, m.now().Actions)
+				}
+			}
+		}
+		p, e := lavish()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpDraft {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		c := streamed()
+		c.Transport, c.Button = Draft, &stop
+		s := beginAt(t, p, e, c, "key")
+		s.says("one two three", 5*time.Second)
+		if got := s.messages[0].now().Actions; got != nil {
+			t.Errorf("after the drafts were refused, the message's buttons are %+v", got)
+		}
+		s.slot.Finish(Ending{Text: "one two three"})
+		<-s.ended
 	})
 }
 

@@ -61,6 +61,7 @@ func New(o Options) *Reply {
 	if o.Config.Interval == 0 {
 		o.Config.Interval = profile.EditInterval
 	}
+	stop := o.Config.Button
 	if !profile.NoCommands && !o.Config.ButtonAlways {
 		o.Config.Button = nil
 	}
@@ -80,7 +81,7 @@ func New(o Options) *Reply {
 	}
 	switch {
 	case o.Config.Transport == Draft && o.Endpoint.Drafter != nil:
-		r.draftFor = profile.DraftFor
+		r.draftFor, r.draftButton = profile.DraftFor, stop
 	case o.Config.Transport == Native && o.Endpoint.Streamer != nil:
 		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}

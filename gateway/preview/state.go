@@ -15,7 +15,7 @@ type Config struct {
 	Interval     time.Duration // minimum time between the starts of two preview calls; 0: the platform's default
 	MinTokens    int           // number of tokens, estimated, before the first display
 	Cursor       string        // shown at the end of every preview
-	Button       *chat.Action  // shown below every preview where commands can't be typed; nil: none. It appears and disappears with the cursor
+	Button       *chat.Action  // shown below every draft, and below every preview where commands can't be typed; nil: none. It appears and disappears with the cursor
 	ButtonAlways bool          // show Button below every preview
 	Progress     bool          // show tool progress below the text of previews
 	Transport    Transport     // how previews are sent, where the platform can do more than edit
@@ -113,20 +113,21 @@ type state struct {
 
 // place is the target of a reply and what the platform supports there.
 type place struct {
-	cfg       Config
-	to        chat.Target
-	moved     chat.ChatID // new id of the chat, if it has moved
-	replyTo   chat.MessageID
-	key       string
-	dialect   markup.Dialect
-	limit     int           // maximum length of a part in the dialect's unit, without the room for the cursor
-	ops       chat.Op       // supported kinds of call
-	typing    time.Duration // interval for renewing the typing indicator; 0: none is sent
-	fileLimit int64         // maximum size of a file in bytes; 0: unknown
-	draftFor  time.Duration // lifetime of a draft; 0: previews are not drafts
-	streamFor time.Duration // maximum duration of a stream; 0: previews are not streams
-	grows     bool          // previews began as streams: the layout may only append
-	keyFor    time.Duration // time for which a create may be repeated under its key
+	cfg         Config
+	to          chat.Target
+	moved       chat.ChatID // new id of the chat, if it has moved
+	replyTo     chat.MessageID
+	key         string
+	dialect     markup.Dialect
+	limit       int           // maximum length of a part in the dialect's unit, without the room for the cursor
+	ops         chat.Op       // supported kinds of call
+	typing      time.Duration // interval for renewing the typing indicator; 0: none is sent
+	fileLimit   int64         // maximum size of a file in bytes; 0: unknown
+	draftButton *chat.Action  // stops the reply below a draft, where no message keeps it; nil: none
+	draftFor    time.Duration // lifetime of a draft; 0: previews are not drafts
+	streamFor   time.Duration // maximum duration of a stream; 0: previews are not streams
+	grows       bool          // previews began as streams: the layout may only append
+	keyFor      time.Duration // time for which a create may be repeated under its key
 }
 
 // can reports whether the platform supports a kind of call.

@@ -22,7 +22,7 @@ const (
 
 // Values for the stop button below growing replies.
 const (
-	StopButtonAuto = "auto" // where commands can't be typed
+	StopButtonAuto = "auto" // where commands can't be typed, and below drafts
 	StopButtonOn   = "on"
 	StopButtonOff  = "off"
 )

@@ -176,6 +176,37 @@ func TestDraftsEndToEnd(t *testing.T) {
 	}
 }
 
+// A press on the stop button of a draft ends the answer: what was shown stays as a message, once, and nothing else is said.
+func TestStoppedDraftEndToEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+		house(t, w, bot, memory.New(), conformance.Talker{Text: words(600)}, preview.Draft)
+		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
+		time.Sleep(10 * time.Second)
+		drafts := w.server.Screen(privateID, time.Now()).Drafts
+		if len(drafts) != 1 || !drafts[0].CanStop || !drafts[0].KeepOnStop {
+			t.Fatalf("the drafts are %+v, want one that can be stopped", drafts)
+		}
+		if !w.server.StopDraft(privateID, drafts[0].ID) {
+			t.Fatal("the draft has no button")
+		}
+		time.Sleep(time.Minute)
+		shown := w.Shown(w.Private())
+		seen := strings.TrimSuffix(drafts[0].Text, " ▌")
+		if len(shown) != 1 || !strings.HasPrefix(shown[0], seen) || len(strings.Fields(shown[0])) > len(strings.Fields(seen))+20 {
+			t.Errorf("shown are %q, want what the draft showed, %q, and why it ends", shown, seen)
+		}
+		w.server.Say(standin.Incoming{User: privateID, Text: "/stop"})
+		time.Sleep(10 * time.Second)
+		if got, want := w.Shown(w.Private()), append(shown, gateway.DefaultTexts()[gateway.TextNothing]); !slices.Equal(got, want) {
+			t.Errorf("shown are %q, want %q", got, want)
+		}
+		if st := w.server.Stats(); st.Violations.Total() != 0 || st.Pending != 0 {
+			t.Errorf("violations %+v, %d updates wait, want none", st.Violations, st.Pending)
+		}
+	})
+}
+
 // A 429 on a draft holds for messages and edits too: nothing is sent until it is over, then the
 // whole text (D4, F20).
 func TestDraftRefusedForItsRate(t *testing.T) {

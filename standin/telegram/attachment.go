@@ -61,8 +61,9 @@ type thumbnail struct {
 
 // saying is what a person says, checked.
 type saying struct {
-	text  formatted
-	files []file // empty for a text; several for an album.
+	text     formatted
+	files    []file // empty for a text; several for an album.
+	external file   // of the message of another chat that is replied to; without media: it has none.
 }
 
 // read checks what a person says and looks into the files.
@@ -70,6 +71,12 @@ func (in Incoming) read() (saying, error) {
 	var said saying
 	if _, refused := rig.Run[apiError](func() any { said.text = fixText(in.Text, in.Entities); return nil }); refused != nil {
 		return saying{}, errors.New(refused.description)
+	}
+	if x := in.External; x != nil && x.Media != "" {
+		if err := x.check(false, x.Media); err != nil {
+			return saying{}, err
+		}
+		said.external = x.look()
 	}
 	list := in.Album
 	switch {
@@ -174,9 +181,8 @@ func (f file) attach(m *Message) {
 // fileID is the id of the message's file.
 func (m *Message) fileID() string { return fmt.Sprintf("%s-%d-%d", m.Media, m.Chat, m.ID) }
 
-// wireMedia adds the file and its caption to a message on the wire.
-func (m *Message) wireMedia(w *wireMessage, text string, entities []Entity) {
-	w.Caption, w.CaptionEntities, w.MediaGroupID = text, entities, m.MediaGroup
+// wireMedia is the message's file on the wire.
+func (m *Message) wireMedia() (w wireMedia) {
 	f := &wireFile{
 		FileID: m.fileID(), FileUniqueID: "u-" + m.fileID(), FileSize: m.FileSize, FileName: m.FileName, MimeType: m.MimeType,
 	}
@@ -207,6 +213,7 @@ func (m *Message) wireMedia(w *wireMessage, text string, entities []Entity) {
 		f.Width, f.Height = cmp.Or(m.Width, 512), cmp.Or(m.Height, 512)
 		w.Sticker = &wireSticker{wireFile: *f, Type: "regular", Emoji: "👍"}
 	}
+	return w
 }
 
 // wireOrigin is where a forwarded message comes from.

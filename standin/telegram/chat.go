@@ -127,7 +127,7 @@ func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 	} else if m.Media == "" {
 		w.Text, w.Entities = v.Text, entities
 	} else {
-		m.wireMedia(w, v.Text, entities)
+		w.Caption, w.CaptionEntities, w.MediaGroupID, w.wireMedia = v.Text, entities, m.MediaGroup, m.wireMedia()
 	}
 	w.ForwardOrigin = m.wireOrigin()
 	if v.LinkPreviewOff && v.Rich == nil {
@@ -138,10 +138,8 @@ func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 	if len(v.Keyboard) > 0 {
 		w.ReplyMarkup = &wireMarkup{InlineKeyboard: v.Keyboard}
 	}
-	if withReply && m.ReplyTo != 0 {
-		if target := c.alive(m.ReplyTo); target != nil {
-			w.ReplyTo = s.wire(c, target, false)
-		}
+	if withReply {
+		s.wireReply(w, c, m)
 	}
 	return w
 }

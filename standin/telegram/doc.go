@@ -38,8 +38,9 @@
 //	POST   /control/say         {"chat":1001,"text":"hello"}            → {"chat":1001,"message_id":1}
 //	                            fields: Incoming; content is base64, an album answers message_ids too
 //	POST   /control/press       {"chat":1001,"message_id":2,"data":"x"} → {"query_id":"…"}
+//	POST   /control/say         {"chat":1001,"edit_of":1,"text":"hi"}   a person edits a message
 //	POST   /control/delete      {"chat":1001,"message_id":2}            a person deletes a message
-//	POST   /control/stop_draft  {"chat":1001,"draft_id":7}
+//	POST   /control/stop_draft  {"chat":1001,"draft_id":7}              a person presses a draft's stop button
 //	POST   /control/block       {"chat":1001,"blocked":true}            in a group: the bot is removed
 //	POST   /control/deactivate  {"chat":1001}
 //	POST   /control/rich        {"rich":false}                          a server of before rich messages
@@ -63,6 +64,13 @@
 // answer with answerCallbackQuery once, within 15 minutes: until then the client shows that
 // it waits. What is pressed is what the newest version shows.
 //
+// # Replies
+//
+// A person replies to a message, to a marked part of it, or to a message of another chat:
+//
+//	{"chat":1001,"reply_to":2,"quote":"a part of its text","text":"why?"}
+//	{"chat":1001,"external":{"user":7,"name":"Ann","text":"of it the bot gets a quote","media":"photo","content":"…"},"text":"why?"}
+//
 // # Files
 //
 // A person sends a file with its content, alone or several as an album:
@@ -85,6 +93,6 @@
 //
 // # The page
 //
-// GET / is a chat page: one types as a person and watches the bot's messages
-// grow as Telegram would show them, drafts with a dashed border.
+// GET / is a chat page: one types as a person, replies, edits and attaches files, and watches the
+// bot's messages grow as Telegram would show them, drafts with a dashed border.
 package telegram

@@ -4,10 +4,10 @@ import "telex/standin/rig"
 
 // Event is one thing that happened, as Watch and /control/events tell it.
 type Event struct {
-	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, action, draft, update, violation, chat, answer.
+	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, reaction, action, draft, update, violation, chat, answer.
 
 	Chat int64 `json:"chat,omitempty"`
-	// Message is the state after a message, edit or delete.
+	// Message is the state after a message, edit, delete or reaction.
 	Message   *Message        `json:"message,omitempty"`
 	Draft     *Draft          `json:"draft,omitempty"`
 	Action    *Period         `json:"action,omitempty"`

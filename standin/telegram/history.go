@@ -17,6 +17,7 @@ type Message struct {
 	From     User   `json:"from"`
 	FromBot  bool   `json:"from_bot"`
 	ReplyTo  int    `json:"reply_to,omitempty"`
+	Quote    string `json:"quote,omitempty"` // the part of that message that was marked.
 	Silent   bool   `json:"silent,omitempty"`
 	Service  string `json:"service,omitempty"` // what a service message says, else "".
 	Media    string `json:"media,omitempty"`   // as in Attachment, else "".
@@ -30,8 +31,11 @@ type Message struct {
 	// MediaGroup is the same for all messages of an album.
 	MediaGroup string   `json:"media_group,omitempty"`
 	Forward    *Forward `json:"forward,omitempty"`
+	// Reaction is the emoji that the bot put on the message, "" for none.
+	Reaction string `json:"reaction,omitempty"`
 	rig.Seen[Version]
 
+	external    *Message // of another chat, that this one replies to.
 	thumb       *thumbnail
 	fixedMarkup bool // carries a reply keyboard, so that it can't be edited.
 }
@@ -101,6 +105,8 @@ type Draft struct {
 	Entities []Entity    `json:"entities,omitempty"`
 	Rich     []RichBlock `json:"rich,omitempty"`
 	CanStop  bool        `json:"can_stop,omitempty"`
+	// KeepOnStop tells whether the text stays after a press on the stop button, until it expires or a message comes.
+	KeepOnStop bool `json:"keep_on_stop,omitempty"`
 	// Ended is when this state vanished: replaced, expired, or a message came.
 	// It lies in the future while the draft is shown.
 	Ended time.Time `json:"ended"`

@@ -78,9 +78,9 @@ func version(r *request, f formatted) (v Version, fixed bool) {
 func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
 	v, fixed := version(r, f)
 	thread, topic := threadOf(r, c)
-	reply := replyTarget(r, c)
+	reply, quote := replyTarget(r, c)
 	return &Message{
-		ThreadID: thread, Topic: topic, From: s.me, FromBot: true, ReplyTo: reply,
+		ThreadID: thread, Topic: topic, From: s.me, FromBot: true, ReplyTo: reply, Quote: quote,
 		Silent: r.flag("disable_notification"), fixedMarkup: fixed, Seen: rig.Seen[Version]{Versions: []Version{v}},
 	}
 }
@@ -99,28 +99,6 @@ func threadOf(r *request, c *chat) (thread int, topic bool) {
 		return id, false
 	}
 	panic(badRequest("message thread not found"))
-}
-
-// replyTarget reads reply_parameters, or their older form. A target that is gone
-// is an error unless the call allows it.
-func replyTarget(r *request, c *chat) int {
-	var p wireReplyParameters
-	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))
-	if !found {
-		p.MessageID = int(r.integer("reply_to_message_id"))
-		p.AllowSendingWithoutReply = r.flag("allow_sending_without_reply")
-		found = p.MessageID != 0
-	}
-	if !found {
-		return 0
-	}
-	if c.alive(p.MessageID) == nil {
-		if p.AllowSendingWithoutReply {
-			return 0
-		}
-		panic(badRequest("message to be replied not found"))
-	}
-	return p.MessageID
 }
 
 func (s *Server) editMessageText(r *request) any {

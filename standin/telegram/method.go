@@ -28,6 +28,7 @@ func methods() map[string]func(*Server, *request) any {
 		"deleteMessage":        rig.On((*Server).target, (*Server).deleteMessage),
 		"deleteMessages":       rig.On((*Server).target, (*Server).deleteMessages),
 		"sendChatAction":       rig.On((*Server).target, (*Server).sendChatAction),
+		"setMessageReaction":   rig.On((*Server).target, (*Server).setMessageReaction),
 		"sendDocument":         rig.On((*Server).target, sending("document")),
 		"sendPhoto":            rig.On((*Server).target, sending("photo")),
 		"getFile":              (*Server).getFile,

@@ -56,7 +56,7 @@ func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	s.charge(r.now, c, r.call)
 	c.endDrafts(r.now, thread)
 	d.At, d.ID, d.ThreadID = r.now, id, thread
-	d.CanStop, d.Ended = r.flag("can_stop"), r.now.Add(draftLife)
+	d.CanStop, d.KeepOnStop, d.Ended = r.flag("can_stop"), r.flag("keep_on_stop"), r.now.Add(draftLife)
 	c.drafts = append(c.drafts, d)
 	s.stats.Drafts++
 	s.Publish("draft", Event{Chat: c.info.ID, Draft: &d})

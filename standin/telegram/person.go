@@ -33,9 +33,12 @@ type Incoming struct {
 	Entities []Entity `json:"entities"`
 	// ThreadID is the forum topic; it and the forum come into being with it.
 	ThreadID int `json:"thread_id"`
-	// ReplyTo is the message that this one answers.
-	ReplyTo int `json:"reply_to"`
-	// EditOf makes this a new text of the person's message with that id.
+	// ReplyTo is the message that this one answers, and Quote the part of its text that the writer marked.
+	ReplyTo int    `json:"reply_to"`
+	Quote   string `json:"quote"`
+	// External is a message of another chat that this one answers.
+	External *External `json:"external"`
+	// EditOf makes this a new text of the person's message with that id; a file it had stays.
 	EditOf int `json:"edit_of"`
 	// Attachment is a file, of which Text is then the caption.
 	Attachment
@@ -67,14 +70,14 @@ func (s *Server) Say(in Incoming) int {
 	return 0
 }
 
-// say returns the ids of the messages; none when an edited message does not exist.
+// say returns the ids of the messages; none when a message to be edited is not the person's, or a marked part is not there.
 func (s *Server) say(in Incoming, said saying) []int {
 	c, user := s.place(&in)
 	now, f := time.Now(), said.text
 	v := Version{At: now, Method: "person", Text: f.text, Entities: f.entities, Detected: detect(f.text, f.entities)}
 	if in.EditOf != 0 {
 		m := c.alive(in.EditOf)
-		if m == nil || m.FromBot {
+		if m == nil || m.FromBot || m.From.ID != user.ID || m.Service != "" || m.Forward != nil {
 			return nil
 		}
 		m.Versions = append(m.Versions, v)
@@ -84,6 +87,9 @@ func (s *Server) say(in Incoming, said saying) []int {
 		}
 		return []int{m.ID}
 	}
+	if !in.quotes(c) {
+		return nil
+	}
 	group := ""
 	if len(in.Album) > 0 {
 		s.albums++
@@ -91,7 +97,13 @@ func (s *Server) say(in Incoming, said saying) []int {
 	}
 	var ids []int
 	for i := range max(1, len(said.files)) {
-		m := &Message{From: user, ReplyTo: in.ReplyTo, Forward: in.Forward, MediaGroup: group, Seen: rig.Seen[Version]{Versions: []Version{v}}}
+		m := &Message{
+			From: user, ReplyTo: in.ReplyTo, Quote: in.Quote, Forward: in.Forward, MediaGroup: group,
+			Seen: rig.Seen[Version]{Versions: []Version{v}},
+		}
+		if in.External != nil {
+			m.external = in.External.message(said.external, now)
+		}
 		if i > 0 {
 			m.Versions = []Version{{At: now, Method: "person"}}
 		}
@@ -100,6 +112,10 @@ func (s *Server) say(in Incoming, said saying) []int {
 		}
 		s.setThread(c, m, in.ThreadID)
 		s.add(c, m)
+		if x := m.external; x != nil {
+			x.Chat, x.ID = m.Chat, -m.ID // an id of its own for the file
+			s.storeFile(x)
+		}
 		if s.sees(c, m) {
 			s.deliver(&wireUpdate{Message: s.wire(c, m, true)})
 		}
@@ -335,7 +351,10 @@ func (s *Server) StopDraft(chatID, draft int64) bool {
 	for i := len(c.drafts) - 1; i >= 0; i-- {
 		d := &c.drafts[i]
 		if d.ID == draft && d.Ended.After(now) && d.CanStop {
-			d.Ended = now
+			if d.CanStop = false; !d.KeepOnStop {
+				d.Ended = now
+			}
+			s.Publish("draft", Event{Chat: chatID, Draft: new(*d)})
 			s.deliver(&wireUpdate{Stopped: &wireStopDraft{Chat: c.info, ThreadID: d.ThreadID, DraftID: draft}})
 			return true
 		}

@@ -40,12 +40,13 @@ func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.Surplu
 // Stats are counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// Messages, Edits, Drafts, Deletes and Actions took effect.
-	Messages int `json:"messages"`
-	Edits    int `json:"edits"`
-	Drafts   int `json:"drafts"`
-	Deletes  int `json:"deletes"`
-	Actions  int `json:"actions"`
+	// Messages, Edits, Drafts, Deletes, Actions and Reactions took effect.
+	Messages  int `json:"messages"`
+	Edits     int `json:"edits"`
+	Drafts    int `json:"drafts"`
+	Deletes   int `json:"deletes"`
+	Actions   int `json:"actions"`
+	Reactions int `json:"reactions"`
 	// NotModified are edits that changed nothing.
 	NotModified int `json:"not_modified"`
 	// Conflicts are answers with status 409.

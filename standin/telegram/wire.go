@@ -65,23 +65,30 @@ type wireMessage struct {
 	EditDate           int64            `json:"edit_date,omitempty"`
 	IsTopicMessage     bool             `json:"is_topic_message,omitempty"`
 	ReplyTo            *wireMessage     `json:"reply_to_message,omitempty"`
+	ExternalReply      *wireExternal    `json:"external_reply,omitempty"`
+	Quote              *wireQuote       `json:"quote,omitempty"`
 	Text               string           `json:"text,omitempty"`
 	Entities           []Entity         `json:"entities,omitempty"`
 	RichMessage        *wireRich        `json:"rich_message,omitempty"`
 	LinkPreviewOptions *wireLinkPreview `json:"link_preview_options,omitempty"`
 	ForwardOrigin      *wireOrigin      `json:"forward_origin,omitempty"`
 	MediaGroupID       string           `json:"media_group_id,omitempty"`
-	Photo              []wireFile       `json:"photo,omitempty"`
-	Document           *wireFile        `json:"document,omitempty"`
-	Voice              *wireFile        `json:"voice,omitempty"`
-	Audio              *wireFile        `json:"audio,omitempty"`
-	Video              *wireFile        `json:"video,omitempty"`
-	Sticker            *wireSticker     `json:"sticker,omitempty"`
-	Caption            string           `json:"caption,omitempty"`
-	CaptionEntities    []Entity         `json:"caption_entities,omitempty"`
-	ReplyMarkup        *wireMarkup      `json:"reply_markup,omitempty"`
-	MigrateToChatID    int64            `json:"migrate_to_chat_id,omitempty"`
-	MigrateFromChatID  int64            `json:"migrate_from_chat_id,omitempty"`
+	wireMedia
+	Caption           string      `json:"caption,omitempty"`
+	CaptionEntities   []Entity    `json:"caption_entities,omitempty"`
+	ReplyMarkup       *wireMarkup `json:"reply_markup,omitempty"`
+	MigrateToChatID   int64       `json:"migrate_to_chat_id,omitempty"`
+	MigrateFromChatID int64       `json:"migrate_from_chat_id,omitempty"`
+}
+
+// wireMedia is the one file of a message.
+type wireMedia struct {
+	Photo    []wireFile   `json:"photo,omitempty"`
+	Document *wireFile    `json:"document,omitempty"`
+	Voice    *wireFile    `json:"voice,omitempty"`
+	Audio    *wireFile    `json:"audio,omitempty"`
+	Video    *wireFile    `json:"video,omitempty"`
+	Sticker  *wireSticker `json:"sticker,omitempty"`
 }
 
 type wireRich struct {
@@ -114,6 +121,21 @@ type wireOrigin struct {
 	SenderUserName string `json:"sender_user_name,omitempty"`
 	Chat           *Chat  `json:"chat,omitempty"`
 	MessageID      int    `json:"message_id,omitempty"`
+}
+
+// wireQuote is the part of the replied message that is quoted; offsets count UTF-16 units.
+// Source: https://core.telegram.org/bots/api#textquote
+type wireQuote struct {
+	Text     string `json:"text"`
+	Position int    `json:"position"`
+	IsManual bool   `json:"is_manual,omitempty"`
+}
+
+// wireExternal is a message of another chat that is replied to. It has no text: that comes as the quote.
+// Source: https://core.telegram.org/bots/api#externalreplyinfo
+type wireExternal struct {
+	Origin *wireOrigin `json:"origin"`
+	wireMedia
 }
 
 type wireLinkPreview struct {
