@@ -27,6 +27,7 @@ type command struct {
 	argument string                      // placeholder for the argument, in one word; empty: none
 	admin    bool                        // for admins only
 	private  bool                        // in private chats only
+	alone    bool                        // only the asker needs to see the answer
 	run      func(*actor, queue.Message) // nil: the arguments are a question
 	// plain reports whether the words after the name make sense only as arguments of the command. It is used
 	// where commands are typed without a slash; nil: no arguments allowed.
@@ -46,11 +47,14 @@ func commands() []command {
 		{name: "approve", help: "let me do what I ask for", argument: "id", run: deciding(agent.Approved), plain: approval.IsPlain},
 		{name: "deny", help: "keep me from doing it", argument: "id", run: deciding(agent.Denied), plain: approval.IsPlain},
 		{name: "model", help: "show or choose the model", argument: "name", run: about((*actor).choose), plain: atMostOne},
-		{name: "status", help: "how this conversation stands", run: about((*actor).status)},
-		{name: "usage", help: "what this conversation and you have used", run: about((*actor).usage)},
-		{name: cmdMemory, help: "what I remember of you, or forget it", argument: forgetWord, run: about((*actor).memory), plain: asksForMemory},
+		{name: "status", help: "how this conversation stands", alone: true, run: about((*actor).status)},
+		{name: "usage", help: "what this conversation and you have used", alone: true, run: about((*actor).usage)},
+		{
+			name: cmdMemory, help: "what I remember of you, or forget it", argument: forgetWord, alone: true,
+			run: about((*actor).memory), plain: asksForMemory,
+		},
 		{name: "forget", help: "forget everything that you asked here", run: (*actor).forget},
-		{name: cmdHelp, alias: "start", help: "list what you can do", run: about((*actor).help)},
+		{name: cmdHelp, alias: "start", help: "list what you can do", alone: true, run: about((*actor).help)},
 		{name: "pair", help: "let somebody in", argument: "code", admin: true, private: true, run: about((*actor).pair), plain: atMostOne},
 	}
 }
@@ -104,7 +108,7 @@ func (g *Gateway) menu() []chat.CommandSpec {
 	var out []chat.CommandSpec
 	for _, c := range offered(g.Remembers) {
 		out = append(out, chat.CommandSpec{
-			Name: c.name, Description: g.Texts[c.textKey()], Argument: c.argument, Asks: c.asks(), Admin: c.admin,
+			Name: c.name, Description: g.Texts[c.textKey()], Argument: c.argument, Asks: c.asks(), Admin: c.admin, Alone: c.alone,
 		})
 	}
 	return out

@@ -154,7 +154,9 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	r.menu, _ = p.(Menu)
 	r.told, _ = p.(Concluder)
 	if s, ok := p.(Screener); ok {
-		s.Screen(chat.Screen{Refusal: func(in chat.Inbound) string { return g.refusal(e.ID, in) }, Unstored: g.Texts[TextUnstored]})
+		s.Screen(chat.Screen{
+			Refusal: func(in chat.Inbound) string { return g.refusal(e.ID, in) }, Unstored: g.Texts[TextUnstored], Commands: g.menu(),
+		})
 	}
 	r.pulse, _ = p.(Pulse)
 	for _, c := range []struct {

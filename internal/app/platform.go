@@ -61,8 +61,8 @@ func newAdapter(e config.Endpoint, o Options, log *slog.Logger) account {
 		})
 	case *config.Discord:
 		return discord.New(discord.Options{
-			Token: s.Token.Reveal(), APIBase: s.APIBase, Threads: s.Threads, HTTP: o.Transport, Log: log,
-			Version: Version(""),
+			Token: s.Token.Reveal(), APIBase: s.APIBase, Threads: s.Threads, Content: s.MessageContent,
+			HTTP: o.Transport, Log: log, Version: Version(""),
 		})
 	case *config.Slack:
 		return slack.New(slack.Options{

@@ -82,6 +82,8 @@ type Screen struct {
 	Refusal func(Inbound) string
 	// Unstored is the line for the sender of a message that could not be stored.
 	Unstored string
+	// Commands are the commands that people can use.
+	Commands []CommandSpec
 }
 
 // Attachment is a file that came with a message. Its content is not fetched yet.

@@ -49,7 +49,7 @@ type Discord struct {
 	APIBase string `yaml:"api_base"` // the host alone, without a slash at the end
 	Threads bool   `yaml:"threads"`
 	// MessageContent requests the privileged intent, which Discord requires for messages that don't name the bot.
-	MessageContent bool `yaml:"message_content" unbuilt:"messages without a mention are"`
+	MessageContent bool `yaml:"message_content"`
 }
 
 // Slack is an app on Slack, by Socket Mode (AppToken) or by HTTP (SigningSecret and Listen).

@@ -35,10 +35,11 @@ func (r *reception) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 		return
 	}
 	refusal, place := "", ""
-	if in.Kind == chat.Command && r.screen.Refusal != nil {
+	asks := in.Kind != chat.Button
+	if asks && r.screen.Refusal != nil {
 		refusal = r.screen.Refusal(in)
 	}
-	if in.Kind == chat.Command && refusal == "" {
+	if asks && refusal == "" {
 		place = channelOf(in.To) // where "thinking…" stands
 	}
 	done := r.interactions.begin(i.ID, place) // before anybody can want to answer
@@ -55,21 +56,25 @@ func (r *reception) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 		defer func() { <-r.callbacks }()
 		defer done()
 		// The end of Run does not cancel it: the person would see an error, although the command will be delivered again.
-		r.acknowledge(context.WithoutCancel(ctx), c, acknowledgement(i.Type, refusal))
+		r.acknowledge(context.WithoutCancel(ctx), c, acknowledgement(i.Type, refusal, c.alone))
 	})
 }
 
 // acknowledgement is the first answer to an interaction: nothing visible for a button, a private line for a refused person,
-// else "thinking…".
+// else "thinking…". alone says that only the person sees the answer; it holds for the whole of it.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
-func acknowledgement(kind discordgo.InteractionType, refusal string) map[string]any {
+func acknowledgement(kind discordgo.InteractionType, refusal string, alone bool) map[string]any {
 	switch {
 	case kind == discordgo.InteractionMessageComponent:
 		return map[string]any{"type": int(discordgo.InteractionResponseDeferredMessageUpdate)}
 	case refusal != "":
 		return map[string]any{"type": int(discordgo.InteractionResponseChannelMessageWithSource), "data": privately(refusal)}
 	}
-	return map[string]any{"type": int(discordgo.InteractionResponseDeferredChannelMessageWithSource)}
+	body := map[string]any{"type": int(discordgo.InteractionResponseDeferredChannelMessageWithSource)}
+	if alone {
+		body["data"] = map[string]any{"flags": int(discordgo.MessageFlagsEphemeral)} // the only flag that may be set here
+	}
+	return body
 }
 
 // privately is a message that only the interaction's user sees.

@@ -21,6 +21,7 @@ type Options struct {
 	Version string            // of the program; empty: not known
 	APIBase string            // scheme and host; empty: the platform itself
 	Threads bool              // a question in a guild's channel is answered in a thread that begins with it
+	Content bool              // the privileged intent is requested, which tells the text of all messages
 	HTTP    http.RoundTripper // nil: a transport of the bot's own
 	Log     *slog.Logger      // nil: nothing is logged
 }
@@ -32,6 +33,7 @@ type Bot struct {
 	secrets calls.Secrets
 	api     string // with the version, without a slash
 	threads bool
+	content bool
 	agent   string // how the bot calls itself to servers
 	client  *http.Client
 	log     *slog.Logger
@@ -58,6 +60,7 @@ func New(o Options) *Bot {
 		secrets: calls.Secrets{o.Token},
 		api:     calls.Base(o.APIBase, defaultAPIBase) + "/api/v10",
 		threads: o.Threads,
+		content: o.Content,
 		agent:   userAgent(o.Version),
 		client:  calls.NewClient(o.HTTP, endpointCount),
 		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),

@@ -62,6 +62,7 @@ type world struct {
 	net     *memnet.Listener
 	direct  string // the DM with the default person
 	threads bool   // it answers in threads
+	content bool   // it requests the privileged intent
 	thread  string // that the group is; empty: it is a channel
 	met     bool   // the account was connected before
 }
@@ -113,7 +114,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 // bot returns a bot that never ran.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *discord.Bot {
 	w.t.Helper()
-	o := discord.Options{Token: w.server.Token(), APIBase: "http://discord.test", Log: log, HTTP: &http.Transport{DialContext: w.dial}, Threads: w.threads}
+	o := discord.Options{Token: w.server.Token(), APIBase: "http://discord.test", Log: log, HTTP: &http.Transport{DialContext: w.dial}, Threads: w.threads, Content: w.content}
 	switch how {
 	case conformance.WrongSecret:
 		o.Token = wrongToken

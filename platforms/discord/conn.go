@@ -35,10 +35,13 @@ const (
 )
 
 const (
-	// intents are the events that the bot receives. None is privileged: Discord tells the text of DMs and of messages that
-	// mention the bot in any case.
+	// intents are the events that the bot receives. None of them is privileged: Discord tells the text of DMs and of
+	// messages that mention the bot in any case.
 	// https://docs.discord.com/developers/events/gateway#gateway-intents
 	intents = int(discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages)
+	// contentIntent is the privileged one, which tells the text of all messages.
+	// https://docs.discord.com/developers/events/gateway#message-content-intent
+	contentIntent = int(discordgo.IntentMessageContent)
 
 	// helloTime is how long a connection may take to open and to send Hello.
 	helloTime = 15 * time.Second
@@ -224,10 +227,14 @@ func (l *conn) pulse(ctx context.Context) error {
 	return l.send(ctx, opHeartbeat, seq)
 }
 
-// identify begins a session.
-func (l *conn) identify(ctx context.Context, token string) error {
+// identify begins a session. content requests the privileged intent.
+func (l *conn) identify(ctx context.Context, token string, content bool) error {
+	wanted := intents
+	if content {
+		wanted |= contentIntent
+	}
 	return l.send(ctx, opIdentify, map[string]any{
-		"token": token, "intents": intents,
+		"token": token, "intents": wanted,
 		"properties": map[string]string{"os": runtime.GOOS, "browser": "telex", "device": "telex"},
 	})
 }
@@ -264,8 +271,8 @@ func ended(err error, up bool) error {
 	case 4013:
 		return mend("its intents are invalid: update telex")
 	case 4014:
-		return mend("it asks for an intent that is not enabled for it: in the Developer Portal, page Bot, " +
-			"see what is said of the application under Privileged Gateway Intents")
+		return mend("it requests an intent that is not enabled for it: in the Developer Portal, open the application's page Bot " +
+			"and switch on Message Content Intent below Privileged Gateway Intents, or set message_content to false")
 	case 4003, 4007, 4009:
 		l.forget = true
 	}

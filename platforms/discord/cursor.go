@@ -16,6 +16,7 @@ type cursor struct {
 	session         string // empty: none
 	address         string // where the session is resumed
 	seq             int64  // of the last event that was handled
+	content         bool   // the session has the privileged intent
 }
 
 // String writes c as a URL query.
@@ -28,6 +29,9 @@ func (c cursor) String() string {
 		v.Set("session", c.session)
 		v.Set("at", c.address)
 		v.Set("seq", strconv.FormatInt(c.seq, 10))
+		if c.content {
+			v.Set("content", "1")
+		}
 	}
 	return v.Encode()
 }
@@ -47,7 +51,7 @@ func parseCursor(s string) (cursor, bool) {
 		c.session, c.address = "", ""
 		return c, true
 	}
-	c.seq = seq
+	c.seq, c.content = seq, v.Get("content") == "1"
 	return c, true
 }
 
@@ -66,11 +70,17 @@ type session struct {
 	stuckSince time.Time
 }
 
-// start sets the place to continue from, unless a newer one is known than the store has.
-func (s *session) start(from cursor) {
-	if !s.used {
-		s.now, s.used = from, true
+// start sets the place to continue from, unless a newer one is known than the store has. A session keeps the intents that
+// it began with: one that lacks the privileged intent, or has it although it is no longer wanted, is not resumed.
+func (s *session) start(from cursor, content bool) {
+	if s.used {
+		return
 	}
+	if from.session != "" && from.content != content {
+		from.session, from.address, from.seq, from.backfillPending = "", "", 0, from.newest != ""
+	}
+	from.content = content
+	s.now, s.used = from, true
 }
 
 // maxFailedResumes is how often in a row a connection may end before Discord answers whether the session continues. The

@@ -24,21 +24,19 @@ type incoming struct {
 	Webhook     string                `json:"webhook_id"`
 	Content     string                `json:"content"`
 	Timestamp   time.Time             `json:"timestamp"`
+	Edited      *time.Time            `json:"edited_timestamp"`
 	Mentions    []user                `json:"mentions"`
+	Everyone    bool                  `json:"mention_everyone"`
 	Roles       []string              `json:"mention_roles"`
 	Attachments []attachment          `json:"attachments"`
 	Stickers    []struct {
 		Name string `json:"name"`
 	} `json:"sticker_items"`
-	Poll    any `json:"poll"`
-	ReplyTo *struct {
-		Author *user `json:"author"`
-	} `json:"referenced_message"`
+	Poll    any       `json:"poll"`
+	ReplyTo *incoming `json:"referenced_message"`
+	// Forwarded are the messages that this one forwards: without author and id.
 	Forwarded []struct {
-		Message struct {
-			Content     string       `json:"content"`
-			Attachments []attachment `json:"attachments"`
-		} `json:"message"`
+		Message incoming `json:"message"`
 	} `json:"message_snapshots"`
 
 	missed bool  // it was written before this connection was opened
@@ -81,12 +79,26 @@ type interacted struct {
 	Member  *member                   `json:"member"`
 	User    *user                     `json:"user"`
 	Data    struct {
-		Name    string `json:"name"`
-		Action  string `json:"custom_id"`
+		Type    discordgo.ApplicationCommandType `json:"type"`
+		Name    string                           `json:"name"`
+		Action  string                           `json:"custom_id"`
 		Options []struct {
 			Value json.RawMessage `json:"value"`
 		} `json:"options"`
+		Target   string `json:"target_id"` // of a message command
+		Resolved struct {
+			Messages map[string]incoming `json:"messages"`
+		} `json:"resolved"`
 	} `json:"data"`
+}
+
+// removed holds what is used of the end of one message, or of several.
+// https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
+type removed struct {
+	ID      string   `json:"id"`
+	IDs     []string `json:"ids"`
+	Channel string   `json:"channel_id"`
+	Guild   string   `json:"guild_id"`
 }
 
 // channelInfo holds what is used of a channel or a thread.

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,9 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: errors.New("sendFile: the file is empty")}
 	}
 	f.Name = fileName(f.Name)
+	if c, ok := parseCommand(cmp.Or(m.Answers, m.ReplyTo)); ok && c.alone {
+		return b.sendAlone(ctx, c, to, m, &f)
+	}
 	r, err := b.create(ctx, "sendFile", to, m, &f)
 	if codeOf(err) == discordgo.ErrCodeMissingPermissions {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: err}

@@ -39,26 +39,40 @@ func newer(a, b string) string {
 }
 
 // command names the interaction of a slash command, as the id of the message that it counts as:
-// "cmd.<application>.<interaction>.<token>". All that is needed to answer is in it, so that another
-// process can. Ids and the application are digits and the token is last, so that it reads in one way
-// whatever the token holds.
+// "cmd.<application>.<interaction>.<token>", or "own.…" for one whose answer only the asker sees. All that is
+// needed to answer is in it, so that another process can. Ids and the application are digits and the token is
+// last, so that it reads in one way whatever the token holds.
 type command struct {
 	app, interaction, token string
+	alone                   bool // only the asker sees the answer
 }
 
-const commandPrefix = "cmd."
+const (
+	commandPrefix = "cmd."
+	alonePrefix   = "own."
+)
 
 func (c command) id() chat.MessageID {
-	return chat.MessageID(commandPrefix + c.app + "." + c.interaction + "." + c.token)
+	if c.alone {
+		return chat.MessageID(alonePrefix + c.rest())
+	}
+	return chat.MessageID(commandPrefix + c.rest())
 }
+
+func (c command) rest() string { return c.app + "." + c.interaction + "." + c.token }
 
 // parseCommand reads what command.id wrote.
 func parseCommand(id chat.MessageID) (command, bool) {
-	rest, ok := strings.CutPrefix(string(id), commandPrefix)
-	if !ok {
-		return command{}, false
+	rest, alone := strings.CutPrefix(string(id), alonePrefix)
+	if !alone {
+		var ok bool
+		if rest, ok = strings.CutPrefix(string(id), commandPrefix); !ok {
+			return command{}, false
+		}
 	}
-	return readCommand(rest)
+	c, ok := readCommand(rest)
+	c.alone = ok && alone
+	return c, ok
 }
 
 func readCommand(s string) (command, bool) {
@@ -66,7 +80,7 @@ func readCommand(s string) (command, bool) {
 	if len(parts) != 3 || !isSnowflake(parts[0]) || !isSnowflake(parts[1]) || parts[2] == "" {
 		return command{}, false
 	}
-	return command{parts[0], parts[1], parts[2]}, true
+	return command{app: parts[0], interaction: parts[1], token: parts[2]}, true
 }
 
 // pressID is the id of the message that a press on a button counts as; nothing can refer to it.
@@ -80,13 +94,13 @@ func pressID(interaction string) chat.MessageID { return chat.MessageID("press."
 type sent struct {
 	message string
 	channel string  // empty: the place's
-	by      command // zero: sent through the channel
+	by      command // zero: sent through the channel; never alone
 }
 
 func (s sent) id() chat.MessageID {
 	switch {
 	case s.by != command{}:
-		return chat.MessageID(s.message + strings.TrimPrefix(string(s.by.id()), strings.TrimSuffix(commandPrefix, ".")))
+		return chat.MessageID(s.message + "." + s.by.rest())
 	case s.channel != "":
 		return chat.MessageID(s.message + "/" + s.channel)
 	}

@@ -15,13 +15,17 @@ func snowflakes() *rapid.Generator[string] { return rapid.StringMatching(`[1-9][
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := command{snowflakes().Draw(t, "app"), snowflakes().Draw(t, "interaction"), rapid.StringN(1, 60, -1).Draw(t, "token")}
+		c := command{
+			app: snowflakes().Draw(t, "app"), interaction: snowflakes().Draw(t, "interaction"), token: rapid.StringN(1, 60, -1).Draw(t, "token"),
+			alone: rapid.Bool().Draw(t, "alone"),
+		}
 		if got, ok := parseCommand(c.id()); !ok || got != c {
 			t.Fatalf("%q: got %+v, want %+v", c.id(), got, c)
 		}
 		if _, ok := parseSent(c.id()); ok {
 			t.Fatalf("%q is read as a message of the bot", c.id())
 		}
+		c.alone = false // the id of a message does not say so
 		message := snowflakes().Draw(t, "message")
 		for _, s := range []sent{{message: message}, {message: message, by: c}, {message: message, channel: snowflakes().Draw(t, "channel")}} {
 			if got, ok := parseSent(s.id()); !ok || got != s {
@@ -49,7 +53,7 @@ func TestNoIDs(t *testing.T) {
 }
 
 func FuzzIDs(f *testing.F) {
-	for _, s := range []string{"1", "1/2", "1.2.3.token", "cmd.1.2.to.ken", "", "m=1&seq=2&session=x&at=wss%3A%2F%2Fx", "m=&owed=1"} {
+	for _, s := range []string{"1", "1/2", "1.2.3.token", "cmd.1.2.to.ken", "own.1.2.t", "", "m=1&seq=2&session=x&at=wss%3A%2F%2Fx", "m=&owed=1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -73,7 +77,7 @@ func TestCursor(t *testing.T) {
 		c := cursor{newest: snowflakes().Draw(t, "newest"), backfillPending: rapid.Bool().Draw(t, "owed")}
 		if rapid.Bool().Draw(t, "session") {
 			c.session, c.address = rapid.StringN(1, 40, -1).Draw(t, "id"), rapid.String().Draw(t, "address")
-			c.seq = rapid.Int64Min(0).Draw(t, "seq")
+			c.seq, c.content = rapid.Int64Min(0).Draw(t, "seq"), rapid.Bool().Draw(t, "content")
 		}
 		if got, ok := parseCursor(c.String()); !ok || got != c {
 			t.Fatalf("%q: got %+v, want %+v", c, got, c)

@@ -22,34 +22,38 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
 		return chat.Inbound{}, false, errNoID
 	}
-	origin := m.unfold()
 	self := b.identity()
 	plain := m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
 	if !plain || m.Author == nil || m.Author.ID == "" || m.Author.ID == self {
 		return chat.Inbound{}, false, nil
 	}
-	role := b.places.role(m.Guild)
-	text, mentioned := b.read(m, role)
-	files := m.files()
-	addressed := m.Guild == "" || mentioned || role != "" && slices.Contains(m.Roles, role) ||
-		slices.ContainsFunc(m.Mentions, func(p user) bool { return p.ID == self }) || m.repliesTo(self)
-	if !addressed || text == "" && len(files) == 0 {
-		return chat.Inbound{}, false, nil // for others, or nothing said: a bare mention, or a text that only they may know
+	text, addressed, follows := b.addressing(m, self)
+	bare := strings.TrimSpace(m.Content) != "" // else the text may be one that only others may know
+	origin := m.unfold()
+	if origin == chat.Forwarded {
+		text, _ = m.read("", "")
+	}
+	files, quotes := m.files(), b.quotes(m, self)
+	said := text != "" || len(files) > 0 || len(m.Forwarded) > 0 && len(quotes) > 0
+	if !addressed && !follows || !said && !bare {
+		return chat.Inbound{}, false, nil
 	}
 	to, ok, err := b.where(ctx, m)
 	if err != nil || !ok {
 		return chat.Inbound{}, false, err
 	}
-	if to.Kind == chat.Group && to.Thread == chat.ThreadID(m.ID) {
+	if addressed && to.Kind == chat.Group && to.Thread == chat.ThreadID(m.ID) {
 		b.questions.Put(m.ID, nameOf(text))
 	}
 	return receiving.Command(chat.Inbound{
 		To:          to,
-		Sender:      chat.Sender{ID: chat.UserID(m.Author.ID), Name: m.Author.name(m.Member), Bot: m.Author.Bot || m.Webhook != ""},
+		Sender:      chat.Sender{ID: chat.UserID(m.Author.ID), Name: m.Author.name(m.Member), Bot: m.fromBot()},
 		ID:          chat.MessageID(m.ID),
 		Text:        text,
 		Origin:      origin,
-		Addressed:   true,
+		Quotes:      quotes,
+		Addressed:   addressed,
+		Follows:     follows,
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
 		At:          m.Timestamp,
@@ -57,21 +61,37 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	}), true, nil
 }
 
-// unfold replaces an empty message's content by that of the message it forwards, and returns the content's origin. A forward
-// has no text of its own.
-// https://docs.discord.com/developers/resources/message#message-snapshot-object
-func (m *incoming) unfold() chat.Origin {
-	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) == 0 {
-		return chat.Typed
+// addressing returns the text of a message, whether it is for the bot, and whether it may go on with a conversation with it.
+//
+// A reply notifies the author of what it replies to, without being about them: if that is the bot, only a mention in the
+// text names the bot, and a mention of somebody else means that the message is for them.
+func (b *Bot) addressing(m *incoming, self string) (text string, addressed, follows bool) {
+	role := b.places.role(m.Guild)
+	text, named := m.read(self, role)
+	reply := self != "" && m.ReplyTo != nil && m.ReplyTo.Author != nil && m.ReplyTo.Author.ID == self
+	named = named || role != "" && slices.Contains(m.Roles, role) || !reply && m.mentions(self)
+	others := m.Everyone ||
+		slices.ContainsFunc(m.Mentions, func(p user) bool { return p.ID != self && p.ID != m.Author.ID }) ||
+		slices.ContainsFunc(m.Roles, func(id string) bool { return id != role })
+	addressed = m.Guild == "" || named || reply && !others
+	if addressed || others || !b.content || m.fromBot() {
+		return text, addressed, false
 	}
-	m.Content, m.Attachments = m.Forwarded[0].Message.Content, m.Forwarded[0].Message.Attachments
-	return chat.Forwarded
+	where, _ := b.places.channels.Get(m.Channel)
+	if m.ChannelType != nil {
+		where.Type = discordgo.ChannelType(*m.ChannelType)
+	}
+	// A chain of replies goes on where somebody replies to a message that is for the bot.
+	return text, false, where.isThread() || m.ReplyTo != nil && m.ReplyTo.mentions(self)
 }
 
-// repliesTo reports whether m replies to a message of the bot.
-func (m *incoming) repliesTo(self string) bool {
-	return self != "" && m.ReplyTo != nil && m.ReplyTo.Author != nil && m.ReplyTo.Author.ID == self
+// mentions reports whether m notifies a user.
+func (m *incoming) mentions(id string) bool {
+	return id != "" && slices.ContainsFunc(m.Mentions, func(p user) bool { return p.ID == id })
 }
+
+// fromBot reports whether a program wrote m.
+func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
 // files lists m's attachments. A sticker or poll has no content to fetch. It is listed without an id, and only if there is
 // nothing else, so that the bot can say that it was not understood.
@@ -148,7 +168,7 @@ func (b *Bot) askChannel(ctx context.Context, channel string) (channelInfo, erro
 // decodeInteraction decodes the use of a command or a press of a button.
 func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, found bool, err error) {
 	defer receiving.Recover("decode interaction", &err)
-	c = command{i.App, i.ID, i.Token}
+	c = command{app: i.App, interaction: i.ID, token: i.Token}
 	if !isSnowflake(i.ID) || !isSnowflake(i.App) || !isSnowflake(i.Channel) || i.Token == "" {
 		return chat.Inbound{}, c, false, errNoID
 	}
@@ -167,15 +187,29 @@ func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, foun
 	}
 	switch i.Type {
 	case discordgo.InteractionApplicationCommand:
-		in.Kind, in.ID, in.Reply = chat.Command, c.id(), true
-		in.Command, in.Args = strings.ToLower(i.Data.Name), i.argument()
+		in.Reply = true
+		if i.Data.Type == discordgo.MessageApplicationCommand {
+			in.ID = c.id()
+			if about, ok := i.Data.Resolved.Messages[i.Data.Target]; ok {
+				in.Quotes = b.quotes(&incoming{ReplyTo: &about}, b.identity())
+			}
+			return in, c, true, nil
+		}
+		in.Kind, in.Command, in.Args = chat.Command, strings.ToLower(i.Data.Name), i.argument()
 		in.Text = strings.TrimSpace("/" + in.Command + " " + in.Args)
+		c.alone = in.To.Kind == chat.Group && b.isAlone(in.Command)
+		in.ID = c.id()
 		return in, c, in.Command != "", nil
 	case discordgo.InteractionMessageComponent:
 		in.Kind, in.ID, in.Action = chat.Button, pressID(i.ID), i.Data.Action
 		return in, c, true, nil
 	}
 	return chat.Inbound{}, c, false, nil
+}
+
+// isAlone reports whether only the asker needs to see the answer to a command.
+func (b *Bot) isAlone(name string) bool {
+	return slices.ContainsFunc(b.screen.Commands, func(c chat.CommandSpec) bool { return c.Name == name && c.Alone })
 }
 
 // argument returns the value of a command's first option.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"telex/internal/chat"
 	"telex/platforms/internal/receiving"
@@ -74,15 +75,29 @@ func TestDecodeMessage(t *testing.T) {
 		"mentioned in a DM":     {fields: `{"content":"<@100>: hello",` + me + `}`, want: chat.Inbound{Text: "hello"}},
 		"its role mentioned":    {fields: `{"guild_id":"300","channel_id":"400","content":"<@&900> hello","mention_roles":["900"]}`, want: chat.Inbound{To: inGroup, Text: "hello"}},
 		"another role":          {fields: `{"guild_id":"300","channel_id":"400","content":"<@&901> hello","mention_roles":["901"]}`, none: true},
-		"nothing but a mention": {fields: `{"guild_id":"300","channel_id":"400","content":"<@100>",` + me + `}`, none: true},
+		"nothing but a mention": {fields: `{"guild_id":"300","channel_id":"400","content":"<@100>",` + me + `}`, want: chat.Inbound{To: inGroup}},
 		"no text is told":       {fields: `{"guild_id":"300","channel_id":"400","content":"","mention_roles":["900"]}`, none: true},
 		"a reply that notifies": {
 			fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"go on",` + me + `,"referenced_message":{"author":{"id":"100"}}}`,
 			want:   chat.Inbound{To: inGroup, Text: "go on"},
 		},
-		"a quiet reply":      {fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"go on","referenced_message":{"author":{"id":"100"}}}`, want: chat.Inbound{To: inGroup, Text: "go on"}},
-		"a reply to another": {fields: `{"guild_id":"300","channel_id":"400","type":19,"referenced_message":{"author":{"id":"101"}}}`, none: true},
-		"a reply to nothing": {fields: `{"guild_id":"300","channel_id":"400","type":19,"referenced_message":null}`, none: true},
+		"a reply for another": {
+			fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"<@201> look","mentions":[{"id":"100"},{"id":"201","username":"bob"}],"referenced_message":{"author":{"id":"100"}}}`,
+			none:   true,
+		},
+		"a reply for both": {
+			fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"<@201> <@100> look","mentions":[{"id":"100"},{"id":"201","username":"bob"}],"referenced_message":{"author":{"id":"100"}}}`,
+			want:   chat.Inbound{To: inGroup, Text: "@bob look"},
+		},
+		"a reply for a role":   {fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"<@&901> look",` + me + `,"mention_roles":["901"],"referenced_message":{"author":{"id":"100"}}}`, none: true},
+		"a reply for everyone": {fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"@everyone look","mention_everyone":true,` + me + `,"referenced_message":{"author":{"id":"100"}}}`, none: true},
+		"a reply of which no text is told": {
+			fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"","referenced_message":{"author":{"id":"100"},"content":"mine"}}`, none: true,
+		},
+		"nobody asked the bot in a thread": {fields: `{"guild_id":"300","channel_id":"450"}`, none: true},
+		"a quiet reply":                    {fields: `{"guild_id":"300","channel_id":"400","type":19,"content":"go on","referenced_message":{"author":{"id":"100"}}}`, want: chat.Inbound{To: inGroup, Text: "go on"}},
+		"a reply to another":               {fields: `{"guild_id":"300","channel_id":"400","type":19,"referenced_message":{"author":{"id":"101"}}}`, none: true},
+		"a reply to nothing":               {fields: `{"guild_id":"300","channel_id":"400","type":19,"referenced_message":null}`, none: true},
 		"in a thread": {
 			fields: `{"guild_id":"300","channel_id":"450","content":"<@100> hello",` + me + `}`,
 			want:   chat.Inbound{To: chat.Target{Chat: "400", Thread: "450", Kind: chat.Group}, Text: "hello"},
@@ -302,12 +317,15 @@ func TestDecodeErrorsAreSilent(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, fields := range []string{`{}`, `{"guild_id":"300","channel_id":"400","content":"<@100> /a b <@&900><:x:1>",` + me + `}`, `{"type":19}`} {
+	for _, fields := range []string{`{}`, `{"guild_id":"300","channel_id":"400","content":"<@100> /a b <@&900><:x:1>",` + me + `}`, `{"type":19}`,
+		`{"type":19,"referenced_message":{"content":"a <@100>","author":{"id":"100","username":"a\nb"},"message_snapshots":[{"message":{"content":"b"}}]}}`,
+		`{"message_snapshots":[{"message":{"content":"b"}},{"message":null}]}`, `{"guild_id":"300","channel_id":"450"}`} {
 		f.Add([]byte(event(fields)))
 	}
 	f.Add([]byte(`{"id":"500","application_id":"111","token":"t","channel_id":"600","user":{"id":"2"},"type":2,"data":{"name":"a","options":[{"value":[]}]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := decoder(t, true)
+		b.content = true
 		if m, err := receiving.Decode[incoming](data); err == nil {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel() // nothing is asked for
@@ -315,8 +333,14 @@ func FuzzDecode(f *testing.F) {
 			if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Error(err)
 			}
-			if found && (in.To.Chat == "" || in.ID == "" || in.Sender.ID == "" || in.Text == "" && len(in.Attachments) == 0) {
+			bare := in.Addressed && strings.TrimSpace(m.Content) != ""
+			if found && (in.To.Chat == "" || in.ID == "" || in.Sender.ID == "" || in.Text == "" && len(in.Attachments)+len(in.Quotes) == 0 && !bare) {
 				t.Errorf("got %+v", in)
+			}
+			for _, q := range in.Quotes {
+				if utf8.RuneCountInString(q.Text) > maxQuote || len(q.Attachments) > maxQuoted || strings.Contains(q.Author, "\n") || q.Text == "" && len(q.Attachments) == 0 {
+					t.Errorf("the quote is %+v", q)
+				}
 			}
 		}
 		if i, err := receiving.Decode[interacted](data); err == nil {

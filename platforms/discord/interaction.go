@@ -52,22 +52,46 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 		return chat.Receipt{}, err
 	}
 	b.interactions.shown(c)
+	c.alone = false
 	return a.receipt(name, to, sent{by: c})
 }
 
-// followUp sends a part of the answer to a command in a channel where the bot may not write by itself. It has no key: if its
-// outcome is unknown and it is repeated, the message may stand twice.
+// followUp sends a part of the answer to a command that only the asker sees, or in a channel where the bot may not write by
+// itself. It has no key: if its outcome is unknown and it is repeated, the message may stand twice.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
-func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
+	body := encode(m)
+	if c.alone {
+		body.Flags |= discordgo.MessageFlagsEphemeral
+		c.alone = false
+	}
+	if f != nil {
+		body.Attachments = []upload{{Filename: f.Name}}
+	}
 	r := request{
 		name: "followUp", verb: http.MethodPost, path: "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "?wait=true",
-		body: encode(m), op: chat.OpSend, token: c.token,
+		body: body, file: f, op: chat.OpSend, token: c.token,
 	}
 	a, err := b.call(ctx, r)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
 	return a.receipt(r.name, to, sent{by: c})
+}
+
+// sendAlone sends a message that only the asker of a command sees. When the interaction is over nothing can do so, and others
+// must not see it.
+func (b *Bot) sendAlone(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
+	over := &chat.SendError{Kind: chat.Rejected, Err: errors.New("only the asker may see the answer, and the interaction is over")}
+	if !b.interactions.get(c).alive(tokenLife) {
+		return chat.Receipt{}, over
+	}
+	r, err := b.followUp(ctx, c, to, m, f)
+	if deadToken(err) {
+		b.interactions.markDead(c)
+		return chat.Receipt{}, over
+	}
+	return r, err
 }
 
 // acknowledge answers an interaction for the first time. A failed try is repeated until the platform's deadline: the platform

@@ -22,6 +22,8 @@ const (
 	maxSummary  = 100 // characters of a description
 	// entryPoint is the type of a command that opens an Activity, which is not ours to remove.
 	entryPoint = 4
+	// askAbout is what the menu of a message offers: a question about this message.
+	askAbout = "Ask about this"
 )
 
 // commandName is what commands and options may be called.
@@ -32,7 +34,7 @@ type menuEntry struct {
 	Type         discordgo.ApplicationCommandType       `json:"type"`
 	Name         string                                 `json:"name"`
 	Description  string                                 `json:"description"`
-	Options      []menuOption                           `json:"options"`
+	Options      []menuOption                           `json:"options,omitempty"`
 	Contexts     []discordgo.InteractionContextType     `json:"contexts"`
 	Integrations []discordgo.ApplicationIntegrationType `json:"integration_types"`
 }
@@ -59,6 +61,9 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	for _, c := range commands {
 		if !c.Admin || len(admins) > 0 {
 			want = append(want, entryOf(c))
+		}
+		if c.Asks {
+			want = append(want, aboutEntry())
 		}
 	}
 	if err := checkMenu(commands); err != nil {
@@ -113,6 +118,14 @@ func entryOf(c chat.CommandSpec) menuEntry {
 			Type: discordgo.ApplicationCommandOptionString, Name: strings.ToLower(c.Argument), Description: c.Argument, Required: c.Asks,
 		}}
 	}
+	return e
+}
+
+// aboutEntry is the command in the menu of each message.
+// https://docs.discord.com/developers/interactions/application-commands#message-commands
+func aboutEntry() menuEntry {
+	e := entryOf(chat.CommandSpec{Name: askAbout})
+	e.Type = discordgo.MessageApplicationCommand
 	return e
 }
 

@@ -28,7 +28,7 @@ func TestCommandsThatStay(t *testing.T) {
 		changed := commands()
 		changed[1].Description, changed[2].Name = "Choose another model", "fresh"
 		after := set(changed...)
-		if len(after) != 3 || after["ask"].ID != before["ask"].ID || after["model"].ID != before["model"].ID || after["new"].ID != "" {
+		if len(after) != 4 || after["Ask about this"].ID != before["Ask about this"].ID || after["ask"].ID != before["ask"].ID || after["model"].ID != before["model"].ID || after["new"].ID != "" {
 			t.Errorf("the commands were %+v and are %+v", before, after)
 		}
 		if o := after["ask"].Options; len(o) != 1 || o[0].Name != "question" || !o[0].Required || o[0].Type != 3 {

@@ -117,7 +117,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 	_, body = last()
 	check(body, map[string]any{"enforce_nonce": nil, "nonce": nil})
-	c := command{"11", "22", "to/k en"}
+	c := command{app: "11", interaction: "22", token: "to/k en"}
 	if _, err := b.Send(t.Context(), to, chat.Outgoing{Text: "x", ReplyTo: c.id()}); err != nil {
 		t.Fatal(err)
 	}

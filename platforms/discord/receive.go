@@ -49,7 +49,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks)}
 	defer r.workers.Wait()
 	defer cancel()
-	b.session.start(start)
+	b.session.start(start, b.content)
 	for range concluders {
 		r.workers.Go(func() { r.concludeAll(running) })
 	}
@@ -136,7 +136,7 @@ func (r *reception) connect(ctx context.Context) error {
 	r.connected = time.Now()
 	r.gap.held, r.seq, r.replays = nil, c.seq, c.session != "" // held messages are delivered again
 	if c.session == "" {
-		err = l.identify(ctx, r.token)
+		err = l.identify(ctx, r.token, r.content)
 	} else {
 		err = l.resume(ctx, r.token, c)
 	}
@@ -228,6 +228,19 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 			return r.hold(m)
 		}
 		return r.take(ctx, m)
+	case "MESSAGE_UPDATE":
+		m, err := receiving.Decode[incoming](f.RawData)
+		if err != nil {
+			return skip(err)
+		}
+		m.seq = f.Sequence
+		return r.takeEdit(ctx, m)
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
+		gone, err := receiving.Decode[removed](f.RawData)
+		if err != nil {
+			return skip(err)
+		}
+		return r.takeDeletion(ctx, gone, f.Sequence)
 	case "INTERACTION_CREATE":
 		i, err := receiving.Decode[interacted](f.RawData)
 		if err != nil {

@@ -27,9 +27,12 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 			return r, err
 		}
 	}
+	if c, ok := parseCommand(cmp.Or(m.Answers, m.ReplyTo)); ok && c.alone {
+		return b.sendAlone(ctx, c, to, m, nil)
+	}
 	r, err := b.create(ctx, "createMessage", to, m, nil)
 	if c, ok := parseCommand(m.Answers); ok && forbidden(err) && b.interactions.get(c).alive(tokenLife) {
-		return b.followUp(ctx, c, to, m)
+		return b.followUp(ctx, c, to, m, nil)
 	}
 	return r, err
 }

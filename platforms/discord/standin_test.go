@@ -80,6 +80,10 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 		r.full--
 		return errFull
 	}
+	if in.Kind == chat.Edited || in.Kind == chat.Deleted { // which are never stored
+		r.accepted = append(r.accepted, in)
+		return nil
+	}
 	if id := fmt.Sprint(in.To, in.ID); !r.known[id] { // as a store does
 		r.known[id] = true
 		r.accepted = append(r.accepted, in)

@@ -110,7 +110,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if err := json.Unmarshal(a.Body, &m); err != nil {
 		return nameOf("")
 	}
-	text, _ := b.read(&m, "")
+	text, _ := m.read(b.identity(), "")
 	return nameOf(text)
 }
 

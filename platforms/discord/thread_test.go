@@ -168,6 +168,7 @@ func TestOneThreadIsForgone(t *testing.T) {
 				edit(t, bot, ref, "one, and more")
 				w.wantShown(w.Group(), "one, and more", "two")
 				w.server.ClearFaults()
+				r.take() // that the question is gone
 				w.say(standin.DefaultChannel, "and now?")
 				if next := r.one(); next.To.Thread == "" {
 					t.Errorf("the next answer goes to %+v, want a thread", next.To)

@@ -12,10 +12,9 @@ import (
 // https://docs.discord.com/developers/reference#message-formatting
 var signs = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 
-// read returns the text of a message as the person meant it, without the bot's mentions, and whether
-// there was one. role is the one that is the bot's own in that guild; empty: none is known.
-func (b *Bot) read(m *incoming, role string) (string, bool) {
-	self := b.identity()
+// read returns the text of a message as the person meant it, without the mentions of self, and whether there was one.
+// role is the bot's own in that guild. Either may be empty: then nothing is left out for it.
+func (m *incoming) read(self, role string) (string, bool) {
 	text, end, mentioned := m.Content, 0, false
 	var kept receiving.Words
 	for _, at := range signs.FindAllStringSubmatchIndex(text, -1) {
@@ -50,11 +49,14 @@ func (m *incoming) nameOf(mark, kind, id string) string {
 	return mark
 }
 
-// name returns what a person is called in a guild, or everywhere.
+// maxName bounds the name of a person. Discord's longest has 32 characters.
+const maxName = 100
+
+// name returns what a person is called in a guild, or everywhere, in one line.
 func (p *user) name(in *member) string {
 	nick := ""
 	if in != nil {
 		nick = in.Nick
 	}
-	return cmp.Or(nick, p.Global, p.Name)
+	return cut(strings.Join(strings.Fields(cmp.Or(nick, p.Global, p.Name)), " "), maxName)
 }

@@ -23,6 +23,9 @@ const (
 	maxDailyCommands = 200 // commands that are new, in a day and guild.
 	maxOptions       = 25
 	maxCommandText   = 8000 // characters of a command with its options.
+
+	slashCommand   = 1
+	messageCommand = 3
 )
 
 // commandName is what a slash command and its options may be called.

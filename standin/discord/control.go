@@ -30,9 +30,11 @@ func (s *Server) controls() rig.Controls {
 			"say":            rig.Posted(s.controlSay),
 			"slash":          rig.Posted(s.controlSlash),
 			"gateway":        rig.Posted(s.controlGateway),
+			"about":          rig.Posted(s.controlAbout),
 			"press":          posted(s.controlPress),
 			"thread":         posted(s.controlThread),
-			"delete":         done(func(c controlRequest) error { return s.Delete(c.Channel, c.Message) }),
+			"delete":         done(s.controlDelete),
+			"content":        done(func(c controlRequest) error { s.AllowContent(c.Content == nil || *c.Content); return nil }),
 			"delete_channel": done(func(c controlRequest) error { return s.DeleteChannel(c.Channel) }),
 			"archive":        done(func(c controlRequest) error { return s.Archive(c.Channel, c.Archived == nil || *c.Archived, c.Locked) }),
 			"permit":         done(func(c controlRequest) error { return s.Permit(c.Channel, c.Access) }),
@@ -103,6 +105,9 @@ func (s *Server) reading(channel string) []map[string]any {
 	out := []map[string]any{}
 	for _, m := range s.Screen(channel, time.Now()).Messages {
 		one := map[string]any{"id": m.ID, "from": m.From.Username, "text": m.Content()}
+		if m.OnlyFor != "" {
+			one["only_for"] = m.OnlyFor
+		}
 		for _, b := range m.Last().Buttons {
 			one["button"] = b.Label
 		}
@@ -113,22 +118,36 @@ func (s *Server) reading(channel string) []map[string]any {
 
 // controlRequest is the union of the bodies of the small controls.
 type controlRequest struct {
-	Channel  string `json:"channel"`
-	Guild    string `json:"guild"`
-	User     string `json:"user"`
-	Message  string `json:"message"`
-	CustomID string `json:"custom_id"`
-	Name     string `json:"name"`
-	Role     string `json:"role"`
-	Blocked  *bool  `json:"blocked"`
-	Archived *bool  `json:"archived"`
-	Locked   bool   `json:"locked"`
-	Access   Access `json:"access"`
+	Channel  string   `json:"channel"`
+	Guild    string   `json:"guild"`
+	User     string   `json:"user"`
+	Message  string   `json:"message"`
+	Messages []string `json:"messages"`
+	Content  *bool    `json:"content"`
+	CustomID string   `json:"custom_id"`
+	Name     string   `json:"name"`
+	Role     string   `json:"role"`
+	Blocked  *bool    `json:"blocked"`
+	Archived *bool    `json:"archived"`
+	Locked   bool     `json:"locked"`
+	Access   Access   `json:"access"`
 }
 
 func (s *Server) controlSlash(in Invocation) (any, error) {
 	id, err := s.Slash(in)
 	return map[string]string{"interaction": id}, err
+}
+
+func (s *Server) controlAbout(in Invocation) (any, error) {
+	id, err := s.About(in)
+	return map[string]string{"interaction": id}, err
+}
+
+func (s *Server) controlDelete(c controlRequest) error {
+	if len(c.Messages) > 0 {
+		return s.DeleteAll(c.Channel, c.Messages...)
+	}
+	return s.Delete(c.Channel, c.Message)
 }
 
 func (s *Server) controlGateway(d Disturbance) (any, error) {

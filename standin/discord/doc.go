@@ -57,10 +57,12 @@
 //	POST   /control/say            {"channel":"…","user":"…","text":"hello"}   → {"channel":"…","message":"…"}
 //	                               fields: Incoming; without channel in the DM; content of files is base64
 //	POST   /control/slash          {"channel":"…","name":"ask","options":{"question":"why"}} → {"interaction":"…"}
+//	POST   /control/about          {"channel":"…","message":"…","name":"Ask about this"} → {"interaction":"…"}: a command of its menu
 //	POST   /control/press          {"channel":"…","message":"…","custom_id":"Stop"} → {"interaction":"…"}; its label does too
 //	POST   /control/thread         {"channel":"…","message":"…","name":"a thread"} → {"channel":"…"}
 //	POST   /control/archive        {"channel":"…","archived":true,"locked":false}
-//	POST   /control/delete         {"channel":"…","message":"…"}               a person deletes a message
+//	POST   /control/delete         {"channel":"…","message":"…"}               a person deletes a message; "messages" deletes several at once
+//	POST   /control/content        {"content":true}                            the switch of the privileged intent for the text of messages
 //	POST   /control/delete_channel {"channel":"…"}
 //	POST   /control/block          {"user":"…","blocked":true}                 their DM takes no messages of the bot
 //	POST   /control/kick           {"guild":"…"}                               the bot; invite puts it in again
@@ -74,7 +76,7 @@
 //	GET    /control/channels
 //	GET    /control/dm             ?user=…                                     → {"channel":"…"}
 //	GET    /control/history        ?channel=…                                  ChannelHistory
-//	GET    /control/text           ?channel=…                      what a person reads now: [{"from":"…","text":"…"}]
+//	GET    /control/text           ?channel=…                      what a person reads now: [{"from":"…","text":"…"}]; "only_for" if one person sees it
 //	GET    /control/view           ?channel=…&at=2026-01-02T15:04:05.5Z        Screen; at may be milliseconds
 //	GET    /control/file           ?id=…                                       the content of an attachment
 //	GET    /control/interactions                                               list of Interaction

@@ -20,7 +20,9 @@ type Message struct {
 	From    User   `json:"from"`
 	FromBot bool   `json:"from_bot"`
 	ReplyTo string `json:"reply_to,omitempty"`
-	Nonce   string `json:"nonce,omitempty"`
+	// ForwardOf is the message that this one forwards; its text and files then are those of the other when it was forwarded.
+	ForwardOf string `json:"forward_of,omitempty"`
+	Nonce     string `json:"nonce,omitempty"`
 	// Silent tells that nobody's device made a sound.
 	Silent bool `json:"silent,omitempty"`
 	// Pings are who was notified: "user:<id>", "role:<id>", "everyone" or "here". Sorted.
@@ -32,6 +34,9 @@ type Message struct {
 	// Thread is the thread that began with it.
 	Thread string `json:"thread,omitempty"`
 	rig.Seen[Version]
+
+	forwarded   *snapshot
+	forwardFrom string // the channel of ForwardOf.
 
 	nonce           json.RawMessage // as it came: a number stays one.
 	mentions        []string        // users.

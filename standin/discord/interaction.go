@@ -143,8 +143,10 @@ func (s *Server) respond(r *request, i *Interaction, kind int, data form) {
 		m := s.reply(r, c, i, data, nil)
 		i.Original = m.ID
 	case responseDeferred:
-		flags := flagLoading | data.integer("flags")&flagEphemeral
+		flags := data.integer("flags")
+		data.badIf(flags&^flagEphemeral != 0, "BASE_TYPE_CHOICES", "Only the flag EPHEMERAL can be set on a deferred response.", "flags")
 		data.errs.refuse()
+		flags |= flagLoading
 		m := s.replyWith(r, i, Version{At: r.now, Method: r.call.Method, Flags: flags})
 		s.add(c, m)
 		i.Original = m.ID

@@ -16,11 +16,39 @@ type Invocation struct {
 	Name    string `json:"name"`
 	// Options are what was filled in: text, whole numbers, truth values.
 	Options map[string]any `json:"options"`
+	// Message is what a message command is about.
+	Message string `json:"message"`
 }
 
 // Slash lets a person invoke a slash command and returns the interaction's id. It is an error when the
 // person's client would not let them: no such command there, or options that don't fit.
 func (s *Server) Slash(in Invocation) (string, error) {
+	return s.use(in, slashCommand, func(_ *channel, cmd *Command, data map[string]any) error {
+		options, err := fill(cmd.Options, in.Options)
+		if len(options) > 0 {
+			data["options"] = options
+		}
+		return err
+	})
+}
+
+// About lets a person choose a command in the menu of a message and returns the interaction's id. The application gets the
+// whole message, whatever its intents. It is an error when there is no such command or message there.
+// Source: https://docs.discord.com/developers/interactions/application-commands#message-commands
+func (s *Server) About(in Invocation) (string, error) {
+	return s.use(in, messageCommand, func(c *channel, _ *Command, data map[string]any) error {
+		m := c.alive(in.Message)
+		if m == nil || m.OnlyFor != "" {
+			return fmt.Errorf("no message %q in this channel", in.Message)
+		}
+		data["target_id"] = m.ID
+		data["resolved"] = map[string]any{"messages": map[string]any{m.ID: s.wire(c, m)}}
+		return nil
+	})
+}
+
+// use lets a person use a command of one type. With adds to its data what the type has.
+func (s *Server) use(in Invocation, kind int, with func(c *channel, cmd *Command, data map[string]any) error) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in.User = s.person(cmp.Or(in.User, DefaultPerson)).ID
@@ -29,19 +57,15 @@ func (s *Server) Slash(in Invocation) (string, error) {
 		c = s.dmWith(in.User)
 	}
 	if c == nil {
-		return "", fmt.Errorf("slash: no channel %q", in.Channel)
+		return "", fmt.Errorf("invoke: no channel %q", in.Channel)
 	}
-	cmd := s.offered(c, in.Name)
+	cmd := s.offered(c, kind, in.Name)
 	if cmd == nil {
-		return "", fmt.Errorf("slash: no command %q in this channel", in.Name)
-	}
-	options, err := fill(cmd.Options, in.Options)
-	if err != nil {
-		return "", fmt.Errorf("slash %s: %w", in.Name, err)
+		return "", fmt.Errorf("invoke: no command %q in this channel", in.Name)
 	}
 	data := map[string]any{"id": cmd.ID, "name": cmd.Name, "type": cmd.Type}
-	if len(options) > 0 {
-		data["options"] = options
+	if err := with(c, cmd, data); err != nil {
+		return "", fmt.Errorf("invoke %s: %w", in.Name, err)
 	}
 	if cmd.Guild != "" {
 		data["guild_id"] = cmd.Guild
@@ -51,12 +75,12 @@ func (s *Server) Slash(in Invocation) (string, error) {
 	return i.ID, nil
 }
 
-// offered is the slash command that people in a channel are offered: the guild's own first.
-func (s *Server) offered(c *channel, name string) *Command {
+// offered is the command of a type that people in a channel are offered: the guild's own first.
+func (s *Server) offered(c *channel, kind int, name string) *Command {
 	for _, guildID := range []string{c.info.Guild, ""} {
 		for n := range s.commands[guildID] {
 			cmd := &s.commands[guildID][n]
-			if cmd.Type == 1 && cmd.Name == name && cmd.fits(c) {
+			if cmd.Type == kind && cmd.Name == name && cmd.fits(c) {
 				return cmd
 			}
 		}

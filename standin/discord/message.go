@@ -16,6 +16,9 @@ const (
 	typeThreadCreated = 18
 	typeReply         = 19
 	typeCommand       = 20
+
+	// referenceForward is the type of the reference of a forward; that of a reply is 0.
+	referenceForward = 1
 )
 
 const (
@@ -69,7 +72,7 @@ func (s *Server) compose(r *request, c *channel, p payload) *Message {
 	m := &Message{
 		ID: s.ids.next(r.now), From: s.me, FromBot: true, Nonce: p.nonce, nonce: p.rawNonce, Silent: p.flags&flagSilent != 0,
 	}
-	if target := c.alive(p.replyTo); target != nil {
+	if target := c.alive(p.replyTo); target != nil && target.OnlyFor == "" {
 		rig.RefuseIf(target.Type == typeThreadCreated,
 			badField("REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message", "message_reference"))
 		m.Type, m.ReplyTo = typeReply, p.replyTo
@@ -216,19 +219,36 @@ func (s *Server) deleteMessages(r *request, c *channel) any {
 		rig.RefuseIf(m != nil && r.now.Sub(m.Versions[0].At) > bulkAge,
 			fail(http.StatusBadRequest, codeOldBulkDelete, "You can only bulk delete messages that are under 14 days old."))
 	}
+	s.stats.Deletes += s.removeAll(c, ids, "bot")
+	return nil
+}
+
+// removeAll takes several messages off the screen at once, of which the gateway tells in one event. It returns how many there
+// were.
+// Source: https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
+func (s *Server) removeAll(c *channel, ids []string, by string) int {
+	gone := []string{}
 	for _, id := range ids {
-		if m := c.alive(id); m != nil {
-			s.remove(c, m, r.now, "bot")
-			s.stats.Deletes++
+		if m := c.alive(id); m != nil && m.OnlyFor == "" {
+			s.hide(c, m, time.Now(), by)
+			gone = append(gone, id)
 		}
 	}
-	return nil
+	if len(gone) > 0 {
+		s.dispatchTo(c, intentGuildMessages, "MESSAGE_DELETE_BULK", map[string]any{"ids": gone, "channel_id": c.info.ID, "guild_id": c.info.Guild})
+	}
+	return len(gone)
+}
+
+// hide takes a message off the screen without telling the gateway.
+func (s *Server) hide(c *channel, m *Message, now time.Time, by string) {
+	m.Deleted, m.DeletedBy = now, by
+	s.Publish("delete", Event{Channel: c.info.ID, Message: m})
 }
 
 // remove takes a message off the screen.
 func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
-	m.Deleted, m.DeletedBy = now, by
-	s.Publish("delete", Event{Channel: c.info.ID, Message: m})
+	s.hide(c, m, now, by)
 	if m.OnlyFor != "" {
 		return
 	}
@@ -247,7 +267,7 @@ func (s *Server) getMessage(r *request, c *channel, m *Message) any {
 
 // told is a message as a read returns it: without the text that the application may not know.
 func (s *Server) told(c *channel, m *Message) *wireMessage {
-	w := s.event(c, m, s.opts.MessageContent || s.readable(m))
+	w := s.event(c, m, s.opts.MessageContent)
 	w.GuildID, w.ChannelType, w.Nonce, w.Member = "", nil, nil, nil
 	return w
 }

@@ -28,6 +28,8 @@ type Incoming struct {
 	// ReplyTo is the message that this one answers; QuietReply does not mention its author.
 	ReplyTo    string `json:"reply_to"`
 	QuietReply bool   `json:"quiet_reply"`
+	// Forward is a message of any channel that this one forwards, without a text of its own: apps send that apart.
+	Forward string `json:"forward"`
 	// EditOf makes this a new text of the person's message with that id.
 	EditOf string `json:"edit_of"`
 	// Files come with the message.
@@ -79,6 +81,9 @@ func (s *Server) Say(in Incoming) (string, error) {
 		}
 		m.Type = typeReply
 	}
+	if in.Forward != "" {
+		return s.forward(c, m, in)
+	}
 	v := Version{At: now, Method: "person", Content: clean(in.Text)}
 	var files []newFile
 	for _, f := range in.Files {
@@ -92,7 +97,48 @@ func (s *Server) Say(in Incoming) (string, error) {
 	s.mention(c, m, v.Content, allowed{users: true, roles: true, everyone: true, replied: !in.QuietReply})
 	s.awake(c)
 	s.add(c, m)
+	s.unfurl(c, m)
 	return m.ID, nil
+}
+
+// forward lets a person forward a message.
+func (s *Server) forward(c *channel, m *Message, in Incoming) (string, error) {
+	var of *Message
+	var from *channel
+	for _, from = range s.channelList {
+		if of = from.alive(in.Forward); of != nil {
+			break
+		}
+	}
+	switch {
+	case of == nil || of.OnlyFor != "" || of.Last().Loading():
+		return "", fmt.Errorf("say: no message %q to forward", in.Forward)
+	case in.Text != "" || len(in.Files) > 0 || in.ReplyTo != "":
+		return "", errors.New("say: a forward has no text, files or reply of its own")
+	}
+	w := s.wire(from, of)
+	m.ForwardOf, m.forwardFrom = of.ID, from.info.ID
+	m.forwarded = &snapshot{
+		Type: w.Type, Content: w.Content, Embeds: w.Embeds, Timestamp: w.Timestamp, EditedTimestamp: w.EditedTimestamp,
+		Flags: w.Flags, Mentions: w.Mentions, MentionRoles: w.MentionRoles, Components: w.Components,
+	}
+	last := of.Last()
+	m.Versions = []Version{{At: time.Now(), Method: "person", Content: last.Content, Attachments: last.Attachments}}
+	s.awake(c)
+	s.add(c, m)
+	return m.ID, nil
+}
+
+// unfurl shows an embed for the addresses in a person's message, which the gateway tells like any change of a message.
+func (s *Server) unfurl(c *channel, m *Message) {
+	v := m.Last()
+	links := v.Opened()
+	if len(links) == 0 {
+		return
+	}
+	v.Embeds = rig.Encode([]map[string]any{{"type": "link", "url": links[0]}})
+	m.Versions[len(m.Versions)-1] = v
+	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
 }
 
 func (in Incoming) check() error {
@@ -138,6 +184,7 @@ func (s *Server) rewrite(c *channel, user User, in Incoming) error {
 	s.mention(c, m, v.Content, allowed{users: true, roles: true, everyone: true, replied: !in.QuietReply})
 	m.Pings = pings
 	s.change(c, m, v)
+	s.unfurl(c, m)
 	return nil
 }
 
@@ -150,6 +197,17 @@ func (s *Server) Delete(channelID, message string) error {
 		return nil
 	}
 	return fmt.Errorf("delete: no message %q in channel %q", message, channelID)
+}
+
+// DeleteAll lets a moderator delete several messages of a guild's channel at once, as moderators' bots do.
+func (s *Server) DeleteAll(channelID string, messages ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channelID]
+	if c == nil || c.info.Guild == "" || s.removeAll(c, messages, "person") == 0 {
+		return fmt.Errorf("delete: no such messages in channel %q of a guild", channelID)
+	}
+	return nil
 }
 
 // Block lets a person take no messages of the bot any more, or take them again. Writing does so, too.

@@ -37,7 +37,7 @@ type Options struct {
 	Hidden Limits
 	// Latency is how long each call takes, half of it before it takes effect. The gateway has none.
 	Latency time.Duration
-	// MessageContent says that the privileged intent is switched on for the application.
+	// MessageContent says that the privileged intent is switched on for the application; AllowContent changes it.
 	MessageContent bool
 	// Heartbeat is the interval that Hello asks for; 41.25 s when 0.
 	Heartbeat time.Duration
@@ -122,6 +122,14 @@ func (s *Server) Bot() User { return s.me }
 
 // Mention is the text that mentions the bot.
 func (s *Server) Mention() string { return "<@" + s.me.ID + ">" }
+
+// AllowContent switches the privileged intent for the text of messages on or off, as its owner does in the Developer Portal.
+// Sessions that have it keep it; who requests it while it is off is closed with 4014.
+func (s *Server) AllowContent(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.MessageContent = on
+}
 
 // reset forgets everything that happened; s.mu is held.
 func (s *Server) reset() {

@@ -142,7 +142,7 @@ func (s *Server) dispatchMessage(c *channel, name string, m *Message) {
 	}
 	for _, n := range s.live() {
 		if n.wants(messageIntent(c)) {
-			n.send(name, rig.Encode(s.event(c, m, n.intents&intentMessageContent != 0 || s.readable(m))))
+			n.send(name, rig.Encode(s.event(c, m, n.intents&intentMessageContent != 0)))
 		}
 	}
 }

@@ -35,6 +35,7 @@ type wireMessage struct {
 	Nonce           json.RawMessage  `json:"nonce,omitempty"`
 	Reference       *wireReference   `json:"message_reference,omitempty"`
 	Referenced      json.RawMessage  `json:"referenced_message,omitempty"`
+	Snapshots       []wireSnapshot   `json:"message_snapshots,omitempty"`
 	WebhookID       string           `json:"webhook_id,omitempty"`
 	ApplicationID   string           `json:"application_id,omitempty"`
 	Interaction     *wireMetadata    `json:"interaction_metadata,omitempty"`
@@ -54,6 +55,25 @@ type wireReference struct {
 	MessageID string `json:"message_id,omitempty"`
 	ChannelID string `json:"channel_id"`
 	GuildID   string `json:"guild_id,omitempty"`
+}
+
+// wireSnapshot is a message as it was when somebody forwarded it: nothing tells who wrote it.
+// Source: https://docs.discord.com/developers/resources/message#message-snapshot-object
+type wireSnapshot struct {
+	Message snapshot `json:"message"`
+}
+
+type snapshot struct {
+	Type            int              `json:"type"`
+	Content         string           `json:"content"`
+	Embeds          json.RawMessage  `json:"embeds"`
+	Attachments     []wireAttachment `json:"attachments"`
+	Timestamp       string           `json:"timestamp"`
+	EditedTimestamp *string          `json:"edited_timestamp"`
+	Flags           int              `json:"flags"`
+	Mentions        []User           `json:"mentions"`
+	MentionRoles    []string         `json:"mention_roles"`
+	Components      json.RawMessage  `json:"components"`
 }
 
 type wireMember struct {
@@ -157,6 +177,15 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 			w.Referenced = rig.Encode(inner)
 		}
 	}
+	if f := m.forwarded; f != nil {
+		shown := *f
+		shown.Attachments = []wireAttachment{}
+		for _, a := range v.Attachments {
+			shown.Attachments = append(shown.Attachments, s.wireAttachment(m, a))
+		}
+		w.Content, w.Attachments, w.Snapshots = "", []wireAttachment{}, []wireSnapshot{{shown}}
+		w.Reference = &wireReference{Type: referenceForward, MessageID: m.ForwardOf, ChannelID: m.forwardFrom}
+	}
 	if m.Interaction != "" {
 		w.WebhookID, w.ApplicationID = s.me.ID, s.me.ID
 		if i := s.interactions[m.Interaction]; i != nil {
@@ -169,25 +198,27 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	return w
 }
 
-// event is a message as the gateway tells it. Without text leaves out what a bot may not read without
-// the privileged intent.
-func (s *Server) event(c *channel, m *Message, text bool) *wireMessage {
+// event is a message as the gateway tells it. Without content leaves out what a bot may not read without
+// the privileged intent, in the message that it replies to as well.
+func (s *Server) event(c *channel, m *Message, content bool) *wireMessage {
 	w := s.wire(c, m)
 	w.GuildID, w.ChannelType = m.Guild, &c.info.Type
 	if m.Guild != "" && m.Interaction == "" {
 		w.Member = s.wireMember(nil)
 	}
 	w.Nonce = m.nonce
-	if !text {
+	if !content && !s.readable(m) {
 		w.Content, w.Attachments = "", []wireAttachment{}
 		w.Embeds, w.Components = listOrEmpty(nil), listOrEmpty(nil)
-	}
-	if w.Referenced != nil && !text {
-		if target := c.alive(m.ReplyTo); target != nil && !s.readable(target) {
-			inner := s.event(c, target, false)
-			inner.Reference, inner.Referenced = nil, nil
-			w.Referenced = rig.Encode(inner)
+		for i := range w.Snapshots {
+			f := &w.Snapshots[i].Message
+			f.Content, f.Attachments, f.Embeds, f.Components = "", []wireAttachment{}, listOrEmpty(nil), listOrEmpty(nil)
 		}
+	}
+	if target := c.alive(m.ReplyTo); w.Referenced != nil && target != nil && !content && !s.readable(target) {
+		inner := s.event(c, target, false)
+		inner.Reference, inner.Referenced, inner.GuildID, inner.ChannelType, inner.Member = nil, nil, "", nil, nil
+		w.Referenced = rig.Encode(inner)
 	}
 	return w
 }
