@@ -15,12 +15,7 @@ func (a *actor) past() (history.History, error) {
 
 // words returns the text of messages as the model reads it, with its provenance, without attachments.
 func (a *actor) words(messages ...chat.Inbound) agent.Message {
-	return a.reading().Question(messages...)
-}
-
-// reading says how messages of this conversation become text for a model.
-func (a *actor) reading() history.Reading {
-	return history.Reading{Endpoint: a.conversation.Endpoint, Names: a.g.Context}
+	return history.Question(a.conversation.Endpoint, messages...)
 }
 
 // settings are the settings of one turn.

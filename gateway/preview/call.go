@@ -210,8 +210,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	case doStop:
 		return chat.Receipt{}, r.ep.Streamer.Stop(ctx, r.parts[a.part].ref, a.added)
 	case doFind:
-		ref, _, err := r.ep.Finder.Find(ctx, r.to, r.partKey(a.part))
-		return chat.Receipt{Ref: ref}, err
+		return r.search(ctx, a)
 	default:
 		return chat.Receipt{}, r.ep.Typer.Typing(ctx, r.to)
 	}

@@ -130,15 +130,20 @@ func (p *person) add(ref chat.MessageRef, text string, live bool) *chat.SendErro
 	return nil
 }
 
-func (ch channel) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
-	r, found := chat.MessageRef{Target: to}, false
+func (ch channel) Newest(chat.Target) chat.MessageID { return "" }
+
+func (ch channel) Find(ctx context.Context, to chat.Target, create chat.Create, _ string) (chat.Found, error) {
+	r := chat.MessageRef{Target: to}
 	_, err := ch.serve(ctx, &call{op: chat.OpFind, to: to.Chat}, func() *chat.SendError {
 		for _, m := range ch.messages {
-			if m.to == to.Chat && m.versions[0].Key == key && !m.deleted {
-				r.ID, found = m.id, true
+			if m.to == to.Chat && m.versions[0].Key == create.Key && !m.deleted {
+				r.ID = m.id
 			}
 		}
 		return nil
 	})
-	return r, found && err == nil, err
+	if err != nil {
+		return chat.Found{}, err
+	}
+	return chat.Found{Ref: r}, nil
 }

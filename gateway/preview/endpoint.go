@@ -59,8 +59,10 @@ type Streamer interface {
 
 // Finder asks whether a create of unknown outcome took effect.
 type Finder interface {
-	// Find returns the message that was created with key, and false if there is none.
-	Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error)
+	// Newest returns what Find needs as chat.Create.After: the newest message that is known before a create. It is pure.
+	Newest(to chat.Target) chat.MessageID
+	// Find makes at most one call that looks for the message of c. next is empty, or what the call before returned.
+	Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error)
 }
 
 // Budget decides when a call may be made. Its methods don't block.

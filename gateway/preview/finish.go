@@ -10,15 +10,24 @@ import (
 
 // remaining returns the next action for the ending, ignoring the deadline; doEnd if nothing is left to do.
 func (s *state) remaining(now time.Time) action {
-	first, calls := action{kind: doEnd}, 0
+	first, later, calls := action{kind: doEnd}, action{kind: doEnd}, 0
 	for _, d := range s.atEnd() {
 		a := s.plan(d, now)
-		if a.kind == doEnd {
+		switch {
+		case a.kind == doEnd:
+			continue
+		case a.kind == doWait && d.part <= supersededAt: // nothing else waits for it
+			if later.kind == doEnd || a.until.Before(later.until) {
+				later = a
+			}
 			continue
 		}
 		if calls++; calls == 1 {
 			first = a
 		}
+	}
+	if first.kind == doEnd {
+		return later
 	}
 	first.calls = calls
 	return first
@@ -96,7 +105,7 @@ func (s *state) staying(i int) desired {
 func (s *state) resent(i int) bool {
 	replaced, cursor := false, false
 	for _, m := range s.superseded {
-		replaced, cursor = replaced || m.place == i, cursor || m.place <= i && m.unfinished()
+		replaced, cursor = replaced || m.exists() && m.place == i, cursor || m.place <= i && m.unfinished()
 	}
 	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
 }
@@ -104,7 +113,7 @@ func (s *state) resent(i int) bool {
 // replaced reports whether a superseded message can be deleted: its replacement exists, or nobody needs one. If
 // the replacement may not have arrived, the person has only the old message, so it stays.
 func (s *state) replaced(m message) bool {
-	p := &s.parts[m.place]
+	p := s.at(m.place)
 	switch {
 	case p.exists():
 		return true

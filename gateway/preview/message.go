@@ -139,7 +139,7 @@ type resolution uint8
 const (
 	known  resolution = iota // the outcome is known, or can't be learned
 	byKey                    // repeat the create under its key, which creates no second message
-	byFind                   // ask the platform for the message with the key
+	byFind                   // ask the platform for the message
 )
 
 // attempt is the state of the creates of one message.
@@ -151,6 +151,10 @@ type attempt struct {
 	mixed      bool      // several payloads were tried; which of them is visible is unknown
 	streams    bool      // a create may have started a stream
 	above      bool      // a created message may be above messages that were sent again later
+
+	create *chat.Create // the last create, where Find needs it
+	next   string       // where the search for its message goes on
+	due    time.Time    // earliest time of the search
 }
 
 // open reports whether the outcome of a create is unknown and can still be learned.
@@ -162,7 +166,10 @@ func (m *message) doubtful() bool {
 }
 
 // learned records that the outcome is known.
-func (a *attempt) learned() { a.resolution, a.mixed, a.streams = known, false, false }
+func (a *attempt) learned() {
+	a.resolution, a.mixed, a.streams = known, false, false
+	a.create, a.next, a.due = nil, "", time.Time{}
+}
 
 // forget makes the next create the first one under its key.
 func (a *attempt) forget() {

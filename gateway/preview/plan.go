@@ -107,7 +107,7 @@ func (s *state) create(d desired, now time.Time) action {
 	}
 	switch {
 	case s.missing(m, now):
-		return action{kind: doFind, desired: desired{part: d.part, class: d.class}}
+		return s.find(d.part, now)
 	case uncertain >= uncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
 		return action{kind: doEnd}
 	case uncertain == uncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
@@ -122,7 +122,7 @@ func (s *state) learn(d desired, now time.Time) action {
 	m := s.at(d.part)
 	switch {
 	case s.missing(m, now):
-		return action{kind: doFind, desired: desired{part: d.part, class: d.class}}
+		return s.find(d.part, now)
 	case m.attempt.resolution == byKey && !m.abandoned && !m.file && s.resendable(m, now):
 		return action{kind: doSend, desired: desired{part: d.part, display: display{body: m.standing()}, stands: true, class: d.class}}
 	}

@@ -118,13 +118,13 @@ func (s *state) makesMore(now time.Time) bool {
 
 // makes reports whether a creates a message or checks for one that may exist.
 func (a action) makes() bool {
-	return a.creates() || a.kind == doFind || a.kind == doType
+	return a.creates() || a.kind == doFind || a.kind == doType || a.kind == doWait
 }
 
 // inTrouble reports whether the platform currently refuses to show the ending. A rate limit does not count,
-// since it affects the next reply too. A failure that leads to another call at once does not count either.
+// since it affects the next reply too, but a reply of which only late messages are looked for does. A failure that leads to another call at once does not count either.
 func (s *state) inTrouble() bool {
-	return s.ending != nil && s.row > 0 && s.refused
+	return s.ending != nil && (s.row > 0 && s.refused || s.lingers())
 }
 
 // report tells the owner when the trouble with the ending begins or is over.

@@ -33,7 +33,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.restoreQuestion(r, now)
 			continue
 		case r.Index < 0:
-			s.restoreSuperseded(r)
+			s.restoreSuperseded(r, now)
 			continue
 		}
 		for len(s.parts) <= r.Index {
@@ -63,7 +63,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 // restoreMessage restores a message from its record.
 func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	m.ref, m.certainty, m.shown = r.Ref, unsure, display{body: recorded(r), cursor: r.Cursor}
-	m.attempt.first, m.file = r.First, r.File
+	m.attempt.first, m.file, m.attempt.create = r.First, r.File, r.Create
 	switch r.State {
 	case chat.PartIntended:
 		// The create may have taken effect: at most one more follows, with the final.
@@ -172,6 +172,7 @@ func (r *Reply) behind(a action) bool {
 // recordIntent stores the change that action a is about to try, if a creates or changes a message of the reply.
 // It returns false if storing failed.
 func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
+	r.trying = r.asTried(a)
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
 		if a.part <= supersededAt {
@@ -180,6 +181,9 @@ func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 		p := r.intent(a)
 		return p, r.behind(a) || r.record(ctx, p)
 	case doFind:
+		if a.part <= supersededAt {
+			break
+		}
 		return r.intent(a), true
 	}
 	return chat.Part{}, true
@@ -242,6 +246,9 @@ func (r *Reply) intent(a action) chat.Part {
 	p.Source, _ = r.previewSource(a)
 	if p.Tries = now.attempt.processes; a.creates() {
 		p.Tries++
+	}
+	if p.Create = now.attempt.create; a.creates() {
+		p.Create = r.trying
 	}
 	if p.First = now.attempt.first; p.First.IsZero() {
 		p.First = time.Now()
@@ -336,6 +343,9 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 		p.State = chat.PartRefused
 	default: // after a search in vain it has a new key
 		p.State, p.Key = chat.PartAbsent, r.partKey(i)
+	}
+	if p.State != chat.PartIntended {
+		p.Create = nil
 	}
 	return p
 }

@@ -71,7 +71,7 @@ func New(o Options) *Reply {
 	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, before: o.Before, troubled: o.Troubled}
 	r.place = place{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key, ops: o.Endpoint.ops(),
-		dialect: dialect, limit: profile.TextLimit, keyFor: profile.KeyFor, fileLimit: profile.FileLimit,
+		dialect: dialect, limit: profile.TextLimit, keyFor: profile.KeyFor, lateFor: profile.LateFor, fileLimit: profile.FileLimit,
 	}
 	if r.jitter = o.Jitter; r.can(chat.OpTyping) {
 		r.typing = profile.TypingEvery
@@ -198,7 +198,7 @@ func (r *Reply) outcome(err error) Outcome {
 		}
 	}
 	for _, m := range r.superseded {
-		if !r.parts[m.place].exists() { // nothing replaced it
+		if m.exists() && !r.at(m.place).exists() { // nothing replaced it
 			o.Refs = append(o.Refs, m.ref)
 		}
 	}

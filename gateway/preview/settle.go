@@ -43,8 +43,10 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case a.creates():
 		s.settleCreate(a, p, r.Ref)
 	case a.kind == doFind:
-		s.settleFind(p, r.Ref)
-		s.shiftDown(a.part)
+		s.settleFind(a.part, r.Ref, now)
+		if a.part > supersededAt {
+			s.shiftDown(a.part)
+		}
 		return
 	case p.role != roleText && (a.kind == doDelete || a.kind == doSeal):
 		s.forget(a.part)
@@ -138,23 +140,6 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 	case stream:
 		p.phase, p.certainty = streaming, unsure
 	}
-}
-
-// settleFind records whether a create of unknown outcome made a message. A found message shows one of the
-// payloads that were tried.
-func (s *state) settleFind(p *message, ref chat.MessageRef) {
-	if ref.ID == "" {
-		p.attempt.forget()
-		if s.keyFor > 0 { // the platform may still know the key of a message that a person deleted, and create no new one
-			p.gen++
-		}
-		return
-	}
-	s.displayed = s.displayed || p.role == roleText
-	if p.ref, p.phase, p.certainty = ref, standing, unsure; p.attempt.streams {
-		p.phase = streaming
-	}
-	p.attempt.learned()
 }
 
 // restart handles a text that starts over. Full parts belong to the discarded text, and only the final may edit

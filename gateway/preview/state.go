@@ -99,6 +99,9 @@ type state struct {
 	view   View
 	ending *Ending
 
+	trying *chat.Create // the create that is being made, where Find needs it
+	found  chat.Found   // what the last search learned
+
 	parts      []message // of the text
 	question   message
 	superseded []message
@@ -127,6 +130,7 @@ type place struct {
 	draftFor    time.Duration // lifetime of a draft; 0: previews are not drafts
 	streamFor   time.Duration // maximum duration of a stream; 0: previews are not streams
 	grows       bool          // previews began as streams: the layout may only append
+	lateFor     time.Duration // time after which a create of unknown outcome is looked for again; 0: never
 	keyFor      time.Duration // time for which a create may be repeated under its key
 }
 

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"slices"
+	"time"
 
 	"telex/internal/chat"
 )
@@ -53,7 +54,7 @@ func (s *state) shiftDown(i int) {
 // bringBack restores a superseded message that nothing replaced, so that at least its cursor is removed.
 func (s *state) bringBack(p *message) {
 	i := len(s.superseded) - 1 // the newest
-	for i >= 0 && &s.parts[s.superseded[i].place] != p {
+	for i >= 0 && s.at(s.superseded[i].place) != p {
 		i--
 	}
 	if i < 0 || p.exists() || !s.superseded[i].unfinished() || !s.can(chat.OpEdit) {
@@ -78,21 +79,30 @@ func (s *state) forget(i int) {
 const maxParts = 10_000
 
 func (m *message) supersededRecord() chat.Part {
-	return chat.Part{Index: -1 - m.place - maxParts*m.gen, State: chat.PartFrozen, Ref: m.ref, Cursor: m.unfinished()}
+	p := chat.Part{Index: -1 - m.place - maxParts*m.gen, State: chat.PartFrozen, Ref: m.ref, Cursor: m.unfinished()}
+	if !m.exists() {
+		p.State, p.Create = chat.PartIntended, m.attempt.create
+	}
+	return p
 }
 
 // isSuperseded reports whether ref is a superseded message.
 func (s *state) isSuperseded(ref chat.MessageRef) bool {
-	return slices.ContainsFunc(s.superseded, func(m message) bool { return m.ref == ref })
+	return slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.ref == ref })
 }
 
 // restoreSuperseded restores a message that an earlier process had superseded.
-func (s *state) restoreSuperseded(r chat.Part) {
-	if r.State != chat.PartFrozen {
-		return
-	}
+func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 	n := -1 - r.Index
 	place := n % maxParts
+	switch {
+	case r.State == chat.PartIntended && r.Create != nil:
+		s.lookLater(*r.Create, place, n/maxParts, now)
+		s.superseded[len(s.superseded)-1].stored = true
+		return
+	case r.State != chat.PartFrozen:
+		return
+	}
 	for len(s.parts) <= place { // the part's own record may be missing
 		s.parts = append(s.parts, message{})
 	}

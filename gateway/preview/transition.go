@@ -120,6 +120,7 @@ func mayStand(s *state, f failedCall) {
 	m.attempt.streams, m.file = m.attempt.streams || f.kind == doStart, f.kind == doFile
 	m.attempt.mixed = m.attempt.mixed || m.attempt.resolution == byKey && !m.shown.like(f.display)
 	m.replace(f.display)
+	m.attempt.create = s.trying
 	if m.attempt.first.IsZero() {
 		m.attempt.first = s.lastCall
 	}

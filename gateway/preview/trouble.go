@@ -98,7 +98,7 @@ func (s *state) doubt(p *message, now time.Time) {
 	case s.keyFor > 0 && now.Sub(p.attempt.first) < s.keyFor:
 		p.attempt.resolution = byKey
 	case s.can(chat.OpFind):
-		p.attempt.resolution = byFind
+		p.attempt.resolution, p.attempt.next, p.attempt.due = byFind, "", now.Add(min(firstLook, s.lateFor))
 	default:
 		p.attempt.unresolved++
 		s.probed = false
@@ -120,7 +120,7 @@ func (s *state) relay() {
 	e := &Ending{Text: s.source, Cut: true}
 	if s.literal = e.Text == ""; s.literal { // these are parts of a final whose Markdown only the store has
 		for i, p := range s.parts {
-			if p.exists() || p.attempt.open() || slices.ContainsFunc(s.superseded, func(m message) bool { return m.place == i }) {
+			if p.exists() || p.attempt.open() || slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.place == i }) {
 				e.Text += p.shown.body.plain + "\n"
 			}
 		}

@@ -22,8 +22,9 @@ func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.d
 
 // Run hands over what people write, each update until it is taken. It begins a little early,
 // as platforms do.
-func (a *adapter) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
+	a.l.learn(from.Sent)
 	for i := max(0, w.taken()-w.s.repeats); ; {
 		in, wait := w.update(i)
 		if in == nil {
@@ -74,6 +75,9 @@ func (a *adapter) create(ctx context.Context, c *call, f *chat.File) (chat.Recei
 	})
 	if err == nil && c.fault != nameless {
 		r.Ref.ID = c.id
+	}
+	if w.s.kind.probes {
+		return r, a.l.tell(c, err)
 	}
 	return r, err
 }
@@ -159,18 +163,23 @@ func (s streaming) grow(ctx context.Context, c *call, text string) error {
 
 type finding struct{ a *adapter }
 
-func (f finding) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
-	c := &call{op: chat.OpFind, to: to, m: chat.Outgoing{Key: key}}
+func (f finding) Newest(chat.Target) chat.MessageID { return "" }
+
+func (f finding) Find(ctx context.Context, to chat.Target, create chat.Create, _ string) (chat.Found, error) {
+	c := &call{op: chat.OpFind, to: to, m: chat.Outgoing{Key: create.Key}}
 	r := chat.MessageRef{Target: to}
 	err := f.a.l.serve(ctx, c, func() *chat.SendError {
 		for _, m := range f.a.l.w.person.messages {
-			if m.chat == to.Chat && m.key() == key && m.stands() {
+			if m.chat == to.Chat && m.key() == create.Key && m.stands() {
 				r.ID = m.id
 			}
 		}
 		return nil
 	})
-	return r, r.ID != "" && err == nil, err
+	if err != nil {
+		return chat.Found{}, err
+	}
+	return chat.Found{Ref: r}, nil
 }
 
 // partOf reads the part's number out of the key of a create.

@@ -33,14 +33,19 @@ const (
 	isFrozen    = "can't be edited"
 	isForbidden = "forbidden"                     // once
 	isAuth      = "unauthorized"                  // once
+	cutLate     = "cut, and the effect comes later"
 	isBad       = "server error for this message" // and for this one alone, for as long as the fault says
 )
 
-func faultKinds() []string {
-	return []string{
+func (k kind) faults() []string {
+	list := []string{
 		limited, limited, limited, refused, cutBefore, cutAfter, hangBefore, hangAfter, slowAnswer, badMarkup, tooLong, isFrozen,
 		isForbidden, isAuth, isBad,
 	}
+	if k.probes {
+		list = append(list, cutLate, cutLate, cutAfter, cutBefore)
+	}
+	return list
 }
 
 // kill is an end of the process, or a stop in good order.
@@ -75,7 +80,7 @@ func (s *schedule) drawTrouble(t *rapid.T) {
 	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // a set of bits
 	if sorts&1 != 0 {
 		for range rapid.IntRange(1, 5).Draw(t, "faults") {
-			s.faults[rapid.IntRange(0, 25).Draw(t, "call")] = drawFault(t, faultKinds())
+			s.faults[rapid.IntRange(0, 25).Draw(t, "call")] = drawFault(t, s.kind.faults())
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "typing faults") {
 			s.typing[rapid.IntRange(0, 5).Draw(t, "indicator")] = drawFault(t, []string{limited, refused, cutBefore, hangBefore, isForbidden, isAuth})

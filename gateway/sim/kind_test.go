@@ -16,6 +16,7 @@ type kind struct {
 	name      string
 	caps      chat.Capabilities
 	keyed     bool // a create repeated with its key makes no second message
+	probes    bool // a message is found by trying whether it has the content of its create
 	transport preview.Transport
 }
 
@@ -43,6 +44,7 @@ func kinds() []kind {
 		{name: "no-edit-with-files", caps: chat.Capabilities{Typing: true, File: true}},
 		{name: "no-edit-with-keys", keyed: true},
 		{name: "send-only"},
+		{name: "edit-and-probe", caps: with(func(c *chat.Capabilities) { c.Find = true }), probes: true},
 	}
 }
 
@@ -59,6 +61,14 @@ func (k kind) build(a *adapter) gateway.Platform {
 		typing
 	}{a, editing{a}, typing{a}}
 	switch {
+	case k.probes:
+		return struct {
+			*adapter
+			editing
+			deleting
+			typing
+			probing
+		}{a, editing{a}, deleting{a}, typing{a}, probing{a}}
 	case c.Draft && c.Find:
 		return struct {
 			*adapter

@@ -20,6 +20,7 @@ type life struct {
 	died     time.Time     // guarded by world.mu
 	stopping time.Time     // in good order; guarded by world.mu
 	ghost    bool
+	ids      knowledge // guarded by world.mu
 }
 
 // begin starts the next process.

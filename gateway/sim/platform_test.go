@@ -198,6 +198,12 @@ func (w *world) arrive(c *call, f fault, effect func() *chat.SendError) error {
 		return e
 	}
 	switch f.kind {
+	case cutLate:
+		w.hit(c, f.kind)
+		if c.creates() {
+			time.AfterFunc(f.after%(lateFor-time.Second), func() { w.late(c, effect) })
+		}
+		return &chat.SendError{Kind: chat.Uncertain}
 	case cutBefore:
 		w.hit(c, f.kind)
 		return &chat.SendError{Kind: chat.Uncertain}

@@ -214,6 +214,9 @@ func drawProfile(t *rapid.T, k kind) chat.Profile {
 		}
 	}
 	text := chat.OpAll &^ (chat.OpTyping | chat.OpFind)
+	if k.probes { // each probe counts as an edit
+		text, p.LateFor = text|chat.OpFind, lateFor
+	}
 	limit(chat.ScopeChat, rapid.SampledFrom([]chat.Op{text, chat.OpAll, chat.OpSend | chat.OpFile}).Draw(t, "ops"), 2, 20, span(t, "window", 1000, 20_000))
 	limit(chat.ScopeEndpoint, chat.OpAll, 4, 30, time.Second)
 	if k.caps.Edit {

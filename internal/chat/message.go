@@ -113,6 +113,8 @@ type Action struct {
 type Resume struct {
 	Cursor string   // of the newest accepted message; empty: none
 	Places []Target // where turns began recently, newest first; for platforms that must be queried per chat
+	// Sent are the newest messages that the bot sent and that the store knows; for platforms where Find depends on that.
+	Sent []MessageRef
 }
 
 // Outgoing is one message to be sent, or the new state of one that exists. The gateway has
@@ -156,6 +158,24 @@ type Receipt struct {
 	// RateLimits are the limits that the call counted against, as the answer reports them. They refine
 	// what the profile declares.
 	RateLimits []RateLimitInfo
+}
+
+// Create is a create as it was tried: what a platform needs to find the message that it may have made.
+type Create struct {
+	Key     string
+	After   MessageID // the newest message that was known before the call; empty: none, or the platform does not need it
+	File    bool      // it was to send a file
+	Message Outgoing
+}
+
+// Found is what one call that looks for the message of a create learned.
+type Found struct {
+	Ref    MessageRef // the message; without an id, the call found none
+	Next   string     // not empty: the search is not over, and goes on with this
+	Unsure bool       // the search is over, and the message may exist all the same
+	// Taken means that the message at Ref was made by another create of unknown outcome, and shows the content of this one
+	// now. The message of this one may exist too.
+	Taken bool
 }
 
 // RateLimitInfo is the state of one limit as the platform reports it, mostly in headers.

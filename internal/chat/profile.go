@@ -11,7 +11,7 @@ type Capabilities struct {
 	File      bool // it can send a message that is a file
 	Draft     bool // it has ephemeral previews, somewhere
 	Stream    bool // it has append-only streams, somewhere
-	Find      bool // it can look up a message by its key
+	Find      bool // it can find the message of a create of unknown outcome
 	Fetch     bool // it can download attachments
 	Thread    bool // it can read what was written in a thread
 	Menu      bool // it has a menu of commands
@@ -29,6 +29,7 @@ type Profile struct {
 	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
 	KeyFor       time.Duration // how long a create that is repeated with its key makes no second message; 0: not at all
+	LateFor      time.Duration // how long after its failure a create may still take effect, so that Find is asked again; 0: not at all
 	FileLimit    int64         // longest file, in bytes; 0: none is known
 	Limits       []Limit       // every published limit that a call to this place counts against
 	NoCommands   bool          // commands with a slash can't be typed here; their bare names are used

@@ -214,6 +214,7 @@ type Part struct {
 	Cut    int       // the longest part when it was laid out
 	First  time.Time // when its create was first tried
 	Tries  int       // State intended: how many processes may have made it by now
+	Create *Create   // State intended: the create as it was tried, where the platform needs that to find its message
 	Steps  int       // how many steps the turn's journal had when Source became what it is; the store counts them
 }
 

@@ -35,11 +35,18 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 // minute or two.
 const maxPlaces = 200
 
-// Resume returns the cursor of the last message that the endpoint accepted, and the places of its newest turns.
+// maxSent is the maximum number of sent messages returned to an endpoint that resumes: more than it sends while the outcome of
+// one create is unknown.
+const maxSent = 2000
+
+// Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and their messages.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
 		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, maxPlaces)
+		from.Sent = rows(t, func(r *chat.MessageRef) []any {
+			return []any{&r.Target.Chat, &r.Target.Thread, &r.Target.Kind, &r.ID}
+		}, listSent, e, maxSent)
 		return from
 	})
 }
@@ -53,26 +60,6 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 			if m, ok := t.waiting(conversation, id); ok {
 				t.exec(finishMessage, t.now, m)
 			}
-		}
-	})
-}
-
-// Revise replaces an unfinished message by its edited version. If a turn has it, the turn's journal keeps only the usage, and
-// its parts keep no source: they answer another question. It fails with ErrUnknown if there is no such message.
-func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return fmt.Errorf("revise message: %w", err)
-	}
-	return s.update(ctx, "revise message", func(t *tx) {
-		found := t.unfinished(t.take(c), in.ID)
-		if len(found) == 0 {
-			t.fail(ErrUnknown)
-			return
-		}
-		var turn string
-		if t.first([]any{&turn}, reviseMessage, string(body), found[0].id); turn != "" {
-			t.all([]string{reviseSteps, reviseParts}, turn)
 		}
 	})
 }

@@ -18,37 +18,45 @@ func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 			if p.State == chat.PartIntended {
 				t.fail(ErrFenced)
 			}
-			bare.Source, bare.Text, bare.Plain, bare.Spans = "", "", "", nil
+			bare.Source, bare.Text, bare.Plain, bare.Spans, bare.Create = "", "", "", nil, nil
 		}
 		t.savePart(turn, bare)
 	})
 }
 
 func (t *tx) savePart(turn string, p chat.Part) {
-	spans := ""
+	spans, tried := "", ""
 	if len(p.Spans) > 0 {
-		b, err := json.Marshal(p.Spans)
-		if err != nil {
-			t.fail(err)
-		}
-		spans = string(b)
+		spans = t.encode(p.Spans)
+	}
+	if p.Create != nil {
+		tried = t.encode(p.Create)
 	}
 	t.exec(savePart, turn, int64(p.Index), string(p.State),
 		p.Ref.Target.Chat, p.Ref.Target.Thread, int64(p.Ref.Target.Kind), p.Ref.ID,
 		p.Source, p.Text, spans, number(p.Cursor), p.Key,
-		p.Plain, number(p.File), int64(p.Cut), millis(p.First), int64(p.Tries), turn)
+		p.Plain, number(p.File), int64(p.Cut), millis(p.First), int64(p.Tries), tried, turn)
+}
+
+// encode returns v in JSON.
+func (t *tx) encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.fail(err)
+	}
+	return string(b)
 }
 
 func (t *tx) parts(turn string) (parts []chat.Part) {
 	type part struct {
 		chat.Part
-		spans []byte
+		spans, tried []byte
 	}
 	columns := func(p *part) []any {
 		to := &p.Ref.Target
 		return []any{
 			&p.Index, &p.State, &to.Chat, &to.Thread, &to.Kind, &p.Ref.ID, &p.Source, &p.Text, &p.spans, &p.Cursor, &p.Key,
-			&p.Plain, &p.File, &p.Cut, (*stored)(&p.First), &p.Tries, &p.Steps,
+			&p.Plain, &p.File, &p.Cut, (*stored)(&p.First), &p.Tries, &p.tried, &p.Steps,
 		}
 	}
 	for p := range each(t, columns, listParts, turn) {
@@ -56,6 +64,12 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // costs only one unnecessary edit
 				t.log.Error("formatting of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Spans = nil
+			}
+		}
+		if len(p.tried) > 0 {
+			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then its message can't be looked for
+				t.log.Error("create of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
+				p.Create = nil
 			}
 		}
 		parts = append(parts, p.Part)

@@ -95,6 +95,11 @@ SELECT t.to_chat, t.to_thread, t.to_kind FROM turn t JOIN conversation c ON c.id
 WHERE c.endpoint = ? GROUP BY t.to_chat, t.to_thread, t.to_kind
 ORDER BY MAX(t.begun_at) DESC LIMIT ?`
 
+	listSent = `
+SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
+FROM part p JOIN turn t ON t.id = p.turn JOIN conversation c ON c.id = t.conversation
+WHERE c.endpoint = ? AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx LIMIT ?`
+
 	// findUnfinished prefers waiting messages to those that belong to another turn.
 	findUnfinished = `
 SELECT id, state, accepted_at FROM inbox
@@ -114,12 +119,6 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 	takeMessage = `UPDATE inbox SET state = 'running', turn = ?, attempts = attempts + 1 WHERE id = ?`
 
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = ? AND state = 'running'`
-
-	// reviseMessage replaces a message by its edited version; reviseSteps and reviseParts forget what the turn that has it did
-	// and said, except for its usage and its messages.
-	reviseMessage = `UPDATE inbox SET body = ? WHERE id = ? RETURNING turn`
-	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
-	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
 
 	// finishMessage keeps the deduplication key, but no content.
 	finishMessage  = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE id = ?`
@@ -296,7 +295,7 @@ WHERE state IN ('running', 'decided')
 
 	// endTurn and endParts keep the ids of sent messages, but no content.
 	endTurn  = `UPDATE turn SET state = ?, ending = '', ended_at = ? WHERE id = ?`
-	endParts = `UPDATE part SET source = '', body = '', plain = '', spans = '' WHERE turn = ?`
+	endParts = `UPDATE part SET source = '', body = '', plain = '', spans = '', tried = '' WHERE turn = ?`
 
 	listTurns = `
 SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
@@ -306,18 +305,19 @@ WHERE t.state IN ('running', 'decided') ORDER BY t.begun_at, t.id`
 
 	savePart = `
 INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
-    plain, is_file, cut, first_at, tries, steps)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT COUNT(*) FROM step WHERE step.turn = ?))
+    plain, is_file, cut, first_at, tries, tried, steps)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT COUNT(*) FROM step WHERE step.turn = ?))
 ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = excluded.ref_chat,
     ref_thread = excluded.ref_thread, ref_kind = excluded.ref_kind, ref_id = excluded.ref_id,
     source = excluded.source, body = excluded.body, spans = excluded.spans,
     has_cursor = excluded.has_cursor, create_key = excluded.create_key, plain = excluded.plain,
     is_file = excluded.is_file, cut = excluded.cut, first_at = excluded.first_at, tries = excluded.tries,
+    tried = excluded.tried,
     steps = CASE WHEN part.source = excluded.source THEN part.steps ELSE excluded.steps END`
 
 	listParts = `
 SELECT idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
-    plain, is_file, cut, first_at, tries, steps
+    plain, is_file, cut, first_at, tries, tried, steps
 FROM part WHERE turn = ? ORDER BY idx`
 
 	addStep     = `INSERT INTO step (turn, kind, tool_call, body) VALUES (?, ?, ?, ?)`

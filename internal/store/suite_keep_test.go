@@ -22,6 +22,9 @@ func testParts(f *fixture) {
 		Index: 0, State: chat.PartSealed, Ref: ref, Source: "*a*", Text: "a", Plain: "A", Spans: []chat.Span{
 			{Kind: "italic", Offset: 0, Length: 1}, {Kind: "link", Offset: 1, Length: 2, URL: "https://x", Language: "go"},
 		}, Key: "t-0", Cursor: true, File: true, Cut: 4096, First: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
+		Create: &chat.Create{Key: "t-0", After: "76", File: true, Message: chat.Outgoing{
+			Text: "a ▌", Spans: []chat.Span{{Kind: "bold", Length: 1}}, Answers: "70", Actions: []chat.Action{{ID: "stop", Label: "Stop"}},
+		}},
 	}
 	intent := chat.Part{Index: 0, State: chat.PartIntended, Text: "a ▌", Cursor: true, Key: "t-0"}
 	f.must(f.Record(f.Context(), "t", intent))
@@ -51,36 +54,6 @@ func testParts(f *fixture) {
 	f.reopen()
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
 		f.Fatalf("got %+v, want %+v", got, want)
-	}
-}
-
-// An edited message waits or belongs to a turn, which forgets what it did and said about the old one.
-func testRevise(f *fixture) {
-	c := private("1")
-	f.accept(c, "1")
-	edited := message(c, "1")
-	edited.Text = "better"
-	f.must(f.Revise(f.Context(), c, edited))
-	f.begin("t", c, "1")
-	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepSpent, "", "y"), step(chat.StepReads, "c", "")))
-	f.must(f.Record(f.Context(), "t", chat.Part{State: chat.PartStands, Source: "*a*", Text: "a", Key: "t-0"}))
-	f.reopen()
-	if got := f.unfinished(); got.Messages[0].Text != "better" || len(got.Steps) != 3 {
-		f.Fatalf("got %+v", got)
-	}
-	edited.Text = "best"
-	f.must(f.Revise(f.Context(), c, edited))
-	f.reopen()
-	got := f.unfinished()
-	if want := []chat.Step{step(chat.StepSpent, "", "y")}; got.Messages[0].Text != "best" || !reflect.DeepEqual(got.Steps, want) {
-		f.Fatalf("got %+v, want the steps %+v", got, want)
-	}
-	if want := []chat.Part{{State: chat.PartStands, Text: "a", Key: "t-0"}}; !reflect.DeepEqual(got.Parts, want) {
-		f.Fatalf("got %+v, want %+v", got.Parts, want)
-	}
-	f.must(f.End(f.Context(), "t", chat.Growth{}))
-	if err := f.Revise(f.Context(), c, edited); !errors.Is(err, chat.ErrUnknown) {
-		f.Fatalf("got %v, want %v", err, chat.ErrUnknown)
 	}
 }
 

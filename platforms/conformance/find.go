@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"telex/gateway/preview"
@@ -11,7 +12,7 @@ import (
 // findCases are about asking whether a create took effect.
 func findCases() []testCase {
 	return []testCase{
-		{"a message is found by its key, and by no other (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a message is found by its key, and by no other (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
 			ref := s.send(to, "one")
 			s.send(to, "another")
 			s.wantFound(f, to, "key of one", ref)
@@ -19,21 +20,25 @@ func findCases() []testCase {
 			s.wantFound(f, to, "no such key", chat.MessageRef{})
 		})},
 		{"a cut create is found, or surely not there (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			s.send(to, "before")
+			after := f.Newest(to)
 			s.sendFails(to, "lost", CutBefore)
 			s.wantFound(f, to, "key of lost", chat.MessageRef{})
 
 			s.sendFails(to, "shown", CutAfter)
-			ref, ok, err := s.ask(f, to, "key of shown")
+			shown := tried("shown")
+			shown.After = after
+			ref, ok, err := s.ask(f, to, shown)
 			if err != nil || !ok || ref.Target != to || ref.ID == "" {
 				s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
 			}
-			s.wantShown(to, "shown")
+			s.wantShown(to, "before", "shown")
 			if e, ok := s.adapter.(preview.Editor); ok { // it is that message
 				s.edit(e, ref, outgoing("changed"))
-				s.wantShown(to, "changed")
+				s.wantShown(to, "before", "changed")
 			}
 		})},
-		{"a message is found below many others, and after an edit", finds(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a message is found below many others, and after an edit", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
 			ref := s.send(to, "one")
 			if e, ok := s.adapter.(preview.Editor); ok {
 				s.edit(e, ref, outgoing("changed"))
@@ -43,22 +48,24 @@ func findCases() []testCase {
 			}
 			s.wantFound(f, to, "key of one", ref)
 		})},
-		{"nothing of others is found, and nothing else for what was removed", finds(func(s *scene, f preview.Finder, to chat.Target) {
+		{"nothing of others is found, and nothing else for what was removed", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
 			s.Say(to, Saying{Text: "key of other"})
 			s.wantFound(f, to, "key of other", chat.MessageRef{})
 			ref := s.send(to, "one")
 			s.Remove(ref)
-			if got, ok, err := s.ask(f, to, "key of one"); err != nil || ok && got != ref { // that it was there is true as well
+			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // that it was there is true as well
 				s.Errorf("Find = %+v, %t, %v, want nothing or what was %+v", got, ok, err, ref)
 			}
 		})},
-		{"a file is found by its key (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
+		{"a file is found by its key (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
 			fl, ok := s.filer()
 			if !ok {
 				return
 			}
 			ref := s.sendFile(fl, to, outgoing("a file"), file())
-			got, found, err := s.ask(f, to, "key of a file")
+			c := tried("a file")
+			c.File = true
+			got, found, err := s.ask(f, to, c)
 			switch {
 			case err != nil: // it can't be learned, which must not look like a failure that passes
 				s.wantKind(err, chat.Rejected)
@@ -67,15 +74,17 @@ func findCases() []testCase {
 			}
 		})},
 		{"a question for a message fails like any call, and never with an answer", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			one := tried("one")
+			one.After = f.Newest(to)
 			s.send(to, "one")
 			before := s.Calls(chat.OpFind)
-			if _, _, err := s.ask(f, to, "key of one"); err != nil || s.Calls(chat.OpFind) == before {
+			if _, _, err := s.ask(f, to, one); err != nil || s.Calls(chat.OpFind) == before {
 				return // the adapter knows without asking
 			}
 			ask := func(ctx context.Context, f preview.Finder) error {
-				ref, ok, err := f.Find(ctx, to, "key of one")
-				if err == nil || ok || ref.ID != "" {
-					s.Errorf("Find = %+v, %t, %v, want an error alone", ref, ok, err)
+				found, err := f.Find(ctx, to, one, "")
+				if err == nil || found != (chat.Found{}) {
+					s.Errorf("Find = %+v, %v, want an error alone", found, err)
 				}
 				return err
 			}
@@ -110,21 +119,52 @@ func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	})
 }
 
-// ask asks for a key, again for a minute where that can't be said at once.
-func (s *scene) ask(f preview.Finder, to chat.Target, key string) (ref chat.MessageRef, ok bool, err error) {
-	for range 60 {
-		if ref, ok, err = f.Find(s.Context(), to, key); err == nil || chat.AsSendError(err).Kind != chat.Temporary {
-			break
+// findsByKey is finds on platforms where a key is enough to find any message. Elsewhere only a create of unknown outcome is
+// looked for.
+func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
+	return finds(func(s *scene, f preview.Finder, to chat.Target) {
+		s.Helper()
+		if s.adapter.Profile(to).LateFor == 0 {
+			run(s, f, to)
 		}
-		pass(time.Second)
+	})
+}
+
+// tried is the create of a text.
+func tried(text string) chat.Create {
+	m := outgoing(text)
+	return chat.Create{Key: m.Key, Message: m}
+}
+
+// maxFinds is how many calls a search may make.
+const maxFinds = 20
+
+// ask searches, and again for a minute where that can't be said at once.
+func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.MessageRef, ok bool, err error) {
+	s.Helper()
+	next, calls := "", 0
+	for range 60 {
+		found, err := f.Find(s.Context(), to, c, next)
+		switch {
+		case err != nil && chat.AsSendError(err).Kind != chat.Temporary:
+			return chat.MessageRef{}, false, err
+		case err != nil:
+			pass(time.Second)
+			continue
+		case found.Next == "":
+			return found.Ref, found.Ref.ID != "", nil
+		}
+		if next, calls = found.Next, calls+1; calls > maxFinds {
+			s.Fatalf("a search goes on after %d calls", calls)
+		}
 	}
-	return ref, ok, err
+	return chat.MessageRef{}, false, &chat.SendError{Kind: chat.Temporary}
 }
 
 // wantFound asks for a key; without an id nothing may be found.
 func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want chat.MessageRef) {
 	s.Helper()
-	if got, ok, err := s.ask(f, to, key); err != nil || ok != (want.ID != "") || got != want {
+	if got, ok, err := s.ask(f, to, tried(strings.TrimPrefix(key, "key of "))); err != nil || ok != (want.ID != "") || got != want {
 		s.Errorf("Find %q = %+v, %t, %v, want %+v", key, got, ok, err, want)
 	}
 }

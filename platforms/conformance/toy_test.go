@@ -468,19 +468,21 @@ func (b *toyBot) Stop(ctx context.Context, ref chat.MessageRef, text string) err
 	})
 }
 
-func (b *toyBot) Find(ctx context.Context, to chat.Target, key string) (ref chat.MessageRef, found bool, err error) {
+func (b *toyBot) Newest(chat.Target) chat.MessageID { return "" }
+
+func (b *toyBot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (found chat.Found, err error) {
 	err = b.call(ctx, chat.OpFind, to, func() error {
 		for _, m := range b.messages {
-			if m.own && !m.deleted && m.to == to && (m.key == key || b.has("finds anything")) {
-				ref, found = chat.MessageRef{Target: to, ID: m.id}, true
+			if m.own && !m.deleted && m.to == to && (m.key == c.Key || b.has("finds anything")) {
+				found.Ref = chat.MessageRef{Target: to, ID: m.id}
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return chat.MessageRef{}, false, err
+		return chat.Found{}, err
 	}
-	return ref, found, nil
+	return found, nil
 }
 
 func (b *toyBot) Concluded(_ chat.Target, ids []chat.MessageID, _ bool) {

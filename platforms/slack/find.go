@@ -25,26 +25,29 @@ const (
 // maxSentKeys is how many keys of creates are remembered. A create with an unknown outcome is looked up soon.
 const maxSentKeys = 1024
 
-// Find returns the message of ours that was created with key, among those of the last day. Files have the key in their names.
+// Newest implements preview.Finder: a key is enough to find a message.
+func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
+
+// Find returns the message of ours that was created with c's key, among those of the last day. Files have the key in their names.
 // A stream gets its key when it is stopped. If no message has the key, Find takes the newest message of ours in the thread for
 // the stream, if it has no key, is no file, and is newer than the stream's begin; or, if this process began none, than ten
 // minutes. If messages can't be read, or are too many, the failure is Rejected.
-func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
+func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (chat.Found, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
-		return chat.MessageRef{}, false, unstarted(chat.OpFind, err)
+		return chat.Found{}, unstarted(chat.OpFind, err)
 	}
 	list, err := b.recentOwn(ctx, to, self)
 	if err != nil {
-		return chat.MessageRef{}, false, err
+		return chat.Found{}, err
 	}
-	wanted := hash(key)
+	wanted := hash(c.Key)
 	var newest *message
 	for i := range list {
 		m := &list[i]
 		switch {
 		case m.key() == wanted, m.isFile(wanted):
-			return found(to, m, key), true, nil
+			return chat.Found{Ref: found(to, m, c.Key)}, nil
 		case newest == nil || later(m.TS, newest.TS):
 			newest = m
 		}
@@ -55,9 +58,9 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.Messag
 		since = began.Add(-clocks)
 	}
 	if to.Thread == "" || known && began.IsZero() || newest == nil || newest.key() != "" || len(newest.Files) > 0 || timeOf(newest.TS).Before(since) {
-		return chat.MessageRef{}, false, nil
+		return chat.Found{}, nil
 	}
-	return found(to, newest, key), true, nil
+	return chat.Found{Ref: found(to, newest, c.Key)}, nil
 }
 
 // recentOwn returns the messages of ours in a place that are of the last day, in any order.

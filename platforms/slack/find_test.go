@@ -22,7 +22,8 @@ func TestFindTakesNothingElse(t *testing.T) {
 		asked := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"})
 		to := thread(asked)
 		find := func(b *slack.Bot, key string) (chat.MessageRef, bool, chat.ErrorKind) {
-			ref, ok, err := b.Find(t.Context(), to, key)
+			found, err := b.Find(t.Context(), to, chat.Create{Key: key}, "")
+			ref, ok := found.Ref, found.Ref.ID != ""
 			if err == nil {
 				return ref, ok, 255
 			}

@@ -250,19 +250,19 @@ func TestReadingWaitsAsAsked(t *testing.T) {
 		w.say("missed")
 		to := chat.Target{Chat: dm}
 		w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: fault.RateLimit, RetryAfter: 30})
-		if _, _, err := bot.Find(t.Context(), to, "a key"); chat.AsSendError(err).Kind != chat.RateLimited {
+		if _, err := bot.Find(t.Context(), to, chat.Create{Key: "a key"}, ""); chat.AsSendError(err).Kind != chat.RateLimited {
 			t.Fatalf("Find = %v, want to wait", err)
 		}
 		r := receive(t, bot, from)
 		defer r.stop()
 		time.Sleep(5 * time.Second)
-		_, _, err := bot.Find(t.Context(), to, "a key")
+		_, err := bot.Find(t.Context(), to, chat.Create{Key: "a key"}, "")
 		if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.Scope != chat.ScopeEndpoint ||
 			failure.RetryAfter < 20*time.Second || failure.RetryAfter > 25*time.Second {
 			t.Errorf("Find = %v, want to wait what is left", err)
 		}
 		r.wantTexts(time.Minute, "missed")
-		if _, _, err := bot.Find(t.Context(), to, "a key"); err != nil {
+		if _, err := bot.Find(t.Context(), to, chat.Create{Key: "a key"}, ""); err != nil {
 			t.Errorf("Find = %v", err)
 		}
 		w.wantGood()

@@ -30,7 +30,8 @@ type Store struct {
 	ended    []string // ids of ended turns, newest last
 	moved    map[place]chat.ChatID
 	resume   map[chat.EndpointID]string
-	places   map[chat.EndpointID][]chat.Target // places of turns, newest first
+	places   map[chat.EndpointID][]chat.Target     // places of turns, newest first
+	sent     map[chat.EndpointID][]chat.MessageRef // messages of ended turns, newest last
 	blocks   map[chat.EndpointID][]chat.Block
 	said     int64 // number of history entries ever stored
 	usage    []used
@@ -56,7 +57,7 @@ type place struct {
 func New() *Store {
 	return &Store{
 		known: make(map[chat.Conversation][]chat.MessageID), sessions: make(map[chat.Conversation]*session),
-		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target),
+		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target), sent: make(map[chat.EndpointID][]chat.MessageRef),
 		blocks: make(map[chat.EndpointID][]chat.Block), consents: make(map[consent]bool), facts: make(map[chat.Person][]chat.Fact),
 		told: make(map[chat.Person]int), requests: make(map[chat.Person]chat.PairingRequest), admitted: make(map[chat.Person]chat.Admission),
 	}
@@ -96,7 +97,14 @@ func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 // Resume implements gateway.Inbox.
 func (s *Store) Resume(_ context.Context, e chat.EndpointID) (chat.Resume, error) {
 	defer s.lock()()
-	return chat.Resume{Cursor: s.resume[e], Places: slices.Clone(s.places[e])}, nil
+	sent := slices.Clone(s.sent[e])
+	for _, t := range s.turns {
+		if t.Conversation.Endpoint == e {
+			sent = append(sent, refs(t)...)
+		}
+	}
+	slices.Reverse(sent)
+	return chat.Resume{Cursor: s.resume[e], Places: slices.Clone(s.places[e]), Sent: sent}, nil
 }
 
 // Drop implements gateway.Inbox.
@@ -106,25 +114,6 @@ func (s *Store) Drop(_ context.Context, c chat.Conversation, ids ...chat.Message
 		if m := s.find(c, id, nil); m != nil && m.turn == "" {
 			s.inbox = slices.DeleteFunc(s.inbox, func(o *accepted) bool { return o == m })
 		}
-	}
-	return nil
-}
-
-// Revise implements gateway.Revisions.
-func (s *Store) Revise(_ context.Context, c chat.Conversation, in chat.Inbound) error {
-	defer s.lock()()
-	m := s.find(c, in.ID, nil)
-	if m == nil {
-		return chat.ErrUnknown
-	}
-	m.Message = arrived(in, c.Chat, m.Conversation.Chat)
-	t := s.turn(m.turn)
-	if t == nil {
-		return nil
-	}
-	t.Steps = slices.DeleteFunc(t.Steps, func(step chat.Step) bool { return step.Kind != chat.StepSpent })
-	for i := range t.Parts {
-		t.Parts[i].Source, t.Parts[i].Steps = "", 0
 	}
 	return nil
 }

@@ -244,4 +244,16 @@ func (s *Store) turn(id string) *memoryTurn {
 func (s *Store) end(t *memoryTurn) {
 	s.turns = slices.DeleteFunc(s.turns, func(o *memoryTurn) bool { return o == t })
 	s.ended = last(append(s.ended, t.ID), knownIDs)
+	e := t.Conversation.Endpoint
+	s.sent[e] = last(append(s.sent[e], refs(t)...), knownIDs)
+}
+
+// refs returns the messages of a turn whose ids are known.
+func refs(t *memoryTurn) (list []chat.MessageRef) {
+	for _, p := range t.Parts {
+		if p.Ref.ID != "" {
+			list = append(list, p.Ref)
+		}
+	}
+	return list
 }

@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// A platform whose messages have growing ids, and where a message of unknown outcome can only be found as on Telegram: an edit to
+// the content of its create changes nothing. The adapter of this file leaves out what it knows, and the judge complains when a
+// probe changes a message whose id some process knows for sure. Creates may take effect seconds after their connection was cut.
+
+// lateFor is when an effect has come at the latest.
+const lateFor = 10 * time.Second
+
+// knowledge is what one process knows of ids.
+type knowledge struct {
+	begun   bool
+	newest  int
+	known   map[int]bool
+	changed map[int]bool // by a probe, surely or perhaps
+	probing map[chat.ChatID]int
+	doubts  map[string]bool // creates of unknown outcome
+}
+
+func (k *knowledge) learn(id chat.MessageID) {
+	n := idNumber(id)
+	k.known[n], k.newest = true, max(k.newest, n)
+}
+
+func idNumber(id chat.MessageID) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(string(id), "b"))
+	return n
+}
+
+// know returns what the process knows. The caller holds world.mu.
+func (l *life) know() *knowledge {
+	if l.ids.known == nil {
+		l.ids = knowledge{known: map[int]bool{}, changed: map[int]bool{}, probing: map[chat.ChatID]int{}, doubts: map[string]bool{}}
+	}
+	return &l.ids
+}
+
+// learn notes what earlier processes sent.
+func (l *life) learn(sent []chat.MessageRef) {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	k := l.know()
+	for _, ref := range sent {
+		k.learn(ref.ID)
+	}
+	k.begun = true
+}
+
+// tell notes how a create ended. Its outcome is unknown where a search may have found or changed the message at the same time.
+func (l *life) tell(c *call, err error) error {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	k, n := l.know(), idNumber(c.id)
+	switch {
+	case err != nil && chat.AsSendError(err).Kind == chat.Uncertain, err == nil && (k.known[n] || k.changed[n] || k.probing[c.to.Chat] == n):
+		k.doubts[c.m.Key] = true
+		err = &chat.SendError{Kind: chat.Uncertain}
+		c.err = err
+	case err == nil:
+		k.learn(c.id)
+	}
+	return err
+}
+
+// late lets a create have its effect after its connection was cut.
+func (w *world) late(c *call, effect func() *chat.SendError) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, moved := w.moved[c.to.Chat]; !moved && effect() == nil {
+		c.effect = true
+		w.note("the effect of call %d comes: %s", c.n, c.id)
+	}
+}
+
+type probing struct{ a *adapter }
+
+func (p probing) Newest(chat.Target) chat.MessageID {
+	l := p.a.l
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	return chat.MessageID(number(l.know().newest))
+}
+
+func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, next string) (chat.Found, error) {
+	l := p.a.l
+	n, ok := p.candidate(to, create, next)
+	switch {
+	case !ok:
+		return chat.Found{}, &chat.SendError{Kind: chat.Temporary}
+	case n == 0:
+		return chat.Found{}, nil
+	}
+	m := create.Message
+	m.Key = create.Key
+	c := &call{op: chat.OpFind, to: to, m: m}
+	ref := chat.MessageRef{Target: to, ID: chat.MessageID("b" + number(n))}
+	matched, replaced := false, false
+	err := l.serve(ctx, c, func() *chat.SendError {
+		matched, replaced = l.w.probe(c, ref, m)
+		return nil
+	})
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	k := l.know()
+	delete(k.probing, to.Chat)
+	before := k.changed[n]
+	switch {
+	case err != nil:
+		k.changed[n] = k.changed[n] || chat.AsSendError(err).Kind == chat.Uncertain
+		return chat.Found{}, err
+	case replaced:
+		k.changed[n] = true
+	case !matched:
+		return chat.Found{Next: number(n)}, nil
+	}
+	k.learn(ref.ID)
+	return chat.Found{Ref: ref, Taken: replaced || before}, nil
+}
+
+// candidate returns the next id to try, 0 when none is left. It returns false when that can't be said now.
+func (p probing) candidate(to chat.Target, create chat.Create, next string) (int, bool) {
+	l := p.a.l
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	k := l.know()
+	if !k.begun || k.probing[to.Chat] != 0 {
+		return 0, false
+	}
+	k.doubts[create.Key] = true
+	after := max(idNumber(create.After), idNumber(chat.MessageID(next)))
+	for n := after + 1; n <= max(k.newest, idNumber(create.After))+2+len(k.doubts); n++ {
+		if !k.known[n] {
+			k.probing[to.Chat] = n
+			return n, true
+		}
+	}
+	return 0, true
+}
+
+// probe tries whether a message has a content, and gives it that content if it is the bot's.
+func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matched, replaced bool) {
+	m := w.person.message(ref)
+	if m == nil || m.file != nil {
+		return false, false
+	}
+	now := m.now()
+	if now.Text == content.Text && slices.Equal(now.Spans, content.Spans) && slices.Equal(now.Actions, content.Actions) {
+		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key // of two with the same content, nobody can tell which is whose
+		return true, false
+	}
+	if m.known || w.recorded(ref) {
+		w.complain("a search changes message %s, which a process knows: %q to %q", m.id, now.Text, content.Text)
+	}
+	w.counts.add("searches that took the message of another create", 1)
+	m.turn, m.part, m.versions = c.turn, partOf(c.m.Key), []version{{content, time.Now()}}
+	return false, true
+}
+
+// recorded says that the store knows a message of the bot's.
+func (w *world) recorded(ref chat.MessageRef) bool {
+	from, _ := w.store.Resume(nil, endpoint) //nolint:staticcheck // a Memory needs no context
+	return slices.ContainsFunc(from.Sent, func(r chat.MessageRef) bool { return r.ID == ref.ID })
+}
