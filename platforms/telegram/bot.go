@@ -35,6 +35,7 @@ type Bot struct {
 	log      *slog.Logger
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
+	ids      ids
 
 	webhookRemoved bool // for Run
 }
@@ -59,7 +60,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 // Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
-		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true, Buttons: true,
+		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true,
 	}
 }
 

@@ -348,7 +348,7 @@ func (w *world) number(s string) int {
 
 func methods(op chat.Op) []string {
 	return map[chat.Op][]string{
-		chat.OpSend: {"sendMessage", "sendDocument", "sendPhoto"}, chat.OpEdit: {"editMessageText"},
+		chat.OpSend: {"sendMessage", "sendDocument", "sendPhoto"}, chat.OpEdit: {"editMessageText"}, chat.OpFind: {"editMessageText"},
 		chat.OpDelete: {"deleteMessage"}, chat.OpTyping: {"sendChatAction"}, chat.OpDraft: {"sendMessageDraft"},
 	}[op]
 }

@@ -48,10 +48,7 @@ func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, 
 		fields = append(fields, calls.Field{Name: name, Value: params[name]})
 	}
 	result, err := b.exchange(ctx, method, nil, calls.NewForm(fields, field, f))
-	if err != nil {
-		return chat.Receipt{}, optional(err)
-	}
-	return receipt(to, result), nil
+	return b.ids.created(to, m.Key, result, optional(err))
 }
 
 // isPhoto reports whether Telegram most likely shows f in the chat. Animations are no photos: as documents they play.

@@ -45,6 +45,17 @@ const (
 	// call that is slow or that waits its turn.
 	// https://core.telegram.org/api/bots/ai
 	draftFor = 25 * time.Second
+
+	// lateFor is how long after its failure a message may still arrive: a guess, like the bounds of a search.
+	lateFor = 10 * time.Second
+)
+
+// The bounds of a search for one message: probes in a private chat and in a group, and how many ids above the newest known
+// one are tried. Each probe counts as an edit.
+const (
+	maxProbes      = 20
+	maxGroupProbes = 5
+	probesAbove    = 2
 )
 
 // endpointCount is how many messages a bot may send in a second in all.
@@ -77,9 +88,10 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		TypingEvery:  typingEvery,
 		DraftFor:     draftFor,
 		FileLimit:    maxUpload,
+		LateFor:      lateFor,
 	}
 	inChat := chat.Limit{
-		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile,
+		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile | chat.OpFind,
 		Count: 20, Window: 20 * time.Second, Burst: 3,
 	}
 	if to.Kind == chat.Group {

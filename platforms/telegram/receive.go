@@ -45,6 +45,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 			offset = 0
 		}
 	}
+	b.ids.begin(from.Sent)
 	r := &reception{self: self}
 	r.answers.SetLimit(maxAnswers)
 	defer func() { _ = r.answers.Wait() }() // none has an error
@@ -114,6 +115,7 @@ func (b *Bot) take(
 	ctx context.Context, r *reception, offset int, updates []json.RawMessage,
 	accept func(context.Context, chat.Inbound) error,
 ) (int, error) {
+	b.ids.received(updates)
 	confirmed := false
 	for _, a := range r.open(updates) {
 		b.heart.Beat()

@@ -12,8 +12,8 @@ import (
 )
 
 // Send shows a new message. The receipt names no message when the answer did not: it was
-// sent then, but can't be edited. Telegram has no idempotency key, so an Uncertain failure
-// can't be resolved; a reply whose target is missing is sent as a plain message.
+// sent then, but can't be edited. Telegram has no idempotency key: what came of an Uncertain
+// failure is for Find to say. A reply whose target is missing is sent as a plain message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	params, err := place("sendMessage", to)
 	if err != nil {
@@ -22,10 +22,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	encode(params, m)
 	answerTo(params, m.ReplyTo)
 	result, err := b.call(ctx, "sendMessage", params)
-	if err != nil {
-		return chat.Receipt{}, err
-	}
-	return receipt(to, result), nil
+	return b.ids.created(to, m.Key, result, err)
 }
 
 // receipt reads the answer to a call that created a message. The receipt has no id if the answer has none.

@@ -183,10 +183,10 @@ func TestForeignIDs(t *testing.T) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{})
-	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true, Buttons: true}); got != want {
+	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true}); got != want {
 		t.Errorf("Capabilities = %+v, want %+v", got, want)
 	}
-	const messages = chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile
+	const messages = chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile | chat.OpFind
 	all := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: 30, Window: time.Second, Burst: 30}
 	for _, c := range []struct {
 		to       chat.Target
