@@ -1,6 +1,7 @@
 // The chat page of the stand-in: it shows what /control/events tells, and says
 // what a person types. Text is only ever set as text, never as markup.
 
+import { cancel, edit, editing, fields, give, marked, reply, take } from "./compose.js";
 import { blocks } from "./rich.js";
 
 const $ = (id) => document.getElementById(id);
@@ -13,7 +14,7 @@ const EMPTY = [
 const state = {
   bot: { id: 0, first_name: "Bot", username: "bot" },
   chats: new Map(), // id → {info, messages: Map, drafts, action}
-  current: ME, replyTo: 0, commands: [], calls: [], unfolded: new Set(), chosen: 0,
+  current: ME, commands: [], calls: [], unfolded: new Set(), chosen: 0,
 };
 
 const el = (tag, className, ...children) => {
@@ -42,7 +43,7 @@ async function post(name, body) {
   const res = await fetch(`control/${name}`, {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
   });
-  if (!res.ok) throw new Error(`${name}: ${res.status}`);
+  if (!res.ok) throw new Error((await res.json()).error || res.status, { cause: "refused" });
   return res.json();
 }
 
@@ -151,7 +152,7 @@ function bubble(chat, m) {
   if (chat.info.type !== "private" && m.from.id !== ME) box.append(el("div", "name", nameOf(m)));
   const target = m.reply_to && chat.messages.get(m.reply_to);
   if (target) {
-    const quote = el("button", "answers", el("strong", "", nameOf(target)), el("span", "", preview(target)));
+    const quote = el("button", "answers", el("strong", "", nameOf(target)), el("span", "", m.quote || preview(target)));
     quote.addEventListener("click", () => document.getElementById(`m${target.id}`)?.scrollIntoView({ block: "center", behavior: "smooth" }));
     box.append(quote);
   }
@@ -171,6 +172,12 @@ function bubble(chat, m) {
   body.append(meta);
   box.append(body);
   if (m.from.id === ME && isLong(v.text)) box.append(folding(body, m));
+  if (m.reaction) {
+    const reaction = el("span", "reaction", m.reaction);
+    reaction.setAttribute("role", "img");
+    reaction.setAttribute("aria-label", `${state.bot.first_name} reacted with ${m.reaction}`);
+    box.append(reaction);
+  }
   box.append(tools(chat, m));
   return box;
 }
@@ -194,16 +201,20 @@ function folding(body, m) {
   return more;
 }
 
+function tool(name, path, act) {
+  const button = el("button", "icon", icon(path));
+  button.title = name;
+  button.setAttribute("aria-label", name);
+  button.addEventListener("mousedown", (e) => e.preventDefault()); // what is marked stays marked
+  button.addEventListener("click", act);
+  return button;
+}
+
 function tools(chat, m) {
-  const reply = el("button", "icon", icon("M10 8l-5 4 5 4M5 12h9a5 5 0 015 5"));
-  reply.title = "Reply";
-  reply.setAttribute("aria-label", "Reply");
-  reply.addEventListener("click", () => setReply(m));
-  const remove = el("button", "icon", icon("M7 7l10 10M17 7L7 17"));
-  remove.title = "Delete";
-  remove.setAttribute("aria-label", "Delete");
-  remove.addEventListener("click", () => post("delete", { chat: chat.info.id, message_id: m.id }));
-  return el("div", "tools", reply, remove);
+  const list = [tool("Reply", "M10 8l-5 4 5 4M5 12h9a5 5 0 015 5", () => setReply(m))];
+  if (m.from.id === ME && !m.forward) list.push(tool("Edit", "M5 19l1-4L16 5l3 3L9 18z", () => setEdit(m)));
+  list.push(tool("Delete", "M7 7l10 10M17 7L7 17", () => post("delete", { chat: chat.info.id, message_id: m.id })));
+  return el("div", "tools", ...list);
 }
 
 function keyboard(chat, m) {
@@ -280,23 +291,28 @@ function drawMessages(follow = true) {
   drawWay();
 }
 
+// draftRow shows a draft. Its elements stay the same while its text grows, so that no press on its button is lost.
+function draftRow(chat, d) {
+  let li = document.querySelector(`[data-draft="${d.id}"]`);
+  if (!li) {
+    const stop = el("button", "", "Stop");
+    stop.addEventListener("click", () => post("stop_draft", { chat: chat.info.id, draft_id: d.id }));
+    li = el("li", "live draft first", el("div", "bubble"), el("div", "keys", el("div", "", stop)));
+    li.dataset.draft = d.id;
+  }
+  li.firstChild.replaceChildren(d.text || d.rich ? content(d) : el("div", "body", "Thinking…"));
+  li.lastChild.hidden = !d.can_stop;
+  return li;
+}
+
 // drawLive shows what vanishes by itself: typing and drafts.
 function drawLive() {
   const chat = chatFor(state.current);
   const now = Date.now();
-  document.querySelectorAll(".live").forEach((n) => n.remove());
   const stick = atBottom();
-  for (const d of chat.drafts.values()) {
-    if (new Date(d.ended) <= now) continue;
-    const body = d.text ? content(d) : el("div", "body", "Thinking…");
-    const li = el("li", "live draft first", el("div", "bubble", body));
-    if (d.can_stop) {
-      const stop = el("button", "", "Stop");
-      stop.addEventListener("click", () => post("stop_draft", { chat: chat.info.id, draft_id: d.id }));
-      li.append(el("div", "keys", el("div", "", stop)));
-    }
-    $("messages").append(li);
-  }
+  const drafts = [...chat.drafts.values()].filter((d) => new Date(d.ended) > now).map((d) => draftRow(chat, d));
+  document.querySelectorAll(".live").forEach((n) => { if (!drafts.includes(n)) n.remove(); });
+  $("messages").append(...drafts.filter((li) => !li.isConnected));
   const typing = chat.action && new Date(chat.action.to) > now;
   if (typing) {
     const dots = el("div", "dots", el("i"), el("i"), el("i"));
@@ -344,7 +360,7 @@ function open(id) {
   state.current = id;
   state.commands = [];
   loadMenu();
-  setReply(null);
+  stopEditing();
   const chat = chatFor(id);
   $("app").classList.remove("list");
   $("title").textContent = titleOf(chat.info);
@@ -356,28 +372,58 @@ function open(id) {
   $("text").focus();
 }
 
+// setReply begins a reply to a message, or to the part of it that is marked.
 function setReply(m) {
-  state.replyTo = m ? m.id : 0;
-  $("replying").hidden = !m;
-  if (!m) return;
-  $("reply-who").textContent = nameOf(m);
-  $("reply-text").textContent = preview(m);
+  if (editing()) stopEditing();
+  reply(m.id, nameOf(m), preview(m), marked(document.querySelector(`#m${m.id} .body`), last(m).text || ""));
+  getSelection().removeAllRanges();
+  $("text").blur(); // the selection returns to the field only with the focus
   $("text").focus();
 }
 
-async function say(text) {
+function setEdit(m) {
+  edit(m.id, preview(m));
+  write(last(m).text);
+}
+
+function stopEditing() {
+  if (editing()) write("");
+  cancel();
+}
+
+// write replaces the text in the field.
+function write(text) {
+  $("text").value = text;
+  grow();
+  suggest();
+  $("text").focus();
+}
+
+// send sends what is in the field, and what belongs to it. What can't be sent comes back, and what was typed meanwhile stays.
+async function send() {
+  const text = $("text").value.trim();
+  const taken = take();
+  if (!text && !taken.file) { give(taken); return; }
+  write("");
+  if (await say(text, taken)) return;
+  write([text, $("text").value].filter(Boolean).join("\n"));
+  give(taken);
+}
+
+// say sends a text with what was taken, and reports whether it was sent.
+async function say(text, taken = {}) {
   const chat = chatFor(state.current);
   const body = { chat: state.current, user: ME, first_name: "You", text };
   if (chat.info.title) body.title = chat.info.title;
-  if (state.replyTo) body.reply_to = state.replyTo;
-  setReply(null);
   try {
-    await post("say", body);
+    await post("say", { ...body, ...await fields(taken) });
     $("trouble").hidden = true;
-  } catch (e) { // the server is gone: nothing typed is lost, what was typed meanwhile neither
-    $("text").value = [text, $("text").value].filter(Boolean).join("\n");
-    grow();
+    return true;
+  } catch (e) {
+    const why = e.cause === "refused" ? e.message : "the stand-in does not answer";
+    $("trouble").textContent = `Not sent: ${why}. Your text is still here.`;
     $("trouble").hidden = false;
+    return false;
   }
 }
 
@@ -385,7 +431,7 @@ function apply(e) {
   switch (e.kind) {
     case "reset": location.reload(); return;
     case "chat": chatFor(e.chat, e.info); drawChats(); return;
-    case "message": case "edit": case "delete": show(e); return;
+    case "message": case "edit": case "delete": case "reaction": show(e); return;
     case "draft": { const c = chatFor(e.chat); c.drafts.set(e.draft.thread_id || 0, e.draft); break; }
     case "action": chatFor(e.chat).action = e.action; break;
     case "call":
@@ -405,15 +451,15 @@ function show(e) {
   if (m.from_bot && e.kind === "message") { chat.action = null; chat.drafts.clear(); }
   drawChats();
   if (e.chat !== state.current) return;
-  const stick = atBottom();
+  const stick = atBottom() || m.from.id === ME && e.kind === "message";
   const old = document.getElementById(`m${m.id}`);
-  if (e.kind === "edit" && old) fill(old, chat, m);
+  if ((e.kind === "edit" || e.kind === "reaction") && old) fill(old, chat, m);
   else {
-    drawMessages(stick || m.from.id === ME);
+    drawMessages(stick);
     if (e.kind === "message") document.getElementById(`m${m.id}`)?.classList.add("fresh");
   }
   drawLive();
-  if (stick || m.from.id === ME) toBottom();
+  if (stick) toBottom();
 }
 
 let counting = 0;
@@ -509,20 +555,16 @@ function grow() {
 
 $("compose").addEventListener("submit", (e) => {
   e.preventDefault();
-  const text = $("text").value.trim();
-  if (!text) return;
-  $("text").value = "";
-  grow();
-  suggest();
-  say(text);
+  send();
 });
 $("text").addEventListener("input", () => { grow(); suggest(); });
 $("text").addEventListener("focus", loadMenu);
 $("text").addEventListener("keydown", (e) => {
   if (!e.isComposing && !e.shiftKey && suggestKey(e.key)) { e.preventDefault(); return; }
+  if (e.key === "Escape") stopEditing();
   if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); $("compose").requestSubmit(); }
 });
-$("reply-cancel").addEventListener("click", () => setReply(null));
+$("reply-cancel").addEventListener("click", () => { stopEditing(); $("text").focus(); });
 $("scroll").addEventListener("scroll", drawWay, { passive: true });
 $("bottom").addEventListener("click", () => { toBottom(); drawWay(); });
 $("bottom").addEventListener("mousedown", (e) => e.preventDefault()); // the focus stays in the field
