@@ -58,7 +58,7 @@ func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.le
 func (r *run) learnRefusals(ctx context.Context) {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(r.leftOut)) {
-		if what != allCalls && what != theseImages && r.model.learned.learn(what) {
+		if what != allCalls && what != theseImages && what != theseFiles && r.model.learned.learn(what) {
 			part, _, _ := strings.Cut(what, " ")
 			parts = append(parts, part)
 		}

@@ -117,7 +117,7 @@ func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	last := Message{Role: User, Text: summaryRequest}
 	const wordsPerToken = 0.6
 	request.System = systemText(fmt.Sprintf(summaryPrompt, int(wordsPerToken*float64(r.summaryTokens()))), r.summary)
-	messages := withoutCalls(limitImages(r.messages[r.done:upTo], 0, imageOlder)) // a summary is asked for without tools
+	messages := withoutCalls(limitFiles(limitImages(r.messages[r.done:upTo], 0, imageOlder), -1, fileOlder)) // a summary is asked for without tools
 	n = len(messages)
 	if room := r.room(); room > 0 {
 		room -= request.tokens() + last.tokens()

@@ -26,6 +26,10 @@ const (
 	// 765 for one of 1024×1024 pixels (https://platform.openai.com/docs/guides/images-vision),
 	// up to 1,600 elsewhere (https://docs.claude.com/en/docs/build-with-claude/vision).
 	tokensPerImage = 1000
+	// A provider makes an image of each page of a file, and reads its text besides
+	// (https://platform.openai.com/docs/guides/pdf-files). A scanned page has about 100 KB.
+	tokensPerFile = 1000
+	bytesPerToken = 100 // of a file
 )
 
 // EstimateTokens estimates how many tokens s is. It costs one pass and allocates nothing. The
@@ -80,7 +84,11 @@ func (m Message) tokens() int {
 		c.Add(call.Arguments)
 		c.Add(string(call.Extra))
 	}
-	return c.Tokens() + tokensPerMessage*(1+len(m.ToolCalls)) + tokensPerImage*len(m.Images)
+	files := 0
+	for _, f := range m.Files {
+		files += tokensPerFile + len(f.Content)/bytesPerToken
+	}
+	return c.Tokens() + tokensPerMessage*(1+len(m.ToolCalls)) + tokensPerImage*len(m.Images) + files
 }
 
 // tokens estimates what the request's prompt is.

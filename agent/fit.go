@@ -64,6 +64,10 @@ func (r *run) draft() *draft {
 	if r.leavesOut(allImages) || r.leavesOut(theseImages) {
 		messages = limitImages(messages, 0, imageNotShown)
 	}
+	messages = limitFiles(messages, maxRequestFiles, fileOlder)
+	if r.leavesOut(allFiles) || r.leavesOut(theseFiles) {
+		messages = limitFiles(messages, -1, fileNotShown)
+	}
 	r.tools, r.limited = r.offer()
 	if r.leavesOut(allTools) || r.leavesOut(allCalls) {
 		messages = withoutCalls(messages)
@@ -189,6 +193,10 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 	switch {
 	case ok: // one server's tool must not cost everybody all answers
 		r.leaveOut(toolKey(tool.Name, tool.Parameters))
+	case isKind(err, BadImage) && hasFiles(refused.Messages):
+		r.leaveOut(theseFiles)
+	case isKind(err, BadRequest) && hasFiles(refused.Messages): // fewer models take files than images
+		r.leaveOut(allFiles)
 	case isKind(err, BadImage) && hasImages(refused.Messages):
 		r.leaveOut(theseImages)
 	case isKind(err, BadRequest) && hasImages(refused.Messages):
@@ -200,6 +208,7 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 		// another form, or a signature is missing.
 		r.leaveOut(allCalls)
 		delete(r.leftOut, allImages) // which were not it
+		delete(r.leftOut, allFiles)
 	case overflows(err, refused):
 		r.overflowed(ctx, refused, err)
 	default:
@@ -210,7 +219,7 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 
 // overflows reports whether a smaller request may be taken.
 func overflows(err error, refused Request) bool {
-	return isKind(err, ContextLength, TooLarge) || modelError(err).Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages)
+	return isKind(err, ContextLength, TooLarge) || modelError(err).Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages) && !hasFiles(refused.Messages)
 }
 
 // overflowed makes the next request smaller after one was too long: by a shorter answer if that was the largest part,

@@ -18,6 +18,7 @@ type learned struct {
 	mu         sync.Mutex
 	factor     float64 // tokens as the provider counts for each estimated one
 	readImages bool    // it accepted an image
+	readFiles  bool    // it accepted a file
 	lessons    map[string]lesson
 }
 
@@ -39,10 +40,12 @@ const (
 // What a provider can refuse besides single tools; see toolKey.
 const (
 	allImages = "images"
+	allFiles  = "files"
 	allTools  = "tools"
 	// What is not the model's way, but that of one request.
 	allCalls    = "calls"        // in the history; they are sent as text
 	theseImages = "these images" // which can't be read, or are too large
+	theseFiles  = "these files"  // which can't be read, or are too large
 )
 
 // toolKey stands for one tool. A tool that gets another schema is another one: schemas are why tools are refused.
@@ -68,11 +71,12 @@ func (l *learned) refuses(what string) bool {
 }
 
 // learn remembers that the provider refused something and accepted the request without it. It reports whether that
-// was never learned before. A provider that accepted images before refused these ones, not all.
+// was never learned before. A provider that accepted images or files before
+// refused these ones, not all.
 func (l *learned) learn(what string) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if what == allImages && l.readImages || l.now(what) > 0 {
+	if what == allImages && l.readImages || what == allFiles && l.readFiles || l.now(what) > 0 {
 		return false
 	}
 	_, known := l.lessons[what]
@@ -140,13 +144,14 @@ func (l *learned) estimated(tokens int) int {
 	return int(float64(tokens) / l.factor)
 }
 
-// accepted learns from a request that the provider accepted and counted; 0: it reported no count. Requests with images
-// don't change the factor: their tokens are a rough constant.
+// accepted learns from a request that the provider accepted and counted; 0: it reported no count. Requests with images or
+// files don't change the factor: their tokens are a rough constant.
 func (l *learned) accepted(r Request, estimated, told int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readImages = l.readImages || hasImages(r.Messages)
-	if told > 0 && estimated >= minLesson && !hasImages(r.Messages) {
+	l.readFiles = l.readFiles || hasFiles(r.Messages)
+	if told > 0 && estimated >= minLesson && !hasImages(r.Messages) && !hasFiles(r.Messages) {
 		ratio := min(max(float64(told)/float64(estimated), minFactor), maxFactor)
 		l.factor += factorShare * (ratio - l.factor)
 	}

@@ -61,7 +61,7 @@ type Output struct {
 	Files  []File  // for people, after the text
 }
 
-// File is what a tool made for people.
+// File is what a tool made for people, or what a person attached for the model.
 type File struct {
 	Name      string // with an extension, no path
 	MediaType string

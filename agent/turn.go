@@ -25,6 +25,7 @@ type Message struct {
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	Images     []Image    `json:"images,omitempty"` // a user's or a tool's, behind the text
+	Files      []File     `json:"files,omitempty"`  // a user's, for models that read them, behind the images
 	// Reasoning is a model's thinking before its tool calls, for providers that want it back with them.
 	Reasoning string `json:"reasoning,omitempty"`
 	// Sources are the pieces of a user's or a tool's message by their origin, in order. None: outside content.

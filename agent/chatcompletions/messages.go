@@ -33,6 +33,13 @@ type part struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text,omitempty"`
 	ImageURL *imageURL `json:"image_url,omitempty"`
+	File     *file     `json:"file,omitempty"`
+}
+
+// file is a file inside a request (https://platform.openai.com/docs/guides/pdf-files).
+type file struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
 }
 
 type imageURL struct {
@@ -98,9 +105,9 @@ func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	return msg, false
 }
 
-// contentOf returns the plain text, which every server takes, or parts where there are images.
+// contentOf returns the plain text, which every server takes, or parts where there are images or files.
 func contentOf(m agent.Message) any {
-	if len(m.Images) == 0 {
+	if len(m.Images)+len(m.Files) == 0 {
 		if m.Text == "" {
 			return nil
 		}
@@ -112,6 +119,9 @@ func contentOf(m agent.Message) any {
 	}
 	for _, image := range m.Images {
 		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{URL: provider.DataURL(image)}})
+	}
+	for _, f := range m.Files {
+		parts = append(parts, part{Type: "file", File: &file{Name: f.Name, Data: provider.FileURL(f)}})
 	}
 	return parts
 }

@@ -27,8 +27,8 @@ var noTools = regexp.MustCompile(`(?i)\b(tools?|tool.?(use|choice|call(s|ing)?)|
 	`\b(not (supported|enabled|available|allowed)|unsupported|requires? --)|` +
 	`(not support|unsupported|no endpoints found that support).{0,40}\b(tools?|tool.?(use|choice|call(s|ing)?)|functions?|function.?call(s|ing)?)\b`)
 
-// badImage matches how servers say that they can't use one image.
-var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed to) (process|decode|load|read|parse|identify) (the )?(input )?image|image.{0,40}(too large|exceeds)`)
+// badImage matches how servers say that they can't use one image or one file.
+var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed to) (process|decode|load|read|parse|identify) (the )?(input )?(image|file|pdf|document)|(image|file).{0,40}(too large|exceeds)`)
 
 // tooLong matches how providers say that a request does not fit the model's window:
 //

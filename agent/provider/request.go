@@ -18,7 +18,14 @@ func Parameters(t agent.ToolSpec) json.RawMessage {
 
 // DataURL returns an image as a URL that holds it: a provider can't fetch what chats hold.
 func DataURL(image agent.Image) string {
-	return "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
+	return dataURL(image.MediaType, image.Data)
+}
+
+// FileURL returns a file as a URL that holds it.
+func FileURL(f agent.File) string { return dataURL(f.MediaType, f.Content) }
+
+func dataURL(mediaType string, data []byte) string {
+	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
 // Arguments are those of a call: JSON in a string. Some servers send the object itself.

@@ -46,7 +46,7 @@ func newInput(messages []agent.Message, echoed string, phased bool) []any {
 				model = ""
 			}
 			items = appendCalls(items, m, model, remark)
-		case m.Text != "" || len(m.Images) > 0:
+		case m.Text != "" || len(m.Images)+len(m.Files) > 0:
 			phase := ""
 			if m.Role == agent.Assistant {
 				phase = answer
@@ -57,13 +57,20 @@ func newInput(messages []agent.Message, echoed string, phased bool) []any {
 	return items
 }
 
-// newMessage returns a message; where there are images, as parts.
+// newMessage returns a message; where there are images or files, as parts.
 func newMessage(m agent.Message, phase string) openai.ResponseInputMessage {
 	msg := openai.ResponseInputMessage{Role: string(m.Role), Content: m.Text, Phase: phase}
-	if len(m.Images) > 0 {
+	if len(m.Images)+len(m.Files) > 0 {
 		msg.Content = newParts(m)
 	}
 	return msg
+}
+
+// inputFile is a file inside a request (https://platform.openai.com/docs/guides/pdf-files).
+type inputFile struct {
+	Type string `json:"type"`
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
 }
 
 // newOutput returns what a tool answered.
@@ -78,7 +85,7 @@ func newOutput(m agent.Message) any {
 	}
 }
 
-// newParts returns text and images. They travel inside the request: a provider can't fetch what
+// newParts returns text, images and files. They travel inside the request: a provider can't fetch what
 // chats hold.
 func newParts(m agent.Message) []any {
 	var parts []any
@@ -90,6 +97,9 @@ func newParts(m agent.Message) []any {
 			Type: "input_image", Detail: "auto",
 			ImageURL: provider.DataURL(image),
 		})
+	}
+	for _, f := range m.Files {
+		parts = append(parts, inputFile{Type: "input_file", Name: f.Name, Data: provider.FileURL(f)})
 	}
 	return parts
 }

@@ -15,10 +15,12 @@ type Kind uint8
 
 // The kinds. The zero value is Other, which can't be used.
 const (
-	Other Kind = iota
-	Image      // for Shrink
-	Text       // for Decode
-	Audio      // for a transcription
+	Other    Kind = iota
+	Image         // for Shrink
+	Text          // for Decode
+	Audio         // for a transcription
+	HTML          // a web page
+	Document      // a PDF, or an archive that may be a DOCX, XLSX or EPUB file
 )
 
 // KindOf returns an attachment's kind, judged by the first 512 bytes of its content. The sender's type and name
@@ -42,15 +44,28 @@ func KindOf(a chat.Attachment, head []byte) Kind {
 			return Audio
 		}
 		return Other
-	case "text/plain", "text/html", "text/xml":
+	case "text/html":
+		return HTML
+	case "text/plain", "text/xml":
+		if k := declared(a); k == HTML {
+			return HTML
+		}
 		return Text
+	case "application/pdf", "application/zip":
+		return Document
 	case "application/octet-stream":
 		if soundOnly(head) {
 			return Audio
 		}
 	}
+	if isPDF(head) {
+		return Document
+	}
 	return Other
 }
+
+// isPDF reports whether a file is a PDF. Some have a few bytes before their beginning.
+func isPDF(head []byte) bool { return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")) }
 
 // soundOnly reports whether the content is in an audio format that [http.DetectContentType] does not know or
 // does not distinguish from video.
@@ -85,6 +100,12 @@ func declared(a chat.Attachment) Kind {
 		return Text
 	case "application/ogg":
 		return Audio
+	case "text/html", "application/xhtml+xml":
+		return HTML
+	case "application/pdf", "application/epub+zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+
+		return Document
 	}
 	switch kind, _, _ := strings.Cut(mediaType, "/"); {
 	case kind == "audio":
@@ -102,9 +123,13 @@ func named(name string) Kind {
 	case ".jpg", ".jpeg", ".png", ".gif", ".webp":
 		return Image
 	case ".txt", ".md", ".csv", ".tsv", ".log", ".json", ".jsonl", ".xml", ".yaml", ".yml", ".toml", ".ini", ".conf",
-		".html", ".htm", ".css", ".js", ".ts", ".go", ".py", ".rs", ".c", ".h", ".cpp", ".java", ".rb", ".php",
+		".css", ".js", ".ts", ".go", ".py", ".rs", ".c", ".h", ".cpp", ".java", ".rb", ".php",
 		".sh", ".sql", ".diff", ".patch", ".svg", ".tex", ".srt", ".vtt":
 		return Text
+	case ".html", ".htm", ".xhtml":
+		return HTML
+	case ".pdf", ".docx", ".xlsx", ".epub":
+		return Document
 	case ".ogg", ".oga", ".opus", ".mp3", ".m4a", ".wav", ".flac", ".aac", ".amr", ".weba":
 		return Audio
 	}

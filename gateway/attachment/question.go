@@ -21,14 +21,16 @@ const (
 	maxAttached   = 10               // attachments
 	maxFetched    = 20 << 20         // bytes per attachment; Telegram's limit for downloads
 	maxFetchedAll = 32 << 20         // bytes of all attachments
-	maxText       = 48 << 10         // bytes of one text file that are shown to the model
+	maxText       = 48 << 10         // bytes of the text of one file that are shown to the model
+	maxHTML       = 4 << 20          // bytes of a web page that are read
+	maxFile       = 8 << 20          // bytes of a file that the model is shown as it is
 	fetchTime     = 20 * time.Second // timeout per attachment
 	fetchTimeAll  = 40 * time.Second // timeout for all attachments; messages that arrive meanwhile have to wait
 	maxHeavy      = 4                // maximum number of questions whose attachments are in memory
 )
 
-// Shrinking a picture takes up to 200 MB, so only one is shrunk at a time.
-const maxShrinking = 1
+// Decoding a picture takes up to 200 MB, and a document less, so only one is decoded at a time.
+const maxDecoding = 1
 
 // Fetch returns the content of an attachment, at most limit bytes; beyond that the error wraps chat.ErrTooLarge.
 type Fetch func(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
@@ -40,14 +42,14 @@ type Transcriber interface {
 
 // Reader reads questions and their attachments, a limited number at a time.
 type Reader struct {
-	hear      Transcriber
-	heavy     *semaphore.Weighted // questions whose attachments are in memory
-	shrinking *semaphore.Weighted // pictures being shrunk
+	hear     Transcriber
+	heavy    *semaphore.Weighted // questions whose attachments are in memory
+	decoding *semaphore.Weighted // pictures and documents being decoded
 }
 
 // NewReader returns a reader. Without a transcriber, voice messages can't be read.
 func NewReader(hear Transcriber) *Reader {
-	return &Reader{hear: hear, heavy: semaphore.NewWeighted(maxHeavy), shrinking: semaphore.NewWeighted(maxShrinking)}
+	return &Reader{hear: hear, heavy: semaphore.NewWeighted(maxHeavy), decoding: semaphore.NewWeighted(maxDecoding)}
 }
 
 // Question is the content of messages and their attachments.
@@ -61,6 +63,7 @@ type Question struct {
 type question struct {
 	texts   []string
 	images  []agent.Image
+	files   []agent.File
 	notes   []string       // notes to the model about content that it is not shown
 	sources []agent.Source // sources of all the content
 	out     Question       // the result, without its message
@@ -104,9 +107,9 @@ func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.In
 		q.sources = append(q.sources, agent.Source{Origin: agent.OriginProgram})
 		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only the first %d are]", n-maxAttached, maxAttached))
 	}
-	if len(q.texts)+len(q.images) > 0 {
+	if len(q.texts)+len(q.images)+len(q.files) > 0 {
 		text := strings.Join(append(q.texts, q.notes...), "\n\n")
-		q.out.Message = agent.Message{Role: agent.User, Text: text, Images: q.images, Sources: q.sources}
+		q.out.Message = agent.Message{Role: agent.User, Text: text, Images: q.images, Files: q.files, Sources: q.sources}
 	}
 	return q.out
 }
@@ -132,22 +135,26 @@ func (r *Reader) readOne(ctx context.Context, q *question, at chat.Attachment, f
 	q.bytes += int64(len(data))
 	switch KindOf(at, data) {
 	case Image:
-		return q.addImage(ctx, r.shrinking, at, data)
+		return q.addImage(ctx, r.decoding, at, data)
 	case Audio:
 		return q.addSpeech(ctx, r.hear, at, data, from)
 	case Text:
 		return q.addText(at, data)
+	case HTML:
+		return q.addHTML(at, data)
+	case Document:
+		return q.addDocument(ctx, r.decoding, at, data)
 	default:
 		q.skip(at, "this kind of file can't be read here")
 		return errors.New("not a kind that can be read")
 	}
 }
 
-func (q *question) addImage(ctx context.Context, shrinking *semaphore.Weighted, at chat.Attachment, data []byte) error {
-	if err := shrinking.Acquire(ctx, 1); err != nil {
+func (q *question) addImage(ctx context.Context, decoding *semaphore.Weighted, at chat.Attachment, data []byte) error {
+	if err := decoding.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer shrinking.Release(1)
+	defer decoding.Release(1)
 	p, err := Shrink(ctx, data)
 	if err != nil {
 		q.skip(at, "it is no picture that can be read")
@@ -185,13 +192,65 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 		q.skip(at, "it is no text that can be read")
 		return err
 	}
-	end := ""
+	rest := ""
 	if cut {
-		end = fmt.Sprintf("\n[the file goes on; its first %d bytes are shown]", maxText)
+		rest = fmt.Sprintf("its first %d bytes are shown", maxText)
 	}
-	q.texts = append(q.texts, history.Frame("file", name(at), text+end))
-	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile})
+	q.addFramed(at, text, "file", rest)
 	return nil
+}
+
+// addFramed adds the text of a file. rest describes what of the file is not in it; "": nothing.
+func (q *question) addFramed(at chat.Attachment, text, what, rest string) {
+	if rest != "" {
+		text += fmt.Sprintf("\n[the %s goes on: %s]", what, rest)
+	}
+	q.texts = append(q.texts, history.Frame("file", name(at), text))
+	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile})
+}
+
+func (q *question) addHTML(at chat.Attachment, data []byte) error {
+	page, longer, err := Decode(data, maxHTML)
+	if err != nil {
+		q.skip(at, "it is no text that can be read")
+		return err
+	}
+	out := &bounded{limit: maxText}
+	rest := ""
+	if err := readHTML(strings.NewReader(page), out, true); err != nil || out.cut || longer {
+		rest = fmt.Sprintf("its first %d bytes are shown", out.text.Len())
+	}
+	if out.text.Len() == 0 {
+		return q.addText(at, data) // there is nothing but code
+	}
+	q.addFramed(at, out.text.String(), "document", rest)
+	return nil
+}
+
+// addDocument adds the text of a document. A PDF without text that can be read is added as it is: some models read it.
+func (q *question) addDocument(ctx context.Context, decoding *semaphore.Weighted, at chat.Attachment, data []byte) error {
+	if err := decoding.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer decoding.Release(1)
+	d, err := readDocument(ctx, data, maxText)
+	switch {
+	case errors.Is(err, errOtherKind):
+		q.skip(at, "this kind of file can't be read here")
+		return err
+	case err == nil && !d.thin:
+		q.addFramed(at, d.text, "document", d.rest)
+		return nil
+	case isPDF(data) && len(data) <= maxFile:
+		q.files = append(q.files, agent.File{Name: name(at), MediaType: "application/pdf", Content: data})
+		q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile})
+		return nil
+	case err == nil:
+		q.skip(at, "it has no text that can be read, and it is too large to be handed on")
+		return errors.New("no text")
+	}
+	q.skip(at, "it is damaged, too large or encrypted")
+	return err
 }
 
 // skip notes that an attachment is not shown to the model, and why.

@@ -9,6 +9,10 @@ import (
 	"telex/internal/chat"
 )
 
+// maxFile is the largest attached file that the history keeps, in bytes; it is that of an attached picture. A larger file is
+// shown to the model once.
+const maxFile = 1_000_000
+
 // maxPicture is the largest picture of a tool that the history keeps, in bytes. Attached pictures were reduced
 // before; a tool's larger pictures are shown to the model once, unchanged.
 const maxPicture = 512 << 10
@@ -33,7 +37,7 @@ func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g 
 func Encode(messages []agent.Message) ([][]byte, error) {
 	var out [][]byte
 	for _, m := range messages {
-		b, err := json.Marshal(withoutLargePictures(m))
+		b, err := json.Marshal(withoutLargeFiles(withoutLargePictures(m)))
 		if err != nil {
 			return nil, fmt.Errorf("encode history: %w", err)
 		}
@@ -51,6 +55,17 @@ func withoutLargePictures(m agent.Message) agent.Message {
 	}
 	m.Text += fmt.Sprintf("\n[pictures that were too large to be kept: %d]", len(m.Images)-len(small))
 	m.Images = small
+	return m
+}
+
+// withoutLargeFiles returns a message without the files that are too large to be sent to the model again in every turn.
+func withoutLargeFiles(m agent.Message) agent.Message {
+	small := slices.DeleteFunc(slices.Clone(m.Files), func(f agent.File) bool { return len(f.Content) > maxFile })
+	if len(small) == len(m.Files) {
+		return m
+	}
+	m.Text += fmt.Sprintf("\n[attached files that were too large to be kept: %d]", len(m.Files)-len(small))
+	m.Files = small
 	return m
 }
 

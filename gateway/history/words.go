@@ -49,6 +49,7 @@ func Join(question, more agent.Message) agent.Message {
 	}
 	question.Text += more.Text
 	question.Images = append(slices.Clip(question.Images), more.Images...)
+	question.Files = append(slices.Clip(question.Files), more.Files...)
 	question.Sources = append(slices.Clip(question.Sources), more.Sources...)
 	return question
 }

@@ -66,7 +66,8 @@ func importTable() []row {
 		{Path: "gateway/history", Imports: []string{"internal/chat", "agent"}},
 		{Path: "gateway/queue", Imports: []string{"internal/chat", "agent"}},
 		{Path: "gateway/access", Imports: []string{"internal/chat"}},
-		{Path: "gateway/attachment", Imports: []string{"internal/chat", "agent", "gateway/history"}},
+		{Path: "gateway/attachment", Imports: []string{"internal/chat", "agent", "gateway/history", "gateway/attachment/pdf"}},
+		{Path: "gateway/attachment/pdf"},
 		{
 			Path:  "gateway/sim",
 			Tests: []string{"gateway", "gateway/*", "agent", "internal/chat", "internal/markup", "platforms/telegram", "internal/store/memory"},

@@ -1,0 +1,176 @@
+package attachment
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	maxChapters = 2000
+	maxHTMLText = 1 << 20 // bytes between two tags
+)
+
+// book reads the text of an EPUB file (https://www.w3.org/TR/epub-33/), chapter by chapter. It returns a description of
+// what is not shown.
+func (a *archive) book(out *bounded) (rest string, err error) {
+	root := ""
+	err = a.walk("META-INF/container.xml", func(t xml.Token) error {
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "rootfile" && root == "" {
+			root = attribute(e, "full-path")
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	chapters, err := a.chapters(root)
+	if err != nil {
+		return "", err
+	}
+	for i, name := range chapters {
+		if out.cut {
+			return fmt.Sprintf("the first %d of %d chapters are shown", i, len(chapters)), nil
+		}
+		r, err := a.open(name)
+		if errors.Is(err, ErrUnreadable) {
+			continue // the others may be there
+		}
+		out.separate("\n\n")
+		err = readHTML(r, out, false)
+		_ = r.Close() // it was only read
+		if err != nil {
+			return fmt.Sprintf("the first %d of %d chapters are shown", i+1, len(chapters)), nil
+		}
+	}
+	return "", nil
+}
+
+// chapters returns the names of a book's chapters in the order of reading.
+func (a *archive) chapters(root string) ([]string, error) {
+	files := make(map[string]string) // by their ids
+	var order, all []string
+	err := a.walk(root, func(t xml.Token) error {
+		e, ok := t.(xml.StartElement)
+		switch {
+		case !ok:
+		case e.Name.Local == "item" && len(files) < maxChapters:
+			name, err := url.PathUnescape(attribute(e, "href"))
+			if name = linked(root, name); err == nil && a.has(name) {
+				files[attribute(e, "id")] = name
+				if attribute(e, "media-type") == "application/xhtml+xml" {
+					all = append(all, name)
+				}
+			}
+		case e.Name.Local == "itemref" && attribute(e, "linear") != "no" && len(order) < maxChapters:
+			if name := files[attribute(e, "idref")]; name != "" {
+				order = append(order, name)
+			}
+		}
+		return nil
+	})
+	if len(order) == 0 { // AbiWord writes an order of chapters that don't exist
+		order = all
+	}
+	return order, err
+}
+
+// readHTML reads the text of a web page without building a tree, so that its nesting costs nothing. Headings and
+// lists are marked as in Markdown.
+func readHTML(r io.Reader, out *bounded, title bool) error {
+	z := html.NewTokenizer(r)
+	z.SetMaxBuf(maxHTMLText)
+	hidden := atom.Atom(0) // the element around this place whose text is left out
+	for !out.cut {
+		switch z.Next() {
+		case html.ErrorToken:
+			if err := z.Err(); !errors.Is(err, io.EOF) {
+				return fmt.Errorf("%w: %w", ErrUnreadable, err)
+			}
+			return nil
+		case html.TextToken:
+			if hidden == 0 {
+				out.addWords(string(z.Text()))
+			}
+		case html.StartTagToken:
+			name, _ := z.TagName()
+			tag := atom.Lookup(name)
+			if hidden == 0 && isHidden(tag, title) {
+				hidden = tag
+			}
+			out.startTag(tag)
+		case html.SelfClosingTagToken:
+			z.NextIsNotRawText() // as in XHTML
+			name, _ := z.TagName()
+			out.startTag(atom.Lookup(name))
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			tag := atom.Lookup(name)
+			if tag == hidden {
+				hidden = 0
+			}
+			out.endTag(tag)
+		}
+	}
+	return nil
+}
+
+func isHidden(tag atom.Atom, title bool) bool {
+	switch tag {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Textarea, atom.Select:
+		return true
+	case atom.Title:
+		return !title
+	}
+	return false
+}
+
+// addWords adds text in which line breaks and several spaces mean one space.
+func (b *bounded) addWords(s string) {
+	start := -1
+	for i, r := range s + " " {
+		switch space := r == ' ' || r == '\n' || r == '\t' || r == '\r'; {
+		case !space && start < 0:
+			start = i
+		case space && start >= 0:
+			b.add(s[start:i])
+			start = -1
+			fallthrough
+		case space:
+			if i < len(s) {
+				b.separate(" ")
+			}
+		}
+	}
+}
+
+func (b *bounded) startTag(tag atom.Atom) {
+	switch tag {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		b.separate("\n\n" + "######"[:tag.String()[1]-'0'] + " ")
+	case atom.Li:
+		b.separate("\n- ")
+	case atom.Td, atom.Th:
+		if len(b.pending) == 0 || b.pending[0] != '\n' {
+			b.separate(" | ")
+		}
+	default:
+		b.endTag(tag)
+	}
+}
+
+func (b *bounded) endTag(tag atom.Atom) {
+	switch tag {
+	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Table, atom.Ul, atom.Ol, atom.Blockquote, atom.Pre,
+		atom.Section, atom.Article:
+
+		b.separate("\n\n")
+	case atom.Br, atom.Div, atom.Tr, atom.Li, atom.Dt, atom.Dd, atom.Title, atom.Header, atom.Footer, atom.Nav, atom.Figure:
+		b.separate("\n")
+	}
+}

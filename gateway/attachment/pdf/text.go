@@ -1,0 +1,97 @@
+package pdf
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Text is what can be read of a file.
+type Text struct {
+	Text  string
+	Pages int  // in the file
+	Shown int  // those, from the first one, whose text is in Text; the last one perhaps only in part
+	Cut   bool // there was more text
+	// Thin says that there is hardly any text for that many pages: they are pictures, as in a scan, or use fonts
+	// that don't say which characters they draw.
+	Thin bool
+}
+
+// Letters per page. A page with less is a picture with a stamp or a page number on it.
+const thinPage = 30
+
+// Read reads the text of the first pages of a file: at most so many pages, and at most limit bytes of text. It
+// takes a few seconds at most, and less when ctx ends, which is an error only if no page was read before.
+func Read(ctx context.Context, data []byte, pages, limit int) (t Text, err error) {
+	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
+		return Text{}, fmt.Errorf("%w: no PDF", ErrUnreadable)
+	}
+	var out strings.Builder
+	w := writer{out: &out, limit: limit}
+	letters := 0
+	func() {
+		defer func() {
+			switch p := recover().(type) {
+			case nil:
+			case stop:
+				err = cmp.Or(p.err, errWork)
+			default:
+				err = fmt.Errorf("%w: panic: %v", ErrUnreadable, p)
+			}
+		}()
+		w.file = open(&budget{ctx: ctx, left: maxWork}, data)
+		if w.encrypted {
+			err = fmt.Errorf("%w: it is encrypted", ErrUnreadable)
+			return
+		}
+		list := w.pages()
+		t.Pages = len(list)
+		for _, p := range list[:min(len(list), pages)] {
+			if w.limit-out.Len() < thinPage {
+				break
+			}
+			w.separator("\n\n")
+			t.Shown++
+			w.page(p)
+		}
+	}()
+	t.Text = strings.TrimSpace(out.String())
+	for _, r := range t.Text {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			letters++
+		}
+	}
+	t.Cut = t.Shown < t.Pages || w.limit < limit || err != nil
+	t.Thin = letters < thinPage*min(t.Shown, 4) && w.limit == limit || w.unknown > letters
+	switch {
+	case err != nil && letters == 0:
+		return Text{}, err
+	case t.Pages == 0:
+		return Text{}, fmt.Errorf("%w: it has no pages", ErrUnreadable)
+	}
+	return t, nil
+}
+
+var errWork = errors.New("the PDF takes too much work")
+
+// page draws one page.
+func (w *writer) page(p page) {
+	contents := w.get(p.dict["Contents"])
+	list, ok := contents.(array)
+	if !ok {
+		list = array{contents}
+	}
+	var data []byte
+	for _, v := range list {
+		if s, ok := w.get(v).(stream); ok && len(data) < maxStream {
+			data = append(append(data, w.decode(s)...), '\n')
+		}
+	}
+	w.state = state{matrix: matrix{1, 0, 0, 1, 0, 0}, stretch: 1}
+	w.saved, w.begun = nil, false
+	w.draw(data, dictOf(w.get(p.resources)), 0)
+}
