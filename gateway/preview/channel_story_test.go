@@ -340,6 +340,22 @@ func TestStoppedBehindAFile(t *testing.T) {
 	})
 }
 
+// The whole final stands in the first message when it is stopped; the stream behind it, of a text that was given up, goes.
+func TestStoppedBeforeAStream(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit, p.latency = 40, time.Second
+		s := told(t, p, e, Native)
+		s.says(strings.TrimSpace(strings.Repeat("some words of a long answer ", 2)), 10*time.Second)
+		s.slot.Reset()
+		s.slot.Finish(Ending{Text: "short", Note: "It broke."})
+		s.waits(1500 * time.Millisecond) // the first message shows the final
+		s.slot.Cut()
+		s.waits(time.Minute)
+		equal(t, "person sees", s.sees(), []string{"short\n\nIt broke."})
+	})
+}
+
 func TestRefusedFileGoesOnAsParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()

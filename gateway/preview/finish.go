@@ -160,18 +160,19 @@ func (s *state) layoutSeam() seam {
 	if start := s.parts[i].start; last < len(s.final)-1 && (from == start || last < i-1 && from.Before(start)) {
 		return seam{}
 	}
-	found := seam{first: i}
+	found, whole := seam{first: i}, last == len(s.final)-1
 	for ; i < len(s.parts); i++ {
 		p := &s.parts[i]
-		if !p.editable() || p.streams() || p.shown.body.end > len(text) || recovered && p.source == "" {
-			break // it shows a part of the final, or its text is unknown
+		unknown := p.streams() || p.shown.body.end > len(text) || recovered && p.source == "" // or it shows a part of the final
+		if !p.editable() || unknown && !whole {
+			break
 		}
 		found.messages, end = found.messages+1, max(end, p.shown.body.end)
 	}
 	if found.messages == 0 {
 		return seam{}
 	}
-	if last < len(s.final)-1 { // otherwise the whole final is visible, and its text may differ from the previews
+	if !whole { // otherwise nothing belongs behind the seam, and the text of the final may differ from the previews
 		found.parts = markup.Layout(text[:end], markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
 	}
 	if i < len(s.parts) && len(found.parts) > found.messages { // no new message fits between existing ones

@@ -3,6 +3,7 @@ package preview
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -50,4 +51,29 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 			s.delivers(Ending{Keep: true}, "word word word word word word", "word word word word")
 		})
 	}
+}
+
+// The same for a message that was cut before the limit was known, and shows less than it should: no word between those that stand is lost.
+func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.profile.KeyFor = 2*minLimit, time.Hour
+		l := live(t, p, p.endpoint(), streamed())
+		p.fate = nth(map[int]fate{0: {hang: true, applied: true}})
+		l.says("one two three ", 5*time.Second)
+		l.again() // the key makes the platform return the message as it is
+		p.fate = func(c *call) fate {
+			if p.dialect.Len(markup.Rendered{Text: c.m.Text}) > minLimit && !strings.HasPrefix(c.m.Text, "one") || c.op == chat.OpEdit && len(c.m.Text) > 40 {
+				return fail(chat.TooLong)
+			}
+			return fate{}
+		}
+		l.says("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen", 10*time.Second)
+		l.slot.Finish(Ending{Keep: true})
+		<-l.ended
+		const text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+		if got := strings.Join(p.sees(), " "); !strings.HasPrefix(text, got) || len(got) < 60 {
+			t.Errorf("person sees %q", p.sees())
+		}
+	})
 }

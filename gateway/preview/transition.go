@@ -155,7 +155,8 @@ func dropMarkup(s *state, f failedCall) {
 // cutShorter halves the length of messages. Parts of the final before the one that was too long keep their cuts:
 // they may already be sent where nothing can be edited.
 func cutShorter(s *state, f failedCall) {
-	if s.ending != nil && s.ending.Keep && s.limit > minLimit {
+	known := s.cutOf(f.part) > s.limit // it was cut before the limit was known, perhaps by an earlier process
+	if s.ending != nil && s.ending.Keep && (known || s.limit > minLimit) {
 		s.relay()
 		return
 	}
@@ -163,7 +164,6 @@ func cutShorter(s *state, f failedCall) {
 		giveUp(s, f)
 		return
 	}
-	known := s.cutOf(f.part) > s.limit // an earlier process cut it before it learned of the limit
 	if !known && s.limit <= minLimit || s.ending != nil && f.part >= len(s.final) {
 		giveUp(s, f)
 		return
