@@ -301,6 +301,9 @@ func readable(text string) string {
 	if len(text) == 1 && text[0] >= ' ' && text[0] < 0x7f {
 		return text
 	}
+	for i, letters := range [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"} {
+		text = strings.ReplaceAll(text, string(rune(0xfb00+i)), letters)
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar || unicode.Is(unicode.Co, r) || r == '\u00ad' {
 			return -1
@@ -309,8 +312,5 @@ func readable(text string) string {
 			return ' '
 		}
 		return r
-	}, ligatures.Replace(text))
+	}, text)
 }
-
-// ligatures are letters that were set as one.
-var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")

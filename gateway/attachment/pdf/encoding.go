@@ -7,13 +7,15 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// The encodings of one-byte fonts (ISO 32000-1, annex D).
-var (
-	winEncoding      = tableOf(charmap.Windows1252)
-	macEncoding      = tableOf(charmap.Macintosh)
-	standardEncoding = standard()
-	glyphNames       = names()
-)
+// tables are the encodings of one-byte fonts (ISO 32000-1, annex D) and the names of glyphs.
+type tables struct {
+	win, mac, standard [256]rune
+	glyphs             map[string]rune
+}
+
+func newTables() *tables {
+	return &tables{tableOf(charmap.Windows1252), tableOf(charmap.Macintosh), standard(), names()}
+}
 
 func tableOf(m *charmap.Charmap) (t [256]rune) {
 	for code := ' '; code < 256; code++ {
@@ -39,14 +41,14 @@ func standard() (t [256]rune) {
 	return t
 }
 
-func encodingNamed(n name, other *[256]rune) *[256]rune {
+func (t *tables) encoding(n name, other *[256]rune) *[256]rune {
 	switch n {
 	case "WinAnsiEncoding":
-		return &winEncoding
+		return &t.win
 	case "MacRomanEncoding":
-		return &macEncoding
+		return &t.mac
 	case "StandardEncoding":
-		return &standardEncoding
+		return &t.standard
 	}
 	return other
 }
@@ -88,9 +90,9 @@ func names() map[string]rune {
 }
 
 // runeNamed returns the character of a glyph name; 0: not known.
-func runeNamed(s string) rune {
+func (t *tables) runeNamed(s string) rune {
 	s, _, _ = strings.Cut(s, ".") // "a.alt" is another drawing of a
-	if r, ok := glyphNames[s]; ok {
+	if r, ok := t.glyphs[s]; ok {
 		return r
 	}
 	for _, prefix := range []string{"uni", "u"} {
@@ -103,15 +105,6 @@ func runeNamed(s string) rune {
 	return 0
 }
 
-// helveticaWidths are the widths from space to tilde of the font that files use most without describing it
-// (https://github.com/adobe-type-tools/font-metrics, in 1/1000).
-var helveticaWidths = [95]int{
-	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556, 556, 556,
-	278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,
-	611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833,
-	556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
-}
-
 // standardWidths returns about the widths of a font that every reader has.
 func standardWidths(base string) func(int) float64 {
 	if strings.Contains(base, "Courier") {
@@ -121,9 +114,17 @@ func standardWidths(base string) func(int) float64 {
 	if strings.Contains(base, "Times") {
 		scale = 0.0009
 	}
+	// The widths from space to tilde of the font that files use most without describing it
+	// (https://github.com/adobe-type-tools/font-metrics, in 1/1000).
+	helvetica := [...]int{
+		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556, 556, 556,
+		278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,
+		611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833,
+		556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+	}
 	return func(code int) float64 {
-		if i := code - ' '; i >= 0 && i < len(helveticaWidths) {
-			return float64(helveticaWidths[i]) * scale
+		if i := code - ' '; i >= 0 && i < len(helvetica) {
+			return float64(helvetica[i]) * scale
 		}
 		return 556 * scale
 	}

@@ -22,6 +22,7 @@ type file struct {
 	root      any
 	encrypted bool
 
+	tables *tables
 	fonts  map[ref]*font
 	mapped int // characters in the tables of the fonts
 }
@@ -29,7 +30,7 @@ type file struct {
 // open finds all objects. Of an object that stands in the file more than once, the last one is meant: that is how
 // files are changed.
 func open(b *budget, data []byte) *file {
-	f := &file{budget: b, data: data, places: make(map[ref]place), fonts: make(map[ref]*font)}
+	f := &file{budget: b, data: data, places: make(map[ref]place), tables: newTables(), fonts: make(map[ref]*font)}
 	type found struct {
 		number ref
 		at     int

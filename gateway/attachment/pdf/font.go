@@ -94,7 +94,7 @@ func (f *file) setWidth(out *font, code int, width float64) {
 
 // simple reads a font whose codes have one byte.
 func (f *file) simple(out *font, d dict) {
-	out.encoding = &standardEncoding
+	out.encoding = &f.tables.standard
 	base := string(nameOf(f.get(d["BaseFont"])))
 	scale := 0.001
 	if d["Subtype"] == name("Type3") {
@@ -102,13 +102,13 @@ func (f *file) simple(out *font, d dict) {
 			scale = numberOf(f.get(m[0]))
 		}
 	} else if d["Subtype"] == name("TrueType") {
-		out.encoding = &winEncoding
+		out.encoding = &f.tables.win
 	}
 	switch e := f.get(d["Encoding"]).(type) {
 	case name:
-		out.encoding = encodingNamed(e, out.encoding)
+		out.encoding = f.tables.encoding(e, out.encoding)
 	case dict:
-		out.encoding = encodingNamed(nameOf(f.get(e["BaseEncoding"])), out.encoding)
+		out.encoding = f.tables.encoding(nameOf(f.get(e["BaseEncoding"])), out.encoding)
 		out.named = make(map[int]rune)
 		code := 0
 		list, _ := f.get(e["Differences"]).(array)
@@ -118,7 +118,7 @@ func (f *file) simple(out *font, d dict) {
 				code = int(numberOf(v))
 			case name:
 				if code >= 0 && code < 256 {
-					out.named[code] = runeNamed(string(v))
+					out.named[code] = f.tables.runeNamed(string(v))
 				}
 				code++
 			}
