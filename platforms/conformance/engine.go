@@ -36,6 +36,14 @@ type answer struct {
 	fail error         // instead of an end
 }
 
+// flowing is an answer that takes about 40 s, however long its text is.
+func flowing(text string) answer {
+	return answer{text: text, each: min(20*time.Millisecond, 40*time.Second*pieceSize/time.Duration(len(text)))}
+}
+
+// pieceSize is how many characters a model writes at once: pieces cut words, marks and graphemes.
+const pieceSize = 3
+
 // model is a Runner that answers by what it is asked.
 type model struct {
 	mu      sync.Mutex
@@ -44,7 +52,7 @@ type model struct {
 	runs    map[string]int
 }
 
-// Run implements gateway.Runner. It writes pieces of three characters, which cut words, marks and graphemes.
+// Run implements gateway.Runner. It writes the text in pieces.
 func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	word, a := m.begin(t.Messages[len(t.Messages)-1].Text)
 	defer m.end(word)
@@ -61,7 +69,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 			return false
 		}
 	}
-	for piece := range slices.Chunk([]rune(a.text), 3) {
+	for piece := range slices.Chunk([]rune(a.text), pieceSize) {
 		if !wait(a.each) {
 			return cut()
 		}

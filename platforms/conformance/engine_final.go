@@ -162,7 +162,9 @@ func overflowCases() []testCase {
 		})},
 		{"D8: what overflows rolls over, and what is full is left alone (F16)", inBoth((*scene).editor, func(s *scene, _ preview.Editor, to chat.Target) {
 			text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
-			h := s.house(map[string]answer{"long": {text: text, each: 20 * time.Millisecond, tail: 30 * time.Second}}, nil)
+			long := flowing(text)
+			long.tail = 30 * time.Second
+			h := s.house(map[string]answer{"long": long}, nil)
 			h.ask(to, "long")
 			h.until("that a second part is shown", func() bool { return len(h.Shown(to)) == 2 })
 			if first := h.Shown(to)[0]; strings.Contains(first, "▌") || !strings.HasPrefix(text, first) {
@@ -180,7 +182,7 @@ func overflowCases() []testCase {
 			h.end()
 		})},
 		{"D8, F52: beyond the most parts the rest comes as a file, else as more parts", func(s *scene) {
-			text := prose(30_000)
+			text := prose(max(30_000, min(4*s.adapter.Profile(s.Private()).TextLimit, 150_000)))
 			h := s.house(map[string]answer{"long": {text: text, each: 2 * time.Millisecond}}, func(h *house) { h.config.MaxParts = 3 })
 			for _, to := range h.both() {
 				h.ask(to, "long")

@@ -22,7 +22,7 @@ func troubleCases() []testCase {
 			s.unclear(answer{text: "Yes."}, "")
 		}},
 		{"D5, F51: a continuation whose fate is unknown is not doubled where the platform can tell", func(s *scene) {
-			s.unclear(answer{text: prose(s.adapter.Profile(s.Private()).TextLimit * 3 / 2), each: 20 * time.Millisecond}, "a full part")
+			s.unclear(flowing(prose(s.adapter.Profile(s.Private()).TextLimit*3/2)), "a full part")
 		}},
 		{"D5: edits of unknown fate are repeated", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.house(map[string]answer{"go": {text: prose(600), tail: 4 * time.Second}}, nil)
@@ -42,7 +42,7 @@ func troubleCases() []testCase {
 		{"F51: each part has its own outcome: a continuation that fails is tried again alone", func(s *scene) {
 			for i, to := range s.Crowd(4) {
 				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
-				h := s.house(map[string]answer{"go": {text: text, each: 20 * time.Millisecond}, "whole": {text: text, each: time.Microsecond}}, nil)
+				h := s.house(map[string]answer{"go": flowing(text), "whole": {text: text, each: time.Microsecond}}, nil)
 				word := []string{"go", "whole"}[i/2]
 				h.ask(to, word)
 				h.until("that the first part is nearly full", func() bool {

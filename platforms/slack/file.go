@@ -33,7 +33,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	switch {
 	case len(f.Content) == 0:
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodUpload + ": the file is empty")}
-	case len(f.Content) > maxUpload, markup.Units(m.Plain) > textLimit:
+	case len(f.Content) > maxUpload, markup.Units(m.Plain) > plainLimit:
 		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errors.New(methodUpload + ": the file or its caption is too long")}
 	}
 	name := calls.FileName(f.Name)

@@ -176,7 +176,7 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 	}{
 		"chat.postMessage":             {preview.Edit, words(100)},
 		"chat.startStream":             {preview.Native, words(100)},
-		"files.completeUploadExternal": {preview.Edit, words(4000)},
+		"files.completeUploadExternal": {preview.Edit, words(6000)},
 	} {
 		for _, f := range []conformance.Fault{conformance.CutAfter, conformance.CutBefore, conformance.Hang} {
 			t.Run(fmt.Sprint(method, " ", f), func(t *testing.T) {
@@ -302,11 +302,11 @@ func TestLostCreateIsNoEarlierFile(t *testing.T) {
 	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
+				house(t, bot, memory.New(), conformance.Talker{Pause: 3 * time.Millisecond}, preview.Edit)
 				say := func(text string) string {
 					return w.server.Say(standin.Incoming{Channel: string(to.Chat), Thread: string(to.Thread), Text: mention + " " + text})
 				}
-				if ts := say(words(4000)); to.Kind == chat.Group {
+				if ts := say(words(6000)); to.Kind == chat.Group {
 					to.Thread = chat.ThreadID(ts)
 				}
 				time.Sleep(2 * time.Minute)

@@ -9,11 +9,16 @@ import (
 // Limits of message content, in UTF-16 units. The documentation says characters, which this is
 // never less than.
 const (
-	// textLimit is the longest message. A markdown block takes 12,000, but the text for
-	// notifications that stands beside it 4,000 in an update, and a message that could be posted
-	// but not edited would freeze in the middle of an answer (F49).
+	// textLimit is the longest message: what the markdown blocks of a message may hold together, and one call adds to a
+	// stream. It is the same for posts and updates: a message that could be posted but not edited would freeze in the middle
+	// of an answer (F49). https://docs.slack.dev/reference/block-kit/blocks/markdown-block
+	textLimit = 12_000
+	// plainLimit is the longest text for notifications beside the blocks, in an update.
 	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
-	textLimit = 4000
+	plainLimit = 4000
+	// wholeLimit is what text and blocks of a message may hold together. Slack refuses more than about 13,200, which is not
+	// documented. https://github.com/slackapi/bolt-js/issues/2509
+	wholeLimit = 13_000
 
 	// maxActions is how many buttons one row of them takes, maxLabel how long what stands on one is.
 	// https://docs.slack.dev/reference/block-kit/blocks/actions-block

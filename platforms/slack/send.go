@@ -176,12 +176,13 @@ func harmless(text string) string {
 }
 
 // fallback is a message's text as notifications show it, and screen readers read it: in mrkdwn, where &, <
-// and > must be escaped, cut to what an update takes.
+// and > must be escaped, cut to what an update takes beside the blocks.
 func fallback(m chat.Outgoing) string {
+	most := min(plainLimit, wholeLimit-markup.Units(m.Text)-len(m.Actions)*maxLabel)
 	plain := cmp.Or(m.Plain, m.Text)
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	text := escape.Replace(plain)
-	for limit := textLimit; markup.Units(text) > textLimit; limit -= markup.Units(text) - textLimit { // entities are longer than what they stand for
+	for limit := most; markup.Units(text) > most; limit -= markup.Units(text) - most { // entities are longer than what they stand for
 		text = escape.Replace(cutUnits(plain, max(0, limit)))
 		if limit <= 0 {
 			break
