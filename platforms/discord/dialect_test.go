@@ -25,6 +25,7 @@ func written() markuptest.Written {
 func TestDialectConstructs(t *testing.T) {
 	t.Parallel()
 	written().Constructs(t, []markuptest.Construct{
+		{"table", "|a|b|\n|-|-:|\n|x|10|", "```\na   b\n-  --\nx  10\n```"},
 		{"code with marks in bold", "**a `b**` c**", "**a** `b**` **c**"},
 		{"bold over lines", "**a\nb**", "**a**\n**b**"},
 		{"escapes", `\*a\* \_a\_ \[a\](b) \~ \~~ \\ a_b 2*3 | || ~5 \|\|`, `\*a\* \_a\_ \[a]` + j + `(b) ~ \~\~ \\ a\_b 2\*3 | \|\| ~5 \|\|`},

@@ -34,11 +34,9 @@ const sample = "# The plan\n" +
 	"fmt.Println(\"a < b\")\n" +
 	"```\n" +
 	"\n" +
-	"```\n" +
-	"Name    Size\n" +
-	"------  ----\n" +
-	"ant        1\n" +
-	"beetle    20\n" +
-	"```\n" +
+	"| Name | Size |\n" +
+	"|---|--:|\n" +
+	"| ant | 1 |\n" +
+	"| beetle | 20 |\n" +
 	"\n" +
 	"That is all."

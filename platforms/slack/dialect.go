@@ -20,7 +20,8 @@ import (
 //	*italic*, _italic_            *italic*
 //	~~strike~~                    ~~strike~~
 //	# heading                     # heading
-//	`code`, fenced code, table    the same to the byte, but for three backticks and for control sequences
+//	`code`, fenced code           the same to the byte, but for three backticks and for control sequences
+//	| table |                     the same; of more than 20 columns, the last ones are one
 //	[text](url), ![alt](url)      [text](url) for http, https and mailto; else plain text
 //	https://example.org           the same, or [https://...](https://...) where marks are near
 //	> quote                       > quote; a quote in a quote is part of the outer one
@@ -33,8 +34,12 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols.
-func (Dialect) Shape() markup.Shape { return markup.Plain{}.Shape() }
+// Shape returns the usual symbols, and asks for the cells of tables.
+func (Dialect) Shape() markup.Shape {
+	s := markup.Plain{}.Shape()
+	s.Structure = true
+	return s
+}
 
 // Render writes the piece as one string.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
@@ -51,7 +56,7 @@ type grammar struct{}
 
 // Rules returns those of CommonMark, with six levels of headings that all look the same.
 func (grammar) Rules() marks.Rules {
-	return marks.Rules{Headings: 6, CommonMark: true, Language: language}
+	return marks.Rules{Headings: 6, CommonMark: true, Language: language, Tables: maxColumns}
 }
 
 // controlSequence is what Slack interprets anywhere in a text: mentions of people, channels, groups and everybody, dates, and

@@ -56,6 +56,9 @@ func TestDialectConstructs(t *testing.T) {
 		{"bare link in bold", "**https://e.org**", "**[https://e.org](https://e.org)" + "**"},
 		{"bare link at a full stop", "https://e.org.", "[https://e.org](https://e.org)."},
 		{"mail", "me@e.org", "[me@e.org](mailto:me@e.org)"},
+		{"table", "a\n\n| n | size |\n|---|--:|\n| **b**\\|c | 10 |\n| | <!here> |\n\nd", "a\n\n| n | size |\n|---|--:|\n| b\\|c | 10 |\n| | &lt;!here&gt; |\n\nd"},
+		{"table in a quote", "> a\n> \n> | n |\n> |:-:|\n> | 1 |\n\nb", "> a\n> \n> | n |\n> |:-:|\n> | 1 |\n\nb"},
+		{"table in a list", "- a\n\n  | n |\n  |---|\n  | - 1 |\n- b", "• a\n\n| n |\n|---|\n| \\- 1 |\n\n• b"},
 		{"HTML", "<b>x</b><br>y", "&lt;b&gt;x&lt;/b&gt;  \ny"},
 	})
 }
@@ -78,6 +81,14 @@ func TestDialectLeavesOpen(t *testing.T) {
 		}}, "> ```\n> a\n> b\n> ```"},
 		{"code", markup.Piece{Text: "a", Formats: []markup.Format{{Style: markup.Code, Start: 0, End: 1, Open: true}}}, "``a"},
 		{"link", markup.Piece{Text: "a b", Formats: []markup.Format{{Style: markup.Link, Start: 0, End: 3, URL: "https://e.org", Open: true}}}, "[a b"},
+		{"the rest of a table", markup.Piece{Text: "-  -\na  b\n   c", Formats: []markup.Format{
+			{Style: markup.Pre, Start: 0, End: 14}, {Style: markup.Row, Start: 5, End: 9}, {Style: markup.Cell, Start: 5, End: 6, Level: 1},
+			{Style: markup.Cell, Start: 8, End: 9, Level: 2}, {Style: markup.Row, Start: 10, End: 14}, {Style: markup.Cell, Start: 13, End: 14, Level: 2},
+		}}, "| | |\n|---|---|\n| a | b |\n| | c |"},
+		{"more columns than there may be", markup.Piece{Text: "a b c", Formats: []markup.Format{
+			{Style: markup.Pre, Start: 0, End: 5}, {Style: markup.Row, Start: 0, End: 5, Level: 1}, {Style: markup.Cell, Start: 0, End: 1, Level: 20},
+			{Style: markup.Cell, Start: 2, End: 3, Level: 21}, {Style: markup.Cell, Start: 4, End: 5, Level: 99},
+		}}, strings.Repeat("| ", 20) + "a b c |\n|" + strings.Repeat("---|", 20)},
 		{"heading", markup.Piece{Text: "a", Formats: []markup.Format{{Style: markup.Heading, Level: 2, Start: 0, End: 1, Open: true}}}, "## a"},
 	} {
 		if got := (Dialect{}).Render(tt.p).Text; got != tt.want {
@@ -142,7 +153,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 		t.Fatalf("%q has %q", wire, m)
 	}
 	piece := spy.Pieces[wire]
-	want := markuptest.Glyphs(piece, 6, func(url string) string { return marks.Destination(url, "http", "https", "mailto") })
+	want := markuptest.Glyphs(cellsOnly(piece), 6, func(url string) string { return marks.Destination(url, "http", "https", "mailto") })
 	for _, f := range piece.Formats {
 		if f.Open { // what is still open is none yet
 			return

@@ -26,6 +26,10 @@ const (
 	maxActions = 25
 	maxLabel   = 75
 
+	// maxColumns is how many columns a table may have.
+	// https://docs.slack.dev/reference/block-kit/blocks/table-block
+	maxColumns = 20
+
 	// maxUpload is the largest file. https://slack.com/help/articles/201330736
 	maxUpload = 1_000_000_000 // bytes
 )

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -76,6 +77,9 @@ func (r *reader) node(n ast.Node, as markuptest.Glyph) {
 		}
 		r.write(strings.TrimRight(content, "\n"), with(markup.Pre))
 		r.write("\n", plain)
+	case *extast.Table:
+		r.table(n, with(markup.Pre))
+		r.write("\n", plain)
 	case *ast.Emphasis:
 		style := markup.Italic
 		if n.Level == 2 {
@@ -102,6 +106,83 @@ func (r *reader) node(n ast.Node, as markuptest.Glyph) {
 	default:
 		r.Fatalf("%q has a %s", r.wire, n.Kind())
 	}
+}
+
+// table writes the cells of a table that are not empty: those of a row with spaces between them, the rows below each other.
+func (r *reader) table(n *extast.Table, as markuptest.Glyph) {
+	var rows []string
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			in := reader{TB: r.TB, wire: r.wire, src: r.src}
+			in.children(cell, markuptest.Glyph{})
+			var text strings.Builder
+			for _, g := range in.glyphs {
+				text.WriteRune(g.Char)
+			}
+			if text.Len() > 0 {
+				cells = append(cells, text.String())
+			}
+		}
+		if len(cells) > 0 {
+			rows = append(rows, strings.Join(cells, " "))
+		}
+	}
+	r.write(strings.Join(rows, "\n"), as)
+}
+
+// cellsOnly returns a piece whose tables consist of their cells, as table writes them.
+func cellsOnly(p markup.Piece) markup.Piece {
+	var text []byte
+	at := make([]int, len(p.Text)+1) // where a byte of p is in text
+	copied := 0
+	take := func(end int) {
+		for ; copied < end; copied++ {
+			at[copied] = len(text)
+			text = append(text, p.Text[copied])
+		}
+	}
+	skip := func(end int) {
+		for ; copied < end; copied++ {
+			at[copied] = len(text)
+		}
+	}
+	var out markup.Piece
+	table, begun, gap := 0, false, ""
+	for _, f := range p.Formats {
+		switch f.Style {
+		case markup.Row:
+			if begun = f.End <= table; begun && gap == " " {
+				gap = "\n"
+			}
+		case markup.Cell:
+			if !begun || f.Start >= f.End {
+				continue
+			}
+			skip(f.Start)
+			text = append(text, gap...)
+			take(f.End)
+			gap = " "
+		case markup.Task:
+		default:
+			skip(table)
+			take(f.Start)
+			if f.Style == markup.Pre && slices.ContainsFunc(p.Formats, func(r markup.Format) bool {
+				return r.Style == markup.Row && r.Start >= f.Start && r.End <= f.End && r.Start < r.End
+			}) {
+				table, gap = f.End, ""
+			}
+			out.Formats = append(out.Formats, f)
+		}
+	}
+	skip(table)
+	take(len(p.Text))
+	at[len(p.Text)] = len(text)
+	for i, f := range out.Formats {
+		out.Formats[i].Start, out.Formats[i].End = at[f.Start], at[f.End]
+	}
+	out.Text = string(text)
+	return out
 }
 
 // unescape resolves backslashes and entities.

@@ -46,6 +46,9 @@ type Rules struct {
 	// and spaces at the start of a line are not shown. Else a mark counts wherever it stands,
 	// and lines stay as they are.
 	CommonMark bool
+	// Tables is how many columns a table of https://github.github.com/gfm/#tables-extension- may have. The cells of
+	// further ones stand in the last. 0: there are no tables, and what is laid out in columns is code.
+	Tables int
 	// Language is what a language may be called behind the fence of a code block; nil: anything.
 	Language *regexp.Regexp
 }

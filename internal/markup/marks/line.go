@@ -45,6 +45,11 @@ func (w *writer) space(gap string, i int) {
 func (w *writer) part(i int) {
 	quote := w.quoteAt(i)
 	switch {
+	case w.tabled: // the next line would be a row
+		w.out = append(w.out, '\n')
+		if quote == w.quote && quote >= 0 {
+			w.out = append(w.out, quoteMark...)
+		}
 	case w.quote >= 0 && quote != w.quote:
 		w.out = append(w.out, '\n')
 	case quote != w.quote, w.fenced, w.head >= 0, w.headAt(i) >= 0, len(w.blocks) > 0 && w.blocks[0].Start == i:
@@ -56,7 +61,7 @@ func (w *writer) part(i int) {
 
 // beginLine writes the marks in front of the line that shows its first character at i.
 func (w *writer) beginLine(i int) {
-	w.start, w.line, w.fenced = true, i, false
+	w.start, w.line, w.fenced, w.tabled = true, i, false, false
 	if w.quote = w.quoteAt(i); w.quote >= 0 {
 		w.out = append(w.out, quoteMark...)
 	}
@@ -112,6 +117,10 @@ func (w *writer) block(f format) int {
 	prefix := ""
 	if w.quote >= 0 {
 		prefix = quoteMark
+	}
+	if len(f.rows) > 0 {
+		w.table(f, prefix)
+		return f.End
 	}
 	language := f.Language
 	if w.rules.Language != nil && !w.rules.Language.MatchString(language) {

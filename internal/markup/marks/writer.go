@@ -41,7 +41,8 @@ type writer struct {
 	line   int  // start of the line's text
 	head   int  // index in heads of the line's heading, or -1
 	quote  int  // index in quotes of the line's quote, or -1
-	fenced bool // the line ends a code block
+	fenced bool // the line ends a code block or a table
+	tabled bool // the line ends a table
 
 	opened, shut int   // length of out after the last opening and the last closing marks
 	clings       bool  // the character before the opening marks is neither white space nor punctuation
@@ -54,6 +55,7 @@ type format struct {
 	markup.Format
 	destination string // of a link
 	spent       bool   // a closed link that must not be opened again
+	rows        []row  // of a table
 }
 
 // sort distributes the formats that can be written.
@@ -73,6 +75,9 @@ func (w *writer) sort(formats []markup.Format) {
 			continue
 		case f.Style == markup.Pre:
 			w.blocks = append(w.blocks, format{Format: f})
+			continue
+		case f.Style == markup.Row || f.Style == markup.Cell || f.Style == markup.Task:
+			w.structure(f)
 			continue
 		case f.Style == markup.Heading && line && f.Level <= w.rules.Headings:
 			w.heads = append(w.heads, format{Format: f})

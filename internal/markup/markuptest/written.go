@@ -58,7 +58,6 @@ func constructs() []Construct {
 		{"fence", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb"},
 		{"fence in a fence", "````md\n```\nx\n```\n````", "```md\n``" + j + "`\nx\n``" + j + "`\n```"},
 		{"indented code", "    a\n      b", "```\na\n  b\n```"},
-		{"table", "|a|b|\n|-|-:|\n|x|10|", "```\na   b\n-  --\nx  10\n```"},
 		{"heading in a list", "- # a", "• **a**"},
 		{"code in a quote", "> a\n> ```\n> x\n>   y\n> ```\n> b", "> a\n> ```\n> x\n>   y\n> ```\n> b"},
 		{"quote in a list", "- > a", "• a"},
