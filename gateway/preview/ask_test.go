@@ -176,6 +176,27 @@ func TestAskedBesideADraft(t *testing.T) {
 	})
 }
 
+// D12: the question that ends the drafts is answered before a message could show the text. The draft vanishes, so a message shows the text all the same.
+func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend && time.Since(p.began) < 3*time.Second {
+				return tooMany(2 * time.Second)
+			}
+			return fate{}
+		}
+		s := told(t, p, e, Draft)
+		s.says("one two three", 1200*ms)
+		s.asks("yes:1", "Really?", 500*ms)
+		s.slot.Tell(Status{})
+		s.waits(time.Minute)
+		equal(t, "decided", s.sees(), []string{"one two three ▌"})
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+	})
+}
+
+
 // A stream that was not begun yet is none, and one that is full is stopped.
 func TestAskedInsteadOfAStream(t *testing.T) {
 	for name, text := range map[string]string{"not begun": "", "begun": "one two three ", "second part": strings.Repeat("word ", 30)} {

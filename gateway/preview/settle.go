@@ -15,6 +15,9 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case doMessages:
 		s.draftFor, s.streamFor = 0, 0
+		if s.drafted() { // it will vanish, also if the question is answered before a message shows the text
+			s.laidOut, s.shownFrame = 0, frame{}
+		}
 		return
 	case doType:
 		s.settleTyping(a, err, now)
