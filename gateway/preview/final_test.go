@@ -614,6 +614,29 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	})
 }
 
+// The process died while a final was held up, the final was stopped, and the platform refuses the content of which the record tells.
+// A shorter one takes the cursor away.
+func TestARecordedFinalIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		l := live(t, p, p.endpoint(), streamed())
+		l.says("one two ", 5*time.Second)
+		p.fate = func(*call) fate { return tooMany(time.Minute) }
+		l.slot.Finish(Ending{Text: "one two three four five six"})
+		time.Sleep(time.Second)
+		l.again()
+		p.fate = func(c *call) fate {
+			if strings.Contains(c.m.Text, "six") {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		l.slot.Finish(Ending{Keep: true})
+		<-l.ended
+		equal(t, "stands", p.sees(), []string{"one two"})
+	})
+}
+
 // Whether the first message of the final stands is not known when the final is stopped. It is made to, and so is what follows.
 func TestStoppedAtASeamThatMayBeOne(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {

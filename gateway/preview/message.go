@@ -1,7 +1,9 @@
 package preview
 
 import (
+	"strings"
 	"time"
+	"unicode"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -201,4 +203,17 @@ type display struct {
 // like reports whether two displays are equal except for their marks.
 func (d display) like(e display) bool {
 	return d.body.equal(e.body) && d.cursor == e.cursor && d.frame == e.frame
+}
+
+// shorten halves the text of a message whose content only its record tells, which the platform refuses: what caused that may stand
+// in the other half, and otherwise the cursor of what really stands would stay. It returns false if there is nothing to halve.
+func (m *message) shorten() bool {
+	text := m.shown.body.plain[:len(m.shown.body.plain)/2]
+	space := strings.LastIndexFunc(text, unicode.IsSpace)
+	if space <= 0 {
+		return false
+	}
+	text = strings.TrimRightFunc(text[:space], unicode.IsSpace)
+	m.shown.body = payload{rendered: markup.Rendered{Text: text}, plain: text, end: m.shown.body.end}
+	return true
 }

@@ -196,6 +196,8 @@ func giveUp(s *state, f failedCall) {
 	case s.ending == nil:
 		return
 	case m.takeBack(f.body):
+	case f.kind == doEdit && f.stands && m.unsure() && m.shorten():
+		return
 	case m.abandoned, f.kind == doEdit && f.stands: // its current content is refused too
 		m.shown.cursor, m.certainty = false, sure
 	}
