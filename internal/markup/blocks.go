@@ -129,6 +129,10 @@ func (f *flattener) list(n *ast.List, depth int) {
 		if box := taskBox(c); box != nil && f.shape.Structure {
 			f.task(mark, box.IsChecked)
 		}
+		if f.shape.Lists {
+			own, _, _ := strings.Cut(mark, " ") // a number may have a box behind it
+			f.formats = append(f.formats, Format{Style: Item, Start: len(f.text), End: len(f.text) + len(own), Level: depth + 1})
+		}
 		f.write([]byte(mark), -1)
 		f.space = true
 		indent := f.indent

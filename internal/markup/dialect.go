@@ -23,6 +23,8 @@ type Shape struct {
 	Tab     int      // columns between tab stops, for platforms without tabs; 0: keep tabs
 	// Structure asks for the formats Row, Cell and Task, for platforms that have tables and task lists of their own.
 	Structure bool
+	// Lists asks for the format Item, for platforms that have lists of their own.
+	Lists bool
 }
 
 // Style is one kind of formatting.
@@ -41,6 +43,7 @@ const (
 	Row     // a row of a table, a line in its Pre. Level is 1 for the head
 	Cell    // the text of a cell in a Row. Level is its column, from 1
 	Task    // the box of a task list's item. Level is 1 for a finished task
+	Item    // the mark of a list's item: a bullet, a number or a box. Level is the depth of the list, from 1
 )
 
 // Format gives the bytes of a Piece's text from Start up to End a style.

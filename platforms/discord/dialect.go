@@ -25,14 +25,19 @@ import (
 //	                              can't hold, such as emoji and brackets, stays outside of it
 //	https://example.org           the same, in <...> if something follows that would belong to it
 //	> quote                       > quote; a quote in a quote is part of the outer one
-//	- item, 1. item               "• item", "1\. item": Discord would number anew
+//	- item, 1. item               the same; "• item", "1\. item" where Discord would number or nest anew, such as below a
+//	                              blank line in a list in a list
 //	@everyone, <@1>, <#1>, <t:1>  the same text with a joiner or a backslash in it
 type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols.
-func (Dialect) Shape() markup.Shape { return markup.Plain{}.Shape() }
+// Shape returns the usual symbols, and asks for the items of lists.
+func (Dialect) Shape() markup.Shape {
+	s := markup.Plain{}.Shape()
+	s.Lists = true
+	return s
+}
 
 // Render writes the piece as one string. Mentions in it are broken, but for those in code, so that they
 // show nobody as called. That they notify nobody is what allowed_mentions says.
@@ -48,8 +53,8 @@ func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 // grammar is Discord's Markdown.
 type grammar struct{}
 
-// Rules returns that there are three levels of headings.
-func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3, Language: language} }
+// Rules returns that there are three levels of headings, and lists.
+func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3, Lists: true, Language: language} }
 
 var (
 	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,7 +13,7 @@ import (
 
 // reader reads Discord's Markdown as its clients do. The rules are those that others found by
 // trying (https://github.com/LyricLy/parse-discord). Whatever Dialect never writes, such as a
-// list or a mention, fails the test.
+// subtext or a mention, fails the test.
 type reader struct {
 	markuptest.TB
 	wire   string
@@ -25,6 +26,8 @@ type state struct {
 	quoted bool // in a quote
 	label  bool // in the label of a link
 	tested bool // in what could be one
+	depth  int  // of lists
+	indent int  // what they are indented by
 }
 
 func read(t markuptest.TB, wire string) []markuptest.Glyph {
@@ -45,7 +48,7 @@ var (
 	heading    = regexp.MustCompile(`^(#{1,3})\s+([^\n#][^\n]*)\n?`)
 	quote      = regexp.MustCompile(`^(?:> [^\n]*\n?)+`)
 	bigQuote   = regexp.MustCompile(`^>>> `)
-	item       = regexp.MustCompile(`^(?:[*+-]|\d+\.) +.`)
+	item       = regexp.MustCompile(`^((?:[*-]|\d+\.) +)(.[^\n]*(?:\n [^\n]*)*)\n?`)
 	special    = regexp.MustCompile(`^(?:<@[!&]?\d+>|<#\d+>|@everyone|@here|<t:-?\d+(?::\w)?>|<a?:\w+:\d+>|<id:\w+>|</[^>]+:\d+>|:(?:\w*[A-Za-z]\w*|100|1234):|(?s:\|\|.+?\|\|))`)
 )
 
@@ -72,6 +75,9 @@ func (r *reader) text(s string, start bool, in state) {
 		g.Char = c
 		r.glyphs = append(r.glyphs, g)
 		i += size
+		if c == '\n' {
+			r.space(in.indent)
+		}
 		start = c == '\n'
 		blank = start || blank && c == ' '
 	}
@@ -83,9 +89,11 @@ func (r *reader) block(s string, i int, start, blank bool, in state) int {
 	rest := s[i:]
 	br := markuptest.Glyph{Char: '\n'}
 	switch {
-	case start && subtext.MatchString(rest), blank && item.MatchString(rest), blank && bigQuote.MatchString(rest):
-		r.Fatalf("%q has a list, a subtext or a long quote in %q", r.wire, rest)
-	case start && heading.MatchString(rest):
+	case start && subtext.MatchString(rest), blank && bigQuote.MatchString(rest):
+		r.Fatalf("%q has a subtext or a long quote in %q", r.wire, rest)
+	case blank && in.depth < 11 && item.MatchString(rest):
+		return r.list(rest, in)
+	case start && in.depth == 0 && heading.MatchString(rest):
 		m := heading.FindStringSubmatch(rest)
 		inner := in
 		inner.as.Styles, inner.as.Level = markuptest.With(in.as.Styles, markup.Heading), len(m[1])
@@ -106,6 +114,56 @@ func (r *reader) block(s string, i int, start, blank bool, in state) int {
 		return len(m)
 	}
 	return 0
+}
+
+// list reads a list, and returns its length.
+func (r *reader) list(rest string, in state) int {
+	r.Helper()
+	at, number := 0, 0
+	for n := 0; ; n++ {
+		m := item.FindStringSubmatch(rest[at:])
+		if m == nil {
+			if at < len(rest) {
+				r.space(in.indent)
+			}
+			return at
+		}
+		if n > 0 {
+			r.space(in.indent)
+		}
+		mark := strings.TrimRight(m[1], " ")
+		if n == 0 && mark != "-" && mark != "*" {
+			number, _ = strconv.Atoi(strings.TrimSuffix(mark, "."))
+			number = max(number, 1)
+		}
+		shown := []string{"•", "◦", "▪"}[min(in.depth, 2)]
+		if number > 0 {
+			shown = strconv.Itoa(number+n) + "."
+		}
+		for _, c := range shown {
+			g := in.as
+			g.Char = c
+			r.glyphs = append(r.glyphs, g)
+		}
+		r.space(len(m[1]) - len(mark))
+		lines := strings.Split(m[2], "\n")
+		for i := range lines[1:] {
+			line := strings.TrimLeft(lines[i+1], " ")
+			lines[i+1] = lines[i+1][min(len(m[1]), len(lines[i+1])-len(line)):]
+		}
+		inner := in
+		inner.depth, inner.indent = in.depth+1, in.indent+len(m[1])
+		r.text(strings.Join(lines, "\n"), true, inner)
+		r.glyphs = append(r.glyphs, markuptest.Glyph{Char: '\n'})
+		at += len(m[0])
+	}
+}
+
+// space is what the clients indent by.
+func (r *reader) space(n int) {
+	for range n {
+		r.glyphs = append(r.glyphs, markuptest.Glyph{Char: ' '})
+	}
 }
 
 // inline reads what can stand anywhere, and returns its length.

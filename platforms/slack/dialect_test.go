@@ -44,6 +44,8 @@ func TestDialectConstructs(t *testing.T) {
 		{"headings", "# a **b**\n###### c #5 #\n\nd", "# a **b**\n###### c \\#5\n\nd"},
 		{"quote", "> a\n> b\n>\n> > c\n\nd", "> a  \n> b\n> \n> c\n\nd"},
 		{"quote above a list", "> a\n- b", "> a\n\n• b"},
+		{"heading in a list", "- # a", "• **a**"},
+		{"quote in a list", "- > a", "• a"},
 		{"list", "- [x] **a**\n- b\n  1. c\n- d", "☑ **a**  \n• b  \n\u00a0\u00a01\\. c  \n• d"},
 		{"numbers", "3. a\n4. b", "3\\. a  \n4\\. b"},
 		{"code link", "[`a`](https://e.org)", "[``a``](https://e.org)"},

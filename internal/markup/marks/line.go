@@ -12,6 +12,7 @@ func (w *writer) space(gap string, i int) {
 		w.out = append(w.out, gap...)
 		return
 	}
+	w.unlist(gap, i)
 	w.endLine(true)
 	if breaks <= 1 && w.rules.CommonMark {
 		w.part(i)
@@ -110,6 +111,7 @@ func (w *writer) block(f format) int {
 		return f.End
 	}
 	w.arrive(f.Start, nil)
+	w.listed = nil // the fence is not indented
 	if !w.start {
 		w.out = append(w.out, '\n')
 		w.beginLine(f.Start)

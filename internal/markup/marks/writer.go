@@ -37,6 +37,9 @@ type writer struct {
 	next                          int      // index in inline of the first format that begins later
 	marks                         []int    // indexes in inline of the formats whose marks are open
 
+	items  []format // the marks of lists
+	listed []listed // the list that the place is in, and those that it is in
+
 	start  bool // at the start of a line
 	line   int  // start of the line's text
 	head   int  // index in heads of the line's heading, or -1
@@ -79,6 +82,11 @@ func (w *writer) sort(formats []markup.Format) {
 		case f.Style == markup.Row || f.Style == markup.Cell || f.Style == markup.Task:
 			w.structure(f)
 			continue
+		case f.Style == markup.Item:
+			if w.rules.Lists {
+				w.items = append(w.items, format{Format: f})
+			}
+			continue
 		case f.Style == markup.Heading && line && f.Level <= w.rules.Headings:
 			w.heads = append(w.heads, format{Format: f})
 			continue
@@ -95,6 +103,10 @@ func (w *writer) write() {
 		if len(w.blocks) > 0 && w.blocks[0].Start <= i {
 			i = w.block(w.blocks[0])
 			w.blocks = w.blocks[1:]
+			continue
+		}
+		if len(w.items) > 0 && w.items[0].Start <= i {
+			i = w.item(i)
 			continue
 		}
 		code := w.cover(i)

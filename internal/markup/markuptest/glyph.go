@@ -45,7 +45,7 @@ func Glyphs(p markup.Piece, headings int, destination func(url string) string) [
 			if f.Style == markup.Pre { // blank lines at its edges are not seen
 				f.End = f.Start + len(strings.TrimRight(p.Text[f.Start:f.End], "\n"))
 			}
-			if i < f.Start || i >= f.End {
+			if i < f.Start || i >= f.End || f.Style > markup.Heading { // the others have no looks of their own
 				continue
 			}
 			line := f.Start == 0 || p.Text[f.Start-1] == '\n'
