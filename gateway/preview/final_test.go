@@ -105,13 +105,13 @@ func TestFailedIsSaid(t *testing.T) {
 	}
 }
 
-// A note with formatting of its own stands alone.
-func TestFormattedNoteStandsAlone(t *testing.T) {
+// A note with formatting of its own stands below the text like any other.
+func TestFormattedNoteStandsBelow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.dialect = spanned{}
 		s := begin(t, p, Config{})
-		s.delivers(Ending{Text: "text", Note: "**note**"}, "text", "note")
+		s.delivers(Ending{Text: "text", Note: "**note**"}, "text\n\nnote")
 	})
 }
 

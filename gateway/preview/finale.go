@@ -191,11 +191,11 @@ func verbatim(text string) string {
 // addNote puts the note below the text. It goes into the last part if it fits, after rendering, so that an open
 // code block can't swallow it. Otherwise it gets parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
-	if len(text) == 0 || s.rest != nil || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
+	if len(text) == 0 || s.rest != nil || len(note) != 1 {
 		return append(text, note...)
 	}
 	last := text[len(text)-1]
-	last.Rendered.Text += "\n\n" + note[0].Rendered.Text
+	last.Rendered = s.joined(last.Rendered, note[0].Rendered)
 	last.Plain += "\n\n" + note[0].Plain
 	if s.dialect.Len(last.Rendered) > s.limit {
 		return append(text, note...)
