@@ -33,6 +33,9 @@ func exactCases() []testCase {
 				s.showEverywhere(to, source)
 				s.wantNone(s.Opened(to), "%q has the platform open", source)
 			}
+			if !s.previews() {
+				return
+			}
 			const asked = "https://asked.example.org/a"
 			m := s.rendered(to, "This is "+asked+" as you know.")[0]
 			m.LinkPreview = asked

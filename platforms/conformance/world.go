@@ -136,6 +136,17 @@ type Repeater interface {
 	Repeat()
 }
 
+// Unpreviewed is a World whose platform shows no previews of links, whatever is asked for.
+type Unpreviewed interface {
+	Unpreviewed() bool
+}
+
+// previews reports whether the platform shows previews of links.
+func (s *scene) previews() bool {
+	w, ok := s.World.(Unpreviewed)
+	return !ok || !w.Unpreviewed()
+}
+
 // OpenFiles is a World whose platform hands out what is attached to whoever knows its address, credentials or not.
 type OpenFiles interface {
 	OpenFiles()
