@@ -57,7 +57,7 @@ func newAdapter(e config.Endpoint, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:
 		return telegram.New(telegram.Options{
-			Token: s.Token.Reveal(), APIBase: s.APIBase, HTTP: o.Transport, Log: log,
+			Token: s.Token.Reveal(), APIBase: s.APIBase, HTTP: o.Transport, Log: log, Rich: telegram.Rich(s.Rich),
 		})
 	case *config.Discord:
 		return discord.New(discord.Options{

@@ -33,7 +33,7 @@ type Telegram struct {
 	APIBase string           `yaml:"api_base"` // without a slash at the end
 	Mode    string           `yaml:"mode" enum:"polling|webhook" unbuilt:"webhooks are"`
 	Webhook *TelegramWebhook `yaml:"webhook" unbuilt:"webhooks are"`
-	Rich    string           `yaml:"rich" enum:"off|auto|always" unbuilt:"rich messages are"`
+	Rich    string           `yaml:"rich" enum:"off|auto|always"`
 }
 
 // TelegramWebhook configures where Telegram delivers updates.

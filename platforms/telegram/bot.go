@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -23,6 +24,7 @@ type Options struct {
 	APIBase string            // scheme and host, maybe a path; empty: the cloud server
 	HTTP    http.RoundTripper // nil: a transport of the bot's own
 	Log     *slog.Logger      // nil: nothing is logged
+	Rich    Rich              // which messages are rich messages
 }
 
 // Bot is one bot account. Its methods may be called at the same time from many goroutines,
@@ -38,6 +40,9 @@ type Bot struct {
 	ids      ids
 
 	webhookRemoved bool // for Run
+
+	rich     Rich
+	richless atomic.Bool // the server does not know rich messages
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
@@ -46,6 +51,7 @@ func New(o Options) *Bot {
 		api:     tgbotapi.BotAPI{Token: o.Token},
 		secrets: calls.Secrets{o.Token},
 		client:  calls.NewClient(o.HTTP, endpointCount),
+		rich:    o.Rich,
 		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 	}
 	base := calls.Base(o.APIBase, defaultAPIBase)
@@ -64,7 +70,7 @@ func (b *Bot) Capabilities() chat.Capabilities {
 	}
 }
 
-// Dialect returns how text is written, the same everywhere: by entities.
+// Dialect returns how text is written, the same everywhere: by entities, and by blocks where rich messages are wanted.
 func (b *Bot) Dialect(to chat.Target) markup.Dialect {
-	return Dialect{Private: to.Kind == chat.Private}
+	return Dialect{Private: to.Kind == chat.Private, Rich: b.richMode()}
 }

@@ -41,6 +41,16 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, newWorld)
 }
 
+// All messages are rich messages, and so are the drafts.
+func TestConformanceRich(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.World {
+		w := newWorld(t).(*world) //nolint:errcheck // it is one.
+		w.rich = telegram.RichAlways
+		return w
+	})
+}
+
 const (
 	username  = "telex_bot"
 	privateID = 1001
@@ -57,6 +67,7 @@ type world struct {
 	net    *memnet.Listener
 
 	presses int
+	rich    telegram.Rich
 }
 
 func newWorld(t *testing.T) conformance.World {
@@ -84,7 +95,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	case conformance.Proper:
 	}
 	bot := telegram.New(telegram.Options{
-		Token: token, APIBase: "http://telegram.test", Log: log,
+		Token: token, APIBase: "http://telegram.test", Log: log, Rich: w.rich,
 		HTTP: garbling{&http.Transport{DialContext: dial}},
 	})
 	w.t.Cleanup(bot.Close)
@@ -111,11 +122,14 @@ func (w *world) Shown(to chat.Target) []string {
 	var texts []string
 	for _, m := range w.server.View(w.id(to), time.Now()) {
 		if m.FromBot {
-			texts = append(texts, m.Text())
+			texts = append(texts, seen(m.Text()))
 		}
 	}
 	return texts
 }
+
+// seen is a text as a person sees it: a no-break space is a space.
+func seen(text string) string { return strings.ReplaceAll(text, "\u00a0", " ") }
 
 func (w *world) Files(to chat.Target) []conformance.File {
 	var files []conformance.File
@@ -130,7 +144,7 @@ func (w *world) Files(to chat.Target) []conformance.File {
 func (w *world) Drafts(to chat.Target) []string {
 	var texts []string
 	for _, d := range w.server.Screen(w.id(to), time.Now()).Drafts {
-		texts = append(texts, d.Text)
+		texts = append(texts, seen(d.Text))
 	}
 	return texts
 }
@@ -174,7 +188,7 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 	for _, m := range w.server.History(w.id(to)) {
 		for _, v := range m.Versions {
 			if m.FromBot {
-				list = append(list, conformance.Version{At: v.At, Message: strconv.Itoa(m.ID), Text: v.Text})
+				list = append(list, conformance.Version{At: v.At, Message: strconv.Itoa(m.ID), Text: seen(v.Text)})
 			}
 		}
 	}
@@ -212,6 +226,9 @@ func (w *world) Opened(to chat.Target) []string {
 }
 
 func (w *world) Sample() string {
+	if w.rich == telegram.RichAlways {
+		return richSample
+	}
 	return strings.Join([]string{
 		"The plan",
 		"",
@@ -236,6 +253,31 @@ func (w *world) Sample() string {
 		"That is all.",
 	}, "\n")
 }
+
+// Unpreviewed says that rich messages have no previews of links.
+func (w *world) Unpreviewed() bool { return w.rich == telegram.RichAlways }
+
+// richSample is what the stand-in shows as text of the blocks.
+const richSample = `The plan
+
+Some bold, italic and old words, with code_1 and a link.
+
+• first
+• second
+  ◦ deeper
+
+1. one
+2. two
+
+quoted
+
+fmt.Println("a < b")
+
+Name  Size
+ant  1
+beetle  20
+
+That is all.`
 
 func (w *world) Buttons(ref chat.MessageRef) []chat.Action {
 	var list []chat.Action
@@ -348,8 +390,8 @@ func (w *world) number(s string) int {
 
 func methods(op chat.Op) []string {
 	return map[chat.Op][]string{
-		chat.OpSend: {"sendMessage", "sendDocument", "sendPhoto"}, chat.OpEdit: {"editMessageText"}, chat.OpFind: {"editMessageText"},
-		chat.OpDelete: {"deleteMessage"}, chat.OpTyping: {"sendChatAction"}, chat.OpDraft: {"sendMessageDraft"},
+		chat.OpSend: {"sendMessage", "sendRichMessage", "sendDocument", "sendPhoto"}, chat.OpEdit: {"editMessageText"}, chat.OpFind: {"editMessageText"},
+		chat.OpDelete: {"deleteMessage"}, chat.OpTyping: {"sendChatAction"}, chat.OpDraft: {"sendMessageDraft", "sendRichMessageDraft"},
 	}[op]
 }
 

@@ -32,6 +32,8 @@ import (
 type Dialect struct {
 	// Private is set in private chats. There a mention notifies nobody: who is mentioned does not read the chat.
 	Private bool
+	// Rich adds spans for rich messages, see [Rich].
+	Rich Rich
 }
 
 var _ markup.Dialect = Dialect{}
@@ -42,14 +44,26 @@ const tabStop = 4
 // Shape returns the usual symbols. Telegram turns every tab into one space
 // (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string), which
 // would take the indentation from code.
-func (Dialect) Shape() markup.Shape {
+func (d Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Tab = tabStop
+	s.Structure = d.Rich == RichAuto || d.Rich == RichAlways
 	return s
 }
 
-// Len counts UTF-16 code units.
-func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
+// Len counts UTF-16 code units. The blocks of a rich message are limited too: each counts as its share of the longest text, but
+// for those that a single character may need.
+func (d Dialect) Len(r markup.Rendered) int {
+	n := markup.Units(r.Text)
+	if isRich(r.Spans) {
+		n = max(n, (blockWeight(r.Spans)-freeWeight)*(d.Rich.limit()/maxWeight+1))
+	}
+	return n
+}
+
+func isRich(spans []markup.Span) bool {
+	return slices.ContainsFunc(spans, func(s markup.Span) bool { return s.Kind == kindRich })
+}
 
 // Render returns the text and its entities. In groups mentions become code: Telegram reads none there,
 // and the text stays as it is.
@@ -64,7 +78,14 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	if !d.Private {
 		trimmed = breakSurplus(trimmed, formats)
 	}
-	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, fewest(entities(trimmed, formats, !d.Private)))}
+	list := entities(trimmed, formats, !d.Private)
+	if blocks := d.Rich.structure(trimmed, formats); len(blocks) > 0 {
+		list = slices.Concat(blocks, list)
+		inOrder(list)
+	} else {
+		list = fewest(list)
+	}
+	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, list)}
 }
 
 // fewest returns no more entities than Telegram takes. Entities that keep a mention from notifying come before formatting.
@@ -130,6 +151,8 @@ func entities(text string, formats []markup.Format, quiet bool) []styled {
 			e.kind, e.url = kindLink, f.URL
 		case markup.Quote:
 			e.kind = kindQuote
+		default: // of a rich message
+			continue
 		}
 		switch {
 		case e.kind == kindBold || e.kind == kindItalic || e.kind == kindStrike:

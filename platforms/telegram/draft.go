@@ -18,15 +18,26 @@ import (
 // Where there are no drafts, in groups and on servers of before 2026, the failure is
 // Rejected. A 429 is one for messages and edits as well: all count against one limit.
 func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error {
-	params, err := place("sendMessageDraft", to)
+	method, rich := "sendMessageDraft", b.sendsRich(m)
+	if rich {
+		method = "sendRichMessageDraft"
+	}
+	params, err := place(method, to)
 	if err != nil {
 		return err
 	}
 	params["draft_id"] = strconv.FormatInt(id, 10)
-	encodeText(params, "text", "entities", m)
 	params.AddBool("can_stop", len(m.Actions) > 0)
 	params.AddBool("keep_on_stop", len(m.Actions) > 0)
-	_, err = b.call(ctx, "sendMessageDraft", params)
+	if rich {
+		encodeAs(params, "rich_message", richContent(m))
+		if _, err = b.call(ctx, method, params); err != nil {
+			return b.refused(method, err, m)
+		}
+		return nil
+	}
+	encodeText(params, "text", "entities", m)
+	_, err = b.call(ctx, method, params)
 	return optional(err)
 }
 

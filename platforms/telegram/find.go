@@ -65,12 +65,12 @@ func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p pro
 // try probes whether a message has a content. Every answer that is about the message or its content means that it has not; all
 // others say nothing.
 func (b *Bot) try(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (probed, error) {
-	params, err := message("editMessageText", ref)
+	params, err := message(methodEdit, ref)
 	if err != nil {
 		return missed, nil
 	}
-	encode(params, m)
-	_, err = b.call(ctx, "editMessageText", params)
+	encode(params, m, b.sendsRich(m))
+	_, err = b.call(ctx, methodEdit, params)
 	if err == nil {
 		return replaced, nil
 	}

@@ -29,6 +29,15 @@ const (
 	maxPhotoSides = 10_000     // pixels
 	maxPhotoRatio = 20
 
+	// richLimit is the longest text of a rich message, counted like textLimit. A rich message has at most 500 blocks, of which
+	// the writer of blocks uses maxParagraphs for paragraphs between blank lines. It leaves maxWeight and freeWeight to all others.
+	// https://core.telegram.org/bots/api#rich-message-limits
+	richLimit     = 32768
+	maxColumns    = 20
+	maxParagraphs = 80
+	maxWeight     = 390
+	freeWeight    = 16
+
 	// splitSign is from which length on a message may be a piece of a longer one: the apps split
 	// a pasted text at textLimit, or a little before, where a line or a word ends.
 	splitSign = 4000 // UTF-16 units
@@ -83,7 +92,7 @@ const (
 // taken to: their 429s share one bucket. The pauses between two edits stay well inside the rates.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
-		TextLimit:    textLimit,
+		TextLimit:    b.richMode().limit(),
 		EditInterval: 1500 * time.Millisecond,
 		TypingEvery:  typingEvery,
 		DraftFor:     draftFor,

@@ -15,13 +15,20 @@ import (
 // sent then, but can't be edited. Telegram has no idempotency key: what came of an Uncertain
 // failure is for Find to say. A reply whose target is missing is sent as a plain message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
-	params, err := place("sendMessage", to)
+	method, rich := "sendMessage", b.sendsRich(m)
+	if rich {
+		method = "sendRichMessage"
+	}
+	params, err := place(method, to)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	encode(params, m)
+	encode(params, m, rich)
 	answerTo(params, m.ReplyTo)
-	result, err := b.call(ctx, "sendMessage", params)
+	result, err := b.call(ctx, method, params)
+	if err != nil && rich {
+		err = b.refused(method, err, m)
+	}
 	return b.ids.created(to, m.Key, result, err)
 }
 
@@ -37,14 +44,20 @@ func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 	return r
 }
 
+const methodEdit = "editMessageText"
+
 // Edit replaces a message's text and its buttons. A message that already is so is a success.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
-	params, err := message("editMessageText", ref)
+	params, err := message(methodEdit, ref)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	encode(params, m)
-	if _, err := b.call(ctx, "editMessageText", params); err != nil && !says(err, "message is not modified") {
+	rich := b.sendsRich(m)
+	encode(params, m, rich)
+	if _, err := b.call(ctx, methodEdit, params); err != nil && !says(err, "message is not modified") {
+		if rich {
+			err = b.refused(methodEdit, err, m)
+		}
 		return chat.Receipt{}, err
 	}
 	return chat.Receipt{Ref: ref}, nil
@@ -118,20 +131,24 @@ func answerTo(params tgbotapi.Params, to chat.MessageID) {
 	}
 }
 
-// encode adds the content of a message.
-func encode(params tgbotapi.Params, m chat.Outgoing) {
-	encodeText(params, "text", "entities", m)
+// encode adds the content of a message. A rich message has no link preview.
+func encode(params tgbotapi.Params, m chat.Outgoing, rich bool) {
 	encodeActions(params, m.Actions)
+	if rich {
+		encodeAs(params, "rich_message", richContent(m))
+		return
+	}
+	encodeText(params, "text", "entities", m)
 	encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
 }
 
 // encodeText adds a text with its formatting under the names that a method has for them.
 func encodeText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 	params.AddNonEmpty(text, m.Text)
-	if len(m.Spans) == 0 {
+	spans := onlyEntities(m.Spans)
+	if len(spans) == 0 {
 		return
 	}
-	spans := m.Spans[:min(len(m.Spans), maxEntities)]
 	list := make([]tgbotapi.MessageEntity, len(spans))
 	for i, s := range spans {
 		list[i] = tgbotapi.MessageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}

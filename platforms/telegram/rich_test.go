@@ -1,0 +1,259 @@
+//go:build !race
+
+package telegram
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+	"telex/internal/markup/markuptest"
+)
+
+// written returns the messages that show a source, with what the gateway puts behind a growing text.
+func written(src string, d Dialect, limit int, open bool, behind string) []chat.Outgoing {
+	var list []chat.Outgoing
+	for _, p := range markup.Layout(src, markup.Options{Dialect: d, Limit: limit, Open: open}) {
+		m := chat.Outgoing{Text: p.Rendered.Text + behind, Plain: p.Plain + behind}
+		for _, s := range p.Rendered.Spans {
+			m.Spans = append(m.Spans, chat.Span(s))
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// short writes blocks in a line, so that expectations can be written by hand.
+func short(blocks []richBlock) string {
+	var out []string
+	for _, b := range blocks {
+		s := b.Type
+		if b.Size > 0 {
+			s += strings.Repeat("#", b.Size)
+		}
+		if b.Language != "" {
+			s += "/" + b.Language
+		}
+		if b.Text != nil {
+			text, err := json.Marshal(b.Text)
+			if err != nil {
+				panic(err)
+			}
+			s += string(text)
+		}
+		for _, item := range b.Items {
+			s += map[bool]string{true: "[x]", false: "[ ]"}[item.Checked] + short(item.Blocks)
+		}
+		for _, row := range b.Cells {
+			s += "|"
+			for _, c := range row {
+				s += c.Text.(string) + map[bool]string{true: "!"}[c.Header] + map[string]string{"right": ">", "center": "^"}[c.Align] + "|" //nolint:errcheck // cells have no formats.
+			}
+		}
+		if len(b.Blocks) > 0 {
+			s += "(" + short(b.Blocks) + ")"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRichBlocks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, src, behind, want string }{
+		{"plain", "a <b> & [x](y)", "", `paragraph"a \u003cb\u003e \u0026 x"`},
+		{"paragraphs and lines", "a\nb\n\nc", " ▌", `paragraph"a\nb" paragraph"c ▌"`},
+		{"formats", "**b *i*** ~~s~~ `c`", "", `paragraph[{"type":"bold","text":"b "},{"type":"bold","text":{"type":"italic","text":"i"}}," ",` +
+			`{"type":"strikethrough","text":"s"}," ",{"type":"code","text":"c"}]`},
+		{"links", "[a](https://e.org/?a=1) https://e.org [b](http://localhost:1) [c](tg://user?id=1) me@e.org", "",
+			`paragraph[{"type":"url","text":"a","url":"https://e.org/?a=1"}," ",{"type":"url","text":"https://e.org","url":"https://e.org"}," b c me@e.org"]`},
+		{"a mention in a group", "hello @somebody_else", "", `paragraph["hello ",{"type":"code","text":"@somebody_else"}]`},
+		{"headings", "# a\ntext\n\n### b *c*", "", `heading#{"type":"bold","text":"a"} paragraph"text" heading###[{"type":"bold","text":"b "},{"type":"bold","text":{"type":"italic","text":"c"}}]`},
+		{"lists", "- a\n  - b\n\n1. c", "", `paragraph"• a\n` + "\u00a0\u00a0" + `◦ b" paragraph"1. c"`},
+		{"code", "a\n\n```go\n  x\n\n\ty\n```\nb", "", `paragraph"a" pre/go"  x\n\n    y" paragraph"b"`},
+		{"code and a cursor", "```\nx\n```", " ▌", `pre"x" paragraph"▌"`},
+		{"quote", "> a\n> ```\n> x\n> ```\n\nb", "", `blockquote(paragraph"a" pre"x") paragraph"b"`},
+		{"table", "| n | size | x |\n|---|--:|:-:|\n| `a` | 10 |\n| | 2 | **y** |\n\nb", " ▌", `table|n!|size!>|x!^||a|10>|` + "\u00a0" + `||` + "\u00a0" + `|2>|y^| paragraph"b ▌"`},
+		{"table and a cursor", "| n |\n|---|\n| 1 |", " ▌", `table|n!||1| paragraph"▌"`},
+		{"table in a quote", "> | n |\n> |---|\n> | 1 |", "", `blockquote(table|n!||1|)`},
+		{"a wide table", "|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|", "",
+			`pre"` + strings.TrimSpace(strings.Repeat("a  ", 21)) + `\n` + strings.TrimSpace(strings.Repeat("-  ", 21)) + `\n1"`},
+		{"tasks", "do:\n- [ ] a\n  more\n- [x] **b**\n  - [ ] c\n- [ ] d\n\nend", "",
+			`paragraph"do:" list[ ]paragraph"a\n` + "\u00a0\u00a0" + `more"[x]paragraph{"type":"bold","text":"b"} list[ ]paragraph"c"[ ]paragraph"d" paragraph"end"`},
+		{"tasks with blank lines", "- [ ] a\n\n- [x] b", " ▌", `list[ ]paragraph"a"[x]paragraph"b ▌"`},
+		{"deep tasks", "- [ ] 1\n  - [ ] 2\n    - [ ] 3\n      - [ ] 4\n        - [ ] 5", "",
+			`list[ ]paragraph"1" list[ ]paragraph"2" list[ ]paragraph"3" list[ ]paragraph"4"[ ]paragraph"5"`},
+		{"a box that is no task", "☐ a", "", `paragraph"☐ a"`},
+	} {
+		list := written(tt.src, Dialect{Rich: RichAlways}, richLimit, false, tt.behind)
+		if len(list) != 1 {
+			t.Fatalf("%s: %d messages", tt.name, len(list))
+		}
+		if got := short(richContent(list[0]).Blocks); got != tt.want {
+			t.Errorf("%s: got\n %s\nwant\n %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Only what entities can't show is a rich message then.
+func TestRichAuto(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]bool{
+		"a **b**\n\n# c\n\n- d\n\n> e\n\n```\nf\n```\nhttps://e.org": false,
+		"| a |\n|---|\n| b |":   true,
+		"- [ ] a":               true,
+		"[ ] a\n\n| no table |": false,
+		"|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|": false,
+	} {
+		m := written(src, Dialect{Rich: RichAuto}, textLimit, false, "")[0]
+		if got := chosen(m); got != want {
+			t.Errorf("%q: rich is %t", src, got)
+		}
+		plain := written(src, Dialect{}, textLimit, false, "")[0]
+		if got := onlyEntities(m.Spans); m.Text != plain.Text || !slices.Equal(got, plain.Spans) {
+			t.Errorf("%q: as a text it is %q %+v, want %q %+v", src, m.Text, got, plain.Text, plain.Spans)
+		}
+	}
+}
+
+// counted is what a rich message has too much of, and its text.
+type counted struct {
+	blocks, columns, depth int
+	ragged                 bool
+	text                   strings.Builder
+}
+
+func (c *counted) add(blocks []richBlock, depth int) {
+	c.depth = max(c.depth, depth)
+	for _, b := range blocks {
+		c.blocks++
+		c.words(b.Text, depth+1)
+		for _, row := range b.Cells {
+			c.blocks++
+			c.columns = max(c.columns, len(row))
+			c.ragged = c.ragged || len(row) != len(b.Cells[0])
+			for _, cell := range row {
+				c.words(cell.Text, depth+1)
+			}
+		}
+		for _, item := range b.Items {
+			c.blocks++
+			c.add(item.Blocks, depth+2)
+		}
+		c.add(b.Blocks, depth+1)
+	}
+}
+
+func (c *counted) words(text any, depth int) {
+	c.depth = max(c.depth, depth)
+	switch text := text.(type) {
+	case string:
+		c.text.WriteString(text)
+	case []any:
+		for _, t := range text {
+			c.words(t, depth)
+		}
+	case richText:
+		c.words(text.Text, depth+1)
+	}
+}
+
+// checkRich fails the test unless a message is within the limits and shows its whole text, boxes and rulers of tables aside.
+func checkRich(t markuptest.TB, m chat.Outgoing) {
+	t.Helper()
+	var c counted
+	c.add(richContent(m).Blocks, 1)
+	if c.blocks > 500 || c.columns > maxColumns || c.ragged || c.depth > 16 {
+		t.Fatalf("%q: %d blocks, %d columns, ragged %t, depth %d", m.Text, c.blocks, c.columns, c.ragged, c.depth)
+	}
+	seen := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) || strings.ContainsRune("☐☑-", r) || r >= '0' && r <= '9' || r == '.' || r == ')' {
+				return -1 // digits may be those before a box
+			}
+			return r
+		}, s)
+	}
+	if got, want := seen(c.text.String()), seen(m.Text); got != want {
+		t.Fatalf("shown is\n%q, want\n%q", got, want)
+	}
+}
+
+// Each beginning of an answer is a rich message within the limits, whole, and with its cursor (D7).
+func TestRichPrefixes(t *testing.T) {
+	t.Parallel()
+	check := func(t markuptest.TB, src string, limit, step int, rich Rich) {
+		d := Dialect{Rich: rich}
+		markuptest.Prefixes(t, d, src, limit, step, func(p markup.Part) {
+			m := chat.Outgoing{Text: p.Rendered.Text + " ▌"}
+			for _, s := range p.Rendered.Spans {
+				m.Spans = append(m.Spans, chat.Span(s))
+			}
+			checkRich(t, m)
+		})
+	}
+	for _, src := range markuptest.Answers(t) {
+		check(t, src, 100, 13, RichAuto)
+		check(t, src, richLimit, 13, RichAlways)
+	}
+	for seed := range 60 {
+		check(t, markuptest.Nasty().Example(seed), 100+seed, 1, RichAlways)
+	}
+}
+
+// The most blocks for their length still fit.
+func TestRichManyBlocks(t *testing.T) {
+	t.Parallel()
+	for name, piece := range map[string]string{
+		"paragraphs": "a\n\n", "headings": "# a\n\nb\n\n", "rows": "|a|\n", "tasks": "- [ ] a\n", "tasks apart": "- [ ] a\n\nb\n\n",
+		"code": "```\na\n```\nb\n\n", "quotes": "> a\n\nb\n\n", "quotes of tasks": "> - [ ] a\n\nb\n\n",
+	} {
+		src := strings.Repeat(piece, 2000)
+		if name == "rows" {
+			src = "|h|\n|-|\n" + src
+		}
+		for _, rich := range []Rich{RichAuto, RichAlways} {
+			for _, m := range written(src, Dialect{Rich: rich}, rich.limit(), false, "") {
+				if chosen(m) {
+					checkRich(t, m)
+				}
+			}
+		}
+	}
+}
+
+// Spans that come from a store or from an adapter's caller may be anything.
+func FuzzRichContent(f *testing.F) {
+	f.Add("a 🦊 b\n☐ c\n\nd", 0, 4, 2, 3, byte(3))
+	f.Fuzz(func(t *testing.T, text string, a, b, c, d int, kinds byte) {
+		all := []string{kindPre, kindRow, kindCell, kindTask, kindQuote, kindHeading, kindBold, kindLink}
+		spans := []chat.Span{{Kind: kindRich, Length: 1}}
+		for i, kind := range all {
+			if kinds&(1<<i) != 0 {
+				spans = append(spans, chat.Span{Kind: kind, Offset: a, Length: b, Language: "1 left", URL: text}, chat.Span{Kind: kind, Offset: c, Length: d})
+			}
+		}
+		if got := richContent(chat.Outgoing{Text: text, Spans: spans}); len(got.Blocks) == 0 {
+			t.Errorf("%q: no blocks", text)
+		}
+	})
+}
+
+// Lengths never shrink while a text grows, whatever it is.
+func TestRichLength(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		src := markuptest.Nasty().Draw(t, "source")
+		for _, m := range written(src, Dialect{Rich: RichAlways}, 400, true, "") {
+			if n := markup.Units(m.Text); n > 400 {
+				t.Fatalf("%q: %d units", m.Text, n)
+			}
+		}
+	})
+}
