@@ -193,3 +193,32 @@ func TestImitatedProviderTakesImages(t *testing.T) {
 		}
 	})
 }
+
+// A file goes as a file part. A model that takes none is asked again without it, and is told so.
+func TestFiles(t *testing.T) {
+	question := func(text string) agent.Turn {
+		return agent.Turn{Stream: true, Messages: []agent.Message{{
+			Role: agent.User, Text: text, Files: []agent.File{{Name: "scan.pdf", MediaType: "application/pdf", Content: []byte("%PDF-1.7")}},
+		}}}
+	}
+	provider(t, func(t *testing.T, a *agent.Agent, _ *openai.Server) {
+		r, err := a.Run(t.Context(), question("files:"), func(agent.Event) {})
+		if want := "scan.pdf, application/pdf, 8 bytes"; err != nil || r.Text != want {
+			t.Errorf("got %q, %v, want %q", r.Text, err, want)
+		}
+	})
+	provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
+		if err := server.Rule(openai.Rule{Do: "refuse=file"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, calls := range []int{2, 1} { // the second turn knows
+			r, err := a.Run(t.Context(), question("say: Hello."), func(agent.Event) {})
+			if err != nil || r.ModelCalls != calls {
+				t.Errorf("got %q after %d calls, %v", r.Text, r.ModelCalls, err)
+			}
+			if last := server.Requests(); !strings.Contains(string(last[len(last)-1].Body), "takes no files") || len(last[len(last)-1].Documents) > 0 {
+				t.Errorf("asked with %s", last[len(last)-1].Body)
+			}
+		}
+	})
+}

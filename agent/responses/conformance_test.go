@@ -144,6 +144,8 @@ func TestBothModelPackagesSayTheSame(t *testing.T) {
 			{Role: agent.User, Text: "history:"},
 		}},
 		{name: "an image", messages: []agent.Message{{Role: agent.User, Text: "images:", Images: []agent.Image{{MediaType: "image/png", Data: photo.Bytes()}}}}},
+		{name: "a file", messages: []agent.Message{{Role: agent.User, Text: "files:", Files: []agent.File{{Name: "a.pdf", MediaType: "application/pdf", Content: []byte("%PDF-1.7")}}}}},
+		{name: "a file alone", messages: []agent.Message{{Role: agent.User, Files: []agent.File{{Name: "a.pdf", MediaType: "application/pdf", Content: []byte("%PDF-1.7")}}}}},
 		{name: "no image", messages: []agent.Message{{Role: agent.User, Text: "images:", Images: []agent.Image{{MediaType: "image/png", Data: []byte("x")}}}}, fails: true},
 		{name: "nothing", question: "{{standin empty}} hi"},
 		{name: "refusal", question: `{{standin refusal="I can't."}} hi`},

@@ -28,6 +28,7 @@ var (
 type said struct {
 	role, text string
 	images     []Image
+	documents  []Document
 }
 
 // Answer returns the text that the server answers to a conversation whose only message is
@@ -77,7 +78,9 @@ func command(word, rest string, talk []said, users []string) (text string, ok bo
 		}
 		return strings.Join(lines, "\n"), true
 	case "images":
-		return listImages(lastImages(talk)), true
+		return listImages(lastQuestion(talk).images), true
+	case "files":
+		return listDocuments(lastQuestion(talk).documents), true
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(rest))
 	if err != nil || n < 0 || n > maxAsked {
@@ -108,14 +111,14 @@ func userTexts(talk []said) []string {
 	return users
 }
 
-// lastImages returns the images of the last user message.
-func lastImages(talk []said) []Image {
+// lastQuestion returns the last user message.
+func lastQuestion(talk []said) said {
 	for _, m := range slices.Backward(talk) {
 		if m.role == "user" {
-			return m.images
+			return m
 		}
 	}
-	return nil
+	return said{}
 }
 
 // essay writes the default answer: a few hundred words of Markdown which refer to the question.

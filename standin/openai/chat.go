@@ -141,7 +141,7 @@ func (x *exchange) prepare(r *http.Request, body []byte, parse func()) {
 	x.b = b
 	x.note(func(rec *Request) {
 		rec.Model, rec.Question, rec.Stream, rec.Rule = req.Model, question, req.Stream, rule
-		rec.Images = req.images()
+		rec.Images, rec.Documents = req.images(), req.documents()
 	})
 	x.checkDemands(body)
 	x.api.checkWindow(b)
@@ -161,6 +161,10 @@ func (x *exchange) checkDemands(body []byte) {
 	for _, name := range x.b.refuse {
 		if name == "image" {
 			x.req.refuseImages()
+			continue
+		}
+		if name == "file" {
+			x.req.refuseFiles()
 			continue
 		}
 		value, there := params[name]

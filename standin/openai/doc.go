@@ -36,6 +36,7 @@
 //	length: N        exactly N characters of Markdown, all ASCII
 //	recall: N        the N-th user message of the conversation, from 1
 //	images:          the images of this message, a line for each: "640x480 png, 1234 bytes"
+//	files:           the files of this message, a line for each: "a.pdf, application/pdf, 1234 bytes"
 //	history:         the whole conversation, one numbered "role: text" line for each message
 //	call: NAME ARGS  a call of the tool NAME with the JSON arguments ARGS; one line for each
 //	                 call, other lines are the text beside them. Once the results have come,
@@ -47,7 +48,8 @@
 //
 // "What did I say first?" and "What did I say before?" are answered from the conversation too.
 // Images come as data URLs of png, jpeg, gif or webp, up to 20 MB; their headers are read. An
-// http address is refused as one that can't be reached. A transcription is the text of an ASCII
+// http address is refused as one that can't be reached. Files come as data URLs of PDF files, up to
+// 50 MB in a request, in both APIs. A transcription is the text of an ASCII
 // line "say: TEXT" in the recording, else "This is a recording of N bytes."; formats go by the
 // extension of the file name.
 //
@@ -111,7 +113,7 @@
 //	retry_after_ms=V    the header retry-after-ms
 //	should_retry=V      the header x-should-retry
 //	refuse=P,P          refuse these parameters: refuse=stream is a model that can't stream,
-//	                    refuse=image one that sees nothing
+//	                    refuse=image one that sees nothing, refuse=file one that reads no files
 //	require=P,P         refuse assistant messages with tool calls that come back without
 //	                    reasoning_content (DeepSeek; in the Responses API: without the reasoning
 //	                    before them) or thought_signature (Gemini)
@@ -169,7 +171,7 @@
 //	GET  /control/answer    ?question=… the text of Answer
 //	POST /control/reset     forget rules, records and counters
 //
-// A record says when and how a request ended, and which images or which recording it had; that a client closed its connection is noticed
+// A record says when and how a request ended, and which images, files or which recording it had; that a client closed its connection is noticed
 // at once, between tokens as well. So a test of cancellation reads:
 //
 //	curl -s localhost:9000/control/requests | jq '.[-1] | .end, .ended'

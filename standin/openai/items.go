@@ -24,8 +24,9 @@ type inputItem struct {
 	Summary   json.RawMessage `json:"summary"`
 	Encrypted *string         `json:"encrypted_content"`
 
-	text   string
-	images []Image
+	text      string
+	images    []Image
+	documents []Document
 }
 
 // fieldsOf returns what an item of a type may have; "" for types that are not known.
@@ -109,7 +110,7 @@ func (m *inputItem) checkMessage(where string) {
 	invalidIf(m.Phase != nil && m.Role != "assistant", where+".phase", "unknown_parameter", "Unknown parameter: '%s.phase'.", where)
 	oneValue(where+".phase", m.Phase, "commentary", "final_answer")
 	required(!isNull(m.Content), where, "content")
-	m.text, m.images = readParts(m.Content, where+".content", m.Role == "assistant")
+	m.readParts(m.Content, where+".content", m.Role == "assistant")
 }
 
 func (m *inputItem) checkCall(where string) {
@@ -127,7 +128,7 @@ func (m *inputItem) checkResult(where string) {
 	required(m.CallID != "", where, "call_id")
 	required(!isNull(m.Output), where, "output")
 	m.checkID(where, "fc")
-	m.text, m.images = readParts(m.Output, where+".output", false)
+	m.readParts(m.Output, where+".output", false)
 }
 
 // checkReasoning takes only reasoning that this server has written and that says itself what it
@@ -184,22 +185,19 @@ func decrypt(encrypted string) (id, model string, ok bool) {
 	return fields[0], fields[1], true
 }
 
-// readParts takes text and images out of a string or of an array of parts.
-func readParts(content json.RawMessage, where string, assistant bool) (text string, images []Image) {
-	if json.Unmarshal(content, &text) == nil {
-		return text, nil
+// readParts takes text, images and files out of a string or of an array of parts.
+func (m *inputItem) readParts(content json.RawMessage, where string, assistant bool) {
+	if json.Unmarshal(content, &m.text) == nil {
+		return
 	}
 	var parts []json.RawMessage
 	decode(content, &parts, where, "one of a string or array of objects")
 	for i, raw := range parts {
-		said, found := readPart(raw, fmt.Sprintf("%s[%d]", where, i), assistant)
-		text += said
-		images = append(images, found...)
+		m.readPart(raw, fmt.Sprintf("%s[%d]", where, i), assistant)
 	}
-	return text, images
 }
 
-func readPart(raw json.RawMessage, where string, assistant bool) (text string, images []Image) {
+func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) {
 	var p struct {
 		Type     string  `json:"type"`
 		Text     *string `json:"text"`
@@ -208,8 +206,9 @@ func readPart(raw json.RawMessage, where string, assistant bool) (text string, i
 		Detail   string  `json:"detail"`
 	}
 	decode(raw, &p, where, "an object")
-	supported, known := []string{"input_text", "input_image"}, map[string]string{
+	supported, known := []string{"input_text", "input_image", "input_file"}, map[string]string{
 		"input_text": " type text prompt_cache_breakpoint ", "input_image": " type detail file_id image_url prompt_cache_breakpoint ",
+		"input_file":  " type detail file_id file_url file_data filename prompt_cache_breakpoint ",
 		"output_text": " type text annotations logprobs ", "refusal": " type refusal ",
 	}
 	if assistant {
@@ -221,13 +220,16 @@ func readPart(raw json.RawMessage, where string, assistant bool) (text string, i
 	switch p.Type {
 	case "refusal":
 		required(p.Refusal != nil, where, "refusal")
-		return *p.Refusal, nil
+		m.text += *p.Refusal
 	case "input_image":
 		required(p.ImageURL != nil, where, "image_url")
-		return "", []Image{readImage(mustJSON(map[string]string{"url": *p.ImageURL, "detail": p.Detail}), where+".image_url")}
+		m.images = append(m.images, readImage(mustJSON(map[string]string{"url": *p.ImageURL, "detail": p.Detail}), where+".image_url"))
+	case "input_file":
+		m.documents = append(m.documents, readDocument(raw, where))
+	default:
+		required(p.Text != nil, where, "text")
+		m.text += *p.Text
 	}
-	required(p.Text != nil, where, "text")
-	return *p.Text, nil
 }
 
 // checkOrder checks what belongs together: each call has one result after it, each result its
@@ -278,7 +280,7 @@ func messagesOf(instructions *string, items []inputItem) []message {
 	for _, item := range items {
 		switch item.Type {
 		case "message":
-			list = append(list, message{Role: item.Role, text: item.text, images: item.images})
+			list = append(list, message{Role: item.Role, text: item.text, images: item.images, documents: item.documents})
 		case "function_call":
 			if len(list) == 0 || list[len(list)-1].Role != "assistant" {
 				list = append(list, message{Role: "assistant"})
@@ -288,7 +290,7 @@ func messagesOf(instructions *string, items []inputItem) []message {
 			last := &list[len(list)-1]
 			last.ToolCalls = append(last.ToolCalls, c)
 		case "function_call_output":
-			list = append(list, message{Role: "tool", ToolCallID: item.CallID, text: item.text, images: item.images})
+			list = append(list, message{Role: "tool", ToolCallID: item.CallID, text: item.text, images: item.images, documents: item.documents})
 		}
 	}
 	return list

@@ -87,7 +87,9 @@ func (m *message) readContent(i int) {
 		case "input_audio":
 			ok = m.Role == "user" && !isNull(p.Audio)
 		case "file":
-			ok = m.Role == "user" && !isNull(p.File)
+			if ok = m.Role == "user" && !isNull(p.File); ok {
+				m.documents = append(m.documents, readDocument(p.File, where+".file"))
+			}
 		}
 		invalidIf(!ok, where+".type", "invalid_value",
 			"Invalid part %d of messages[%d].content: type '%s' is unknown, empty, or not for role '%s'.", j, i, p.Type, m.Role)

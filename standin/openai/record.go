@@ -37,6 +37,8 @@ type Request struct {
 	Images   []Image `json:"images,omitempty"` // In all messages of the request.
 	File     *File   `json:"file,omitempty"`   // The recording to transcribe.
 
+	Documents []Document `json:"documents,omitempty"` // The files in all messages of the request.
+
 	Status     int       `json:"status,omitempty"`
 	Error      string    `json:"error,omitempty"` // The message of an error answer.
 	Planned    string    `json:"planned"`         // The whole content of the answer.

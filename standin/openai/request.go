@@ -45,8 +45,9 @@ type message struct {
 	ToolCallID       string          `json:"tool_call_id"`
 	ReasoningContent *string         `json:"reasoning_content"`
 
-	text   string
-	images []Image
+	text      string
+	images    []Image
+	documents []Document
 }
 
 type requestedCall struct {
@@ -187,7 +188,7 @@ func (r *chatRequest) said() (talk []said, settings []setting) {
 				panic(invalid("messages", "standin_directive", "%v", err))
 			}
 		}
-		talk = append(talk, said{role: m.Role, text: text, images: m.images})
+		talk = append(talk, said{role: m.Role, text: text, images: m.images, documents: m.documents})
 	}
 	return talk, settings
 }

@@ -7,7 +7,7 @@ import (
 
 // promptTokens counts a request as this provider does. A message costs four tokens beside its
 // text, roughly as with https://github.com/openai/openai-cookbook (counting tokens); calls,
-// images and the declared tools cost what they take.
+// images, files and the declared tools cost what they take.
 func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
 	for _, m := range r.Messages {
 		messages += 4 + len(Tokens(strings.ToValidUTF8(m.text, "\uFFFD")))
@@ -16,6 +16,9 @@ func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
 		}
 		for _, image := range m.images {
 			messages += image.tokens()
+		}
+		for _, d := range m.documents {
+			messages += d.tokens()
 		}
 	}
 	for _, t := range r.Tools {
