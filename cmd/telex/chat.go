@@ -43,6 +43,9 @@ func chatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if question == "" && len(o.Attach) > 0 {
+				return usageError(errors.New("--attach goes with a question; in a conversation, type /attach PATH"))
+			}
 			o.Piped = len(args) == 0
 			o.Question, o.In, o.Out, o.Trouble, o.Env = question, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv
 			if demo {
@@ -57,6 +60,7 @@ func chatCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&o.Session, "session", "main", "the conversation to go on with; a new name begins one")
+	f.StringArrayVar(&o.Attach, "attach", nil, "a file that goes with the question; several flags attach several")
 	f.BoolVar(&demo, "demo", false, "talk to an imitation of a model: no account, no configuration, nothing kept")
 	f.Float64Var(&rate, "rate", 50, "with --demo: tokens per second of the model")
 	return c

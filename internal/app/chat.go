@@ -30,10 +30,11 @@ import (
 
 // ChatOptions say how a conversation in a terminal goes.
 type ChatOptions struct {
-	Session  string // as CheckSession wants it
-	Question string // it is asked and its answer printed; empty: a conversation
-	Piped    bool   // the question was read from standard input, not typed
-	Config   string // the requested file; empty: any configuration
+	Session  string   // as CheckSession wants it
+	Question string   // it is asked and its answer printed; empty: a conversation
+	Piped    bool     // the question was read from standard input, not typed
+	Attach   []string // paths of files that go with the question
+	Config   string   // the requested file; empty: any configuration
 	In, Out  *os.File
 	Trouble  io.Writer // output for errors of a single question, and prompts
 	Env      config.Env
@@ -91,7 +92,11 @@ func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) er
 	}
 	switch {
 	case o.Question != "":
-		return ui.Ask(ctx, client, o.Question, o.Piped, o.Out, o.Trouble)
+		files, err := ui.ReadFiles(o.Attach)
+		if err != nil {
+			return err
+		}
+		return ui.Ask(ctx, client, terminal.Input{Text: o.Question, Piped: o.Piped, Files: files}, o.Out, o.Trouble)
 	case capable:
 		return ui.Converse(ctx, client, welcome, screen)
 	default:

@@ -53,8 +53,10 @@ func (c *Client) attach(hello Hello) (Welcome, error) {
 	return *f.Welcome, nil
 }
 
-// Say hands over what the person typed. Safe for concurrent use, like Stop.
-func (c *Client) Say(id, text string) error { return c.write(Frame{Input: &Input{ID: id, Text: text}}) }
+// Say hands over what the person typed and attached. Safe for concurrent use, like Stop.
+func (c *Client) Say(id, text string, files ...File) error {
+	return c.write(Frame{Input: &Input{ID: id, Text: text, Files: files}})
+}
 
 // Ask is Say for a client that sends nothing more until the answer, so that it can be asked nothing.
 func (c *Client) Ask(in Input) error {

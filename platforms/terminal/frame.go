@@ -13,11 +13,12 @@ import (
 // was not restarted after an update must say so.
 //
 // Fields that one side does not know it leaves out, so that these were added to version 1: Hello.Client with
-// Welcome.Once, for clients that come back, Line.ID, Welcome.Commands, and Welcome.Config.
+// Welcome.Once, for clients that come back, Line.ID, Welcome.Commands, Welcome.Config, and Input.Files with Welcome.Files.
 const Version = 1
 
-// maxFrame is the longest line, in bytes, that either side takes. It holds the longest message as text and as source.
-const maxFrame = 4 << 20
+// maxFrame is the longest line, in bytes, that either side takes. It holds the longest message as text and as source, and the
+// files of an input, which are a third longer in the frame.
+const maxFrame = 4<<20 + MaxFiles*4/3
 
 // The reasons why a frame can't be had.
 var (
@@ -57,7 +58,14 @@ type Input struct {
 	Text string `json:"text"`
 	Last bool   `json:"last,omitempty"` // until it is answered nothing more will come: nobody can be asked anything
 	// Piped says that nobody typed it: it was on standard input that is no terminal.
-	Piped bool `json:"piped,omitempty"`
+	Piped bool   `json:"piped,omitempty"`
+	Files []File `json:"files,omitempty"` // what the person attached; at most MaxFiles bytes in all
+}
+
+// File is an attached file. The client reads it, as the person who runs it.
+type File struct {
+	Name string `json:"name"` // without a path
+	Data []byte `json:"data"`
 }
 
 // Stop ends the answer that is being written.
@@ -71,7 +79,8 @@ type Welcome struct {
 	History []Line `json:"history,omitempty"` // what was said last, oldest first
 	// Commands are the names of the commands that can be typed behind a slash.
 	Commands []string `json:"commands,omitempty"`
-	Once     bool     `json:"once,omitempty"` // an input is taken once, however often a client with a name says it
+	Files    bool     `json:"files,omitempty"` // the hub takes files
+	Once     bool     `json:"once,omitempty"`  // an input is taken once, however often a client with a name says it
 }
 
 // Line is something that was said earlier, as Markdown.

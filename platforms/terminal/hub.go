@@ -59,6 +59,7 @@ type attached struct {
 	name    string // empty: it has none
 	dialect Dialect
 	inputs  map[chat.MessageID]string // what it calls those of its inputs that are not answered
+	files   map[chat.MessageID][]File // that came with them
 }
 
 // NewHub returns a hub without clients.
@@ -74,7 +75,7 @@ func NewHub(o HubOptions) *Hub {
 
 // Capabilities implements gateway.Platform.
 func (h *Hub) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Concludes: true}
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Concludes: true, Fetch: true}
 }
 
 // Profile implements gateway.Platform.
@@ -220,6 +221,9 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 	defer h.mu.Unlock()
 	c := h.clients[to.Chat]
 	for _, id := range messages {
+		if c != nil {
+			delete(c.files, id)
+		}
 		if c == nil || c.inputs[id] == "" { // of a client that has left
 			continue
 		}
@@ -241,6 +245,7 @@ func CheckSession(name string) error {
 // Why an input is refused.
 var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
+	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
 	errNoInput      = errors.New("there is nothing in it")
 	errNotReceiving = errors.New("telex is stopping")
 )
@@ -251,7 +256,7 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Inp
 	switch {
 	case len(text) > MaxInput:
 		return errInputTooLong
-	case text == "":
+	case text == "" && len(in.Files) == 0:
 		return errNoInput
 	}
 	m := chat.Inbound{
@@ -265,6 +270,9 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Inp
 	m = receiving.Command(m)
 	if c.name != "" && in.ID != "" {
 		m.ID = chat.MessageID(c.name + "." + in.ID)
+	}
+	if err := h.hold(c, &m, in.Files); err != nil {
+		return err
 	}
 	h.mu.Lock()
 	accept := h.accept

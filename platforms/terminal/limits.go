@@ -19,6 +19,12 @@ const (
 	returnsIn = 10 * time.Second
 	// MaxInput is the longest input, in bytes.
 	MaxInput = 64 << 10
+	// MaxFiles is how many bytes the files of an input have together.
+	MaxFiles = 12 << 20
+	// maxHeld is how many bytes of files a hub holds for a client: those of questions that are not answered yet.
+	maxHeld = 32 << 20
+	// maxAttached is the number of files of an input.
+	maxAttached = 10
 	// mostName is the longest name of a client, in bytes.
 	mostName = 64
 )

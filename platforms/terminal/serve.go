@@ -25,7 +25,7 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	if err != nil || hello == nil {
 		return err
 	}
-	c := &attached{out: newOutbox(), name: hello.Client, dialect: hello.Dialect, inputs: make(map[chat.MessageID]string)}
+	c := &attached{out: newOutbox(), name: hello.Client, dialect: hello.Dialect, inputs: make(map[chat.MessageID]string), files: make(map[chat.MessageID][]File)}
 	session := chat.ChatID(hello.Session)
 	if !h.attach(session, c) {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
@@ -82,7 +82,7 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 }
 
 func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
-	w := &Welcome{Version: Version, Once: true, Model: h.o.Model, Config: h.o.Config, Commands: h.o.Commands}
+	w := &Welcome{Version: Version, Once: true, Files: true, Model: h.o.Model, Config: h.o.Config, Commands: h.o.Commands}
 	if h.o.History == nil {
 		return w
 	}
@@ -122,7 +122,7 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attached, fram
 
 // notTaken is what a person is told of an input that was not taken. Other causes are in the log.
 func notTaken(err error) string {
-	for _, known := range []error{errInputTooLong, errNoInput, errNotReceiving} {
+	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {
 			return "That was not taken: " + known.Error() + "."
 		}

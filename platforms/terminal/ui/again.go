@@ -103,7 +103,7 @@ func (m *model) resume(c side, w terminal.Welcome) {
 	if !m.once || !w.Once { // one of them may not know what it was told before
 		m.waiting = nil
 	}
-	m.client, m.once, m.name, m.offers, m.away, m.notice = c, w.Once, terminal.Clean(w.Model), w.Commands, "", ""
+	m.client, m.once, m.name, m.offers, m.takesFiles, m.away, m.notice = c, w.Once, terminal.Clean(w.Model), offers(w), w.Files, "", ""
 	for _, l := range w.History {
 		m.catchUp(l)
 	}

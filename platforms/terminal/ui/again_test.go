@@ -183,8 +183,14 @@ func TestRefusedWhileAway(t *testing.T) {
 // deaf is a hub that notes what it is told.
 type deaf struct{ heard []string }
 
-func (d *deaf) Say(id, text string) error { d.heard = append(d.heard, id+" "+text); return nil }
-func (d *deaf) Stop() error               { return nil }
+func (d *deaf) Say(id, text string, files ...terminal.File) error {
+	for _, f := range files {
+		text += " +" + f.Name + ":" + string(f.Data)
+	}
+	d.heard = append(d.heard, id+" "+text)
+	return nil
+}
+func (d *deaf) Stop() error { return nil }
 
 // A hub that does not know what another was told is not told again: it could answer twice.
 func TestNothingIsSaidTwice(t *testing.T) {

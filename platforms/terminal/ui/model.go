@@ -13,7 +13,7 @@ import (
 
 // side is what the screen needs of a [terminal.Client].
 type side interface {
-	Say(id, text string) error
+	Say(id, text string, files ...terminal.File) error
 	Stop() error
 }
 
@@ -35,7 +35,10 @@ const tick = 120 * time.Millisecond
 const firstFrame = 100 * time.Millisecond
 
 // said is an input that is not answered.
-type said struct{ id, text string }
+type said struct {
+	id, text string
+	files    []terminal.File
+}
 
 // entry is something that was said and is not in the scrollback yet.
 type entry struct {
@@ -51,14 +54,16 @@ type entry struct {
 // change; then final lines; then the scrollback. Lines stay on the screen until the scrollback has them, so that none ever
 // vanishes in between.
 type model struct {
-	client  side
-	dialect terminal.Dialect
-	session string
-	name    string   // of the model that answers
-	once    bool     // the hub takes an input once, however often it is said
-	offers  []string // the names of commands
-	away    string   // why there is no connection just now; empty: there is one
-	gone    error    // how it ended
+	client     side
+	dialect    terminal.Dialect
+	session    string
+	name       string          // of the model that answers
+	once       bool            // the hub takes an input once, however often it is said
+	offers     []string        // the names of commands
+	files      []terminal.File // for the next input
+	takesFiles bool            // the hub does
+	away       string          // why there is no connection just now; empty: there is one
+	gone       error           // how it ended
 
 	width, height int
 	reflows       bool // the terminal wraps its lines anew when it gets narrower
@@ -81,7 +86,7 @@ type model struct {
 
 func newModel(c side, w terminal.Welcome, o Options) *model {
 	return &model{
-		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once, offers: w.Commands, reflows: o.Reflows,
+		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once, offers: offers(w), takesFiles: w.Files, reflows: o.Reflows,
 		done: make(map[string]string),
 	}
 }
@@ -293,6 +298,10 @@ func (m *model) submit() {
 	if strings.TrimSpace(m.editor.text) == "" || m.leaving {
 		return
 	}
+	if path, ok := cutAttach(m.editor.text); ok {
+		m.attach(path)
+		return
+	}
 	if m.away != "" {
 		m.notice = "telex is away: this stays here until it is back"
 		return
@@ -302,16 +311,28 @@ func (m *model) submit() {
 		return
 	}
 	m.asked++
-	s := said{strconv.Itoa(m.asked), m.editor.take()}
+	s := said{strconv.Itoa(m.asked), m.editor.take(), m.files}
+	m.files = nil
 	e := entry{text: m.mine(s.text)}
 	e.lines = wrap(e.text, m.width)
 	m.entries = append(m.entries, e)
 	m.waiting = append(m.waiting, s)
 	m.say(s)
+	if strings.TrimSpace(s.text) == "/help" {
+		m.note(attachHelp)
+	}
 }
 
 func (m *model) say(s said) {
-	if err := m.client.Say(s.id, s.text); err != nil {
+	if err := m.client.Say(s.id, s.text, s.files...); err != nil {
 		m.notice = "telex could not be told" // the connection has ended: it is said again over the next one, if there is one
 	}
+}
+
+// offers returns the names of commands that can be completed.
+func offers(w terminal.Welcome) []string {
+	if !w.Files || len(w.Commands) == 0 {
+		return w.Commands
+	}
+	return append(slices.Clip(w.Commands), strings.TrimPrefix(attachCommand, "/"))
 }

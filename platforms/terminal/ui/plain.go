@@ -28,11 +28,12 @@ func (e *FailedError) Error() string {
 // only is the one input of a client that asks once.
 const only = "question"
 
-// Ask asks one question and prints the answer on out while it grows, as Markdown. Before the end it prints only text that
+// Ask asks one question, which in holds, and prints the answer on out while it grows, as Markdown. Before the end it prints only text that
 // extends what it has printed. If the final answer differs, Ask says so on trouble and prints the whole answer once more. The end
-// of ctx stops the answer. piped: the question was not typed.
-func Ask(ctx context.Context, c *terminal.Client, question string, piped bool, out, trouble io.Writer) error {
-	if err := c.Ask(terminal.Input{ID: only, Text: question, Piped: piped}); err != nil {
+// of ctx stops the answer.
+func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, trouble io.Writer) error {
+	in.ID = only
+	if err := c.Ask(in); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // one that fails ends Next too
@@ -145,11 +146,23 @@ const prompt = "> "
 func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, terminal.MaxInput)
+	var files []terminal.File
 	for fmt.Fprint(trouble, prompt); lines.Scan(); fmt.Fprint(trouble, prompt) {
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
-		err := Ask(ctx, c, lines.Text(), false, out, trouble)
+		if path, ok := cutAttach(lines.Text()); ok {
+			f, err := ReadFile(path, files)
+			if err != nil {
+				fmt.Fprintln(trouble, terminal.Clean(err.Error()))
+				continue
+			}
+			files = append(files, f)
+			fmt.Fprintln(trouble, attached(f))
+			continue
+		}
+		err := Ask(ctx, c, terminal.Input{Text: lines.Text(), Files: files}, out, trouble)
+		files = nil
 		if failed, ok := errors.AsType[*FailedError](err); ok {
 			fmt.Fprintln(trouble, failed)
 			continue

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"telex/internal/chat"
+	"telex/platforms/terminal"
 )
 
 // script is what the hub says after a question.
@@ -61,7 +62,7 @@ func TestAsk(t *testing.T) {
 			var out, trouble bytes.Buffer
 			w.out = make(chan string, 100)
 			over := make(chan error, 1)
-			go func() { over <- Ask(t.Context(), c, "why?", false, told{&out, w.out}, &trouble) }()
+			go func() { over <- Ask(t.Context(), c, terminal.Input{Text: "why?"}, told{&out, w.out}, &trouble) }()
 			in := w.hears()
 			if !in.Unattended {
 				t.Errorf("the question %+v is of somebody who could be asked", in)
@@ -118,7 +119,7 @@ func TestAskIntoNothing(t *testing.T) {
 	t.Parallel()
 	w, c, _ := newWorld(t)
 	over := make(chan error, 1)
-	go func() { over <- Ask(t.Context(), c, "why?", false, full{}, &bytes.Buffer{}) }()
+	go func() { over <- Ask(t.Context(), c, terminal.Input{Text: "why?"}, full{}, &bytes.Buffer{}) }()
 	in := w.hears()
 	w.send(reply(preview("a"), in))
 	if stop := w.hears(); stop.Command != "stop" {
