@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -195,5 +196,25 @@ func TestWords(t *testing.T) {
 	}
 	if got := history.Frame("file", "a.txt", "x"); !strings.HasPrefix(got, "[file ") || !strings.Contains(got, ": a.txt]\nx\n[end of file ") || got == history.Frame("file", "a.txt", "x") {
 		t.Errorf("framed %q", got)
+	}
+}
+
+// A large attached file is shown once; the history keeps a line in its place.
+func TestLargeFilesAreNotKept(t *testing.T) {
+	t.Parallel()
+	file := func(n int) agent.File {
+		return agent.File{Name: "a.pdf", MediaType: "application/pdf", Content: make([]byte, n)}
+	}
+	m := history.Join(agent.Message{Role: agent.User, Text: "look", Files: []agent.File{file(1_000_001)}}, agent.Message{Text: "and", Files: []agent.File{file(7)}})
+	kept, err := history.Encode([]agent.Message{m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got agent.Message
+	if err := json.Unmarshal(kept[0], &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Text != "look\n\nand\n[attached files that were too large to be kept: 1]" || len(got.Files) != 1 || len(got.Files[0].Content) != 7 || len(m.Files) != 2 {
+		t.Errorf("got %q and %d files", got.Text, len(got.Files))
 	}
 }
