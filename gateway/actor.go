@@ -27,17 +27,18 @@ type actor struct {
 	given  time.Time     // time when the oldest message or order arrived; zero if both are empty; guarded like inbox and orders
 	news   chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
-	left    []chat.Turn    // turns of an earlier process, which are resumed first
-	ticket  *queue.Ticket  // place in the recovery queue for left and for older messages; nil: nothing was left
-	queue   queue.Queue    // messages that wait for their turn
-	owed    []note         // lines that wait until earlier replies are delivered
-	turn    *turn          // the running turn; nil if there is none
-	parked  []*turn        // earlier turns that are still being delivered
-	writes  writes         // writes that the store has not accepted yet
-	answers sync.WaitGroup // command answers being sent
-	saying  atomic.Int32   // number of command answers being sent
-	stalled atomic.Int32   // number of further command answers that can't be shown at the moment
-	arrived atomic.Bool    // a command answer arrived and the running turn was not told yet: its draft vanished
+	left    []chat.Turn                      // turns of an earlier process, which are resumed first
+	ticket  *queue.Ticket                    // place in the recovery queue for left and for older messages; nil: nothing was left
+	queue   queue.Queue                      // messages that wait for their turn
+	owed    []note                           // lines that wait until earlier replies are delivered
+	turn    *turn                            // the running turn; nil if there is none
+	parked  []*turn                          // earlier turns that are still being delivered
+	writes  writes                           // writes that the store has not accepted yet
+	marked  map[chat.MessageID]chan struct{} // messages with a sign that they wait; closing the channel removes it
+	answers sync.WaitGroup                   // command answers being sent, and signs
+	saying  atomic.Int32                     // number of command answers being sent
+	stalled atomic.Int32                     // number of further command answers that can't be shown at the moment
+	arrived atomic.Bool                      // a command answer arrived and the running turn was not told yet: its draft vanished
 }
 
 // mostSaid is the maximum number of fixed lines being sent in one conversation, so that somebody who repeats a
@@ -47,7 +48,8 @@ const mostSaid = 5
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
 	return &actor{
 		g: g, endpoint: e, conversation: c, news: make(chan struct{}, 1), queue: queue.New(g.queueRules()),
-		log: g.Log.With(slog.String("conversation", c.String())),
+		marked: make(map[chat.MessageID]chan struct{}),
+		log:    g.Log.With(slog.String("conversation", c.String())),
 	}
 }
 
@@ -63,6 +65,11 @@ func (a *actor) poke() {
 // the conversation.
 func (a *actor) run() {
 	defer a.answers.Wait()
+	defer func() { // a moved conversation takes its messages along, not their signs
+		for _, over := range a.marked {
+			close(over)
+		}
+	}()
 	defer a.ticket.Leave()
 	for {
 		messages, orders := a.g.take(a)
@@ -184,6 +191,8 @@ func (a *actor) ask(m queue.Message) {
 		return
 	case a.g.Busy == Interrupt && asker: // others must not interrupt an answer that the asker waits for
 		a.interrupt(errNewMessage)
+	case a.turn != nil:
+		a.mark(m.Inbound)
 	}
 	if asked != nil {
 		a.inTheWay(m, asked, a.g.Busy == Interrupt)
@@ -210,6 +219,7 @@ func (a *actor) tooMany(in chat.Inbound) {
 
 // begin starts a turn that answers the messages. Requeued messages already count in the limits per minute.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
+	a.unmark(messages...)
 	last := messages[len(messages)-1]
 	if len(queue.Text(messages)) > mostText {
 		a.owe(TextTooLong, "", messages...)
@@ -264,6 +274,7 @@ func (a *actor) person(in chat.Inbound) chat.Person {
 
 // drop marks messages as not to be answered.
 func (a *actor) drop(messages ...chat.Inbound) {
+	a.unmark(messages...)
 	var ids []chat.MessageID
 	for _, m := range messages {
 		ids = append(ids, m.ID)

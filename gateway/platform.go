@@ -97,6 +97,7 @@ type endpoint struct {
 	menu     Menu         // nil: no command menu
 	told     Concluder    // nil: it does not want to know
 	pulse    Pulse        // nil: it reports no pulse
+	marker   Marker       // nil: it can't show that a message waits
 	vital    vital
 	buttons  bool // the platform can show buttons
 	purse    *budget.Budget
@@ -159,6 +160,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		})
 	}
 	r.pulse, _ = p.(Pulse)
+	r.marker, _ = p.(Marker)
 	for _, c := range []struct {
 		name     string
 		promised bool
