@@ -31,8 +31,8 @@ const (
 	tooLong     = "too long"
 	nameless    = "no message id"
 	isFrozen    = "can't be edited"
-	isForbidden = "forbidden"                     // once
-	isAuth      = "unauthorized"                  // once
+	isForbidden = "forbidden"    // once
+	isAuth      = "unauthorized" // once
 	cutLate     = "cut, and the effect comes later"
 	isBad       = "server error for this message" // and for this one alone, for as long as the fault says
 )

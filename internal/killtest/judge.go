@@ -29,8 +29,7 @@ type verdict struct {
 	Doubled int `json:"doubled"` // answers of which something stands more than once
 	Cursors int `json:"cursors"` // messages that look unfinished
 	Limits  int `json:"limits"`  // calls beyond the published limits, and in the time that a 429 had closed
-	// What nobody can prevent where a create can neither be repeated safely nor be looked for:
-	// messages whose id was never learned, beside the answer.
+	// Messages beside the answer whose ids were never learned: a search must find each of them.
 	Uncertain        int    `json:"uncertain"`         // all of them
 	UncertainTwice   int    `json:"uncertain_twice"`   // those that show the whole text of another message
 	UncertainCursors int    `json:"uncertain_cursors"` // those that end with a cursor
@@ -39,7 +38,7 @@ type verdict struct {
 }
 
 // bad says that something is not as it must be.
-func (v verdict) bad() bool { return v.Lost+v.Doubled+v.Cursors+v.Limits+v.Other > 0 }
+func (v verdict) bad() bool { return v.Lost+v.Doubled+v.Cursors+v.Limits+v.Uncertain+v.Other > 0 }
 
 func (v *verdict) add(w verdict) {
 	v.Lost += w.Lost

@@ -43,6 +43,7 @@ func kinds(n int) []kind {
 		kind{"thrice", "in three runs of a turn: it is closed", some, planThrice},
 		kind{"accept", "between accepting and beginning", some, planAccept},
 		kind{"blocked", "while a 429 holds", some, planBlocked},
+		kind{"cuts", "ten chats at once, the connection is cut after 40 creates took effect; no kill", 1, planCuts},
 		kind{"command", "while a command is answered", some, planCommand},
 	)
 }

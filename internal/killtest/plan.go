@@ -160,6 +160,17 @@ func planBlocked(random *rand.Rand, number int) plan {
 	}
 }
 
+// planCuts kills nothing: the connection breaks off after each of 40 creates, while ten chats get answers of several messages.
+func planCuts(random *rand.Rand, _ int) plan {
+	p := plan{cuts: 40}
+	for i := range 10 {
+		p.questions = append(p.questions, ask(random, firstChat+int64(i), long))
+		q := &p.questions[i]
+		q.answer, q.want = count(q.chat, 3300+random.IntN(100)) // four messages
+	}
+	return p
+}
+
 // planCommand kills while a command is taken in, and in the create of its answer.
 func planCommand(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{command(firstChat)}}

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"telex/standin/fault"
+	"telex/standin/telegram"
 )
 
 // finalPatience is how long the last daemon may take until every answer stands.
@@ -20,6 +23,7 @@ type plan struct {
 	unstreamed bool
 	queue      bool // a second question waits until the first is answered
 	closed     bool // the reply is given up, since it killed the daemon too often
+	cuts       int  // so many creates take effect without an answer
 }
 
 // trial is one home of daemons that are killed one after the other, but for the last.
@@ -57,6 +61,9 @@ func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 		return o, err
 	}
 	t := &trial{plan: p, world: w}
+	if p.cuts > 0 {
+		w.Telegram.Fault(telegram.Fault{Method: sendCall, Action: fault.CutAfter, Times: p.cuts})
+	}
 	if o.hit, err = t.strike(ctx, h, &o); err != nil || !o.hit || o.bad() {
 		return o, err
 	}
@@ -99,7 +106,9 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 		return err
 	}
 	t.lives = append(t.lives, last)
-	_, err = await(ctx, finalPatience, last.Exited, func() bool { return t.complete() && t.world.polled(last.Started) })
+	_, err = await(ctx, finalPatience, last.Exited, func() bool {
+		return t.complete() && t.world.polled(last.Started) && !t.world.searching(last.Started)
+	})
 	if err != nil {
 		last.Kill()
 		return errors.Join(err, last.CloseLog())
@@ -173,9 +182,37 @@ func (t *trial) judge(o *outcome) {
 			o.What += fmt.Sprintf("\nthe store of daemon %d could not be read: %v", i, l.err)
 		}
 	}
+	if n := t.cut(); n < t.cuts {
+		o.add(verdict{Other: 1, What: fmt.Sprintf("%d creates were cut, want %d", n, t.cuts)})
+	}
+	if n := t.touched(); n > 0 {
+		o.add(verdict{Other: 1, What: fmt.Sprintf("%d messages of people were deleted", n)})
+	}
 	if asked := t.world.Model.Stats().Requests; t.closed && asked != len(t.strikes) {
 		o.add(verdict{Other: 1, What: fmt.Sprintf("the model was asked %d times, want %d", asked, len(t.strikes))})
 	}
+}
+
+// cut counts the creates that took effect without an answer.
+func (t *trial) cut() (n int) {
+	for _, c := range t.world.Telegram.Calls() {
+		if c.Fault == fault.CutAfter {
+			n++
+		}
+	}
+	return n
+}
+
+// touched counts the messages of people that the daemon deleted.
+func (t *trial) touched() (n int) {
+	for _, c := range t.chats() {
+		for _, m := range t.world.Telegram.History(c) {
+			if !m.FromBot && !m.Alive() {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // verdict judges one chat.

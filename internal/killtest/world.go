@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"telex/internal/outside"
@@ -74,6 +75,24 @@ func (w *world) polled(since time.Time) bool {
 	return slices.ContainsFunc(w.Telegram.Calls(), func(c telegram.Call) bool {
 		return c.Method == "getUpdates" && c.At.After(since)
 	})
+}
+
+// searchFor is how long after its failed search for a message a daemon searches once more, and a little.
+const searchFor = 13 * time.Second
+
+// searching reports whether a daemon that began at a time may still have to search for a message.
+func (w *world) searching(since time.Time) bool {
+	var missed, last time.Time
+	for _, c := range w.Telegram.Calls() {
+		switch {
+		case c.At.Before(since) || c.Method != sendCall && c.Method != editCall:
+			continue
+		case strings.Contains(c.Description, "message to edit not found"), strings.Contains(c.Description, "message can't be edited"):
+			missed = c.At
+		}
+		last = c.At
+	}
+	return !missed.IsZero() && time.Since(last) < searchFor
 }
 
 // await waits until ok holds, for so long at most, or until given ends.
