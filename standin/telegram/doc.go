@@ -87,6 +87,10 @@
 //	{"method":"file","action":"drip","rate":100}      bytes per second
 //	{"method":"file","action":"cut_middle"}           after half of the content
 //
+// A call may take effect after its connection was cut:
+//
+//	{"method":"sendMessage","action":"late","delay_ms":4000}
+//
 // A server of before 2026, which has no drafts:
 //
 //	{"method":"sendMessageDraft","action":"status","status":404,"description":"Not Found: method not found"}

@@ -15,6 +15,10 @@ import (
 // ActNoMessageID is an action of faults beside those of package fault: it takes message_id out of the answer.
 const ActNoMessageID = "no_message_id"
 
+// ActLate is an action of faults beside those of package fault: the connection is cut, and the call takes effect Delay (or
+// DelayMS) later. It was counted when it arrived.
+const ActLate = "late"
+
 // Fault is a rule: which calls it hits, and what happens to them. Calls are chosen by Chat, and by a text or caption
 // that Contains something; downloads have the method "file". Scope is "global" for all chats, or "" for the call's chat;
 // RetryAfter is in whole seconds. A Status from 500 on is answered as HTML, unless it has a Description.
@@ -33,7 +37,7 @@ func check(f *Fault) error {
 	case f.Channel != "" || f.Code != 0 || f.Error != "":
 		return errors.New("fault: channel, code and error are other platforms'")
 	}
-	return f.Check(fault.Everywhere(fault.NotFound, fault.Drip, ActNoMessageID)...)
+	return f.Check(fault.Everywhere(fault.NotFound, fault.Drip, ActNoMessageID, ActLate)...)
 }
 
 func chooses(f *Fault, call *Call) bool {
@@ -51,6 +55,8 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 		return statusAnswer(f), true
 	case fault.NotFound:
 		return notFound(call).answer(), true
+	case ActLate:
+		return s.actLate(f, call), true
 	case fault.DeleteFirst:
 		s.Locked(func() {
 			if m := s.chats[call.Chat].alive(call.MessageID); m != nil {
@@ -59,6 +65,34 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 		})
 	}
 	return rig.Answer{}, false
+}
+
+// actLate counts a call, and lets it take effect later. Its answer is the end of the connection.
+func (s *Server) actLate(f *Fault, call *Call) rig.Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, refused := rig.Run[apiError](func() any {
+		if c := s.chats[call.Chat]; c != nil {
+			s.charge(time.Now(), c, call)
+		}
+		return nil
+	})
+	if refused != nil {
+		return refused.answer()
+	}
+	later := *call
+	later.late = true
+	time.AfterFunc(fault.Lasts(f.Delay, f.DelayMS), func() { s.late(&later) })
+	return rig.Answer{}
+}
+
+// late lets a call take effect whose connection was cut before. Only texts can be late: the content of files is not kept.
+func (s *Server) late(call *Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = rig.Run[apiError](func() any { // nobody hears of a refusal
+		return s.dispatch(&request{params: params{rig.Form{Values: call.Params}}, now: time.Now(), call: call})
+	})
 }
 
 func notFound(call *Call) *apiError {

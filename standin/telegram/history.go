@@ -212,4 +212,6 @@ type Call struct {
 	Description string `json:"description,omitempty"` // of an error answer.
 	// Params are the parameters as they arrived; files are left out.
 	Params map[string]string `json:"params,omitempty"`
+
+	late bool // its connection was cut before, and it was counted then.
 }

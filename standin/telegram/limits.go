@@ -101,6 +101,9 @@ func (s *Server) checkBlocked(now time.Time, c *chat, call *Call) *apiError {
 // charge counts a call that shows something in its scopes, or answers 429 and
 // blocks the scope that is full.
 func (s *Server) charge(now time.Time, c *chat, call *Call) {
+	if call.late {
+		return
+	}
 	r := s.limiter.Charge(now, s.limiter.global(), s.limiter.chat(c))
 	if r == nil {
 		return

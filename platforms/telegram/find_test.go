@@ -1,0 +1,169 @@
+package telegram_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/internal/store/memory"
+	"telex/platforms/conformance"
+	"telex/standin/fault"
+	standin "telex/standin/telegram"
+)
+
+// Messages of unknown outcome, against the stand-in.
+
+// finder runs the adapter until the test ends, knowing what was sent before.
+func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) preview.Finder {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = bot.Run(ctx, chat.Resume{Sent: sent}, func(context.Context, chat.Inbound) error { return nil })
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	time.Sleep(time.Second)
+	return bot.(preview.Finder)
+}
+
+// search looks for a create until that is over, and returns how many calls it took.
+func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (found chat.Found, calls int) {
+	t.Helper()
+	for {
+		calls++
+		var err error
+		if found, err = f.Find(t.Context(), to, c, found.Next); err != nil {
+			t.Fatalf("Find = %v", err)
+		}
+		if found.Next == "" {
+			return found, calls
+		}
+	}
+}
+
+// lose sends a text whose connection breaks off, and returns its create.
+func lose(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, text, action string) chat.Create {
+	t.Helper()
+	c := chat.Create{Key: "key of " + text, After: bot.(preview.Finder).Newest(to), Message: chat.Outgoing{Text: text, Key: "key of " + text}}
+	w.server.Fault(standin.Fault{Method: "sendMessage", Action: action, Times: 1, Delay: 5 * time.Second})
+	if _, err := bot.Send(t.Context(), to, c.Message); kindOf(err) != chat.Uncertain {
+		t.Fatalf("Send = %v, want an uncertain failure", err)
+	}
+	return c
+}
+
+// Other chats write in between; a message that is there is found, one that is not is not, and nobody's message changes.
+func TestFindAmongOtherChats(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		f, to := finder(t, bot), w.Private()
+		w.server.Say(standin.Incoming{User: privateID, Text: "hello"})
+		w.server.Say(standin.Incoming{User: otherID, Text: "somebody else"})
+		time.Sleep(time.Second)
+		before := lose(t, w, bot, to, "not there", fault.CutBefore)
+		there := lose(t, w, bot, to, "there", fault.CutAfter)
+		for range 30 {
+			w.server.Say(standin.Incoming{User: otherID, Text: "there"})
+			w.server.Say(standin.Incoming{User: privateID, Text: "there"})
+		}
+		time.Sleep(time.Second)
+		if _, err := bot.Send(t.Context(), to, chat.Outgoing{Text: "known"}); err != nil {
+			t.Fatal(err)
+		}
+		found, calls := search(t, f, to, there)
+		shown := w.server.View(privateID, time.Now())
+		if want := shown[1].ID; found.Ref.ID != chat.MessageID(strconv.Itoa(want)) || found.Taken || calls > 2 {
+			t.Errorf("found %+v after %d calls, want message %d at once", found, calls, want)
+		}
+		if found, calls := search(t, f, to, before); found != (chat.Found{}) || calls > 6 {
+			t.Errorf("found %+v after %d calls, want nothing after a few", found, calls)
+		}
+		for _, m := range shown {
+			if len(m.Versions) > 1 {
+				t.Errorf("message %d was changed: %+v", m.ID, m.Versions)
+			}
+		}
+	})
+}
+
+// Of two messages of unknown outcome, a search may change the other's. Then it says so, and the other's search finds nothing.
+func TestFindTakesAnother(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		f, to := finder(t, bot), w.Private()
+		w.server.Say(standin.Incoming{User: privateID, Text: "hello"})
+		time.Sleep(time.Second)
+		one := lose(t, w, bot, to, "one", fault.CutAfter)
+		two := lose(t, w, bot, to, "two", fault.CutAfter)
+		taken, _ := search(t, f, to, two)
+		if !taken.Taken || taken.Ref.ID == "" {
+			t.Errorf("found %+v, want the other's", taken)
+		}
+		own, _ := search(t, f, to, two)
+		if own.Taken || own.Ref.ID == "" || own.Ref == taken.Ref {
+			t.Errorf("found %+v, want its own", own)
+		}
+		if found, _ := search(t, f, to, one); found.Ref.ID != "" || found.Unsure {
+			t.Errorf("found %+v, want nothing", found)
+		}
+	})
+}
+
+// A new process leaves out what earlier ones sent, and searches no further than its bounds.
+func TestFindAfterARestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		finder(t, bot)
+		for _, to := range []chat.Target{w.Private(), w.Group()} {
+			first, err := bot.Send(t.Context(), to, chat.Outgoing{Text: "first"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := lose(t, w, bot, to, "lost", fault.CutAfter)
+			other, err := bot.Send(t.Context(), to, chat.Outgoing{Text: "other"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := w.Connect(nil, conformance.Proper)
+			if _, err := next.(preview.Finder).Find(t.Context(), to, lost, ""); kindOf(err) != chat.Temporary {
+				t.Errorf("Find before Run = %v, want to wait", err)
+			}
+			f := finder(t, next, other.Ref, first.Ref)
+			nothing := lost
+			nothing.Message.Text = "never sent"
+			if found, _ := search(t, f, to, lost); found.Ref.ID == "" || found.Taken {
+				t.Errorf("found %+v, want what the process before lost", found)
+			}
+			nothing.After = "" // and no bound at all
+			if found, _ := search(t, finder(t, w.Connect(nil, conformance.Proper)), to, nothing); !found.Unsure {
+				t.Errorf("found %+v, want to be unsure", found)
+			}
+			nothing.After = other.Ref.ID
+			f = finder(t, w.Connect(nil, conformance.Proper), other.Ref, first.Ref, chat.MessageRef{Target: to, ID: "9999"})
+			want := 20
+			if to.Kind == chat.Group {
+				want = 5
+			}
+			if found, calls := search(t, f, to, nothing); !found.Unsure || calls != want+1 {
+				t.Errorf("found %+v after %d calls, want to be unsure after %d", found, calls, want)
+			}
+		}
+	})
+}
+
+// The whole of it: a create that takes effect late, seconds after it was sent again, is found and deleted.
+func TestLateCreateIsDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		house(t, w, bot, memory.New(), conformance.Talker{}, preview.Edit)
+		for _, delay := range []time.Duration{time.Second, 4 * time.Second, 8 * time.Second} {
+			w.server.Fault(standin.Fault{Method: "sendMessage", Action: standin.ActLate, Times: 1, Delay: delay})
+			w.server.Say(standin.Incoming{User: privateID, Text: "late by " + delay.String()})
+			time.Sleep(time.Minute)
+		}
+		want := []string{"re: late by 1s", "re: late by 4s", "re: late by 8s"}
+		if got := w.Shown(w.Private()); len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+			t.Errorf("shown are %q, want %q", got, want)
+		}
+	})
+}
