@@ -37,7 +37,8 @@
 //
 // Besides its phase, a message has a certainty: whether its visible content is known. While the outcome of a
 // create is unknown, its attempt records how to learn the outcome: by repeating the create under its key, by
-// asking the platform, or not at all.
+// asking the platform, or not at all. Where a create may take effect late, a message that was not found is sent again, and
+// looked for once more as a superseded message that is not known to exist.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

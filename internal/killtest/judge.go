@@ -131,6 +131,7 @@ func weigh(list []shown, set uint) verdict {
 			continue
 		}
 		v.Uncertain++
+		v.What = "a message that nobody found stands beside the answer" + describe(list)
 		if m.cursor() {
 			v.UncertainCursors++
 		}

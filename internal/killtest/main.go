@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var (
 		binary   = flags.String("binary", "bin/telex", "the telex to kill")
 		n        = flags.Int("n", 200, "how many kills at random instants; a tenth as many of each other kind")
-		short    = flags.Bool("short", false, fmt.Sprintf("run a reduced set, in less than 20 s: -n %d", shortKills))
+		short    = flags.Bool("short", false, fmt.Sprintf("run a reduced set, in about half a minute: -n %d", shortKills))
 		seed     = flags.Uint64("seed", 1, "draws the questions and the random instants")
 		parallel = flags.Int("parallel", 6, "how many daemons run at a time; they mostly wait")
 		choice   = flags.String("kind", "", "only kinds whose name matches this expression")

@@ -1,0 +1,43 @@
+package telegram
+
+import (
+	"encoding/json"
+	"strconv"
+	"testing"
+
+	"telex/internal/chat"
+)
+
+// What a bot knows of ids stays bounded, whatever updates say, and the newest id is never a wrong one of another sequence.
+func FuzzReceived(f *testing.F) {
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":{"id":1001}}}`), int64(1001))
+	f.Add([]byte(`{"message":{"message_id":9,"chat":{"id":-1001234567890}}}`), int64(-1001234567890))
+	f.Add([]byte(`{"callback_query":{"message":{"message_id":9,"chat":{"id":5}}}}`), int64(5))
+	f.Add([]byte(`{"message":{"message_id":-9,"chat":null}}`), int64(0))
+	f.Fuzz(func(t *testing.T, raw []byte, c int64) {
+		var i ids
+		i.received([]json.RawMessage{raw})
+		s := i.of(chat.Target{Chat: chat.ChatID(strconv.FormatInt(c, 10))})
+		if s.newest < 0 || len(s.known) > 1 {
+			t.Errorf("one update: newest %d, %d known", s.newest, len(s.known))
+		}
+	})
+}
+
+// Old ids are forgotten, and so are sequences.
+func TestKnownIDsAreBounded(t *testing.T) {
+	t.Parallel()
+	var i ids
+	for id := range 3 * maxKnownIDs {
+		i.in(5).learn(id)
+	}
+	if s := i.in(7); len(s.known) > maxKnownIDs || s.newest != 3*maxKnownIDs-1 {
+		t.Errorf("%d known, newest %d", len(s.known), s.newest)
+	}
+	for n := range int64(2 * maxSequences) {
+		i.in(supergroups - n).learn(1)
+	}
+	if len(i.sequences) > maxSequences || i.in(5).newest != 3*maxKnownIDs-1 {
+		t.Errorf("%d sequences, newest of the shared one %d", len(i.sequences), i.in(5).newest)
+	}
+}
