@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceRich(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World {
-		w := newWorld(t).(*world) //nolint:errcheck // it is one.
+		w := newWorld(t).(*world)
 		w.rich = telegram.RichAlways
 		return w
 	})

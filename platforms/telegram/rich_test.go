@@ -53,7 +53,7 @@ func short(blocks []richBlock) string {
 		for _, row := range b.Cells {
 			s += "|"
 			for _, c := range row {
-				s += c.Text.(string) + map[bool]string{true: "!"}[c.Header] + map[string]string{"right": ">", "center": "^"}[c.Align] + "|" //nolint:errcheck // cells have no formats.
+				s += c.Text.(string) + map[bool]string{true: "!"}[c.Header] + map[string]string{"right": ">", "center": "^"}[c.Align] + "|"
 			}
 		}
 		if len(b.Blocks) > 0 {
@@ -71,8 +71,10 @@ func TestRichBlocks(t *testing.T) {
 		{"paragraphs and lines", "a\nb\n\nc", " ▌", `paragraph"a\nb" paragraph"c ▌"`},
 		{"formats", "**b *i*** ~~s~~ `c`", "", `paragraph[{"type":"bold","text":"b "},{"type":"bold","text":{"type":"italic","text":"i"}}," ",` +
 			`{"type":"strikethrough","text":"s"}," ",{"type":"code","text":"c"}]`},
-		{"links", "[a](https://e.org/?a=1) https://e.org [b](http://localhost:1) [c](tg://user?id=1) me@e.org", "",
-			`paragraph[{"type":"url","text":"a","url":"https://e.org/?a=1"}," ",{"type":"url","text":"https://e.org","url":"https://e.org"}," b c me@e.org"]`},
+		{
+			"links", "[a](https://e.org/?a=1) https://e.org [b](http://localhost:1) [c](tg://user?id=1) me@e.org", "",
+			`paragraph[{"type":"url","text":"a","url":"https://e.org/?a=1"}," ",{"type":"url","text":"https://e.org","url":"https://e.org"}," b c me@e.org"]`,
+		},
 		{"a mention in a group", "hello @somebody_else", "", `paragraph["hello ",{"type":"code","text":"@somebody_else"}]`},
 		{"headings", "# a\ntext\n\n### b *c*", "", `heading#{"type":"bold","text":"a"} paragraph"text" heading###[{"type":"bold","text":"b "},{"type":"bold","text":{"type":"italic","text":"c"}}]`},
 		{"lists", "- a\n  - b\n\n1. c", "", `paragraph"• a\n` + "\u00a0\u00a0" + `◦ b" paragraph"1. c"`},
@@ -82,13 +84,19 @@ func TestRichBlocks(t *testing.T) {
 		{"table", "| n | size | x |\n|---|--:|:-:|\n| `a` | 10 |\n| | 2 | **y** |\n\nb", " ▌", `table|n!|size!>|x!^||a|10>|` + "\u00a0" + `||` + "\u00a0" + `|2>|y^| paragraph"b ▌"`},
 		{"table and a cursor", "| n |\n|---|\n| 1 |", " ▌", `table|n!||1| paragraph"▌"`},
 		{"table in a quote", "> | n |\n> |---|\n> | 1 |", "", `blockquote(table|n!||1|)`},
-		{"a wide table", "|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|", "",
-			`pre"` + strings.TrimSpace(strings.Repeat("a  ", 21)) + `\n` + strings.TrimSpace(strings.Repeat("-  ", 21)) + `\n1"`},
-		{"tasks", "do:\n- [ ] a\n  more\n- [x] **b**\n  - [ ] c\n- [ ] d\n\nend", "",
-			`paragraph"do:" list[ ]paragraph"a\n` + "\u00a0\u00a0" + `more"[x]paragraph{"type":"bold","text":"b"} list[ ]paragraph"c"[ ]paragraph"d" paragraph"end"`},
+		{
+			"a wide table", "|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|", "",
+			`pre"` + strings.TrimSpace(strings.Repeat("a  ", 21)) + `\n` + strings.TrimSpace(strings.Repeat("-  ", 21)) + `\n1"`,
+		},
+		{
+			"tasks", "do:\n- [ ] a\n  more\n- [x] **b**\n  - [ ] c\n- [ ] d\n\nend", "",
+			`paragraph"do:" list[ ]paragraph"a\n` + "\u00a0\u00a0" + `more"[x]paragraph{"type":"bold","text":"b"} list[ ]paragraph"c"[ ]paragraph"d" paragraph"end"`,
+		},
 		{"tasks with blank lines", "- [ ] a\n\n- [x] b", " ▌", `list[ ]paragraph"a"[x]paragraph"b ▌"`},
-		{"deep tasks", "- [ ] 1\n  - [ ] 2\n    - [ ] 3\n      - [ ] 4\n        - [ ] 5", "",
-			`list[ ]paragraph"1" list[ ]paragraph"2" list[ ]paragraph"3" list[ ]paragraph"4"[ ]paragraph"5"`},
+		{
+			"deep tasks", "- [ ] 1\n  - [ ] 2\n    - [ ] 3\n      - [ ] 4\n        - [ ] 5", "",
+			`list[ ]paragraph"1" list[ ]paragraph"2" list[ ]paragraph"3" list[ ]paragraph"4"[ ]paragraph"5"`,
+		},
 		{"a box that is no task", "☐ a", "", `paragraph"☐ a"`},
 	} {
 		list := written(tt.src, Dialect{Rich: RichAlways}, richLimit, false, tt.behind)

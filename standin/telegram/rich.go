@@ -191,11 +191,12 @@ func (t *RichText) plain() string {
 	if t == nil {
 		return ""
 	}
-	s := t.Plain + t.Text.plain()
+	var s strings.Builder
+	s.WriteString(t.Plain + t.Text.plain())
 	for i := range t.List {
-		s += t.List[i].plain()
+		s.WriteString(t.List[i].plain())
 	}
-	return s
+	return s.String()
 }
 
 // plainBlocks is what a person reads in blocks: a blank line between blocks, a line for each row and item, two spaces between
