@@ -74,6 +74,14 @@ func killPlaces() []string {
 	return []string{atTime, atTime, inOrder, beforeCall, afterCall, afterAnswer, beforeWrite, afterWrite}
 }
 
+// drawEdits draws which questions people edit, mostly while they are answered.
+func (s *schedule) drawEdits(t *rapid.T) {
+	for range rapid.IntRange(0, 2).Draw(t, "edits") {
+		of := rapid.SampledFrom(s.says).Draw(t, "edited")
+		s.accidents = append(s.accidents, accident{kind: "edit", place: of.place, at: of.at + span(t, "edited after", 1, 5000)})
+	}
+}
+
 // drawTrouble draws what goes wrong. Some schedules have no trouble of a sort, so that each is
 // met alone too.
 func (s *schedule) drawTrouble(t *rapid.T) {

@@ -180,6 +180,7 @@ func draw(t *rapid.T, k kind) schedule {
 	if s.tools {
 		s.drawReactions(t)
 	}
+	s.drawEdits(t)
 	return s
 }
 

@@ -175,6 +175,8 @@ func (w *world) happen(a accident) {
 			w.counts.add("fault: the person deletes a message", 1)
 			w.note("the person deletes %s", m.id)
 		}
+	case "edit":
+		w.edit(a.place)
 	case "full":
 		w.fullUntil = time.Since(w.began) + a.lasts
 	case "move":
@@ -182,6 +184,19 @@ func (w *world) happen(a accident) {
 			w.moved[to.Chat], w.movedAt = next, time.Now()
 			w.counts.add("fault: chat moved", 1)
 			w.note("%s moves to %s", to.Chat, next)
+		}
+	}
+}
+
+// edit lets a person edit the newest question of a place.
+func (w *world) edit(place int) {
+	for _, in := range slices.Backward(w.updates) {
+		if m := w.messages[numberOf(in.ID)]; m.place == place && m.kind == "text" {
+			in.Kind, in.Text, in.Resume = chat.Edited, in.Text+" edited", number(len(w.updates)+1)
+			w.counts.add("questions that people edit", 1)
+			w.note("%s edits %s", m.user, in.ID)
+			w.offer(in)
+			return
 		}
 	}
 }
