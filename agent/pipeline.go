@@ -57,7 +57,7 @@ func (r *run) pipeline(ctx context.Context) (Completion, error) {
 // enter makes a node the turn's.
 func (r *run) enter(n Node, last bool) {
 	r.node = !last
-	r.system = cmp.Or(n.System, r.turn.System, r.opts.System)
+	r.system = r.turn.systemPrompt(n.System, r.opts.System)
 	r.order = order(r.models, cmp.Or(n.Model, r.turn.Model), time.Now())
 	r.use(0)
 	r.stream, r.more = last && r.turn.Stream, nil

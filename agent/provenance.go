@@ -11,6 +11,7 @@ const (
 	OriginTyped   Origin = "typed"   // a person typed it: Source.Person says who
 	OriginProgram Origin = "program" // telex itself wrote it, such as the answer of a built-in tool that reads nothing from outside
 	OriginForward Origin = "forward" // a message that somebody passed on
+	OriginQuote   Origin = "quote"   // a message that the asker's message refers to
 	OriginBot     Origin = "bot"     // another program wrote it in a person's name, such as an inline bot
 	OriginPipe    Origin = "pipe"    // it was read from standard input that is no terminal
 	OriginFile    Origin = "file"

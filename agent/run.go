@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -69,7 +68,7 @@ func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {
 		clock:    clock,
 		emit:     emit,
 		stream:   t.Stream,
-		system:   cmp.Or(t.System, a.opts.System),
+		system:   t.systemPrompt("", a.opts.System),
 		messages: slices.Clip(t.Messages), // the caller's: never written to
 		question: max(0, len(t.Messages)-1),
 		more:     t.More,

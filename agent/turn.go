@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -52,7 +54,9 @@ type ToolCall struct {
 type Turn struct {
 	ID     string // names the turn in logs
 	System string // system prompt; empty: the agent's own
-	Model  string // name of one of Agent.Models; empty or unknown: the first
+	// Context stands at the end of the system prompt, where it costs a provider's cache the least; empty: nothing.
+	Context string
+	Model   string // name of one of Agent.Models; empty or unknown: the first
 	// Summary is what was said before Messages, from an earlier Result's Compaction; empty:
 	// nothing.
 	Summary  string
@@ -84,6 +88,16 @@ type Turn struct {
 	Spent    []Spent
 	Journal  Journal  // nil: nothing is kept, and nothing is known after a crash
 	Approver Approver // nil: whatever needs approval is denied
+}
+
+// systemPrompt returns the system prompt of a pipeline's node, else the turn's own, else the agent's, with the turn's context
+// behind it.
+func (t Turn) systemPrompt(node, agents string) string {
+	system := cmp.Or(node, t.System, agents)
+	if t.Context == "" {
+		return system
+	}
+	return strings.TrimSpace(system + "\n\n" + t.Context)
 }
 
 // Spent is what one model used in a turn.

@@ -32,6 +32,10 @@ type Inbox interface {
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
+	if in.Kind == chat.Edited || in.Kind == chat.Deleted {
+		g.revise(g.now(c), in)
+		return nil
+	}
 	piece, allowed := c.String()+" "+who.String(), g.policy.Allows(c, in.Sender.ID)
 	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.Recent(piece)) {
 		// Clients split a long paste, and only its first piece mentions the bot.
@@ -39,6 +43,9 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 		if in.More {
 			g.expected.Mark(piece)
 		}
+	}
+	if allowed && !in.Addressed && g.follows(ctx, c, in) {
+		in.Addressed = true
 	}
 	if in.Kind == chat.Command && in.Origin != chat.Typed { // forwarded text must not run commands
 		in.Kind, in.Command, in.Args = chat.Text, "", ""

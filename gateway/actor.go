@@ -3,12 +3,12 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"telex/gateway/access"
-	"telex/gateway/attachment"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
@@ -225,8 +225,12 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 		a.owe(TextTooLong, "", messages...)
 		return
 	}
-	if queue.Text(messages) == "" && !attachment.Any(messages) && !asksAgain(last) {
-		a.owe(TextUnsupported, "", messages...)
+	if saysNothing(messages) {
+		key := TextUnsupported
+		if last.To.Kind == chat.Group {
+			key = TextMentioned
+		}
+		a.owe(key, "", messages...)
 		return
 	}
 	v, err := a.g.meter.Begin(a.g.deliveries, a.conversation, a.person(last))
@@ -238,6 +242,13 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 		return
 	}
 	a.start(a.record(messages...))
+}
+
+// saysNothing reports whether messages only mention the bot.
+func saysNothing(messages []chat.Inbound) bool {
+	return !slices.ContainsFunc(messages, func(m chat.Inbound) bool {
+		return m.Text != "" || len(m.Attachments)+len(m.Quotes) > 0 || asksAgain(m)
+	})
 }
 
 // refuse tells the sender, at a limited rate, why messages are not answered.

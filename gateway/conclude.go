@@ -65,6 +65,9 @@ func (a *actor) end(t *turn) {
 			a.keepSpent(t)
 		}
 		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})
+	case errors.Is(t.why, errEdited) && !t.journal.Changed():
+		a.startOver(t)
+		return
 	case errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed():
 		if t.outcome.Doubt && a.g.isStopping() {
 			a.keepSpent(t) // a message may exist: the next process, which can find out, runs the turn again

@@ -31,6 +31,15 @@ const (
 	Steer                 // pass the message to the running turn before its next model call, or queue it; in groups only for the asker
 )
 
+// OnEdit configures what happens if the asker edits a question while it is answered.
+type OnEdit uint8
+
+// The choices.
+const (
+	IgnoreEdit OnEdit = iota
+	Restart           // the answer starts over in the same message
+)
+
 // Model is a model that people may choose.
 type Model struct {
 	Name   string
@@ -61,6 +70,9 @@ type Options struct {
 	Hear      attachment.Transcriber // nil: voice messages can't be read
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
+	Context         bool          // tell the model the place, the date, and who speaks in groups
+	FollowThreads   bool          // in threads where the bot takes part, no mention is needed
+	OnEdit          OnEdit        // what an edit of a question does while it is answered
 	ShowReasoning   bool          // show the model's thoughts above an unfinished answer
 	Remembers       bool          // models have the memory tool, so there is a /memory command
 	Grace           time.Duration // maximum time for Run to stop

@@ -43,6 +43,12 @@ type ThreadReader interface {
 	ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error)
 }
 
+// Named is an adapter that knows what people call the bot.
+type Named interface {
+	// Name returns the bot's name on the platform; "" while it is unknown. It does not block.
+	Name() string
+}
+
 // Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
 	// SetCommands replaces the platform's commands by these; admin commands are shown to admins only. It changes
@@ -82,6 +88,7 @@ type Blocks interface {
 type Endpoint struct {
 	ID        chat.EndpointID
 	Platform  Platform
+	Network   string // the platform's name for people and models to read, such as "Telegram"
 	Streaming preview.Config
 	// LinkPreviews lets the platform show previews of URLs that the asker typed, and of no others.
 	LinkPreviews bool

@@ -15,7 +15,12 @@ func (a *actor) past() (history.History, error) {
 
 // words returns the text of messages as the model reads it, with its provenance, without attachments.
 func (a *actor) words(messages ...chat.Inbound) agent.Message {
-	return history.Question(a.conversation.Endpoint, messages...)
+	return a.reading().Question(messages...)
+}
+
+// reading says how messages of this conversation become text for a model.
+func (a *actor) reading() history.Reading {
+	return history.Reading{Endpoint: a.conversation.Endpoint, Names: a.g.Context}
 }
 
 // settings are the settings of one turn.

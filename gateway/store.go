@@ -9,6 +9,7 @@ import (
 // Store is all storage that the gateway needs. Each user gets only the part that it declares.
 type Store interface {
 	Inbox
+	Revisions
 	Turns
 	Endings
 	Deliveries
@@ -26,6 +27,7 @@ type Store interface {
 // stores holds the parts of a Store by user.
 type stores struct {
 	inbox      Inbox
+	revisions  Revisions
 	turns      Turns
 	endings    Endings
 	deliveries Deliveries
@@ -41,6 +43,6 @@ type stores struct {
 
 func newStores(s Store) stores {
 	return stores{
-		inbox: s, turns: s, endings: s, deliveries: s, steps: s, sessions: s, histories: s, accounts: s, approvals: s, facts: s, chats: s, blocks: s,
+		inbox: s, revisions: s, turns: s, endings: s, deliveries: s, steps: s, sessions: s, histories: s, accounts: s, approvals: s, facts: s, chats: s, blocks: s,
 	}
 }

@@ -42,6 +42,7 @@ const (
 	TextRest        TextKey = "rest_in_file" // caption of the file with the rest of a long answer
 	TextFilesLeft   TextKey = "files_left"   // {files}; files of an answer that can't be sent
 	TextUnsupported TextKey = "unsupported"  // the message has no readable content
+	TextMentioned   TextKey = "mentioned"    // the message contains nothing but the bot's name
 	TextHelp        TextKey = "help"         // {commands} {attachments}
 	TextAttachments TextKey = "attachments"  // part of the help where attachments are supported
 	TextDidYouMean  TextKey = "did_you_mean" // {command}
@@ -138,6 +139,7 @@ func DefaultTexts() Texts {
 		TextRest:        "The rest of this answer is in the file.",
 		TextFilesLeft:   "I could not send {files} here.",
 		TextUnsupported: "I can't read this kind of message. Please write it as text.",
+		TextMentioned:   "How can I help? Please write your question beside my name.",
 		TextHelp:        "Write to me and I answer.{attachments}\n\n{commands}",
 		TextAttachments: " You can attach pictures and text files.",
 		TextDidYouMean:  "Did you mean {command}?",

@@ -66,12 +66,14 @@ type turn struct {
 	done        chan struct{}
 	stored      atomic.Bool // the store has the turn
 
-	why       error         // reason for the interruption; nil if not interrupted
-	unseen    bool          // it ended because nobody could see the reply
-	void      bool          // its conversation was deleted before it ended
-	fixed     bool          // it was answered with a fixed text, without a model
-	stoppedBy *chat.Inbound // the /stop that ended it
-	then      []func()      // functions to run after its end
+	why       error          // reason for the interruption; nil if not interrupted
+	runs      int            // how often it was begun
+	edited    []chat.Inbound // its messages as the asker edited them; it runs again with these
+	unseen    bool           // it ended because nobody could see the reply
+	void      bool           // its conversation was deleted before it ended
+	fixed     bool           // it was answered with a fixed text, without a model
+	stoppedBy *chat.Inbound  // the /stop that ended it
+	then      []func()       // functions to run after its end
 
 	replaces  string           // id of the turn whose question it asks again
 	retries   []chat.MessageID // ids of queued messages that ask its question again
@@ -147,7 +149,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
 		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
-		thinksAloud: a.g.ShowReasoning, delivery: delivery{decided: make(chan struct{})},
+		thinksAloud: a.g.ShowReasoning, runs: rec.Runs + 1, delivery: delivery{decided: make(chan struct{})},
 	}
 	t.approvals = a.approver(t)
 	if len(rec.Steps) > 0 {
@@ -212,7 +214,7 @@ func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 // think reads the attachments and runs the model.
 func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, error) {
 	if t.question.Role == "" {
-		question, line := a.read(ctx, t.messages)
+		question, line := a.read(ctx, t)
 		if ctx.Err() != nil { // the actions of earlier processes must still be recorded
 			t.question = a.words(t.messages...)
 			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.Said, t.earlier.Begun)},
@@ -226,7 +228,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	}
 	s := a.settings(t.history.Session, t.in.Sender.ID)
 	return a.g.Runner.Run(ctx, agent.Turn{
-		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Summary: t.history.Summary, Tools: s.tools,
+		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Context: a.context(t.in), Summary: t.history.Summary, Tools: s.tools,
 		Person: a.person(t.in).String(), Conversation: a.conversation.String(), Shared: t.in.To.Kind != chat.Private,
 		Messages: append(slices.Clip(t.history.Messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
@@ -238,12 +240,12 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 
 // read returns the question for the model. If nothing in the messages can be read, it returns a text for the
 // person instead.
-func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Message, string) {
-	var fetch attachment.Fetch
+func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
+	from := attachment.Sources{Reading: a.reading(), Messages: t.messages, Thread: a.thread(ctx, t), Log: a.log}
 	if a.endpoint.fetcher != nil {
-		fetch = a.endpoint.fetcher.Fetch
+		from.Fetch = a.endpoint.fetcher.Fetch
 	}
-	q := a.g.reader.Read(ctx, a.conversation.Endpoint, messages, fetch, a.log)
+	q := a.g.reader.Read(ctx, from)
 	switch {
 	case q.Message.Role != "":
 		return q.Message, ""
@@ -314,7 +316,7 @@ func (a *actor) interrupt(why error) {
 	if !errors.Is(a.turn.why, errStopped) { // a turn stopped by a person is not asked again
 		a.turn.why = why
 	}
-	a.turn.slot.Finish(preview.Ending{Keep: true, Stopped: true})
+	a.turn.slot.Finish(preview.Ending{Keep: true, Stopped: !errors.Is(why, errEdited)})
 	if errors.Is(why, errStopped) {
 		a.turn.slot.Cut() // stop even a final that is being delivered
 		if a.turn.stored.Load() {

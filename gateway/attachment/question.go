@@ -1,6 +1,7 @@
 package attachment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,17 +71,29 @@ type question struct {
 	bytes   int64
 }
 
-// Any reports whether any message has attachments.
+// Any reports whether any message, or one that it refers to, has attachments.
 func Any(messages []chat.Inbound) bool {
-	return slices.ContainsFunc(messages, func(m chat.Inbound) bool { return len(m.Attachments) > 0 })
+	return slices.ContainsFunc(messages, func(m chat.Inbound) bool {
+		return len(m.Attachments) > 0 || slices.ContainsFunc(m.Quotes, func(q chat.Quote) bool { return len(q.Attachments) > 0 })
+	})
 }
 
-// Read converts messages of an endpoint into a question for the model. It fetches the attachments within limits
-// of number, size and time. The question mentions attachments that fail and contains the others. fetch may be
-// nil.
-func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.Inbound, fetch Fetch, log *slog.Logger) Question {
+// Sources are what a question is read from.
+type Sources struct {
+	history.Reading
+	Messages []chat.Inbound
+	Thread   []chat.Quote // what was written in the thread before
+	Fetch    Fetch        // nil: attachments can't be read
+	Log      *slog.Logger
+}
+
+// Read converts messages into a question for the model, with what they refer to before them. It fetches the
+// attachments within limits of number, size and time. The question mentions attachments that fail and contains
+// the others.
+func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	var q question
-	if Any(messages) {
+	first := chat.Inbound{Quotes: s.Thread}
+	if Any(append(s.Messages[:len(s.Messages):len(s.Messages)], first)) {
 		if r.heavy.Acquire(ctx, 1) != nil {
 			return Question{}
 		}
@@ -89,19 +102,29 @@ func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.In
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
 	n := 0
-	for _, m := range messages {
-		if m.Text != "" {
-			text, source := history.Words(chat.Person{Endpoint: e, User: m.Sender.ID}, m)
-			q.texts, q.sources = append(q.texts, text), append(q.sources, source)
-		}
-		for _, at := range m.Attachments {
+	attached := func(list []chat.Attachment, from chat.Origin) {
+		for _, at := range list {
 			if n++; n > maxAttached {
 				continue
 			}
-			if err := r.readOne(fetching, &q, at, m.Origin, fetch); err != nil && ctx.Err() == nil {
-				log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
+			if err := r.readOne(fetching, &q, at, from, s.Fetch); err != nil && ctx.Err() == nil {
+				s.Log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
 			}
 		}
+	}
+	q.add(history.Thread(s.Thread))
+	for _, quote := range s.Thread {
+		attached(quote.Attachments, chat.Forwarded)
+	}
+	for _, m := range s.Messages {
+		for _, quote := range m.Quotes {
+			q.add(s.Quoted(m, quote))
+			attached(quote.Attachments, chat.Forwarded)
+		}
+		if m.Text != "" {
+			q.add(s.Words(m))
+		}
+		attached(m.Attachments, m.Origin)
 	}
 	if n > maxAttached {
 		q.sources = append(q.sources, agent.Source{Origin: agent.OriginProgram})
@@ -112,6 +135,13 @@ func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.In
 		q.out.Message = agent.Message{Role: agent.User, Text: text, Images: q.images, Files: q.files, Sources: q.sources}
 	}
 	return q.out
+}
+
+// add adds a text of the question; "" is nothing.
+func (q *question) add(text string, source agent.Source) {
+	if text != "" {
+		q.texts, q.sources = append(q.texts, text), append(q.sources, source)
+	}
 }
 
 // readOne adds one attachment to the question.
@@ -260,23 +290,10 @@ func (q *question) skip(at chat.Attachment, why string) {
 	q.out.Failed = append(q.out.Failed, name(at)+" ("+why+")")
 }
 
-// name returns an attachment's name in one line. The sender chose it, so brackets are replaced: the name must
-// not close the brackets around it.
+// name returns an attachment's name, which its sender chose, in one line.
 func name(at chat.Attachment) string {
-	for _, s := range []string{at.Name, at.MediaType} {
-		if s = strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(s)), " "); s != "" {
-			return shortened(s)
-		}
-	}
-	return "a file"
+	return cmp.Or(history.OneLine(at.Name, maxName), history.OneLine(at.MediaType, maxName), "a file")
 }
 
 // maxName is the maximum length of a file's name, in characters.
 const maxName = 80
-
-func shortened(s string) string {
-	if r := []rune(s); len(r) > maxName {
-		return string(r[:maxName]) + "…"
-	}
-	return s
-}

@@ -60,7 +60,9 @@ func TestReader(t *testing.T) {
 		{"nothing", nil, nil, "", nil, nil, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := attachment.NewReader(c.hear).Read(t.Context(), "e", []chat.Inbound{{Text: c.text, Attachments: c.attached}}, c.fetch, slog.New(slog.DiscardHandler))
+			q := attachment.NewReader(c.hear).Read(t.Context(), attachment.Sources{
+				Messages: []chat.Inbound{{Text: c.text, Attachments: c.attached}}, Fetch: c.fetch, Log: slog.New(slog.DiscardHandler),
+			})
 			if (q.Message.Text == "") != (len(c.want) == 0) || len(q.Failed) != c.failed || q.Unheard != c.unheard {
 				t.Errorf("got %+v", q)
 			}

@@ -184,7 +184,7 @@ func TestWords(t *testing.T) {
 	said := func(o chat.Origin, text string) chat.Inbound {
 		return chat.Inbound{Sender: chat.Sender{ID: "1"}, Origin: o, Text: text}
 	}
-	q := history.Question("e", said(chat.Typed, "look"), said(chat.Typed, ""), said(chat.Forwarded, "do it"), said(chat.ByBot, "beep"))
+	q := history.Reading{Endpoint: "e"}.Question(said(chat.Typed, "look"), said(chat.Typed, ""), said(chat.Forwarded, "do it"), said(chat.ByBot, "beep"))
 	parts := strings.Split(q.Text, "\n\n")
 	if len(parts) != 3 || parts[0] != "look" || !strings.HasPrefix(parts[1], "[forwarded message ") || !strings.Contains(parts[1], "]\ndo it\n[end of forwarded message ") ||
 		!strings.HasPrefix(parts[2], "[message written by another bot ") {

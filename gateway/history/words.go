@@ -10,28 +10,70 @@ import (
 	"telex/internal/chat"
 )
 
+// Reading says how the messages of people become text for a model.
+type Reading struct {
+	Endpoint chat.EndpointID
+	Names    bool // in groups, the text of a message begins with its sender's name
+}
+
 // Words returns the text of a message as the model reads it, with its provenance. Text that the sender did not
 // type is framed, so that the model does not attribute it to the sender.
-func Words(who chat.Person, m chat.Inbound) (string, agent.Source) {
+func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 	switch m.Origin {
 	case chat.Typed:
-		return m.Text, agent.Source{Origin: agent.OriginTyped, Person: who.String(), Text: m.Text}
+		who := chat.Person{Endpoint: r.Endpoint, User: m.Sender.ID}
+		return r.speaker(m) + m.Text, agent.Source{Origin: agent.OriginTyped, Person: who.String(), Text: m.Text}
 	case chat.Forwarded:
-		return Frame("forwarded message", "", m.Text), agent.Source{Origin: agent.OriginForward}
+		return r.speaker(m) + Frame("forwarded message", by(m.Author), m.Text), agent.Source{Origin: agent.OriginForward}
 	case chat.ByBot:
-		return Frame("message written by another bot", "", m.Text), agent.Source{Origin: agent.OriginBot}
+		return r.speaker(m) + Frame("message written by another bot", "", m.Text), agent.Source{Origin: agent.OriginBot}
 	default: // the text from a pipe is the whole message and needs no frame
 		return m.Text, agent.Source{Origin: agent.Origin(m.Origin)}
 	}
 }
 
+// speaker returns what precedes the text of a message in a group. It is part of the text, not the API's field for names, since
+// that field takes only a few ASCII characters and many providers refuse it or ignore it.
+func (r Reading) speaker(m chat.Inbound) string {
+	if name := OneLine(m.Sender.Name, maxSpeaker); r.Names && m.To.Kind == chat.Group && name != "" {
+		return "[" + name + "] "
+	}
+	return ""
+}
+
+// maxSpeaker is the maximum length of a person's name, in characters.
+const maxSpeaker = 64
+
+// OneLine returns a name that somebody else chose in one line of at most most characters. Brackets are replaced, so
+// that it can't close the brackets around it.
+func OneLine(name string, most int) string {
+	s := strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// by returns the attribution of a text, or "" if its author is unknown.
+func by(author string) string {
+	if author = OneLine(author, maxSpeaker); author != "" {
+		return "by " + author
+	}
+	return ""
+}
+
 // Question returns the text of messages as the model reads it, with its provenance, without attachments.
-func Question(e chat.EndpointID, messages ...chat.Inbound) agent.Message {
+func (r Reading) Question(messages ...chat.Inbound) agent.Message {
 	q := agent.Message{Role: agent.User}
 	var texts []string
 	for _, m := range messages {
+		for _, quote := range m.Quotes {
+			if text, source := r.Quoted(m, quote); text != "" {
+				texts, q.Sources = append(texts, text), append(q.Sources, source)
+			}
+		}
 		if m.Text != "" {
-			text, source := Words(chat.Person{Endpoint: e, User: m.Sender.ID}, m)
+			text, source := r.Words(m)
 			texts, q.Sources = append(texts, text), append(q.Sources, source)
 		}
 	}

@@ -155,6 +155,24 @@ func (q *Queue) PutBack(messages []chat.Inbound) {
 	q.waiting = slices.Insert(q.waiting, 0, again...)
 }
 
+// Revise changes the waiting messages for which change returns true, and reports whether there is one.
+func (q *Queue) Revise(change func(*Message) bool) (changed bool) {
+	for i := range q.waiting {
+		changed = change(&q.waiting[i]) || changed
+	}
+	return changed
+}
+
+// Waiting returns the waiting messages that which selects, oldest first.
+func (q *Queue) Waiting(which func(chat.Inbound) bool) (found []chat.Inbound) {
+	for _, m := range q.waiting {
+		if which(m.Inbound) {
+			found = append(found, m.Inbound)
+		}
+	}
+	return found
+}
+
 // Remove removes the messages that which selects, and returns them.
 func (q *Queue) Remove(which func(chat.Inbound) bool) (removed []chat.Inbound) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(m Message) bool {

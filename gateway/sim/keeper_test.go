@@ -169,6 +169,10 @@ func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) e
 	})
 }
 
+func (k *keeper) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	return k.write(func() error { return k.l.w.store.Revise(ctx, c, in) }, func() { k.l.w.note("%s is revised", in.ID) })
+}
+
 func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
 	return k.write(func() error { return k.l.w.store.Record(ctx, turn, p) }, func() {
 		if t := k.l.w.turns[turn]; t != nil {

@@ -106,9 +106,17 @@ func (a *App) build(c *config.Config, o Options) error {
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
+		Context: c.Agent.Context, FollowThreads: c.Conversations.FollowThreads, OnEdit: onEdit(c.Conversations.OnEdit),
 		ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary,
 	})
 	return err
+}
+
+func onEdit(value string) gateway.OnEdit {
+	if value == config.EditRestart {
+		return gateway.Restart
+	}
+	return gateway.IgnoreEdit
 }
 
 // Run is the daemon: it answers until ctx ends and then stops in good order, within the

@@ -18,14 +18,21 @@ func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 	for _, e := range c.Endpoints {
 		p := newAdapter(e, o, o.Log.With(slog.String("endpoint", e.Name)))
 		a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
-		out = append(out, endpoint(c, e.Name, p))
+		account := endpoint(c, e.Name, p)
+		account.Network = network(e.Kind)
+		out = append(out, account)
 	}
 	if o.Terminal != nil {
 		e := endpoint(c, config.TerminalEndpoint, o.Terminal)
-		e.ID = terminal.Endpoint
+		e.ID, e.Network = terminal.Endpoint, "a terminal"
 		out = append(out, e)
 	}
 	return out
+}
+
+// network returns the name of a platform as people write it.
+func network(kind string) string {
+	return map[string]string{config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack"}[kind]
 }
 
 // endpoint is an account, and how its replies stream.

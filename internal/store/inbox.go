@@ -64,6 +64,26 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 	})
 }
 
+// Revise replaces an unfinished message by its edited version. If a turn has it, the turn's journal keeps only the usage, and
+// its parts keep no source: they answer another question. It fails with ErrUnknown if there is no such message.
+func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("revise message: %w", err)
+	}
+	return s.update(ctx, "revise message", func(t *tx) {
+		found := t.unfinished(t.take(c), in.ID)
+		if len(found) == 0 {
+			t.fail(ErrUnknown)
+			return
+		}
+		var turn string
+		if t.first([]any{&turn}, reviseMessage, string(body), found[0].id); turn != "" {
+			t.all([]string{reviseSteps, reviseParts}, turn)
+		}
+	})
+}
+
 // Pending returns accepted, unfinished messages that belong to no unfinished turn, oldest first.
 func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })

@@ -120,6 +120,12 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = ? AND state = 'running'`
 
+	// reviseMessage replaces a message by its edited version; reviseSteps and reviseParts forget what the turn that has it did
+	// and said, except for its usage and its messages.
+	reviseMessage = `UPDATE inbox SET body = ? WHERE id = ? RETURNING turn`
+	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
+	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
+
 	// finishMessage keeps the deduplication key, but no content.
 	finishMessage  = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE id = ?`
 	finishMessages = `UPDATE inbox SET state = 'done', body = '', done_at = ? WHERE turn = ? AND state = 'running'`

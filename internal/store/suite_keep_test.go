@@ -57,6 +57,36 @@ func testParts(f *fixture) {
 	}
 }
 
+// An edited message waits or belongs to a turn, which forgets what it did and said about the old one.
+func testRevise(f *fixture) {
+	c := private("1")
+	f.accept(c, "1")
+	edited := message(c, "1")
+	edited.Text = "better"
+	f.must(f.Revise(f.Context(), c, edited))
+	f.begin("t", c, "1")
+	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepSpent, "", "y"), step(chat.StepReads, "c", "")))
+	f.must(f.Record(f.Context(), "t", chat.Part{State: chat.PartStands, Source: "*a*", Text: "a", Key: "t-0"}))
+	f.reopen()
+	if got := f.unfinished(); got.Messages[0].Text != "better" || len(got.Steps) != 3 {
+		f.Fatalf("got %+v", got)
+	}
+	edited.Text = "best"
+	f.must(f.Revise(f.Context(), c, edited))
+	f.reopen()
+	got := f.unfinished()
+	if want := []chat.Step{step(chat.StepSpent, "", "y")}; got.Messages[0].Text != "best" || !reflect.DeepEqual(got.Steps, want) {
+		f.Fatalf("got %+v, want the steps %+v", got, want)
+	}
+	if want := []chat.Part{{State: chat.PartStands, Text: "a", Key: "t-0"}}; !reflect.DeepEqual(got.Parts, want) {
+		f.Fatalf("got %+v, want %+v", got.Parts, want)
+	}
+	f.must(f.End(f.Context(), "t", chat.Growth{}))
+	if err := f.Revise(f.Context(), c, edited); !errors.Is(err, chat.ErrUnknown) {
+		f.Fatalf("got %v, want %v", err, chat.ErrUnknown)
+	}
+}
+
 func testHistory(f *fixture) {
 	c, other := private("1"), private("2")
 	f.remember(c, `{"a":1}`, "")

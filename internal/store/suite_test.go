@@ -245,6 +245,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"ReleasedMessagesWait_F42", testReleased},
 		{"EndedTurnTakesNoIntent_F38", testEnded},
 		{"PartsAreKept_F17_F18", testParts},
+		{"MessagesAreRevised", testRevise},
 		{"HistoryIsKept", testHistory},
 		{"Blocks", testBlocks},
 		{"MoveCarriesAll_F54", testMove},

@@ -49,6 +49,11 @@ func (l *ledger) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Mess
 	return l.alive(func() error { return l.Store.Drop(ctx, c, ids...) })
 }
 
+// Revise implements gateway.Store.
+func (l *ledger) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	return l.alive(func() error { return l.Store.Revise(ctx, c, in) })
+}
+
 // Begin implements gateway.Store.
 func (l *ledger) Begin(ctx context.Context, t chat.Turn) error {
 	return l.alive(func() error { return l.Store.Begin(ctx, t) })

@@ -118,6 +118,25 @@ func (s *Store) Drop(_ context.Context, c chat.Conversation, ids ...chat.Message
 	return nil
 }
 
+// Revise implements gateway.Revisions.
+func (s *Store) Revise(_ context.Context, c chat.Conversation, in chat.Inbound) error {
+	defer s.lock()()
+	m := s.find(c, in.ID, nil)
+	if m == nil {
+		return chat.ErrUnknown
+	}
+	m.Message = arrived(in, c.Chat, m.Conversation.Chat)
+	t := s.turn(m.turn)
+	if t == nil {
+		return nil
+	}
+	t.Steps = slices.DeleteFunc(t.Steps, func(step chat.Step) bool { return step.Kind != chat.StepSpent })
+	for i := range t.Parts {
+		t.Parts[i].Source, t.Parts[i].Steps = "", 0
+	}
+	return nil
+}
+
 // Pending implements gateway.Inbox.
 func (s *Store) Pending(context.Context) ([]chat.Pending, error) {
 	defer s.lock()()

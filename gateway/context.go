@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"telex/gateway/history"
+	"telex/internal/chat"
+)
+
+// threadTime limits how long a question waits for what was written in its thread before.
+const threadTime = 10 * time.Second
+
+// context tells a model where it is, the date, and who speaks; "" if that is not configured. It holds no time of day: the
+// text would change every minute, and providers cache only what stays the same.
+func (a *actor) context(in chat.Inbound) string {
+	if !a.g.Context {
+		return ""
+	}
+	var b strings.Builder
+	place := "private chat"
+	switch {
+	case in.To.Kind == chat.Group && in.To.Thread != "":
+		place = "thread of a group chat"
+	case in.To.Kind == chat.Group:
+		place = "group chat"
+	}
+	b.WriteString("You are in a " + place)
+	if a.endpoint.Network != "" {
+		b.WriteString(" on " + a.endpoint.Network)
+	}
+	if named, ok := a.endpoint.Platform.(Named); ok && named.Name() != "" {
+		b.WriteString(". Your name here is " + history.OneLine(named.Name(), mostName))
+	}
+	now := time.Now()
+	b.WriteString(". Today is " + now.Format("Monday, 2 January 2006") + " (time zone " + zone(now) + ").")
+	if in.To.Kind == chat.Group {
+		b.WriteString(" Each message of a person begins with that person's name in brackets. Don't begin yours so.")
+	}
+	return b.String()
+}
+
+// mostName is the maximum length of the bot's name, in characters.
+const mostName = 64
+
+// zone returns the name of the local time zone and its distance from UTC.
+func zone(t time.Time) string {
+	name := t.Location().String()
+	if name == "Local" {
+		name, _ = t.Zone()
+	}
+	if offset := t.Format("-07:00"); name != "UTC" {
+		return name + ", UTC" + offset
+	}
+	return name
+}
+
+// thread returns what was written in a thread before the conversation's first question in it. Later questions have it in
+// their history.
+func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
+	first := t.messages[0]
+	if a.endpoint.threads == nil || first.To.Thread == "" || first.To.Kind != chat.Group || len(t.history.Entries) > 0 || t.history.Summary != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, threadTime)
+	defer cancel()
+	quotes, err := a.endpoint.threads.ReadThread(ctx, first.To, first.ID, history.MostThread)
+	if err != nil {
+		a.log.Warn("what was written in the thread before was not read", slog.String("turn", t.id), slog.Any("error", err))
+	}
+	return quotes
+}
+
+// follows reports whether a message that does not name the bot continues a conversation with it: it stands in a thread in
+// which the bot was asked before.
+func (g *Gateway) follows(ctx context.Context, c chat.Conversation, in chat.Inbound) bool {
+	if !g.FollowThreads || !in.Follows || in.To.Kind != chat.Group || in.To.Thread == "" {
+		return false
+	}
+	session, entries, err := g.store.sessions.Session(ctx, c)
+	if err != nil {
+		g.Log.Error("session was not read", slog.String("conversation", c.String()), slog.Any("error", err))
+	}
+	return len(entries) > 0 || session.Summary != ""
+}

@@ -1,0 +1,77 @@
+package history
+
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// Limits for messages that a question refers to.
+const (
+	maxQuote   = 8 << 10  // bytes of one quoted text
+	maxThread  = 16 << 10 // bytes of what was written in a thread before: its first message and the newest ones
+	MostThread = 40       // messages of a thread
+)
+
+// Quoted returns a message that m refers to as the model reads it, with its provenance; "" if it has no text. It is
+// outside content, except for the bot's own words in a private chat: these stand in the history as well.
+func (r Reading) Quoted(m chat.Inbound, q chat.Quote) (string, agent.Source) {
+	if q.Text == "" {
+		return "", agent.Source{}
+	}
+	kind := "message that this refers to"
+	if q.Part {
+		kind = "part of the message that this refers to"
+	}
+	source := agent.Source{Origin: agent.OriginQuote}
+	if q.Own && m.To.Kind == chat.Private {
+		source.Origin = agent.OriginProgram
+	}
+	return Frame(kind, author(q), beginning(q.Text, maxQuote)), source
+}
+
+// Thread returns what was written in a thread before the bot was asked there, as the model reads it; "" if nothing. If it is
+// too long, the messages between the first one and the newest ones are left out.
+func Thread(quotes []chat.Quote) (string, agent.Source) {
+	var lines []string
+	for _, q := range quotes {
+		if text := strings.TrimSpace(q.Text); text != "" {
+			lines = append(lines, cmp.Or(OneLine(q.Author, maxSpeaker), "somebody")+": "+beginning(text, maxThread/4))
+		}
+	}
+	if len(lines) == 0 {
+		return "", agent.Source{}
+	}
+	size, from := len(lines[0]), len(lines)
+	for from > 1 && size+len(lines[from-1]) <= maxThread {
+		from--
+		size += len(lines[from])
+	}
+	kept := lines[:1:1]
+	if from > 1 {
+		kept = append(kept, "[messages between these are left out]")
+	}
+	return Frame("earlier messages of this thread", "", strings.Join(append(kept, lines[from:]...), "\n")), agent.Source{Origin: agent.OriginQuote}
+}
+
+// author returns the attribution of a quote.
+func author(q chat.Quote) string {
+	if q.Own {
+		return "by you"
+	}
+	return by(q.Author)
+}
+
+// beginning returns at most most bytes of a text, and says where it was cut.
+func beginning(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "… [it goes on]"
+}

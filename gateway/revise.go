@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"telex/gateway/queue"
+	"telex/internal/chat"
+)
+
+// Revisions changes questions that people edit before they are answered.
+type Revisions interface {
+	// Revise replaces an unfinished message. If a turn has it, the turn's journal keeps only the usage, and its parts
+	// keep no source. It fails with an error that wraps chat.ErrUnknown if there is no such message.
+	Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error
+}
+
+// editTime is how long after its beginning an answer starts over because the question was edited. Later, most of the
+// answer may already be read.
+const editTime = time.Minute
+
+// errEdited is the reason for interrupting a turn whose question was edited: it runs again.
+var errEdited = errors.New("the question was edited")
+
+// revise tells the conversation, if it is active, that a message was edited or deleted. It stores nothing: only a
+// question that waits or is being answered matters, and its conversation is active.
+func (g *Gateway) revise(c chat.Conversation, in chat.Inbound) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a := g.actors[c]; a != nil && !g.stopping {
+		a.orders = append(a.orders, func() { a.revise(in) })
+		if a.given.IsZero() {
+			a.given = time.Now()
+		}
+		a.poke()
+	}
+}
+
+// revise applies an edit or a deletion to a question that waits or is being answered.
+func (a *actor) revise(in chat.Inbound) {
+	same := func(m chat.Inbound) bool { return m.ID == in.ID }
+	t := a.turn
+	switch {
+	case in.Kind == chat.Deleted:
+		if removed := a.queue.Remove(same); len(removed) > 0 {
+			a.drop(removed...)
+		}
+		if t != nil && same(t.in) && !t.recovered && !t.isDecided() {
+			a.interrupt(errStopped)
+		}
+	case a.g.OnEdit == IgnoreEdit || in.Text == "":
+	case a.queue.Revise(func(m *queue.Message) bool { return same(m.Inbound) && edit(&m.Inbound, in) }):
+		for _, m := range a.queue.Waiting(same) {
+			a.write("an edited message", "", func(ctx context.Context) error { return a.g.store.revisions.Revise(ctx, a.conversation, m) })
+		}
+	case t != nil && t.canStartOver():
+		i := slices.IndexFunc(t.messages, same)
+		if i < 0 {
+			return
+		}
+		if m := t.messages[i]; edit(&m, in) {
+			t.edited = append(t.edited, m)
+			a.interrupt(errEdited)
+		}
+	}
+}
+
+// edit gives a question the text of its edited version. It reports whether that makes a difference.
+func edit(m *chat.Inbound, edited chat.Inbound) bool {
+	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || len(edited.Text) > mostText {
+		return false
+	}
+	m.Text = edited.Text
+	return true
+}
+
+// isDecided reports whether the ending of the turn is known.
+func (t *turn) isDecided() bool {
+	select {
+	case <-t.delivery.decided:
+		return true
+	default:
+		return false
+	}
+}
+
+// canStartOver reports whether the turn may run again because of an edit. It may not once a call has changed something:
+// the call would be made twice.
+func (t *turn) canStartOver() bool {
+	mayRun := t.why == nil || errors.Is(t.why, errEdited)
+	return mayRun && t.stored.Load() && !t.recovered && !t.isDecided() && t.replaces == "" && !t.journal.Changed() &&
+		t.runs < mostRuns && time.Since(t.began) <= editTime
+}
+
+// startOver runs a turn with an edited question again, in the same messages.
+func (a *actor) startOver(t *turn) {
+	a.keepSpent(t)
+	rec, err := a.revised(t)
+	if err != nil {
+		a.log.Error("an answer can't start over", slog.String("turn", t.id), slog.Any("error", err))
+		a.settleAsShown(t, a.grown(t, t.outcome.Shown))
+		a.owe(TextFailed, t.id, t.in)
+		return
+	}
+	a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
+	a.left = slices.Insert(a.left, 0, rec)
+}
+
+// revised stores the edited messages of a turn and returns the turn's record.
+func (a *actor) revised(t *turn) (chat.Turn, error) {
+	for _, m := range t.edited {
+		if err := a.g.store.revisions.Revise(a.g.deliveries, a.conversation, m); err != nil {
+			return chat.Turn{}, err
+		}
+	}
+	turns, err := a.g.store.turns.Unfinished(a.g.deliveries)
+	if err != nil {
+		return chat.Turn{}, err
+	}
+	for _, rec := range turns {
+		if rec.ID == t.id {
+			return rec, nil
+		}
+	}
+	return chat.Turn{}, chat.ErrUnknown
+}

@@ -1,0 +1,142 @@
+package gateway_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// revised is an edit or a deletion of a message.
+func revised(kind chat.InboundKind, id chat.MessageID, text string) chat.Inbound {
+	in := ask(text)
+	in.Kind, in.ID = kind, id
+	return in
+}
+
+// An edit of the question while it is answered: the answer starts over in the same message.
+func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		on     gateway.OnEdit
+		after  time.Duration
+		change func(*chat.Inbound)
+		want   string
+	}{
+		{"at once", gateway.Restart, 50 * time.Millisecond, nil, "re: b"},
+		{"while it is shown", gateway.Restart, time.Second, nil, "re: b"},
+		{"not configured", gateway.IgnoreEdit, time.Second, nil, long},
+		{"of another message", gateway.Restart, time.Second, func(in *chat.Inbound) { in.ID = "other" }, long},
+		{"by somebody else", gateway.Restart, time.Second, func(in *chat.Inbound) { in.Sender.ID = "8" }, long},
+		{"to the same", gateway.Restart, time.Second, func(in *chat.Inbound) { in.Text = "a" }, long},
+		{"afterwards", gateway.Restart, 20 * time.Second, nil, long},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLife()
+				l.begin(t, func(o *gateway.Options) { o.OnEdit = c.on })
+				l.say(t, revised(chat.Text, "m1", "a"))
+				later(c.after)
+				in := revised(chat.Edited, "m1", "b")
+				if c.change != nil {
+					c.change(&in)
+				}
+				l.say(t, in)
+				later(20 * time.Second)
+				equal(t, "messages", l.sees(), []string{c.want})
+				if unfinished, err := l.store.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
+					t.Errorf("unfinished: %v, %v", unfinished, err)
+				}
+				l.say(t, ask("c"))
+				later(2 * time.Second)
+				history := l.turns[len(l.turns)-1].Messages
+				if want := map[bool]string{true: "b", false: "a"}[c.want == "re: b"]; len(history) != 3 || history[0].Text != want || history[1].Text != c.want {
+					t.Errorf("the history is %v", history)
+				}
+			})
+		})
+	}
+}
+
+// An edit of a question that waits changes it, also for the next process.
+func TestAnEditedQuestionThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, func(o *gateway.Options) { o.OnEdit, o.Busy = gateway.Restart, gateway.Queue })
+		l.say(t, ask("a"))
+		later(300 * time.Millisecond)
+		l.say(t, revised(chat.Text, "m2", "x"))
+		later(300 * time.Millisecond)
+		l.say(t, revised(chat.Edited, "m2", "y"))
+		later(300 * time.Millisecond)
+		l.kill()
+		l.begin(t, func(o *gateway.Options) { o.OnEdit, o.Busy = gateway.Restart, gateway.Queue })
+		later(20 * time.Second)
+		equal(t, "messages", l.sees(), []string{long, "re: y"})
+	})
+}
+
+// A call that changed something is not made again for an edit.
+func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.steps[1].Text = long
+		l.open(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
+		l.say(t, revised(chat.Text, "m1", "switch it on"))
+		later(3 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		l.thinks = 5 * time.Second
+		later(2 * time.Second)
+		l.say(t, revised(chat.Edited, "m1", "switch it off"))
+		later(30 * time.Second)
+		if l.times() != 1 {
+			t.Errorf("the call was made %d times", l.times())
+		}
+		equal(t, "messages", l.sees(), []string{"I switch it on.\n\n" + long})
+	})
+}
+
+// The question that waits for a person belongs to the question that was edited, and goes with it.
+func TestAnEditWhileTheModelAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.open(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
+		l.say(t, revised(chat.Text, "m1", "switch it on"))
+		later(3 * time.Second)
+		old := l.button("approve:")
+		l.steps = []agent.Completion{{Text: "Very well."}}
+		l.say(t, revised(chat.Edited, "m1", "never mind"))
+		later(3 * time.Second)
+		l.say(t, pressing(old))
+		later(3 * time.Second)
+		if l.times() != 0 {
+			t.Errorf("the call was made %d times", l.times())
+		}
+		equal(t, "the first message", l.sees()[:1], []string{"Very well."})
+	})
+}
+
+// Deleting the question ends the answer, or takes the question out of the queue.
+func TestADeletedQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		l.say(t, revised(chat.Text, "m1", "a"))
+		later(300 * time.Millisecond)
+		l.say(t, revised(chat.Text, "m2", "b"))
+		later(300 * time.Millisecond)
+		l.say(t, revised(chat.Deleted, "m2", ""))
+		later(300 * time.Millisecond)
+		l.say(t, revised(chat.Deleted, "m1", ""))
+		later(20 * time.Second)
+		if seen := l.sees(); len(seen) != 1 || len(seen[0]) >= len(long) {
+			t.Errorf("the person sees %q", seen)
+		}
+		if waiting, err := l.store.Pending(t.Context()); err != nil || len(waiting) > 0 {
+			t.Errorf("waiting: %v, %v", waiting, err)
+		}
+	})
+}
