@@ -268,7 +268,9 @@ func TestStoppedWhileStartingBeginsNothingLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		store := memory.New()
-		if _, err := store.Accept(ctx, chat.Conversation{Endpoint: "tg", Chat: "7"}, ask("a")); err != nil {
+		in := ask("a")
+		in.More = true // its turn begins only after a while, when Run has returned
+		if _, err := store.Accept(ctx, chat.Conversation{Endpoint: "tg", Chat: "7"}, in); err != nil {
 			t.Fatal(err)
 		}
 		p := newPlatform()
