@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/gateway/history"
 )
 
 // Limits of a workbook.
@@ -48,7 +50,7 @@ func (a *archive) workbook(out *bounded) (rest string, err error) {
 	}
 	for i, s := range sheets {
 		out.separate("\n\n")
-		out.add("Sheet: " + shortened(s.name))
+		out.add("Sheet: " + history.OneLine(s.name, maxName))
 		rows, all, err := w.readSheet(s.path)
 		others := ""
 		if n := len(sheets) - i - 1; n > 0 {
