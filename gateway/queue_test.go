@@ -212,13 +212,13 @@ func TestAttachmentsAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		h.files = map[string][]byte{
-			"pic": picture(t), "txt": []byte("line one\nline two"), "zip": []byte("PK\x03\x04\x00\x00"), "ogg": []byte("OggS\x00\x02"),
+			"pic": picture(t), "txt": []byte("line one\nline two"), "zip": []byte("\x7fELF\x02\x01\x00\x00"), "ogg": []byte("OggS\x00\x02"),
 			"big": make([]byte, 21<<20),
 		}
 		at := func(id, name string) chat.Attachment { return chat.Attachment{ID: id, Name: name} }
 		in := ask("what is this?")
 		in.Attachments = []chat.Attachment{
-			at("pic", "a.png"), at("txt", "b.txt"), at("zip", "c.zip"), at("big", "d.bin"), at("gone", "e.png"), {Name: "location"},
+			at("pic", "a.png"), at("txt", "b.txt"), at("zip", "c.bin"), at("big", "d.bin"), at("gone", "e.png"), {Name: "location"},
 		}
 		h.say(t, in)
 		later(5 * time.Second)
@@ -228,7 +228,7 @@ func TestAttachmentsAreRead(t *testing.T) {
 		}
 		for _, want := range []string{
 			"what is this?", ": b.txt]\nline one\nline two\n[end of file ",
-			"[attached: c.zip, which you are not shown: this kind of file can't be read here]",
+			"[attached: c.bin, which you are not shown: this kind of file can't be read here]",
 			"[attached: d.bin, which you are not shown: it is too large]",
 			"[attached: e.png, which you are not shown: it could not be fetched]",
 			"[attached: location, which you are not shown: this kind can't be read here]",
@@ -241,7 +241,7 @@ func TestAttachmentsAreRead(t *testing.T) {
 			files []chat.Attachment
 			want  string
 		}{
-			{[]chat.Attachment{at("zip", "c.zip")}, "I could not read c.zip (this kind of file can't be read here)."},
+			{[]chat.Attachment{at("zip", "c.bin")}, "I could not read c.bin (this kind of file can't be read here)."},
 			{[]chat.Attachment{at("ogg", "voice.ogg")}, "I can't listen to this here."},
 			{[]chat.Attachment{{Name: "location"}}, "I could not read location (this kind can't be read here)."},
 		} {
