@@ -317,9 +317,11 @@ func TestDecodeErrorsAreSilent(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, fields := range []string{`{}`, `{"guild_id":"300","channel_id":"400","content":"<@100> /a b <@&900><:x:1>",` + me + `}`, `{"type":19}`,
+	for _, fields := range []string{
+		`{}`, `{"guild_id":"300","channel_id":"400","content":"<@100> /a b <@&900><:x:1>",` + me + `}`, `{"type":19}`,
 		`{"type":19,"referenced_message":{"content":"a <@100>","author":{"id":"100","username":"a\nb"},"message_snapshots":[{"message":{"content":"b"}}]}}`,
-		`{"message_snapshots":[{"message":{"content":"b"}},{"message":null}]}`, `{"guild_id":"300","channel_id":"450"}`} {
+		`{"message_snapshots":[{"message":{"content":"b"}},{"message":null}]}`, `{"guild_id":"300","channel_id":"450"}`,
+	} {
 		f.Add([]byte(event(fields)))
 	}
 	f.Add([]byte(`{"id":"500","application_id":"111","token":"t","channel_id":"600","user":{"id":"2"},"type":2,"data":{"name":"a","options":[{"value":[]}]}}`))

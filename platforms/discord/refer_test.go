@@ -251,7 +251,7 @@ func TestAnsweredAlone(t *testing.T) {
 		in := r.one()
 		_ = r.stop()
 		bot := w.alone() // the id of the message says to another process what it is
-		r = r.again(bot)
+		r.again(bot)
 		if in.Kind != chat.Command || in.Command != "status" || in.Reply != true {
 			t.Errorf("accepted is %+v", in)
 		}
