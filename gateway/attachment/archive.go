@@ -22,7 +22,7 @@ var errUnpacked = errors.New("the document unpacks to too much")
 
 // archive is a document that consists of files in a ZIP archive.
 type archive struct {
-	ctx   context.Context
+	ended func() error // of the context
 	files map[string]*zip.File
 	left  int64 // bytes that may still be unpacked
 }
@@ -35,7 +35,7 @@ func openArchive(ctx context.Context, data []byte) (*archive, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	at.left = maxFetched + maxUnpacked // contents are limited by left of the archive
-	a := &archive{ctx: ctx, files: make(map[string]*zip.File, len(r.File)), left: maxUnpacked}
+	a := &archive{ended: ctx.Err, files: make(map[string]*zip.File, len(r.File)), left: maxUnpacked}
 	for _, f := range r.File {
 		a.files[f.Name] = f
 	}
@@ -79,7 +79,7 @@ type unpacking struct {
 
 // Read implements [io.Reader].
 func (u *unpacking) Read(p []byte) (int, error) {
-	if err := u.archive.ctx.Err(); err != nil {
+	if err := u.archive.ended(); err != nil {
 		return 0, err
 	}
 	if u.archive.left <= 0 {

@@ -82,7 +82,7 @@ func names() map[string]rune {
 			all[s] = first + rune(i)
 		}
 	}
-	for _, s := range strings.Fields(moreNames) {
+	for s := range strings.FieldsSeq(moreNames) {
 		r := []rune(s)
 		all[string(r[:len(r)-1])] = r[len(r)-1]
 	}

@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	"context"
 	"math"
 	"strconv"
 )
@@ -23,7 +22,7 @@ type (
 // budget limits the work on one file. Exceeding it, or the end of the context, ends the reading by a panic with a
 // stop, which [Read] recovers.
 type budget struct {
-	ctx     context.Context
+	ended   func() error // of the context
 	left    int
 	checked int
 }
@@ -37,7 +36,7 @@ func (b *budget) spend(n int) {
 	b.left -= n
 	if b.checked += n; b.checked >= checkEvery {
 		b.checked = 0
-		if err := b.ctx.Err(); err != nil {
+		if err := b.ended(); err != nil {
 			panic(stop{err})
 		}
 	}

@@ -148,7 +148,7 @@ func TestHostileFiles(t *testing.T) {
 			var err error
 			peak := peakOf(func() { got, err = pdf.Read(t.Context(), tt.file, 300, limit) })
 			t.Logf("%v, %d MiB, %d bytes of text", time.Since(begun), peak>>20, len(got.Text))
-			if took := time.Since(begun); took > 10*time.Second || peak > 115<<20 {
+			if took := time.Since(begun); took > time.Minute || peak > 115<<20 {
 				t.Errorf("it took %v and %d MiB", took, peak>>20)
 			}
 			switch {

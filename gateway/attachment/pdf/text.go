@@ -43,7 +43,7 @@ func Read(ctx context.Context, data []byte, pages, limit int) (t Text, err error
 				err = fmt.Errorf("%w: panic: %v", ErrUnreadable, p)
 			}
 		}()
-		w.file = open(&budget{ctx: ctx, left: maxWork}, data)
+		w.file = open(&budget{ended: ctx.Err, left: maxWork}, data)
 		if w.encrypted {
 			err = fmt.Errorf("%w: it is encrypted", ErrUnreadable)
 			return
