@@ -53,6 +53,7 @@ type Bot struct {
 	screen chat.Screen // set before Run
 
 	people  *receiving.Recent[displayName]
+	teams   *receiving.Recent[string]    // the teams of people from other workspaces
 	lookups pace                         // users.info
 	reads   pace                         // conversations.history and conversations.replies of all Runs
 	infos   pace                         // conversations.info
@@ -79,6 +80,7 @@ func New(o Options) *Bot {
 		client:   calls.NewClient(o.HTTP, idleConnections),
 		log:      cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		people:   receiving.NewRecent[displayName](maxPeople),
+		teams:    receiving.NewRecent[string](maxPeople),
 		blocked:  receiving.NewRecent[time.Time](readMethods),
 		sentKeys: receiving.NewRecent[time.Time](maxSentKeys),
 		turn:     semaphore.NewWeighted(1),

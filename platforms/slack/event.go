@@ -43,7 +43,9 @@ type message struct {
 	Channel     string `json:"channel"`
 	ChannelType string `json:"channel_type"` // not in app_mention
 	User        string `json:"user"`
-	Username    string `json:"username"` // of a bot that chose one
+	Team        string `json:"team"`      // of the author
+	UserTeam    string `json:"user_team"` // of an author from another workspace
+	Username    string `json:"username"`  // of a bot that chose one
 	BotID       string `json:"bot_id"`
 	BotProfile  struct {
 		Name string `json:"name"`
@@ -132,6 +134,7 @@ type command struct {
 	Channel  string `json:"channel_id"`
 	User     string `json:"user_id"`
 	UserName string `json:"user_name"`
+	Team     string `json:"team_id"`
 	Trigger  string `json:"trigger_id"`
 }
 
@@ -143,6 +146,7 @@ type interaction struct {
 		ID       string `json:"id"`
 		Name     string `json:"name"`
 		Username string `json:"username"`
+		Team     string `json:"team_id"`
 	} `json:"user"`
 	Channel struct {
 		ID string `json:"id"`

@@ -25,6 +25,7 @@ type arrival struct {
 	self identity // whose mention is left out
 
 	shared []attached // the messages that came with it
+	team   string     // of the sender; empty: unknown
 
 	command string    // the slash command that was used
 	arrived time.Time // when Slack delivered it; zero: it was read, and waits for no acknowledgement
@@ -121,7 +122,7 @@ func (m *message) arrival(self identity) (arrival, bool, error) {
 			Attachments: attachments(m.Files),
 			At:          timeOf(m.TS),
 		},
-		raw: m.Text, ts: m.TS, self: self, shared: m.shared(),
+		raw: m.Text, ts: m.TS, self: self, shared: m.shared(), team: cmp.Or(m.UserTeam, m.Team),
 	}, true, nil
 }
 
@@ -194,7 +195,7 @@ func (c *command) arrival() (arrival, bool, error) {
 			Addressed: true,
 			At:        time.Now(), // the platform does not say
 		},
-		raw: c.Text, command: c.Command,
+		raw: c.Text, command: c.Command, team: c.Team,
 	}, true, nil
 }
 
@@ -217,7 +218,7 @@ func decodeInteraction(data []byte) (arrival, bool, error) {
 	if thread != ts { // else the message is a parent and stands outside of its thread
 		to.Thread = chat.ThreadID(thread)
 	}
-	return arrival{in: chat.Inbound{
+	return arrival{team: i.User.Team, in: chat.Inbound{
 		To:        to,
 		Sender:    chat.Sender{ID: chat.UserID(i.User.ID), Name: cmp.Or(i.User.Name, i.User.Username)},
 		ID:        questionID("press:"+pressed.TS, i.User.ID),

@@ -121,6 +121,9 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	if !r.complete(ctx, &a) {
 		return nil
 	}
+	if a.team != "" && a.team != r.self.Team {
+		r.bot.teams.Put(string(a.in.Sender.ID), a.team)
+	}
 	if strings.HasPrefix(a.command, "/") {
 		r.bot.command.Store(&a.command)
 	}

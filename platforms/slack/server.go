@@ -153,6 +153,7 @@ func decodeRequest(contentType string, body []byte, self identity) (arrival, boo
 		c := command{
 			Command: form.Get("command"), Text: form.Get("text"), Channel: form.Get("channel_id"),
 			User: form.Get("user_id"), UserName: form.Get("user_name"), Trigger: form.Get("trigger_id"),
+			Team: form.Get("team_id"),
 		}
 		return c.arrival()
 	}

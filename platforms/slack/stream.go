@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -53,7 +54,8 @@ func (b *Bot) addressee(ctx context.Context, to chat.Target, question chat.Messa
 	if err != nil {
 		return nil, unstarted(chat.OpStart, err)
 	}
-	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(self.Team)), nil
+	team, _ := b.teams.Get(person) // of somebody from another workspace, in a channel that both share
+	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(cmp.Or(team, self.Team))), nil
 }
 
 // unstarted turns the failure of a preparing call into that of the call of kind op, which was then not made. A rate limit closes

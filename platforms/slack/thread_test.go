@@ -156,6 +156,26 @@ func TestChangesAreToldOnce(t *testing.T) {
 	}
 }
 
+// A stream for somebody from another workspace names that workspace.
+func TestStreamForAGuestOfAnotherWorkspace(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		w.server.SetUser(standin.User{ID: other, Name: "bob", Team: "T2"})
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		for _, user := range []string{person, other} {
+			w.server.Say(standin.Incoming{Channel: channel, User: user, Text: mention + " go"})
+			asked := r.take(time.Second)
+			if len(asked) != 1 {
+				t.Fatalf("accepted %+v", asked)
+			}
+			if _, err := bot.Start(t.Context(), asked[0].To, chat.Outgoing{Text: "x", Answers: asked[0].ID, Key: user}); err != nil {
+				t.Errorf("a stream for %s: %v", user, err)
+			}
+		}
+		w.wantGood()
+	})
+}
+
 // A forwarded message is a quote, with its author and its files, also without a word of the sender.
 func TestSharedMessagesAreQuotes(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, _ *slack.Bot) {

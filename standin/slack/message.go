@@ -100,6 +100,9 @@ func (s *Server) wire(c *channel, m *Message) object {
 	set("bot_id", m.BotID)
 	set("client_msg_id", m.clientID)
 	set("thread_ts", m.ThreadTS)
+	if team := s.users[m.User].Team; team != "" {
+		w["user_team"], w["source_team"] = team, team
+	}
 	if m.FromBot {
 		w["app_id"] = AppID
 		w["bot_profile"] = object{"id": BotID, "app_id": AppID, "name": s.opts.BotName, "team_id": TeamID, "deleted": false}

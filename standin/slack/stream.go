@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -98,6 +99,7 @@ func (s *Server) startStream(r *request, c *channel) any {
 	failIf(!direct && recipient == "", "missing_recipient_user_id")
 	failIf(!direct && r.text("recipient_team_id") == "", "missing_recipient_team_id")
 	failIf(recipient != "" && !s.isPerson(recipient), "user_not_found")
+	failIf(!direct && r.text("recipient_team_id") != cmp.Or(s.users[recipient].Team, TeamID), "team_not_found")
 	g := s.readGrowth(r)
 	v := s.grow(r.now, Version{Streaming: true, noUnfurls: noUnfurls(r)}, g, r.call.Method)
 	m := &Message{

@@ -36,8 +36,10 @@ type User struct {
 	RealName string `json:"real_name"`
 	IsBot    bool   `json:"is_bot,omitempty"`
 	BotID    string `json:"bot_id,omitempty"`
-	TZ       string `json:"tz,omitempty"`
-	Locale   string `json:"locale,omitempty"`
+	// Team is the workspace of somebody who is in shared channels only; the own one when empty.
+	Team   string `json:"team,omitempty"`
+	TZ     string `json:"tz,omitempty"`
+	Locale string `json:"locale,omitempty"`
 }
 
 // Channel is a place for messages.
