@@ -80,14 +80,7 @@ func receiveCases() []testCase {
 			s.Say(s.Private(), Saying{Text: "second"})
 			s.wantTexts(r, "second")
 			r.stop(s)
-			for _, c := range r.changes {
-				if c.Kind != chat.Edited || c.ID != first.ID || c.Text != "changed" || c.To != first.To || c.Sender != first.Sender {
-					s.Errorf("a change of %+v is told as %+v", first, c)
-				}
-			}
-			if first.Text != "first" || len(r.changes) > 1 {
-				s.Errorf("accepted %q and %d changes, want %q and at most one", first.Text, len(r.changes), "first")
-			}
+			s.wantChanged(r, first)
 		}},
 		{"a run ends with its context, after the message in hand", func(s *scene) {
 			ctx, cancel := context.WithCancel(s.Context())
@@ -230,6 +223,19 @@ func (s *scene) known() string {
 	s.wantTexts(r, "first")
 	r.stop(s)
 	return r.resume
+}
+
+// wantChanged checks that the run told of the change of the first message by Say at most, and as one of it.
+func (s *scene) wantChanged(r *running, first chat.Inbound) {
+	s.Helper()
+	for _, c := range r.changes {
+		if c.Kind != chat.Edited || c.ID != first.ID || c.Text != "changed" || c.To != first.To || c.Sender != first.Sender {
+			s.Errorf("a change of %+v is told as %+v", first, c)
+		}
+	}
+	if first.Text != "first" || len(r.changes) > 1 {
+		s.Errorf("accepted %q and %d changes, want %q and at most one", first.Text, len(r.changes), "first")
+	}
 }
 
 // start runs the adapter until stop.

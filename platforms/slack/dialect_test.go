@@ -84,12 +84,19 @@ func TestDialectLeavesOpen(t *testing.T) {
 		{"code", markup.Piece{Text: "a", Formats: []markup.Format{{Style: markup.Code, Start: 0, End: 1, Open: true}}}, "``a"},
 		{"link", markup.Piece{Text: "a b", Formats: []markup.Format{{Style: markup.Link, Start: 0, End: 3, URL: "https://e.org", Open: true}}}, "[a b"},
 		{"the rest of a table", markup.Piece{Text: "-  -\na  b\n   c", Formats: []markup.Format{
-			{Style: markup.Pre, Start: 0, End: 14}, {Style: markup.Row, Start: 5, End: 9}, {Style: markup.Cell, Start: 5, End: 6, Level: 1},
-			{Style: markup.Cell, Start: 8, End: 9, Level: 2}, {Style: markup.Row, Start: 10, End: 14}, {Style: markup.Cell, Start: 13, End: 14, Level: 2},
+			{Style: markup.Pre, Start: 0, End: 14},
+			{Style: markup.Row, Start: 5, End: 9},
+			{Style: markup.Cell, Start: 5, End: 6, Level: 1},
+			{Style: markup.Cell, Start: 8, End: 9, Level: 2},
+			{Style: markup.Row, Start: 10, End: 14},
+			{Style: markup.Cell, Start: 13, End: 14, Level: 2},
 		}}, "| | |\n|---|---|\n| a | b |\n| | c |"},
 		{"more columns than there may be", markup.Piece{Text: "a b c", Formats: []markup.Format{
-			{Style: markup.Pre, Start: 0, End: 5}, {Style: markup.Row, Start: 0, End: 5, Level: 1}, {Style: markup.Cell, Start: 0, End: 1, Level: 20},
-			{Style: markup.Cell, Start: 2, End: 3, Level: 21}, {Style: markup.Cell, Start: 4, End: 5, Level: 99},
+			{Style: markup.Pre, Start: 0, End: 5},
+			{Style: markup.Row, Start: 0, End: 5, Level: 1},
+			{Style: markup.Cell, Start: 0, End: 1, Level: 20},
+			{Style: markup.Cell, Start: 2, End: 3, Level: 21},
+			{Style: markup.Cell, Start: 4, End: 5, Level: 99},
 		}}, strings.Repeat("| ", 20) + "a b c |\n|" + strings.Repeat("---|", 20)},
 		{"heading", markup.Piece{Text: "a", Formats: []markup.Format{{Style: markup.Heading, Level: 2, Start: 0, End: 1, Open: true}}}, "## a"},
 	} {
