@@ -65,7 +65,7 @@ func (a *actor) end(t *turn) {
 			a.keepSpent(t)
 		}
 		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})
-	case errors.Is(t.why, errEdited) && !t.journal.Changed():
+	case len(t.edited) > 0 && e.Stand:
 		a.startOver(t)
 		return
 	case errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed():

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
@@ -95,23 +96,32 @@ func (t *turn) canStartOver() bool {
 		t.runs < mostRuns && time.Since(t.began) <= editTime
 }
 
-// startOver runs a turn with an edited question again, in the same messages.
+// startOver runs a turn with an edited question again, in the same messages, which were left as they are. If it was stopped
+// meanwhile, or a call changed something, its reply ends there instead.
 func (a *actor) startOver(t *turn) {
 	a.keepSpent(t)
-	rec, err := a.revised(t)
-	if err != nil {
+	again := errors.Is(t.why, errEdited) && !t.journal.Changed()
+	rec, err := a.revised(t, again)
+	switch {
+	case err != nil: // the next process continues the turn
 		a.log.Error("an answer can't start over", slog.String("turn", t.id), slog.Any("error", err))
-		a.settleAsShown(t, a.grown(t, t.outcome.Shown))
-		a.owe(TextFailed, t.id, t.in)
-		return
+		a.say(t.in, a.g.Texts.line(TextFailed, t.id))
+	case again:
+		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
+		a.left = slices.Insert(a.left, 0, rec)
+	default:
+		e := preview.Ending{Keep: true, Stopped: true}
+		a.decide(t.id, e, a.grown(t, t.outcome.Shown))
+		a.conclusion(rec, e)
 	}
-	a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
-	a.left = slices.Insert(a.left, 0, rec)
 }
 
-// revised stores the edited messages of a turn and returns the turn's record.
-func (a *actor) revised(t *turn) (chat.Turn, error) {
+// revised stores the edited messages of a turn that runs again, and returns the turn's record.
+func (a *actor) revised(t *turn, again bool) (chat.Turn, error) {
 	for _, m := range t.edited {
+		if !again {
+			break
+		}
 		if err := a.g.store.revisions.Revise(a.g.deliveries, a.conversation, m); err != nil {
 			return chat.Turn{}, err
 		}

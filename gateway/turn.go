@@ -311,12 +311,14 @@ func (t *turn) fold(e agent.Event) {
 }
 
 // interrupt ends the running turn now: it closes the connection to the model, and the visible messages stay as
-// they are.
+// they are. The first reason counts, so that an edited question is answered before a message that came after the
+// edit; but a turn that a person stopped is not asked again.
 func (a *actor) interrupt(why error) {
-	if !errors.Is(a.turn.why, errStopped) { // a turn stopped by a person is not asked again
+	if a.turn.why == nil || errors.Is(why, errStopped) {
 		a.turn.why = why
 	}
-	a.turn.slot.Finish(preview.Ending{Keep: true, Stopped: !errors.Is(why, errEdited)})
+	edited := errors.Is(why, errEdited) // then the next run takes the messages over as they are
+	a.turn.slot.Finish(preview.Ending{Keep: true, Stand: edited, Stopped: !edited})
 	if errors.Is(why, errStopped) {
 		a.turn.slot.Cut() // stop even a final that is being delivered
 		if a.turn.stored.Load() {

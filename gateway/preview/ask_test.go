@@ -196,7 +196,6 @@ func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-
 // A stream that was not begun yet is none, and one that is full is stopped.
 func TestAskedInsteadOfAStream(t *testing.T) {
 	for name, text := range map[string]string{"not begun": "", "begun": "one two three ", "second part": strings.Repeat("word ", 30)} {

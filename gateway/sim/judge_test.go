@@ -347,10 +347,23 @@ func fixed(keys ...gateway.TextKey) (lines []string) {
 // givenUpFor is how long a reply rests at least that was given up for now, before it is taken up again.
 const givenUpFor = 10 * time.Minute
 
+// runAt returns how often the turn of a call had been begun when the call was made.
+func (w *world) runAt(c *call) (n int) {
+	if t := w.turns[c.turn]; t != nil {
+		for _, b := range t.begun {
+			if !b.at.After(c.at) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // judgeRepeats judges that nobody is sent what already stands (D2, F21).
 func (w *world) judgeRepeats() {
 	type place struct {
 		life *life
+		run  int // of the turn: the next one, by this process or another, may not know what stands
 		id   chat.MessageID
 	}
 	type sent struct {
@@ -367,14 +380,14 @@ func (w *world) judgeRepeats() {
 	for _, c := range w.calls {
 		if c.op != chat.OpSend && c.op != chat.OpEdit {
 			if c.op != chat.OpTyping && c.op != chat.OpDraft && c.op != chat.OpFind {
-				delete(last, place{c.life, c.id})
+				delete(last, place{c.life, w.runAt(c), c.id})
 			}
 			continue
 		}
 		if c.creates() && c.unknown() {
 			doubted[c.m.Key] = true
 		}
-		p := place{c.life, c.id}
+		p := place{c.life, w.runAt(c), c.id}
 		old, known := last[p]
 		again := known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) && slices.Equal(old.Actions, c.m.Actions)
 		switch {

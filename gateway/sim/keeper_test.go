@@ -37,7 +37,7 @@ type turnLog struct {
 	calls    []*call
 	edited   chat.MessageID // by the newest preview
 	lastEdit time.Time
-	lastLife *life
+	lastRun  int  // the run of the turn that made it
 	asks     bool // people were asked about a call
 	steps    int  // with calls, that are stored
 	usage    []chat.Usage
@@ -170,7 +170,14 @@ func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) e
 }
 
 func (k *keeper) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
-	return k.write(func() error { return k.l.w.store.Revise(ctx, c, in) }, func() { k.l.w.note("%s is revised", in.ID) })
+	return k.write(func() error { return k.l.w.store.Revise(ctx, c, in) }, func() {
+		k.l.w.note("%s is revised", in.ID)
+		for _, t := range k.l.w.order {
+			if !t.over() && slices.Contains(t.messages, numberOf(in.ID)) {
+				t.steps = 0
+			}
+		}
+	})
 }
 
 func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {

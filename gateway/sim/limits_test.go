@@ -155,10 +155,10 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 	if c.op == chat.OpDraft {
 		return
 	}
-	if gap := c.at.Sub(t.lastEdit); c.op == chat.OpEdit && t.edited == c.id && gap < w.s.config.Interval && t.lastLife == c.life && !w.awaits(t) {
+	if gap := c.at.Sub(t.lastEdit); c.op == chat.OpEdit && t.edited == c.id && gap < w.s.config.Interval && t.lastRun == w.runAt(c) && !w.awaits(t) {
 		w.complain("preview %v after the one before: %s", gap, c)
 	}
-	t.edited, t.lastEdit, t.lastLife = c.id, c.at, c.life
+	t.edited, t.lastEdit, t.lastRun = c.id, c.at, w.runAt(c)
 	part := partOf(c.m.Key)
 	for _, m := range w.person.of(t.id) {
 		switch {

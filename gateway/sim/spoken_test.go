@@ -18,6 +18,9 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	if r.life != t.begun[len(t.begun)-1].life { // the newest process did not come to ask the model
 		ended = time.Time{}
 	}
+	if slices.ContainsFunc(t.messages, func(n int) bool { return w.messages[n].edited }) { // that ended the run, and the next one did not begin
+		ended = time.Time{}
+	}
 	for i, m := range w.messages {
 		if m.place != t.place || m.accepted.IsZero() || slices.Contains(t.messages, i) {
 			continue
