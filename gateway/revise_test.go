@@ -62,6 +62,23 @@ func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	}
 }
 
+// A run that ended before it asked the model has used nothing.
+func TestAnEditBeforeTheModelIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.thinks = 10 * time.Second
+		l.open(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
+		l.say(t, revised(chat.Text, "m1", "a"))
+		l.say(t, revised(chat.Edited, "m1", "b"))
+		l.steps = []agent.Completion{{Text: "Very well."}}
+		later(time.Minute)
+		used, err := l.store.Used(t.Context(), chat.UsageOf{})
+		if asked := len(l.asked); err != nil || used.Calls != asked {
+			t.Errorf("%d calls are counted, %d were made: %v", used.Calls, asked, err)
+		}
+	})
+}
+
 // An edit of a question that waits changes it, also for the next process.
 func TestAnEditedQuestionThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

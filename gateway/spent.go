@@ -8,11 +8,9 @@ import (
 	"telex/internal/chat"
 )
 
-// keepSpent stores the usage of a run for the process that continues the turn.
+// keepSpent stores the usage of a run for the run that continues the turn, also if there is none: otherwise that one would
+// estimate it.
 func (a *actor) keepSpent(t *turn) {
-	if len(t.result.Spent) == 0 {
-		return
-	}
 	if err := t.journal.AllSpent(a.g.deliveries, t.result.Spent); err != nil {
 		a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
