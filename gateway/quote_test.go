@@ -106,8 +106,14 @@ func (r *reading) Capabilities() chat.Capabilities {
 
 func (r *reading) ReadThread(_ context.Context, _ chat.Target, before chat.MessageID, _ int) ([]chat.Quote, error) {
 	r.asked = append(r.asked, before)
-	return []chat.Quote{{Author: "Bob", Text: "It broke."}, {Text: strings.Repeat("x", 4090)}, {Author: "Eve", Text: strings.Repeat("y", 4090)},
-		{Author: "Eve", Text: strings.Repeat("z", 4090)}, {Author: "Eve", Text: strings.Repeat("w", 4090)}, {Own: true, Author: "telex", Text: "Last."}}, nil
+	return []chat.Quote{
+		{Author: "Bob", Text: "It broke."},
+		{Text: strings.Repeat("x", 4090)},
+		{Author: "Eve", Text: strings.Repeat("y", 4090)},
+		{Author: "Eve", Text: strings.Repeat("z", 4090)},
+		{Author: "Eve", Text: strings.Repeat("w", 4090)},
+		{Own: true, Author: "telex", Text: "Last."},
+	}, nil
 }
 
 // The first question in a thread brings the thread: its beginning and its newest messages, once.

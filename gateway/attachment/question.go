@@ -93,7 +93,7 @@ type Sources struct {
 func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	var q question
 	first := chat.Inbound{Quotes: s.Thread}
-	if Any(append(s.Messages[:len(s.Messages):len(s.Messages)], first)) {
+	if Any(append(slices.Clip(s.Messages), first)) {
 		if r.heavy.Acquire(ctx, 1) != nil {
 			return Question{}
 		}
