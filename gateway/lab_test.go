@@ -26,8 +26,11 @@ type planner struct {
 func (*planner) Name() string { return "planner" }
 
 func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	p.mu.Lock()
+	thinks := p.thinks
+	p.mu.Unlock()
 	select {
-	case <-time.After(p.thinks):
+	case <-time.After(thinks):
 	case <-ctx.Done():
 		return agent.Completion{}, context.Cause(ctx)
 	}
@@ -49,6 +52,13 @@ func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.D
 	}
 	step.Text = ""
 	return step, nil
+}
+
+// plans changes what the model does while it may be asked.
+func (p *planner) plans(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
 }
 
 // told returns what the model was told last about its call.

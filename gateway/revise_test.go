@@ -66,11 +66,10 @@ func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 func TestAnEditBeforeTheModelIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
-		l.thinks = 10 * time.Second
+		l.thinks, l.steps = 10*time.Second, []agent.Completion{{Text: "Very well."}}
 		l.open(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
 		l.say(t, revised(chat.Text, "m1", "a"))
 		l.say(t, revised(chat.Edited, "m1", "b"))
-		l.steps = []agent.Completion{{Text: "Very well."}}
 		later(time.Minute)
 		used, err := l.store.Used(t.Context(), chat.UsageOf{})
 		if asked := len(l.asked); err != nil || used.Calls != asked {
@@ -106,7 +105,7 @@ func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 		l.say(t, revised(chat.Text, "m1", "switch it on"))
 		later(3 * time.Second)
 		l.say(t, pressing(l.button("approve:")))
-		l.thinks = 5 * time.Second
+		l.plans(func() { l.thinks = 5 * time.Second })
 		later(2 * time.Second)
 		l.say(t, revised(chat.Edited, "m1", "switch it off"))
 		later(30 * time.Second)
@@ -125,7 +124,7 @@ func TestAnEditWhileTheModelAsks(t *testing.T) {
 		l.say(t, revised(chat.Text, "m1", "switch it on"))
 		later(3 * time.Second)
 		old := l.button("approve:")
-		l.steps = []agent.Completion{{Text: "Very well."}}
+		l.plans(func() { l.steps = []agent.Completion{{Text: "Very well."}} })
 		l.say(t, revised(chat.Edited, "m1", "never mind"))
 		later(3 * time.Second)
 		l.say(t, pressing(old))

@@ -50,6 +50,7 @@ type Bot struct {
 
 	mu   sync.Mutex // guards what follows
 	self string     // the bot's user id; empty: not known yet
+	name string     // the bot's username; empty: not known yet
 	app  string     // the application's id; empty: not known yet
 }
 

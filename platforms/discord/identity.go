@@ -26,6 +26,13 @@ func (b *Bot) identity() string {
 	return b.self
 }
 
+// Name implements gateway.Named.
+func (b *Bot) Name() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.name
+}
+
 // learn returns an id of the bot's, which it asks for unless it is known.
 func (b *Bot) learn(ctx context.Context, id *string, name, path string) (string, error) {
 	b.mu.Lock()

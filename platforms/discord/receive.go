@@ -254,7 +254,7 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 // begin notes that a session has begun, and starts the backfill of what was missed before it.
 func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	r.mu.Lock()
-	r.self = hi.User.ID
+	r.self, r.name = hi.User.ID, hi.User.Name
 	if isSnowflake(hi.App.ID) {
 		r.app = hi.App.ID
 	}

@@ -39,6 +39,14 @@ func (b *Bot) identity(ctx context.Context) (identity, error) {
 	return b.whoami(ctx)
 }
 
+// Name implements gateway.Named.
+func (b *Bot) Name() string {
+	if self := b.self.Load(); self != nil {
+		return self.Name
+	}
+	return ""
+}
+
 // whoami asks who the bot is.
 func (b *Bot) whoami(ctx context.Context) (identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)

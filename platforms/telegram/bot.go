@@ -38,6 +38,7 @@ type Bot struct {
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
 	ids      ids
+	name     atomic.Pointer[string] // of the bot; nil until the first Run
 
 	webhookRemoved bool // for Run
 

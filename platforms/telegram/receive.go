@@ -36,6 +36,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	if err != nil {
 		return receiveError(ctx, err)
 	}
+	b.name.Store(new("@" + self.UserName))
 	b.greeting.Log(ctx, b.log, slog.String("username", self.UserName),
 		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
 	offset := 0
@@ -71,6 +72,14 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 // Pulse implements gateway.Pulse: one poll is the longest that the loop waits.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), pollTimeout + answerMargin + time.Minute
+}
+
+// Name implements gateway.Named: people mention the bot by its username.
+func (b *Bot) Name() string {
+	if name := b.name.Load(); name != nil {
+		return *name
+	}
+	return ""
 }
 
 // self asks who the bot is.
