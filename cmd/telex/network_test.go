@@ -25,7 +25,7 @@ conversations: {busy: queue}
 access: {default: allow}
 platforms:
   telegram: {token: "${BOT_TOKEN}", api_base: "%s"}
-  discord: {token: "${DISCORD_TOKEN}", api_base: "%s"}
+  discord: {token: "${DISCORD_TOKEN}", api_base: "%s", message_content: true}
   slack: {bot_token: "${SLACK_BOT_TOKEN}", app_token: "${SLACK_APP_TOKEN}", api_base: "%s/api/"}
 admin: {listen: ""}
 `
@@ -104,7 +104,7 @@ func startPlatformsWith(t *testing.T, s sections) (networks []network, model rem
 	}
 	model = standin(openaiAddress, "openai", "--key", testKey, "--rate", "60")
 	tg := standin(telegramAddress, "telegram", "--token", testToken, "--latency", "20ms")
-	dc := standin(discordAddress, "discord", "--latency", "20ms")
+	dc := standin(discordAddress, "discord", "--latency", "20ms", "--message-content")
 	sl := standin(slackAddress, "slack", "--latency", "20ms")
 	daemon = launch{env: []string{
 		"BOT_TOKEN=" + testToken, "MODEL_KEY=" + testKey, "DISCORD_TOKEN=" + discord.DefaultToken,

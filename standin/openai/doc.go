@@ -26,7 +26,8 @@
 //
 // # Answers
 //
-// The answer depends on the last user message alone and is what [Answer] returns for it. By
+// The answer depends on the last user message alone, without a name in brackets before it
+// ("[Ann] say: x"), and is what [Answer] returns for it. By
 // default it is a few hundred words of Markdown with headings, bold and italic text, both
 // kinds of lists, a table, a quote, a link, inline code and a fenced code block; a question
 // about tides gets a text on tides. Short forms ask for something else:

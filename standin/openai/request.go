@@ -178,7 +178,10 @@ func (r *chatRequest) checkTools() {
 		"Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 }
 
-// said returns the conversation without directives, and the settings of the last user message.
+// speaker is a name before a message, as programs for groups write it.
+var speaker = regexp.MustCompile(`^\[[^\]\n]{1,80}\] `)
+
+// said returns the conversation without directives and without names before messages, and the settings of the last user message.
 func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text
@@ -187,6 +190,7 @@ func (r *chatRequest) said() (talk []said, settings []setting) {
 			if text, settings, err = cutDirectives(m.text); err != nil {
 				panic(invalid("messages", "standin_directive", "%v", err))
 			}
+			text = speaker.ReplaceAllString(text, "")
 		}
 		talk = append(talk, said{role: m.Role, text: text, images: m.images, documents: m.documents})
 	}
