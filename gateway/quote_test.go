@@ -74,6 +74,28 @@ func TestAReplyToTheBotInPrivate(t *testing.T) {
 	})
 }
 
+// The newest answer stands in the history already; an older one does not.
+func TestAReplyToTheNewestAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"], h.answers["b"] = "the **first** answer", "another"
+		h.say(t, ask("a"))
+		later(2 * time.Second)
+		in := ask("shorter")
+		in.Quotes = []chat.Quote{{Own: true, Text: "the first answer"}}
+		h.say(t, in)
+		later(2 * time.Second)
+		if q := h.question(); q.Text != "shorter" {
+			t.Errorf("the model reads %q", q.Text)
+		}
+		h.say(t, in)
+		later(2 * time.Second)
+		if q := h.question(); !strings.Contains(q.Text, "the first answer") {
+			t.Errorf("then the model reads %q", q.Text)
+		}
+	})
+}
+
 func TestThePlaceReachesTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, told := range []bool{true, false} {

@@ -241,7 +241,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 // read returns the question for the model. If nothing in the messages can be read, it returns a text for the
 // person instead.
 func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
-	from := attachment.Sources{Reading: a.reading(), Messages: t.messages, Thread: a.thread(ctx, t), Log: a.log}
+	from := attachment.Sources{Reading: a.reading(), Messages: t.history.Unquoted(t.messages), Thread: a.thread(ctx, t), Log: a.log}
 	if a.endpoint.fetcher != nil {
 		from.Fetch = a.endpoint.fetcher.Fetch
 	}

@@ -14,7 +14,7 @@ import (
 func TestHistoryReachesTheModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	p := w.daemon(sections{more: "agent: {system_prompt: Be brief.}"})
+	p := w.daemon(sections{more: "agent: {system_prompt: Be brief., context: false}"})
 	w.ask("say: *hello*")
 	p.awaitLog("turn ended", 1)
 	w.ask("history:")
@@ -35,7 +35,7 @@ func TestHistoryReachesTheModel(t *testing.T) {
 func TestConversationsAreApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	p := w.daemon(sections{more: "agent: {system_prompt: Be brief.}"})
+	p := w.daemon(sections{more: "agent: {system_prompt: Be brief., context: false}"})
 	w.ask("say: a secret")
 	p.awaitLog("turn ended", 1)
 	w.telegram.Say(telegram.Incoming{User: 1002, Text: "history:"})
@@ -175,7 +175,7 @@ func TestStopBeforeAnythingWasShown(t *testing.T) {
 func TestNewEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	p := w.daemon(sections{more: "agent: {system_prompt: Be brief.}"})
+	p := w.daemon(sections{more: "agent: {system_prompt: Be brief., context: false}"})
 	w.ask(slowAnswer)
 	w.awaitGrowth(1)
 	w.ask("/new")

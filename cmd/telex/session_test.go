@@ -18,7 +18,7 @@ import (
 func TestRestartKeepsTheConversation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	s := sections{more: "agent: {system_prompt: Be brief.}"}
+	s := sections{more: "agent: {system_prompt: Be brief., context: false}"}
 	env := []string{"STATE_DIRECTORY=" + t.TempDir()}
 	p := w.daemon(s, env...)
 	w.ask("say: one")

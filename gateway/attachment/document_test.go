@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"telex/gateway/attachment"
 	"telex/internal/chat"
@@ -128,6 +130,29 @@ func sheets(sheet, shared, styles string) map[string]string {
 		"xl/worksheets/sheet2.xml":   `<worksheet><row><c t="inlineStr"><is><t>last</t></is></c></row></worksheet>`,
 		"xl/sharedStrings.xml":       shared,
 		"xl/styles.xml":              styles,
+	}
+}
+
+// peakOf returns by how much the memory in use grew while f ran.
+func peakOf(f func()) uint64 {
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	peak := before.HeapAlloc
+	for ticks := time.NewTicker(2 * time.Millisecond); ; {
+		runtime.ReadMemStats(&now)
+		peak = max(peak, now.HeapAlloc)
+		select {
+		case <-done:
+			ticks.Stop()
+			return peak - before.HeapAlloc
+		case <-ticks.C:
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ package attachment_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -109,27 +108,4 @@ func directory(t *testing.T, n int) []byte {
 		files[fmt.Sprint(i)] = ""
 	}
 	return zipOf(t, files)
-}
-
-// peakOf returns by how much the memory in use grew while f ran.
-func peakOf(f func()) uint64 {
-	runtime.GC()
-	var before, now runtime.MemStats
-	runtime.ReadMemStats(&before)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	peak := before.HeapAlloc
-	for ticks := time.NewTicker(2 * time.Millisecond); ; {
-		runtime.ReadMemStats(&now)
-		peak = max(peak, now.HeapAlloc)
-		select {
-		case <-done:
-			ticks.Stop()
-			return peak - before.HeapAlloc
-		case <-ticks.C:
-		}
-	}
 }

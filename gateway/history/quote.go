@@ -2,7 +2,9 @@ package history
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"telex/agent"
@@ -55,6 +57,36 @@ func Thread(quotes []chat.Quote) (string, agent.Source) {
 		kept = append(kept, "[messages between these are left out]")
 	}
 	return Frame("earlier messages of this thread", "", strings.Join(append(kept, lines[from:]...), "\n")), agent.Source{Origin: agent.OriginQuote}
+}
+
+// Unquoted returns messages without the quotes of the newest answer, which the model reads in the history anyway.
+func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
+	newest := ""
+	for _, m := range slices.Backward(h.Messages) {
+		if m.Role == agent.Assistant && m.Text != "" {
+			newest = letters(m.Text)
+			break
+		}
+	}
+	known := func(q chat.Quote) bool {
+		text := letters(q.Text)
+		return q.Own && !q.Part && text != "" && strings.Contains(newest, text)
+	}
+	out := slices.Clone(messages)
+	for i := range out {
+		out[i].Quotes = slices.DeleteFunc(slices.Clone(out[i].Quotes), known)
+	}
+	return out
+}
+
+// letters returns the letters and digits of a text, which are the same in Markdown and on a screen.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // author returns the attribution of a quote.
