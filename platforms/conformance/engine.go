@@ -54,7 +54,8 @@ type model struct {
 
 // Run implements gateway.Runner. It writes the text in pieces.
 func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
-	word, a := m.begin(t.Messages[len(t.Messages)-1].Text)
+	asked := t.Messages[len(t.Messages)-1].Text
+	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // what the question refers to stands above it
 	defer m.end(word)
 	r := agent.Result{Model: "scripted", Stop: agent.StopDone}
 	cut := func() (agent.Result, error) {
