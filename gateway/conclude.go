@@ -60,14 +60,14 @@ func (a *actor) end(t *turn) {
 	case t.why == nil && !t.unseen && !t.panicked(): // the daemon is stopping: the next process runs the turn again
 		a.keepSpent(t)
 		return
+	case len(t.edited) > 0 && e.Stand:
+		a.startOver(t)
+		return
 	case t.void:
 		if t.outcome.Undone { // its end is stored later, perhaps by another process
 			a.keepSpent(t)
 		}
 		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})
-	case len(t.edited) > 0 && e.Stand:
-		a.startOver(t)
-		return
 	case errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed():
 		if t.outcome.Doubt && a.g.isStopping() {
 			a.keepSpent(t) // a message may exist: the next process, which can find out, runs the turn again

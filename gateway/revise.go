@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"telex/gateway/history"
 	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
@@ -100,7 +101,7 @@ func (t *turn) canStartOver() bool {
 // meanwhile, or a call changed something, its reply ends there instead.
 func (a *actor) startOver(t *turn) {
 	a.keepSpent(t)
-	again := errors.Is(t.why, errEdited) && !t.journal.Changed()
+	again := errors.Is(t.why, errEdited) && !t.journal.Changed() && !t.void
 	rec, err := a.revised(t, again)
 	switch {
 	case err != nil: // the next process continues the turn
@@ -110,8 +111,11 @@ func (a *actor) startOver(t *turn) {
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
 		a.left = slices.Insert(a.left, 0, rec)
 	default:
-		e := preview.Ending{Keep: true, Stopped: true}
-		a.decide(t.id, e, a.grown(t, t.outcome.Shown))
+		e, growth := preview.Ending{Keep: true, Stopped: true}, chat.Growth{Usage: history.Usage(t.result.Spent)}
+		if !t.void {
+			growth = a.grown(t, t.outcome.Shown)
+		}
+		a.decide(t.id, e, growth)
 		a.conclusion(rec, e)
 	}
 }

@@ -136,23 +136,25 @@ func TestAnEditWhileTheModelAsks(t *testing.T) {
 	})
 }
 
-// A question that was edited is stopped, or a call is approved, while the reply's last call is under way: no cursor stays.
-func TestAnEditIsOvertakenByAStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLife()
-		l.begin(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
-		l.say(t, revised(chat.Text, "m1", "a"))
-		later(time.Second)
-		l.say(t, revised(chat.Edited, "m1", "b"))
-		l.say(t, command("stop"))
-		later(20 * time.Second)
-		if seen := l.sees(); len(seen) != 1 || !strings.HasPrefix(long, strings.TrimSuffix(seen[0], "\n\n(stopped)")) {
-			t.Errorf("the person sees %q", seen)
-		}
-		if unfinished, err := l.store.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
-			t.Errorf("unfinished: %v, %v", unfinished, err)
-		}
-	})
+// A question that was edited is stopped or forgotten while the reply's last call is under way: no cursor stays.
+func TestAnEditIsOvertaken(t *testing.T) {
+	for _, by := range []string{"stop", "undo", "new", "forget"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife()
+			l.begin(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
+			l.say(t, revised(chat.Text, "m1", "a"))
+			later(time.Second)
+			l.say(t, revised(chat.Edited, "m1", "b"))
+			l.say(t, command(by))
+			later(20 * time.Second)
+			if seen := l.sees(); !strings.HasPrefix(long, strings.TrimSuffix(seen[0], "\n\n(stopped)")) {
+				t.Errorf("%s: the person sees %q", by, seen)
+			}
+			if unfinished, err := l.store.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
+				t.Errorf("%s: unfinished: %v, %v", by, unfinished, err)
+			}
+		})
+	}
 }
 
 // Deleting the question ends the answer, or takes the question out of the queue.
