@@ -161,6 +161,8 @@ func (a *actor) tellPanic(messages []chat.Inbound, err error) {
 // running one.
 func (a *actor) sort(m queue.Message) {
 	switch {
+	case m.Kind == chat.Edited, m.Kind == chat.Deleted:
+		a.revise(m.Inbound)
 	case a.late(m):
 	case m.Kind == chat.AccessRequest:
 		a.sendCode(m.Inbound)

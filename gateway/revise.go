@@ -33,7 +33,7 @@ func (g *Gateway) revise(c chat.Conversation, in chat.Inbound) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if a := g.actors[c]; a != nil && !g.stopping {
-		a.orders = append(a.orders, func() { a.revise(in) })
+		a.inbox = append(a.inbox, queue.Message{Inbound: in, Accepted: time.Now()})
 		if a.given.IsZero() {
 			a.given = time.Now()
 		}

@@ -138,12 +138,13 @@ func TestAnEditWhileTheModelAsks(t *testing.T) {
 
 // A question that was edited is stopped or forgotten while the reply's last call is under way: no cursor stays.
 func TestAnEditIsOvertaken(t *testing.T) {
-	for _, by := range []string{"stop", "undo", "new", "forget"} {
+	for i := range 4 * 30 { // at some of these times a call is under way
+		by, after := []string{"stop", "undo", "new", "forget"}[i%4], 500*time.Millisecond+time.Duration(i/4)*20*time.Millisecond
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
-			l.begin(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
+			l.begin(t, func(o *gateway.Options) { o.OnEdit, o.Endpoints[0].Streaming.Cursor = gateway.Restart, " ▌" })
 			l.say(t, revised(chat.Text, "m1", "a"))
-			later(time.Second)
+			later(after)
 			l.say(t, revised(chat.Edited, "m1", "b"))
 			l.say(t, command(by))
 			later(20 * time.Second)
