@@ -17,6 +17,7 @@ import (
 // let them, so that there are many instants to be killed at.
 const daemonConfig = `
 streaming: {telegram: {enabled: %t, edit_interval: 0.1}}
+agent: {context: false}
 conversations: {busy: %s}
 texts: {help: "%s"}
 `
