@@ -25,7 +25,8 @@ import (
 //	[text](url), ![alt](url)      [text](url) for http, https and mailto; else plain text
 //	https://example.org           the same, or [https://...](https://...) where marks are near
 //	> quote                       > quote; a quote in a quote is part of the outer one
-//	- item, 1. item               "• item", "1\. item"; nested ones behind no-break spaces
+//	- item, 1. item               the same, nested as far as the text of the item above; "2\. item" where a list would begin
+//	                              with it, as below code. Tasks, and what is in them, are text behind no-break spaces
 //	a line break                  two spaces and a line break
 //	< > &                         &lt; &gt; &amp;, in code as they are
 //	<!here>, <@U1>                &lt;!here&gt;, in code with a joiner behind <
@@ -34,10 +35,10 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols, and asks for the cells of tables.
+// Shape returns the usual symbols, and asks for the cells of tables and the items of lists.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
-	s.Structure = true
+	s.Structure, s.Lists = true, true
 	return s
 }
 
@@ -56,7 +57,7 @@ type grammar struct{}
 
 // Rules returns those of CommonMark, with six levels of headings that all look the same.
 func (grammar) Rules() marks.Rules {
-	return marks.Rules{Headings: 6, CommonMark: true, Language: language, Tables: maxColumns}
+	return marks.Rules{Headings: 6, CommonMark: true, Lists: true, Language: language, Tables: maxColumns}
 }
 
 // controlSequence is what Slack interprets anywhere in a text: mentions of people, channels, groups and everybody, dates, and

@@ -43,11 +43,33 @@ func TestDialectConstructs(t *testing.T) {
 		{"odd language", "```a b\nx\n```\n\n```a!b\nx", "```a\nx\n```\n\n```\nx\n```"},
 		{"headings", "# a **b**\n###### c #5 #\n\nd", "# a **b**\n###### c \\#5\n\nd"},
 		{"quote", "> a\n> b\n>\n> > c\n\nd", "> a  \n> b\n> \n> c\n\nd"},
-		{"quote above a list", "> a\n- b", "> a\n\n• b"},
-		{"heading in a list", "- # a", "• **a**"},
-		{"quote in a list", "- > a", "• a"},
-		{"list", "- [x] **a**\n- b\n  1. c\n- d", "☑ **a**  \n• b  \n\u00a0\u00a01\\. c  \n• d"},
-		{"numbers", "3. a\n4. b", "3\\. a  \n4\\. b"},
+		{"quote above a list", "> a\n- b", "> a\n\n- b"},
+		{"quote below a list", "- a\n- b\n> c", "- a\n- b\n> c"},
+		{"heading in a list", "- # a", "- **a**"},
+		{"quote in a list", "- > a", "- a"},
+		{"list", "* **a**\n* b\n  1. c\n  2. d\n\n     e\n* f", "- **a**\n- b\n  1. c\n  2. d\n\n     e\n- f"},
+		{"three lists in each other", "- a\n  - b\n    - c\n  - d\n- e\n\nf", "- a\n  - b\n    - c\n  - d\n- e\n\nf"},
+		{"a list below its heading", "a:\n- b\n- c", "a:\n- b\n- c"},
+		{"lines of an item", "1. a\nb\n\n   c\n2. d", "1. a  \n   b\n\n   c\n2. d"},
+		{"a line of an outer item", "- a\n  - b\n\n  c\n- d", "- a\n  - b\n\n  c\n- d"},
+		{"a loose list", "1. a\n\n   b\n\n2. c\n\n   - d", "1. a\n\n   b\n\n2. c\n\n   - d"},
+		{"numbers", "1. a\n1. b\n1. c", "1. a\n2. b\n3. c"},
+		{"ten numbers", "1. a\n2. a\n3. a\n4. a\n5. a\n6. a\n7. a\n8. a\n9. a\n10. a\n    - b\n", "1. a\n2. a\n3. a\n4. a\n5. a\n6. a\n7. a\n8. a\n9. a\n10. a\n    - b"},
+		{"numbers that are not known to count", "3. a\n4. b\n\n---\n\n0. c\n\n---\n\n1) d", "3\\. a  \n4\\. b\n\n──────────\n\n0\\. c\n\n──────────\n\n1\\) d"},
+		{"numbers below code", "1. a\n   ```\n   x\n   ```\n2. b\n3. c", "1. a\n```\nx\n```\n2\\. b  \n3\\. c"},
+		{"lists below each other", "- a\n1. b\n2. c\n- d", "- a\n1. b\n2. c\n- d"},
+		{"a list that begins anew", "1. a\n2. b\n\n<!-- -->\n\n1. c", "1. a\n2. b\n\n&lt;!-- --&gt;\n\n1. c"},
+		{"tasks", "- [x] a\n- [ ] b\n  - c\n- d\n  - [ ] e\n  - f\n- [ ] g", "☑ a  \n☐ b  \n\u00a0\u00a0◦ c\n- d  \n  ☐ e\n  - f\n\n☐ g"},
+		{"tasks with numbers", "1. [ ] a\n   - b\n2. [x] c", "1. ☐ a\n     - b\n2. ☑ c"},
+		{"a rule below a list", "- a\n***\nb", "- a\n\n──────────  \nb"},
+		{"an item that begins with a list", "- - a\n  - b\n    - c", "•  \n\u00a0\u00a0◦ a  \n\u00a0\u00a0◦ b  \n\u00a0\u00a0\u00a0\u00a0▪ c"},
+		{"code as an item", "- ```\n  x\n  ```\n- b", "•\n```\nx\n```\n- b"},
+		{"an empty item", "-\n- b", "•\n- b"},
+		{"a list in a quote", "> - a\n>   - b\n> \n> c\n\n- d", "> - a\n>   - b\n> \n> c\n\n- d"},
+		{"a rule below a list in a quote", "> - a\n> ***", "> - a\n> \n> ──────────"},
+		{"a list in a quote in a list", "- > - a\n  > - b", "- ◦ a\n  - b"},
+		{"marks as items", "- \\- a\n- \\# b\n- 1\\. c\n- \\> d\n- === e\n- \\[ ] f", "- \\- a\n- \\# b\n- 1\\. c\n- &gt; d\n- \\=== e\n- \\[ \\] f"},
+		{"bullets that are text", "• a\n◦ b", "• a  \n◦ b"},
 		{"code link", "[`a`](https://e.org)", "[``a``](https://e.org)"},
 		{"label", "[a\\]b](https://e.org)", "[a\\]b](https://e.org)"},
 		{"link address", "[a](<https://e.org/x (y)*z~|&lt;>)", "[a](https://e.org/x%20%28y%29%2Az%7E%7C%3C)"},
@@ -60,7 +82,7 @@ func TestDialectConstructs(t *testing.T) {
 		{"mail", "me@e.org", "[me@e.org](mailto:me@e.org)"},
 		{"table", "a\n\n| n | size |\n|---|--:|\n| **b**\\|c | 10 |\n| | <!here> |\n\nd", "a\n\n| n | size |\n|---|--:|\n| b\\|c | 10 |\n| | &lt;!here&gt; |\n\nd"},
 		{"table in a quote", "> a\n> \n> | n |\n> |:-:|\n> | 1 |\n\nb", "> a\n> \n> | n |\n> |:-:|\n> | 1 |\n\nb"},
-		{"table in a list", "- a\n\n  | n |\n  |---|\n  | - 1 |\n- b", "• a\n\n| n |\n|---|\n| \\- 1 |\n\n• b"},
+		{"table in a list", "- a\n\n  | n |\n  |---|\n  | - 1 |\n- b", "- a\n\n| n |\n|---|\n| \\- 1 |\n\n- b"},
 		{"HTML", "<b>x</b><br>y", "&lt;b&gt;x&lt;/b&gt;  \ny"},
 	})
 }
@@ -198,6 +220,7 @@ func TestNastySlack(t *testing.T) {
 
 func FuzzDialect(f *testing.F) {
 	f.Add("**a `b`** [c](https://e.org) > d\n> e\n```\nf", 100, true)
+	f.Add("- a\n  1. b\n\n     c\n- [ ] d\n  - e\n\n3. f\n4. g", 100, true)
 	f.Add("# a #\n===\n- b\n\n    c\n<!here> &lt; *_x_* :a:", 100, false)
 	written().Fuzz(f, 4096)
 }

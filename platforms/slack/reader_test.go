@@ -5,6 +5,7 @@ import (
 	"html"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -25,6 +26,8 @@ type reader struct {
 	wire   string
 	src    []byte
 	glyphs []markuptest.Glyph
+	indent int // what lists indent lines by
+	depth  int // of lists
 }
 
 func read(t markuptest.TB, wire string) []markuptest.Glyph {
@@ -40,6 +43,30 @@ func (r *reader) write(s string, as markuptest.Glyph) {
 	for _, c := range s {
 		as.Char = c
 		r.glyphs = append(r.glyphs, as)
+		if c == '\n' && !strings.Contains(as.Styles, "p") {
+			r.write(strings.Repeat(" ", r.indent), markuptest.Glyph{})
+		}
+	}
+}
+
+// list writes the items of a list behind its bullets or numbers.
+func (r *reader) list(n *ast.List, as markuptest.Glyph) {
+	r.Helper()
+	number := n.Start
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		mark := []string{"•", "◦", "▪"}[min(r.depth, 2)]
+		if n.IsOrdered() {
+			mark = strconv.Itoa(number) + string(n.Marker)
+			number++
+		}
+		item := c.(*ast.ListItem)
+		r.write(strings.Repeat(" ", item.Offset-len([]rune(mark))-1)+mark+" ", as)
+		r.indent += item.Offset
+		r.depth++
+		r.children(c, as)
+		r.indent -= item.Offset
+		r.depth--
+		r.write("\n", markuptest.Glyph{})
 	}
 }
 
@@ -59,7 +86,9 @@ func (r *reader) node(n ast.Node, as markuptest.Glyph) {
 	switch n := n.(type) {
 	case *ast.Document:
 		r.children(n, as)
-	case *ast.Paragraph:
+	case *ast.List:
+		r.list(n, as)
+	case *ast.Paragraph, *ast.TextBlock:
 		r.children(n, as)
 		r.write("\n", plain)
 	case *ast.Heading:

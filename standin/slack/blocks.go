@@ -185,7 +185,7 @@ func (r *blockReader) block(b *block, raw object) {
 		}
 		r.markdown += units(text)
 		r.total += units(text)
-		r.show(codeAsItStands(text))
+		r.show(seen(text))
 	case "divider":
 	case "context":
 		r.context(b)

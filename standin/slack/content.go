@@ -113,7 +113,7 @@ func (s *Server) apply(now time.Time, before Version, c content, method string) 
 func (s *Server) settle(v Version) Version {
 	source := v.Text
 	if v.Markdown != "" {
-		source = codeAsItStands(v.Markdown)
+		source = seen(v.Markdown)
 	}
 	switch {
 	case len(v.Blocks) > 0 && v.Markdown != "": // a stream with blocks below it.

@@ -67,10 +67,32 @@ func TestMarkdownCode(t *testing.T) {
 	}
 }
 
+// Lists are drawn with bullets by depth, and with numbers counted from the first one.
+func TestMarkdownLists(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"- a\n- b\n  - c\n    - d\n      - e\n* f":       "• a\n• b\n  ◦ c\n    ▪ d\n      ▪ e\n• f",
+		"1. a\n1. b\n\n   c\n3. d\n   - e\n7. f":         "1. a\n2. b\n\n   c\n3. d\n   ◦ e\n4. f",
+		"3. a\n9. b\n1) c":                               "3. a\n4. b\n1) c",
+		"a\n2. b\n1. c\n- d":                             "a\n2. b\n1. c\n• d",
+		"- a\n\nb\n  - c":                                "• a\n\nb\n  • c",
+		"- a\nb\n  - c":                                  "• a\nb\n  ◦ c",
+		"1. a\n```\n- x\n2. y\n```\n- b":                 "1. a\n```\n- x\n2. y\n```\n• b",
+		"> - a\n>   - b\n- c":                            "> • a\n>   ◦ b\n• c",
+		"- - -\n* * *\n---\n-\n-a\n\\- b\n1\\. c\n**d**": "- - -\n* * *\n---\n-\n-a\n\\- b\n1\\. c\n**d**",
+		"- a\n      - b":                                 "• a\n      - b",
+		"- `&lt;- a`\n- &lt;":                            "• `&lt;- a`\n• <",
+	} {
+		if got := New(Options{}).shown(seen(text)); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 // FuzzMrkdwn: pieces joined are the text, storing twice changes nothing, and what is
 // stored shows and calls what was sent.
 func FuzzMrkdwn(f *testing.F) {
-	for _, seed := range []string{"", "<@U1>", "<<!here>>", "a & <b|c>", "<https://x|y", "&amp;amp;", "<!", "<\n>", "😀<@U1|é>"} {
+	for _, seed := range []string{"", "<@U1>", "<<!here>>", "a & <b|c>", "<https://x|y", "&amp;amp;", "<!", "<\n>", "- a\n  1. b\n> - c\n```\n- d", "😀<@U1|é>"} {
 		f.Add(seed)
 	}
 	s := New(Options{})
@@ -94,6 +116,9 @@ func FuzzMrkdwn(f *testing.F) {
 		}
 		if got := strings.ReplaceAll(codeAsItStands(text), "&amp;", "&"); got != strings.ReplaceAll(text, "&amp;", "&") {
 			t.Errorf("code of %q: got %q", text, got)
+		}
+		if got := listsDrawn(text); strings.Count(got, "\n") != strings.Count(text, "\n") {
+			t.Errorf("lines of %q: got %q", text, got)
 		}
 		if n := units(text); utf8.ValidString(text) && (n < utf8.RuneCountInString(text) || units(cutUnits(text, n/2)) > n/2 || cutUnits(text, n) != text) {
 			t.Errorf("units of %q: got %d", text, n)

@@ -49,7 +49,7 @@ type Rules struct {
 	// Tables is how many columns a table of https://github.github.com/gfm/#tables-extension- may have. The cells of
 	// further ones stand in the last. 0: there are no tables, and what is laid out in columns is code.
 	Tables int
-	// Lists says that the platform has Discord's lists; else their marks are text.
+	// Lists says that the platform has lists, those of CommonMark or of Discord; else their marks are text.
 	Lists bool
 	// Language is what a language may be called behind the fence of a code block; nil: anything.
 	Language *regexp.Regexp

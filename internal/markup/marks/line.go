@@ -12,10 +12,10 @@ func (w *writer) space(gap string, i int) {
 		w.out = append(w.out, gap...)
 		return
 	}
-	w.unlist(gap, i)
+	ended := w.unlist(gap, i)
 	w.endLine(true)
 	if breaks <= 1 && w.rules.CommonMark {
-		w.part(i)
+		w.part(i, ended)
 	}
 	at := w.done
 	for n := breaks; n > 1; n-- { // blank lines
@@ -31,19 +31,16 @@ func (w *writer) space(gap string, i int) {
 		return // has its own indentation
 	}
 	indent := gap[strings.LastIndexByte(gap, '\n')+1:]
-	if w.rules.CommonMark {
-		indent = strings.ReplaceAll(strings.ReplaceAll(indent, "\t", "    "), " ", "\u00a0")
-	}
 	if w.head < 0 {
-		w.out = append(w.out, indent...)
+		w.out = append(w.out, w.indent(indent, i)...)
 	}
 }
 
 // part keeps the line that ends apart from the one that begins at i, which CommonMark would
 // join: a single line break is a space to it, unless two spaces stand before it
-// (https://spec.commonmark.org/0.31.2/#hard-line-breaks), and the line below a quote goes on
+// (https://spec.commonmark.org/0.31.2/#hard-line-breaks), and the line below a quote or a list, which ended, goes on
 // with it (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text).
-func (w *writer) part(i int) {
+func (w *writer) part(i int, ended bool) {
 	quote := w.quoteAt(i)
 	switch {
 	case w.tabled: // the next line would be a row
@@ -55,6 +52,12 @@ func (w *writer) part(i int) {
 		w.out = append(w.out, '\n')
 	case quote != w.quote, w.fenced, w.head >= 0, w.headAt(i) >= 0, len(w.blocks) > 0 && w.blocks[0].Start == i:
 		// Each of these is a block of its own.
+	case len(w.items) > 0 && w.items[0].Start == i: // and so is the item of a list
+	case ended:
+		w.out = append(w.out, '\n')
+		if quote >= 0 {
+			w.out = append(w.out, quoteMark...)
+		}
 	default:
 		w.out = append(w.out, "  "...)
 	}
