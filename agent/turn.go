@@ -97,7 +97,7 @@ func (t Turn) systemPrompt(node, agents string) string {
 	if t.Context == "" {
 		return system
 	}
-	return strings.TrimSpace(system + "\n\n" + t.Context)
+	return strings.TrimSpace(strings.TrimSpace(system) + "\n\n" + t.Context)
 }
 
 // Spent is what one model used in a turn.

@@ -74,10 +74,13 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 }
 
 // follows reports whether a message that does not name the bot continues a conversation with it: it stands in a thread in
-// which the bot was asked before.
+// which the bot was asked before, or is being asked.
 func (g *Gateway) follows(ctx context.Context, c chat.Conversation, in chat.Inbound) bool {
 	if !g.FollowThreads || !in.Follows || in.To.Kind != chat.Group || in.To.Thread == "" {
 		return false
+	}
+	if g.isActive(c) {
+		return true
 	}
 	session, entries, err := g.store.sessions.Session(ctx, c)
 	if err != nil {

@@ -249,6 +249,14 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	return true
 }
 
+// isActive reports whether something waits or runs in a conversation.
+func (g *Gateway) isActive(c chat.Conversation) bool {
+	c = g.now(c)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.actors[c] != nil
+}
+
 // take empties the actor's inbox and orders, and returns them.
 func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	g.mu.Lock()

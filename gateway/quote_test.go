@@ -177,12 +177,18 @@ func TestThreadsAreFollowed(t *testing.T) {
 			h.say(t, byPerson("9", "1", "Ann", "a"))
 			later(2 * time.Second)
 			unaddressed("9", "b", true)
+			h.say(t, byPerson("7", "1", "Ann", "c")) // and while the first answer grows
+			early := byPerson("7", "1", "Ann", "d")
+			early.Addressed, early.Follows = false, true
+			later(100 * time.Millisecond)
+			h.say(t, early)
+			later(4 * time.Second)
 			unaddressed("9", "to somebody else", false)
 			unaddressed("8", "another thread", true)
 			unaddressed("", "no thread", true)
-			want := []string{"re: a", "re: b"}
+			want := []string{"re: a", "re: b", "re:\n\n(stopped)", "re: d"} // it interrupts, as a mention does
 			if !follow {
-				want = want[:1]
+				want = []string{"re: a", "re: c"}
 			}
 			equal(t, "messages", h.sees(), want)
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"telex/gateway/history"
@@ -50,7 +51,7 @@ func (a *actor) revise(in chat.Inbound) {
 		if removed := a.queue.Remove(same); len(removed) > 0 {
 			a.drop(removed...)
 		}
-		if t != nil && same(t.in) && !t.recovered && !t.isDecided() {
+		if t != nil && same(t.in) && !t.recovered && (t.startsOver() || !t.isDecided()) {
 			a.interrupt(errStopped)
 		}
 	case a.g.OnEdit == IgnoreEdit || in.Text == "":
@@ -59,20 +60,24 @@ func (a *actor) revise(in chat.Inbound) {
 			a.write("an edited message", "", func(ctx context.Context) error { return a.g.store.revisions.Revise(ctx, a.conversation, m) })
 		}
 	case t != nil && t.canStartOver():
-		i := slices.IndexFunc(t.messages, same)
-		if i < 0 {
+		asked := slices.Concat(t.messages, t.edited) // the newest version of each message comes last
+		for _, m := range slices.Backward(asked) {
+			if !same(m) {
+				continue
+			}
+			if edit(&m, in) {
+				t.edited = append(t.edited, m)
+				a.interrupt(errEdited)
+			}
 			return
-		}
-		if m := t.messages[i]; edit(&m, in) {
-			t.edited = append(t.edited, m)
-			a.interrupt(errEdited)
 		}
 	}
 }
 
 // edit gives a question the text of its edited version. It reports whether that makes a difference.
 func edit(m *chat.Inbound, edited chat.Inbound) bool {
-	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || len(edited.Text) > mostText {
+	command := strings.HasPrefix(edited.Text, "/") // it was no command when it was sent, and is none now
+	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || command || len(edited.Text) > mostText {
 		return false
 	}
 	m.Text = edited.Text
@@ -92,10 +97,12 @@ func (t *turn) isDecided() bool {
 // canStartOver reports whether the turn may run again because of an edit. It may not once a call has changed something:
 // the call would be made twice.
 func (t *turn) canStartOver() bool {
-	mayRun := t.why == nil || errors.Is(t.why, errEdited)
-	return mayRun && t.stored.Load() && !t.recovered && !t.isDecided() && t.replaces == "" && !t.journal.Changed() &&
-		t.runs < mostRuns && time.Since(t.began) <= editTime
+	return t.startsOver() || t.why == nil && t.stored.Load() && !t.recovered && !t.isDecided() && t.replaces == "" &&
+		!t.journal.Changed() && t.runs < mostRuns && time.Since(t.began) <= editTime
 }
+
+// startsOver reports whether the turn will run again because of an edit, once its reply's last call has ended.
+func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 
 // startOver runs a turn with an edited question again, in the same messages, which were left as they are. If it was stopped
 // meanwhile, or a call changed something, its reply ends there instead.

@@ -96,6 +96,41 @@ func TestAnEditedQuestionThatWaits(t *testing.T) {
 	})
 }
 
+// A question is edited again, edited back or deleted while the reply's last call for the first edit is under way.
+func TestAnEditIsEditedAgain(t *testing.T) {
+	for i := range 30 {
+		after := 500*time.Millisecond + time.Duration(i)*20*time.Millisecond
+		for name, c := range map[string]struct {
+			then revision
+			want string
+		}{
+			"again":   {revision{chat.Edited, "c"}, "re: c"},
+			"back":    {revision{chat.Edited, "a"}, long},
+			"deleted": {revision{chat.Deleted, ""}, ""},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLife()
+				l.begin(t, func(o *gateway.Options) { o.OnEdit, o.Endpoints[0].Streaming.Cursor = gateway.Restart, " ▌" })
+				l.say(t, revised(chat.Text, "m1", "a"))
+				later(after)
+				l.say(t, revised(chat.Edited, "m1", "b"))
+				l.say(t, revised(c.then.kind, "m1", c.then.text))
+				later(20 * time.Second)
+				seen := l.sees()
+				if ok := c.want == "" && !strings.Contains(seen[0], "▌") && seen[0] != "re: b" || seen[0] == c.want; !ok || len(seen) != 1 {
+					t.Errorf("%s after %v: the person sees %q", name, after, seen)
+				}
+			})
+		}
+	}
+}
+
+// revision is what becomes of a message.
+type revision struct {
+	kind chat.InboundKind
+	text string
+}
+
 // A call that changed something is not made again for an edit.
 func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -70,7 +70,7 @@ func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	}
 	known := func(q chat.Quote) bool {
 		text := letters(q.Text)
-		return q.Own && !q.Part && text != "" && strings.Contains(newest, text)
+		return q.Own && !q.Part && text != "" && strings.Contains(newest, text[:min(len(text), sameText)])
 	}
 	out := slices.Clone(messages)
 	for i := range out {
@@ -78,6 +78,10 @@ func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	}
 	return out
 }
+
+// sameText is how many bytes of letters tell which answer a text is. Further on there may be addresses of links, which people don't
+// see, or the answer may still have been growing.
+const sameText = 60
 
 // letters returns the letters and digits of a text, which are the same in Markdown and on a screen.
 func letters(text string) string {
