@@ -135,6 +135,13 @@ type seam struct {
 // behind returns the number of message indexes behind the seam.
 func (s seam) behind() int { return max(s.messages, len(s.parts)) }
 
+// findSeam finds the seam once the final is given up, and again when a message is found that nobody knew of then.
+func (s *state) findSeam() {
+	if s.ending != nil && s.ending.Keep && s.seam.behind() == 0 {
+		s.seam = s.layoutSeam()
+	}
+}
+
 // layoutSeam finds the seam when the final is given up. It returns the zero seam if there is nothing to lay out
 // again.
 func (s *state) layoutSeam() seam {

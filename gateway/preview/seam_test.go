@@ -2,6 +2,7 @@ package preview
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -49,4 +50,25 @@ func TestStoppedAtASeam(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The whole final stands in the first message when it is stopped, and a message of the process before, of which nobody knew, is found
+// only then: it goes.
+func TestStoppedBeforeAMessageIsFound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit, p.latency = 40, 200*time.Millisecond
+		e.Finder = channel{p}
+		p.fate = nth(map[int]fate{1: {hang: true, applied: true}})
+		l := live(t, p, e, streamed())
+		l.says(strings.TrimSpace(strings.Repeat("some words of a long answer ", 2)), 5*time.Second)
+		l.again()
+		p.fate = nil
+		l.slot.Reset()
+		l.slot.Finish(Ending{Text: "short"})
+		time.Sleep(100 * time.Millisecond) // the first message is on its way to the final
+		l.slot.Cut()
+		<-l.ended
+		equal(t, "person sees", p.sees(), []string{"short"})
+	})
 }

@@ -74,6 +74,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 			p.phase = streaming
 		}
 		p.attempt.learned()
+		s.findSeam()
 		if !found.Taken {
 			return
 		}

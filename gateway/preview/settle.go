@@ -143,6 +143,7 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 	case stream:
 		p.phase, p.certainty = streaming, unsure
 	}
+	s.findSeam()
 }
 
 // restart handles a text that starts over. Full parts belong to the discarded text, and only the final may edit
@@ -174,7 +175,6 @@ func (s *state) end(e *Ending, now time.Time) {
 		p.plain = p.plain && e.Keep
 		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // the refused text is not the one that is visible
 	}
-	if s.layoutFinal(); e.Keep {
-		s.seam = s.layoutSeam()
-	}
+	s.layoutFinal()
+	s.findSeam()
 }
