@@ -31,7 +31,7 @@ type actor struct {
 	ticket  *queue.Ticket                    // place in the recovery queue for left and for older messages; nil: nothing was left
 	queue   queue.Queue                      // messages that wait for their turn
 	owed    []note                           // lines that wait until earlier replies are delivered
-	turn    *turn                            // the running turn; nil if there is none
+	turn    *turn                            // the running turn; nil if no turn runs
 	parked  []*turn                          // earlier turns that are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
 	marked  map[chat.MessageID]chan struct{} // messages with a sign that they wait; closing the channel removes it

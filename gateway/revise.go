@@ -76,7 +76,7 @@ func (a *actor) revise(in chat.Inbound) {
 
 // edit gives a question the text of its edited version. It reports whether that makes a difference.
 func edit(m *chat.Inbound, edited chat.Inbound) bool {
-	command := strings.HasPrefix(edited.Text, "/") // it was no command when it was sent, and is none now
+	command := strings.HasPrefix(edited.Text, "/") // a question does not become a command by an edit
 	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || command || len(edited.Text) > mostText {
 		return false
 	}

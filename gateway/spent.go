@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// keepSpent stores the usage of a run for the run that continues the turn, also if there is none: otherwise that one would
-// estimate it.
+// keepSpent stores the usage of a run for the next run of the turn, even if the run used nothing: otherwise the next run would
+// estimate the usage.
 func (a *actor) keepSpent(t *turn) {
 	if err := t.journal.AllSpent(a.g.deliveries, t.result.Spent); err != nil {
 		a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))

@@ -126,7 +126,7 @@ func (m *message) arrival(self identity) (arrival, bool, error) {
 	}, true, nil
 }
 
-// written returns the ts of a message that can be read again; empty: there is none.
+// written returns the ts of a message that can be read again, or "" if the message can't be read again.
 func (a *arrival) written() string {
 	if a.in.Kind == chat.Edited || a.in.Kind == chat.Deleted {
 		return ""

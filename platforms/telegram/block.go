@@ -45,7 +45,7 @@ type (
 	}
 )
 
-// nothing stands where Telegram wants a text and there is none.
+// nothing is the text of a block that has no text of its own: Telegram requires one.
 const nothing = "\u00a0"
 
 // richContent returns a message as blocks.

@@ -65,7 +65,7 @@ type textQuote struct {
 	Manual bool   `json:"is_manual"` // the sender marked it; otherwise Telegram chose it
 }
 
-// replied returns the message of the same chat that m replies to; nil if there is none. Every message of a topic refers to
+// replied returns the message of the same chat that m replies to; nil if m replies to nothing. Every message of a topic refers to
 // the one that opened the topic, which says nothing.
 func (m *incoming) replied() *posted {
 	if r := &m.ReplyTo; r.present && !(m.InTopic && r.value.ID == m.Thread) {

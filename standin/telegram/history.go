@@ -55,7 +55,7 @@ type Version struct {
 	LinkPreviewOff bool `json:"link_preview_off,omitempty"`
 	// LinkPreviewURL is the one address that a preview was asked for.
 	LinkPreviewURL string `json:"link_preview_url,omitempty"`
-	// Rich are the blocks of a rich message, of which Text is the plain text; nil: it is none.
+	// Rich are the blocks of a rich message, of which Text is the plain text; nil for other messages.
 	Rich     []RichBlock `json:"rich,omitempty"`
 	Keyboard [][]Button  `json:"keyboard,omitempty"`
 }
