@@ -15,18 +15,19 @@ import (
 )
 
 // escapes are ways in which a server, a shell script, leaves processes behind. $N is an argument for sleep by which they
-// are found.
+// are found. cat reads its input and answers nothing: a server that answers with what it was sent is ended at once, sometimes before
+// a test has seen its processes.
 var escapes = map[string]string{
 	"ignores signals and its input": `trap "" HUP INT TERM; while :; do sleep $N; done`,
-	"forks":                         `sleep $N & sleep $N & cat`,
-	"new session":                   `setsid sleep $N & cat`,
+	"forks":                         `sleep $N & sleep $N & cat >&2`,
+	"new session":                   `setsid sleep $N & cat >&2`,
 	"new session, and ends":         `setsid sleep $N & sleep 0.3`,
-	"double fork":                   `(setsid sh -c "sleep $N & sleep $N &" &); cat`,
-	"without environment":           `env -i PATH="$PATH" setsid sleep $N & cat`,
-	"without streams":               `setsid sleep $N <&- >&- 2>&- & cat`,
+	"double fork":                   `(setsid sh -c "sleep $N & sleep $N &" &); cat >&2`,
+	"without environment":           `env -i PATH="$PATH" setsid sleep $N & cat >&2`,
+	"without streams":               `setsid sleep $N <&- >&- 2>&- & cat >&2`,
 	"stops itself":                  `setsid sleep $N & kill -STOP $$`,
 	"kills its keeper":              `setsid sleep $N & sleep 0.3; kill -9 $PPID; sleep $N`,
-	"new sessions all the time":     `echo 'setsid sh "$0" "$1" & sleep 0.0$1' >chain; setsid sh chain $N & cat`,
+	"new sessions all the time":     `echo 'setsid sh "$0" "$1" & sleep 0.0$1' >chain; setsid sh chain $N & cat >&2`,
 	"forks all the time":            `while :; do sleep $N & sleep 0.02; done`,
 }
 
