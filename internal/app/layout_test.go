@@ -382,6 +382,47 @@ func TestLayoutTableNamesEachPackageOnce(t *testing.T) {
 	}
 }
 
+// The page for readers says the same as the table: docs has no code, so it has no row there.
+func TestLayoutIsDrawn(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := map[string]string{} // what a package may import, by its path
+	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		for name := range strings.SplitSeq(cells[1], ",") {
+			name = strings.Trim(name, " `")
+			if _, twice := drawn[name]; twice {
+				t.Errorf("%s is drawn twice", name)
+			}
+			drawn[name] = strings.TrimSpace(cells[3])
+		}
+	}
+	for _, r := range importTable() {
+		want := strings.Join(r.Imports, ", ")
+		switch want {
+		case "":
+			want = "–"
+		case "...":
+			want = "all"
+		}
+		if got, ok := drawn[r.Path]; r.Path != "docs" && (!ok || got != want) {
+			t.Errorf("docs/architecture.md says that %s imports %q, want %q", r.Path, got, want)
+		}
+		delete(drawn, r.Path)
+	}
+	for name := range drawn {
+		t.Errorf("docs/architecture.md draws %s, which is no package", name)
+	}
+}
+
 func TestLayoutFindsViolations(t *testing.T) {
 	t.Parallel()
 	table := []row{
