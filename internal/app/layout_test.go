@@ -76,6 +76,7 @@ func importTable() []row {
 		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
 		{Path: "platforms/internal/calls", Imports: []string{"internal/chat"}},
 		{Path: "platforms/internal/receiving", Imports: []string{"internal/chat"}},
+		{Path: "platforms/internal/webhook", Imports: []string{"internal/chat"}, Tests: []string{"standin/memnet"}},
 		{Path: "platforms/terminal", Imports: adapter, Tests: adapterTests},
 		{Path: "platforms/discord", Imports: writers, Tests: adapterTests},
 		{Path: "platforms/slack", Imports: writers, Tests: adapterTests},

@@ -2,9 +2,7 @@ package slack
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"telex/internal/markup"
 	"telex/platforms/internal/calls"
 	"telex/platforms/internal/receiving"
+	"telex/platforms/internal/webhook"
 )
 
 // defaultAPIBase is where the methods of the Web API are.
@@ -33,7 +32,7 @@ type Options struct {
 	Log           *slog.Logger      // nil: nothing is logged
 
 	// Listener makes what Run listens on, anew for each Run, which closes it; nil: a TCP listener at Listen.
-	Listener func(ctx context.Context) (net.Listener, error)
+	Listener webhook.Listener
 }
 
 // Bot is one bot account in one workspace. Its methods may be called at the same time from many
@@ -69,9 +68,7 @@ type Bot struct {
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
 	if o.Listener == nil {
-		o.Listener = func(ctx context.Context) (net.Listener, error) {
-			return new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
-		}
+		o.Listener = webhook.TCP(o.Listen)
 	}
 	b := &Bot{
 		opts:     o,

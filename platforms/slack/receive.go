@@ -9,9 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-	"golang.org/x/time/rate"
-
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
 )
@@ -41,8 +38,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	r := &reception{
 		bot: b, self: self, from: from, accept: accept,
 		newest: from.Cursor, behind: from.Cursor != "",
-		open: make(chan struct{}), caught: make(chan struct{}), bodies: semaphore.NewWeighted(sharedBytes),
-		refused: rate.Sometimes{Interval: time.Minute},
+		open: make(chan struct{}), caught: make(chan struct{}),
 	}
 	run, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -73,12 +69,10 @@ type reception struct {
 	accept func(context.Context, chat.Inbound) error
 
 	opening sync.Once
-	opened  time.Time           // when Slack could first deliver; set before open is closed
-	open    chan struct{}       // closed when Slack can deliver
-	caught  chan struct{}       // closed when nothing is left of what was missed
-	line    line                // of requests
-	bodies  *semaphore.Weighted // what the bodies of requests share, in bytes
-	refused rate.Sometimes      // how often the log warns of refused requests
+	opened  time.Time     // when Slack could first deliver; set before open is closed
+	open    chan struct{} // closed when Slack can deliver
+	caught  chan struct{} // closed when nothing is left of what was missed
+	line    line          // of requests
 
 	// For who has bot.turn.
 	newest string // ts of the newest message that arrived

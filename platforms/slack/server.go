@@ -4,128 +4,65 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
-	"time"
 
-	"golang.org/x/net/netutil"
-	"golang.org/x/sync/semaphore"
+	library "github.com/slack-go/slack"
 
-	"telex/internal/chat"
 	"telex/platforms/internal/receiving"
+	"telex/platforms/internal/webhook"
 )
+
+// maxBody bounds a request body, in bytes. Slack documents no limit; events are far smaller.
+const maxBody = 1 << 20
 
 // serve answers Slack's requests until ctx ends or accept fails.
 // https://docs.slack.dev/apis/events-api/using-http-request-urls
 func (r *reception) serve(ctx context.Context) error {
-	l, err := r.bot.opts.Listener(ctx)
-	if err != nil {
-		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
-	}
-	serving, end := context.WithCancelCause(ctx) // its end also ends requests that are still read or wait
-	defer end(nil)
-	requests := semaphore.NewWeighted(maxRequests)
-	srv := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if serving.Err() != nil {
-				http.Error(w, "try again later", http.StatusServiceUnavailable)
-				return
-			}
-			if !requests.TryAcquire(1) {
-				r.refuse(serving, w, requestError{http.StatusTooManyRequests, errors.New("too many requests at once")})
-				return
-			}
-			defer requests.Release(1)
-			if err := r.answer(serving, w, req); err != nil {
-				end(err)
-			}
-		}),
-		ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second,
-		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(r.bot.log.Handler(), slog.LevelDebug),
-	}
-	r.isOpen(ctx) // what comes before Accept waits in the system
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := srv.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			end(&chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)})
-		}
-	}()
-	r.bot.await(serving)
-	_ = requests.Acquire(context.WithoutCancel(ctx), maxRequests) // they finish what they have in hand, and are answered
-	_ = srv.Close()                                               // Shutdown would wait for connections that nobody used yet
-	<-done
-	return context.Cause(serving)
+	return webhook.Server{
+		Listener: r.bot.opts.Listener, Log: r.bot.log, Heart: &r.bot.heart,
+		MaxBody: maxBody, BodyTimeout: ackTime,
+		Check: r.bot.check, Answer: r.answer, Opened: r.isOpen,
+	}.Serve(ctx)
 }
 
-// await returns when serving ends.
-func (b *Bot) await(serving context.Context) {
-	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
-	defer beat.Stop()
-	for serving.Err() == nil {
-		b.heart.Beat()
-		select {
-		case <-serving.Done():
-		case <-beat.C:
-		}
+// check judges whether a request is Slack's.
+// https://docs.slack.dev/authentication/verifying-requests-from-slack
+func (b *Bot) check(req *http.Request) (func(body []byte) error, error) {
+	signature, err := library.NewSecretsVerifier(req.Header, b.opts.SigningSecret)
+	switch {
+	case errors.Is(err, library.ErrExpiredTimestamp):
+		return nil, webhook.Unauthorized("the request is too old: if this goes on, the clock of this machine is wrong")
+	case err != nil:
+		return nil, webhook.Unauthorized("the request has no signature or no timestamp")
 	}
+	return func(body []byte) error {
+		_, _ = signature.Write(body) // never fails
+		if err := signature.Ensure(); err != nil {
+			return webhook.Unauthorized("the signature is wrong: is signing_secret that of this app?")
+		}
+		return nil
+	}, nil
 }
 
-// answer handles one request, and answers it once its content was accepted. The error is accept's; Slack then sends the request
-// again.
-func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
-	arrived := time.Now()
-	body, err := r.readRequest(ctx, w, req)
-	if err != nil {
-		r.refuse(ctx, w, err)
-		return nil
-	}
-	if challenge := challengeIn(body); challenge != "" {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, challenge) // Slack asks again
-		return nil
+// answer handles one request; its reply is written once its content was accepted. The error is accept's; Slack then sends the
+// request again.
+func (r *reception) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
+	if challenge := challengeIn(req.Body); challenge != "" {
+		return webhook.Text(challenge), nil // if the reply is lost, Slack asks again
 	}
 	r.hold(ctx)
-	a, found, err := decodeRequest(req.Header.Get("Content-Type"), body, r.self)
+	a, found, err := decodeRequest(req.Header.Get("Content-Type"), req.Body, r.self)
 	a.in.Missed = req.Header.Get("X-Slack-Retry-Num") != "" && r.waited(a.in)
-	if a.arrived = arrived; found && a.ts != "" {
+	if a.arrived = req.Arrived; found && a.ts != "" {
 		defer r.line.enter(ctx, a.in.To.Chat, a.ts)()
 	}
 	says, err := r.settle(ctx, a, found, err)
-	if err != nil {
-		http.Error(w, "try again later", http.StatusServiceUnavailable)
-		return err
+	if err != nil || says == nil {
+		return webhook.Reply{}, err
 	}
-	if says != nil {
-		w.Header().Set("Content-Type", "application/json")
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(says)))
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(says)                      // a connection that broke is seen by nobody but Slack
-	_ = http.NewResponseController(w).Flush() // before the server may close; without it, it comes again
-	return nil
-}
-
-// refuse answers an invalid request with an error, and closes its connection, so that nothing more of it is read.
-func (r *reception) refuse(ctx context.Context, w http.ResponseWriter, err error) {
-	status := http.StatusBadRequest
-	if refused := (requestError{}); errors.As(err, &refused) {
-		status = refused.status
-	}
-	level := slog.LevelDebug
-	r.refused.Do(func() { level = slog.LevelWarn }) // seldom: anybody can send as many as they like
-	r.bot.log.Log(ctx, level, "request refused", slog.Any("error", err))
-	w.Header().Set("Connection", "close")
-	if status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-	}
-	http.Error(w, err.Error(), status)
+	return webhook.Reply{ContentType: "application/json", Body: says}, nil
 }
 
 // challengeIn returns the challenge that Slack sends to verify the request URL; empty for other requests.

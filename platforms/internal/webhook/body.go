@@ -1,0 +1,67 @@
+package webhook
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Anybody can reach the address of a webhook. These limits bound the memory of all requests that are not checked yet: about 10 MB.
+const (
+	// ownBytes is what each request body may take in any case, and sharedBytes what longer bodies share.
+	ownBytes    = 16 << 10
+	sharedBytes = 4 << 20
+	// maxRequests is how many requests are handled at the same time.
+	maxRequests = 128
+	// maxConnections is how many connections are open at the same time. Further ones wait.
+	maxConnections = 256
+	// maxHeader bounds the headers of a request, in bytes.
+	maxHeader = 16 << 10
+)
+
+// Refusal is the error of a request that is refused, with the HTTP status of the answer. The sender reads Reason, so it must
+// contain no secret.
+type Refusal struct {
+	Status int
+	Reason string
+}
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return r.Reason }
+
+// Unauthorized returns the refusal of a request that the platform did not send.
+func Unauthorized(reason string) *Refusal {
+	return &Refusal{Status: http.StatusUnauthorized, Reason: reason}
+}
+
+func errBodyTooLarge() error {
+	return &Refusal{http.StatusRequestEntityTooLarge, "the body is too large"}
+}
+
+// readBody returns a whole body of up to limit bytes. What it takes beyond ownBytes it takes from shared while it reads. The
+// memory is taken as the bytes arrive, not as they are announced.
+func readBody(from io.Reader, limit int64, shared *semaphore.Weighted) ([]byte, error) {
+	buffer, taken := make([]byte, 0, ownBytes), 0
+	defer func() { shared.Release(int64(taken)) }()
+	for {
+		if size := cap(buffer); len(buffer) == size {
+			if !shared.TryAcquire(int64(size)) {
+				return nil, &Refusal{http.StatusTooManyRequests, "too many large requests at once"}
+			}
+			taken += size
+			buffer = append(make([]byte, 0, 2*size), buffer...)
+		}
+		n, err := from.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		switch {
+		case int64(len(buffer)) > limit:
+			return nil, errBodyTooLarge()
+		case errors.Is(err, io.EOF):
+			return buffer, nil
+		case err != nil:
+			return nil, &Refusal{http.StatusBadRequest, "the body was cut, or came too slowly"}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"telex/internal/chat"
+)
+
+// Listener makes what a server listens on, anew for each Serve, which closes it.
+type Listener func(ctx context.Context) (net.Listener, error)
+
+// TCP returns a listener at host:port.
+func TCP(address string) Listener {
+	return func(ctx context.Context) (net.Listener, error) {
+		return new(net.ListenConfig).Listen(ctx, "tcp", address)
+	}
+}
+
+// Server answers a platform's requests. It answers on every path: a proxy that speaks TLS in front may choose it.
+type Server struct {
+	Listener    Listener
+	Log         *slog.Logger
+	Heart       *chat.Heartbeat // beats as long as Serve waits for requests
+	MaxBody     int64           // of a request, in bytes; at most 4 MiB
+	BodyTimeout time.Duration   // how long a body may take to arrive
+
+	// Check judges a POST request by its headers, before its body is read. It returns a function that judges the body. Both
+	// return a *Refusal for what the platform did not send.
+	Check func(*http.Request) (body func([]byte) error, err error)
+	// Answer handles a POST request that was checked. The request is answered once Answer has returned: a platform does not
+	// repeat what was answered with success. An error asks the platform to repeat the request, and ends Serve with that error.
+	Answer func(context.Context, Request) (Reply, error)
+	// Get answers a GET request, by which some platforms check the address; nil: these are refused. Its error is a *Refusal.
+	Get func(*http.Request) (Reply, error)
+	// Opened is called once the platform can deliver.
+	Opened func(context.Context)
+}
+
+// Request is a POST request that was checked.
+type Request struct {
+	Header  http.Header
+	Body    []byte
+	Arrived time.Time // when its headers were read
+}
+
+// Reply is the content of a successful answer. The zero value is an empty one.
+type Reply struct {
+	ContentType string // empty: the answer says none
+	Body        []byte
+}
+
+// Text returns a reply of plain text.
+func Text(text string) Reply {
+	return Reply{ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
+}
+
+// SameSecret compares two secrets in a time that tells nothing about them. An empty secret equals nothing.
+func SameSecret(got, want string) bool {
+	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && want != ""
+}
+
+// serving is one Serve.
+type serving struct {
+	Server
+	ctx      context.Context //nolint:containedctx // The end of Serve also ends requests that are still read or wait.
+	end      context.CancelCauseFunc
+	requests *semaphore.Weighted
+	bodies   *semaphore.Weighted // what the bodies of requests share, in bytes
+	refused  rate.Sometimes      // how often the log warns of refused requests
+}
+
+// Serve answers requests until ctx ends or Answer fails, and returns the error of ctx or of Answer. It fails with a
+// *chat.SendError of kind Temporary if it can't listen. Requests that are being answered are finished before it returns.
+func (s Server) Serve(ctx context.Context) error {
+	l, err := s.Listener(ctx)
+	if err != nil {
+		return cannotListen(err)
+	}
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r := &serving{
+		Server: s, ctx: running, end: end,
+		requests: semaphore.NewWeighted(maxRequests), bodies: semaphore.NewWeighted(sharedBytes),
+		refused: rate.Sometimes{Interval: time.Minute},
+	}
+	srv := &http.Server{
+		Handler:           r,
+		ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second,
+		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	s.Opened(ctx) // what comes before Accept waits in the system
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := srv.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			end(cannotListen(err))
+		}
+	}()
+	r.await()
+	_ = r.requests.Acquire(context.WithoutCancel(ctx), maxRequests) // they finish what they have in hand, and are answered
+	_ = srv.Close()                                                 // Shutdown would wait for connections that nobody used yet
+	<-done
+	return context.Cause(running)
+}
+
+func cannotListen(err error) error {
+	return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
+}
+
+// await returns when the serving ends.
+func (r *serving) await() {
+	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
+	defer beat.Stop()
+	for r.ctx.Err() == nil {
+		r.Heart.Beat()
+		select {
+		case <-r.ctx.Done():
+		case <-beat.C:
+		}
+	}
+}
+
+// ServeHTTP handles one request.
+func (r *serving) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if r.ctx.Err() != nil {
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
+		return
+	}
+	if !r.requests.TryAcquire(1) {
+		r.refuse(w, &Refusal{http.StatusTooManyRequests, "too many requests at once"})
+		return
+	}
+	defer r.requests.Release(1)
+	if req.Method == http.MethodGet && r.Get != nil {
+		reply, err := r.Get(req)
+		if err != nil {
+			r.refuse(w, err)
+			return
+		}
+		write(w, reply)
+		return
+	}
+	arrived := time.Now()
+	body, err := r.read(w, req)
+	if err != nil {
+		r.refuse(w, err)
+		return
+	}
+	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived})
+	if err != nil {
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
+		r.end(err)
+		return
+	}
+	write(w, reply)
+}
+
+// read returns the body of a request by the platform. It reads nothing of a request whose headers can't be the platform's.
+func (r *serving) read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	if req.Method != http.MethodPost {
+		return nil, &Refusal{http.StatusMethodNotAllowed, "only webhook requests are answered here"}
+	}
+	check, err := r.Check(req)
+	if err != nil {
+		return nil, err
+	}
+	if req.ContentLength > r.MaxBody {
+		return nil, errBodyTooLarge()
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(r.BodyTimeout))
+	// A request that is never finished must not keep Serve from ending.
+	stop := context.AfterFunc(r.ctx, func() { _ = control.SetReadDeadline(time.Now()) })
+	body, err := readBody(req.Body, r.MaxBody, r.bodies)
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	return body, check(body)
+}
+
+// write answers a request with success.
+func write(w http.ResponseWriter, reply Reply) {
+	if reply.ContentType != "" {
+		w.Header().Set("Content-Type", reply.ContentType)
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(reply.Body)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(reply.Body)                // a connection that broke is seen by nobody but the platform
+	_ = http.NewResponseController(w).Flush() // before the server may close; without it, the request comes again
+}
+
+// refuse answers an invalid request with an error, and closes its connection, so that nothing more of it is read.
+func (r *serving) refuse(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		status = refusal.Status
+	}
+	level := slog.LevelDebug
+	r.refused.Do(func() { level = slog.LevelWarn }) // seldom: anybody can send as many as they like
+	r.Log.Log(r.ctx, level, "request refused", slog.Any("error", err))
+	w.Header().Set("Connection", "close")
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	http.Error(w, err.Error(), status)
+}
