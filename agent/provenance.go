@@ -14,6 +14,7 @@ const (
 	OriginQuote   Origin = "quote"   // a message that the asker's message refers to
 	OriginBot     Origin = "bot"     // another program wrote it in a person's name, such as an inline bot
 	OriginPipe    Origin = "pipe"    // it was read from standard input that is no terminal
+	OriginReport  Origin = "report"  // a device or service reported that something happened
 	OriginFile    Origin = "file"
 	OriginPicture Origin = "picture"
 	OriginSpeech  Origin = "speech" // a transcript

@@ -12,6 +12,9 @@
 //	domains.go   lists of hosts (pure)
 //	memory.go    remember, recall, forget
 //	facts.go     where facts are kept
+//	states.go    ha_states: states of a Home Assistant installation
+//	service.go   ha_call_service: calls of its actions, each after approval
+//	homeassistant.go  its REST API
 //
 // # What fetch reaches
 //

@@ -14,10 +14,13 @@ const (
 	Time   = "time"   // one tool: time
 	Fetch  = "fetch"  // one tool: fetch
 	Memory = "memory" // three tools: remember, recall, forget
+
+	HAStates      = "ha_states"       // one tool: ha_states
+	HACallService = "ha_call_service" // one tool: ha_call_service
 )
 
 // Groups returns the names that Options.Enabled takes.
-func Groups() []string { return []string{Time, Fetch, Memory} }
+func Groups() []string { return []string{Time, Fetch, Memory, HAStates, HACallService} }
 
 // Options configure New.
 type Options struct {
@@ -27,6 +30,8 @@ type Options struct {
 	Fetch FetchOptions
 	// Facts keeps what is remembered; needed for Memory.
 	Facts Facts
+	// Home is the Home Assistant to use; needed for HAStates and HACallService.
+	Home HomeOptions
 }
 
 // Fixed is a toolbox whose tools never change.
@@ -63,6 +68,12 @@ func (o Options) group(name string) ([]agent.ToolDef, error) {
 		return []agent.ToolDef{def}, err
 	case Fetch:
 		def, err := newFetch(o.Fetch)
+		return []agent.ToolDef{def}, err
+	case HAStates:
+		def, err := newStates(o.Home)
+		return []agent.ToolDef{def}, err
+	case HACallService:
+		def, err := newService(o.Home)
 		return []agent.ToolDef{def}, err
 	default:
 		return newMemory(o.Facts)

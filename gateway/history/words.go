@@ -27,7 +27,7 @@ func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 		return r.speaker(m) + Frame("forwarded message", by(m.Author), m.Text), agent.Source{Origin: agent.OriginForward}
 	case chat.ByBot:
 		return r.speaker(m) + Frame("message written by another bot", "", m.Text), agent.Source{Origin: agent.OriginBot}
-	default: // the text from a pipe is the whole message and needs no frame
+	default: // a text from a pipe and a report are the whole message and need no frame
 		return m.Text, agent.Source{Origin: agent.Origin(m.Origin)}
 	}
 }

@@ -102,7 +102,7 @@ func (a *App) build(c *config.Config, o Options) error {
 	busy := map[string]gateway.Busy{config.BusyInterrupt: gateway.Interrupt, config.BusyQueue: gateway.Queue, config.BusySteer: gateway.Steer}
 	a.gateway, err = gateway.New(gateway.Options{
 		Endpoints: a.endpoints(c, o), Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
-		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
+		Access: rules(c, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),

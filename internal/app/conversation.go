@@ -9,15 +9,28 @@ import (
 	"telex/gateway/attachment"
 	"telex/internal/chat"
 	"telex/internal/config"
+	"telex/platforms/homeassistant"
 	"telex/platforms/terminal"
 )
 
-// rules returns the access rules: the configured ones, and the person at the terminal as operator.
-func rules(c config.Access, atTerminal bool) access.Rules {
-	r := access.Rules{Open: c.Default == config.AccessAllow, Pair: c.Default == config.AccessPair}
+// rules returns the access rules: the configured ones, the person at the terminal as operator, and each Home Assistant. What it
+// tells is what the operator listed to be watched, so that no other rule is needed.
+func rules(c *config.Config, atTerminal bool) access.Rules {
+	r := configured(c.Access)
 	if atTerminal {
 		r.Operators = terminal.Endpoint
 	}
+	for _, e := range c.Endpoints {
+		if e.Kind == config.KindHomeAssistant {
+			r.Allow = append(r.Allow, access.Rule{Endpoint: chat.EndpointID(e.Name), User: homeassistant.User})
+		}
+	}
+	return r
+}
+
+// configured returns the rules of the section access.
+func configured(c config.Access) access.Rules {
+	r := access.Rules{Open: c.Default == config.AccessAllow, Pair: c.Default == config.AccessPair}
 	for _, p := range c.Allow {
 		r.Allow = append(r.Allow, rule(p))
 	}

@@ -2,12 +2,14 @@ package app
 
 import (
 	"log/slog"
+	"time"
 
 	"telex/gateway"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/platforms/discord"
+	"telex/platforms/homeassistant"
 	"telex/platforms/slack"
 	"telex/platforms/telegram"
 	"telex/platforms/terminal"
@@ -16,7 +18,7 @@ import (
 func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 	var out []gateway.Endpoint
 	for _, e := range c.Endpoints {
-		p := newAdapter(e, o, o.Log.With(slog.String("endpoint", e.Name)))
+		p := newAdapter(e, c.Access.Limits, o, o.Log.With(slog.String("endpoint", e.Name)))
 		a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
 		account := endpoint(c, e.Name, p)
 		account.Network = network(e.Kind)
@@ -32,7 +34,10 @@ func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 
 // network returns the name of a platform as people write it.
 func network(kind string) string {
-	return map[string]string{config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack"}[kind]
+	return map[string]string{
+		config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack",
+		config.KindHomeAssistant: "Home Assistant",
+	}[kind]
 }
 
 // endpoint is an account, and how its replies stream.
@@ -60,7 +65,7 @@ type account interface {
 }
 
 // newAdapter is the list of all adapters. config has already refused kinds that are not implemented.
-func newAdapter(e config.Endpoint, o Options, log *slog.Logger) account {
+func newAdapter(e config.Endpoint, l config.AccessLimits, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:
 		return telegram.New(telegram.Options{
@@ -76,6 +81,26 @@ func newAdapter(e config.Endpoint, o Options, log *slog.Logger) account {
 			BotToken: s.BotToken.Reveal(), AppToken: s.AppToken.Reveal(), SigningSecret: s.SigningSecret.Reveal(),
 			Listen: s.Listen, APIBase: s.APIBase, HTTP: o.Transport, Log: log,
 		})
+	case *config.HomeAssistant:
+		return homeassistant.New(homeassistant.Options{
+			URL: s.URL, Token: s.Token.Reveal(), Notify: s.Notify, Pause: pause(l), HTTP: o.Transport, Log: log,
+			Watch: homeassistant.Watch{
+				Domains: s.WatchDomains, Entities: s.WatchEntities, All: s.WatchAll, Ignore: s.IgnoreEntities, Cooldown: s.Cooldown,
+			},
+		})
 	}
 	panic("app: no adapter for platforms of kind " + e.Kind)
+}
+
+// minPause is the pause between messages that no person writes, in places without a limit of their own: a model call every
+// other second is enough for any house, and fits the limit of turns in a conversation.
+const minPause = 2 * time.Second
+
+// pause returns how long a source of messages that is no person waits after an answer, so that it never reaches the limit of
+// turns per minute.
+func pause(l config.AccessLimits) time.Duration {
+	if l.TurnsPerMinute == 0 {
+		return minPause
+	}
+	return max(minPause, time.Minute/time.Duration(l.TurnsPerMinute))
 }

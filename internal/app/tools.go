@@ -14,6 +14,7 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
 		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
 		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains}, Facts: facts{o.Store, o.Log},
+		Home: home(c, o),
 	})
 	if err != nil {
 		return nil, err
@@ -38,6 +39,15 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	}
 	a.beside = append(a.beside, beside{"MCP servers", client.Run})
 	return tool.Join(own, client), nil
+}
+
+// home returns the Home Assistant that tools use; the zero value without one.
+func home(c *config.Config, o Options) tool.HomeOptions {
+	h := c.Home()
+	if h == nil {
+		return tool.HomeOptions{}
+	}
+	return tool.HomeOptions{URL: h.URL, Token: h.Token.Reveal(), HTTP: o.Transport}
 }
 
 // KeepServer runs a server of tools, a path and its arguments, in place of this program, and returns its exit status once

@@ -26,6 +26,7 @@ const (
 	Forwarded Origin = "forward" // somebody else; the sender forwarded it
 	ByBot     Origin = "bot"     // a program, in the sender's name: an inline bot
 	Piped     Origin = "pipe"    // read from standard input that is not a terminal
+	Reported  Origin = "report"  // nobody: a device or service reports that something happened
 )
 
 // Sender is who wrote an inbound message.

@@ -33,7 +33,7 @@ type PipelineNode struct {
 
 // Tools configures which built-in tools a model may call.
 type Tools struct {
-	Enabled         []string      `yaml:"enabled" enum:"time|fetch|memory|ha_states|ha_call_service" built:"time|fetch|memory" unbuilt:"this tool is"`
+	Enabled         []string      `yaml:"enabled" enum:"time|fetch|memory|ha_states|ha_call_service"`
 	ApprovalTimeout time.Duration `yaml:"approval_timeout"` // how long a question for approval stays open, at most a day
 	MaxParallel     int           `yaml:"max_parallel" min:"1" max:"64"`
 	Fetch           Fetch         `yaml:"fetch"`

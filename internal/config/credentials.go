@@ -47,6 +47,8 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 			d.validateSlack(at, s)
 			own("bot_token", "token", ownBot, [3]string{e.Kind, s.APIBase, s.BotToken.Reveal()})
 			own("listen", "address", "every endpoint needs its own", [3]string{"", "", s.Listen})
+		case *HomeAssistant:
+			d.validateHomeAssistant(at, s)
 		}
 	}
 }

@@ -71,16 +71,16 @@ type WhatsApp struct {
 	APIBase       string `yaml:"api_base"`
 }
 
-// HomeAssistant is a Home Assistant installation.
+// HomeAssistant is a Home Assistant installation. Without any of the Watch keys, the model is told of no changes.
 type HomeAssistant struct {
-	URL            string        `yaml:"url"`
-	Token          Secret        `yaml:"token"`
+	URL            string        `yaml:"url" required:"true"` // without a slash at the end
+	Token          Secret        `yaml:"token" required:"true"`
 	WatchDomains   []string      `yaml:"watch_domains"`
 	WatchEntities  []string      `yaml:"watch_entities"`
 	WatchAll       bool          `yaml:"watch_all"`
-	IgnoreEntities []string      `yaml:"ignore_entities"`
-	Cooldown       time.Duration `yaml:"cooldown"`
-	Notify         string        `yaml:"notify"`
+	IgnoreEntities []string      `yaml:"ignore_entities"`       // take precedence over the Watch keys
+	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // of each entity
+	Notify         string        `yaml:"notify"`                // an entity or action of the domain notify; empty: persistent notifications
 }
 
 // APIServer is the OpenAI-compatible server.
@@ -172,5 +172,5 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 
 // builtKinds returns the kinds that this version supports.
 func builtKinds() tags {
-	return tags{built: []string{KindDiscord, KindSlack}, unbuilt: "this kind of platform is"}
+	return tags{built: []string{KindDiscord, KindSlack, KindHomeAssistant}, unbuilt: "this kind of platform is"}
 }

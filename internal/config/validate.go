@@ -38,6 +38,7 @@ func (d *decoder) validate(c *Config) {
 		d.validateModelName(c, fmt.Sprintf("agent.pipeline.%d.model", i), n.Model)
 	}
 	d.validateDomains(c.Tools.Fetch.AllowDomains)
+	d.validateHomeTools(c)
 	d.validateServers(c.MCPServers)
 	if at := "tools.approval_timeout"; d.isValid(at) && c.Tools.ApprovalTimeout > maxApproval {
 		d.failAt(d.at(at), "", "%s must be at most %s, not %s", at, formatDuration(maxApproval), formatDuration(c.Tools.ApprovalTimeout))

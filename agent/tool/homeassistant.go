@@ -1,0 +1,197 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"telex/agent"
+)
+
+// HomeOptions say which Home Assistant the tools ha_states and ha_call_service use.
+type HomeOptions struct {
+	URL   string            // such as http://homeassistant.local:8123
+	Token string            // long-lived access token
+	HTTP  http.RoundTripper // nil: http.DefaultTransport
+}
+
+const (
+	homeTime = 30 * time.Second // for a call of the API
+	// maxHomeAnswer bounds an answer, in bytes. Lists of states and services are longer, and are read item by item.
+	maxHomeAnswer = 1 << 20
+	maxHomeList   = 32 << 20
+	maxHomeText   = 16 << 10 // bytes of what the model is told
+)
+
+// What Home Assistant calls a domain or a service, and an entity. They are parts of paths.
+// https://www.home-assistant.io/docs/configuration/state_object/
+var (
+	homeName   = regexp.MustCompile(`^[a-z0-9_]{1,255}$`)
+	homeEntity = regexp.MustCompile(`^[a-z0-9_]{1,64}\.[a-z0-9_]{1,255}$`)
+)
+
+// home calls the REST API of Home Assistant. https://developers.home-assistant.io/docs/api/rest
+type home struct {
+	base   string // with "/api/"
+	token  string
+	client *http.Client
+}
+
+func newHome(o HomeOptions) (*home, error) {
+	if o.URL == "" || o.Token == "" {
+		return nil, errors.New("no Home Assistant is configured")
+	}
+	return &home{
+		base: strings.TrimRight(o.URL, "/") + "/api/", token: o.Token,
+		client: &http.Client{Transport: o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // it could carry the token to another place
+		}},
+	}, nil
+}
+
+// homeError is an answer that is a failure.
+type homeError struct {
+	status int
+	words  string // of Home Assistant; may be empty
+}
+
+// Error says what happened, for the model.
+func (e *homeError) Error() string {
+	says := ""
+	switch e.status {
+	case http.StatusUnauthorized:
+		says = "Home Assistant refused the access token, or its user may not do this; only the operator can mend that"
+	case http.StatusForbidden:
+		says = "Home Assistant refused the connection; only the operator can mend that"
+	case http.StatusNotFound:
+		says = "Home Assistant has no such thing"
+	default:
+		says = fmt.Sprintf("Home Assistant answered with HTTP status %d", e.status)
+	}
+	if e.words != "" {
+		says += ": " + e.words
+	}
+	return says
+}
+
+// status returns the HTTP status that an error is about, 0 without one.
+func status(err error) int {
+	if e, ok := errors.AsType[*homeError](err); ok {
+		return e.status
+	}
+	return 0
+}
+
+// errUnsent is in the chain of the error of a call that never left.
+var errUnsent = errors.New("nothing was sent")
+
+// call makes a call. read gets the body of a successful answer. Errors are for the model and hold no secret.
+func (h *home) call(ctx context.Context, method, path string, body any, read func(io.Reader) error) error {
+	payload := []byte(nil)
+	if body != nil {
+		var err error
+		if payload, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("encode the call: %w", err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(payload))
+	if err != nil {
+		return errors.New("the call has no valid address")
+	}
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	req.Header.Set("Content-Type", "application/json")
+	answer, err := h.client.Do(req)
+	if err != nil {
+		return h.unreached(ctx, err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it is read, or given up
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) //nolint:errcheck // the status says enough
+		return &homeError{answer.StatusCode, homeWords(text)}
+	}
+	if err := read(answer.Body); err != nil {
+		return h.unreached(ctx, err)
+	}
+	return nil
+}
+
+// unreached describes a call without a whole answer.
+func (h *home) unreached(ctx context.Context, err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return fmt.Errorf("Home Assistant can't be reached: %w", errUnsent) //nolint:staticcheck // a name begins it
+	}
+	if ctx.Err() != nil {
+		return errors.New("Home Assistant did not answer in time") //nolint:staticcheck // a name begins it
+	}
+	return errors.New("Home Assistant's answer broke off or can't be read: " + strings.ReplaceAll(err.Error(), h.token, "<token>")) //nolint:staticcheck // a name begins it
+}
+
+// homeWords returns what an answer says about a failure. Pages of proxies say nothing.
+func homeWords(body []byte) string {
+	var answer struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &answer) == nil {
+		return agent.Clip(agent.OneLine(answer.Message), 500)
+	}
+	return ""
+}
+
+// into returns a reader of a whole answer.
+func into(v any) func(io.Reader) error {
+	return func(r io.Reader) error {
+		data, err := io.ReadAll(io.LimitReader(r, maxHomeAnswer+1))
+		switch {
+		case err != nil:
+			return err
+		case len(data) > maxHomeAnswer:
+			return errors.New("it is larger than 1 MB")
+		}
+		if text, ok := v.(*string); ok {
+			*text = string(data)
+			return nil
+		}
+		if json.Unmarshal(data, v) != nil {
+			return errors.New("it is not what the API's documentation says")
+		}
+		return nil
+	}
+}
+
+// each returns a reader of a list, which is held one item at a time.
+func each[T any](use func(T)) func(io.Reader) error {
+	return func(r io.Reader) error {
+		limited := &io.LimitedReader{R: r, N: maxHomeList}
+		in := json.NewDecoder(limited)
+		if token, err := in.Token(); err != nil || token != json.Delim('[') {
+			return errors.New("it is not a list")
+		}
+		for in.More() {
+			var raw json.RawMessage
+			if err := in.Decode(&raw); err != nil {
+				if limited.N <= 0 {
+					return errors.New("it is too large")
+				}
+				return errors.New("it is not a whole list")
+			}
+			var item T
+			if json.Unmarshal(raw, &item) == nil {
+				use(item)
+			}
+		}
+		_, err := in.Token()
+		return err
+	}
+}

@@ -1,0 +1,114 @@
+package homeassistant
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+	"telex/platforms/internal/calls"
+	"telex/platforms/internal/receiving"
+)
+
+// Who and where all messages are from.
+const (
+	User chat.UserID = "homeassistant"
+	Chat chat.ChatID = "events"
+)
+
+// Options says which installation to connect to, what to tell of it, and where answers go.
+type Options struct {
+	URL    string // such as http://homeassistant.local:8123
+	Token  string // long-lived access token
+	Watch  Watch
+	Notify string // an entity or action of the domain notify, such as "notify.mobile_app_phone"; empty: persistent notifications
+	// Pause is the shortest time from the end of an answer to the next message. It keeps the messages below the limit of turns
+	// per minute.
+	Pause time.Duration
+	HTTP  http.RoundTripper // nil: a transport of the bot's own
+	Log   *slog.Logger      // nil: nothing is logged
+}
+
+// Bot is a connection to one installation of Home Assistant. Its methods may be called at the same time from many goroutines,
+// but only one Run may be active.
+type Bot struct {
+	base    string // without a slash at its end
+	token   string
+	notify  string // the name behind "notify."; empty: persistent notifications
+	pause   time.Duration
+	secrets calls.Secrets
+	client  *http.Client
+	log     *slog.Logger
+
+	greeting receiving.Greeting
+	heart    chat.Heartbeat
+	news     chan struct{} // capacity 1: signals a change of what follows
+
+	mu       sync.Mutex
+	watcher  *watcher
+	unstored *chat.Inbound  // a message that was not accepted yet
+	asked    chat.MessageID // the message that is being answered; empty: none
+	rest     time.Time      // when the next message may be sent
+}
+
+// New returns a bot. It makes no network call: a wrong token shows in the first one.
+func New(o Options) *Bot {
+	return &Bot{
+		base: calls.Base(o.URL, ""), token: o.Token, notify: strings.TrimPrefix(o.Notify, domainNotify+"."), pause: o.Pause,
+		secrets: calls.Secrets{}.With(o.Token), client: calls.NewClient(o.HTTP, idleConnections),
+		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), news: make(chan struct{}, 1), watcher: newWatcher(o.Watch),
+	}
+}
+
+// Close lets go of the connections that no call uses. Calls may follow; they open new ones.
+func (b *Bot) Close() { b.client.CloseIdleConnections() }
+
+// Capabilities implements gateway.Platform.
+func (b *Bot) Capabilities() chat.Capabilities { return chat.Capabilities{Concludes: true} }
+
+// Dialect returns how text is written.
+func (b *Bot) Dialect(chat.Target) markup.Dialect {
+	if b.notify != "" {
+		return Text{}
+	}
+	return Markdown{}
+}
+
+// Pulse implements gateway.Pulse: something arrives every pingEvery, unless the connection is being made or is about to be
+// given up.
+func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
+	return b.heart.Last(), handshakeTime + 2*pingEvery + time.Minute
+}
+
+// Concluded implements gateway.Concluder: the next message may follow.
+func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range messages {
+		if id == b.asked {
+			b.asked, b.rest = "", time.Now().Add(b.pause)
+			b.poke()
+		}
+	}
+}
+
+// poke wakes the goroutine that sends messages.
+func (b *Bot) poke() {
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
+}
+
+// receiveError returns why a Run ended.
+func (b *Bot) receiveError(ctx context.Context, operation string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &chat.SendError{Kind: chat.Temporary, Err: b.secrets.Error(operation, err)}
+}

@@ -1,0 +1,115 @@
+package homeassistant
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"telex/platforms/internal/receiving"
+)
+
+// The types of frames that the package reads or writes.
+// https://developers.home-assistant.io/docs/api/websocket
+const (
+	typeAuthRequired = "auth_required"
+	typeAuth         = "auth"
+	typeAuthOK       = "auth_ok"
+	typeAuthInvalid  = "auth_invalid"
+	typeSubscribe    = "subscribe_events"
+	typeUnsubscribe  = "unsubscribe_events"
+	typePing         = "ping"
+	typeResult       = "result"
+	typeEvent        = "event"
+	stateChanged     = "state_changed"
+)
+
+// frame is a message from Home Assistant, as far as the package reads it.
+type frame struct {
+	ID      int64  `json:"id"`
+	Type    string `json:"type"`
+	Version string `json:"ha_version"` // auth_ok
+	Message string `json:"message"`    // auth_invalid
+	Success bool   `json:"success"`    // result
+	Error   struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Event struct {
+		Type string `json:"event_type"`
+		Data struct {
+			Old *state `json:"old_state"`
+			New *state `json:"new_state"`
+		} `json:"data"`
+	} `json:"event"`
+}
+
+// state is the state of an entity.
+type state struct {
+	EntityID   string `json:"entity_id"`
+	State      string `json:"state"`
+	Attributes struct {
+		Name  text `json:"friendly_name"`
+		Unit  text `json:"unit_of_measurement"`
+		Class text `json:"device_class"`
+	} `json:"attributes"`
+}
+
+// text is a text that is ignored if it is something else: an integration may put anything into an attribute.
+type text string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *text) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) == nil {
+		*t = text(s)
+	}
+	return nil
+}
+
+// decodeFrame decodes a message. Its errors contain nothing of the content.
+func decodeFrame(data []byte) (*frame, error) { return receiving.Decode[frame](data) }
+
+// change returns the change that a frame tells of. An entity that was added or removed has not changed: all of them are
+// when Home Assistant restarts.
+func (f *frame) change() (from, to state, ok bool) {
+	d := f.Event.Data
+	if f.Type != typeEvent || f.Event.Type != stateChanged || d.Old == nil || d.New == nil || !entityID.MatchString(d.New.EntityID) {
+		return state{}, state{}, false
+	}
+	from, to = d.Old.clean(), d.New.clean()
+	return from, to, from.State != to.State
+}
+
+// entityID is what Home Assistant calls an entity. https://www.home-assistant.io/docs/configuration/state_object/
+var entityID = regexp.MustCompile(`^[a-z0-9_]{1,64}\.[a-z0-9_]{1,255}$`)
+
+// The longest texts that are told, in characters. Home Assistant's own limit of a state is 255.
+// https://www.home-assistant.io/docs/configuration/state_object/
+const (
+	maxName  = 80
+	maxState = 255
+)
+
+// clean returns a state whose texts are short and stand in one line each. It is what is remembered.
+func (s state) clean() state {
+	s.State = line(s.State, maxState)
+	a := &s.Attributes
+	a.Name, a.Unit, a.Class = text(line(string(a.Name), maxName)), text(line(string(a.Unit), maxName)), text(line(string(a.Class), maxName))
+	return s
+}
+
+// line returns a text in one line of at most limit characters, without what nobody can see.
+func line(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return strings.Clone(s) // which may be a part of a large frame
+}

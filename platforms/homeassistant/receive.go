@@ -1,0 +1,147 @@
+package homeassistant
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
+)
+
+// patience is how long an answer may take before the next message is sent all the same. No answer takes longer: see
+// agent.limits and the deadline of a final.
+const patience = time.Hour
+
+// Run receives changes until ctx ends, and hands messages about them to accept, one at a time. Changes during an outage are
+// missed, since Home Assistant does not repeat them: there is no resume cursor. A message that was not accepted is handed on
+// again by the next Run.
+//
+// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when the connection failed: Auth
+// if the token is refused, else Temporary.
+func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+	b.heart.Beat()
+	s, err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.ws.CloseNow() //nolint:errcheck // it is given up
+	run, running := errgroup.WithContext(ctx)
+	run.Go(func() error { return b.receiveError(running, "receive", b.listen(running, s)) })
+	run.Go(func() error { return b.receiveError(running, "ping", s.attend(running)) })
+	run.Go(func() error { return b.tell(running, accept) })
+	err = run.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// listen reads what arrives until the connection fails or ctx ends.
+func (b *Bot) listen(ctx context.Context, s *socket) error {
+	for {
+		b.heart.Beat()
+		data, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if err := b.take(ctx, s, data); err != nil {
+			b.log.WarnContext(ctx, "a message of Home Assistant can't be read", slog.Any("error", err))
+		}
+	}
+}
+
+// take handles one message. Its errors contain nothing of the content.
+func (b *Bot) take(ctx context.Context, s *socket, data []byte) (err error) {
+	defer receiving.Recover("read message", &err)
+	f, err := decodeFrame(data)
+	if err != nil {
+		return err
+	}
+	switch f.Type {
+	case typeResult:
+		if !f.Success {
+			b.log.WarnContext(ctx, "Home Assistant refused a command", slog.String("error", b.secrets.Redact(line(f.Error.Code+": "+f.Error.Message, maxState))))
+		}
+	case typeEvent:
+		s.event.Store(time.Now().UnixNano())
+		if from, to, ok := f.change(); ok {
+			b.note(ctx, from, to)
+		}
+	}
+	return nil
+}
+
+// note keeps a change until it is told.
+func (b *Bot) note(ctx context.Context, from, to state) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.watcher.dropped
+	if b.watcher.add(time.Now(), from, to) {
+		b.poke()
+	}
+	if before == 0 && b.watcher.dropped > 0 {
+		b.log.WarnContext(ctx, "too many entities change: some changes are dropped; watch fewer", slog.Int("entities", maxEntities))
+	}
+}
+
+// tell hands messages about changes to accept until ctx ends or accept fails.
+func (b *Bot) tell(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
+	for {
+		in, wait := b.next(time.Now())
+		if in == nil {
+			timer := time.NewTimer(wait)
+			select {
+			case <-ctx.Done():
+			case <-b.news:
+			case <-timer.C:
+			}
+			timer.Stop()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if in == nil {
+			continue
+		}
+		if err := accept(ctx, *in); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		b.unstored = nil
+		b.mu.Unlock()
+	}
+}
+
+// next returns the message that is to be sent now, or how long to wait for one.
+func (b *Bot) next(now time.Time) (*chat.Inbound, time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unstored != nil {
+		return b.unstored, 0
+	}
+	if wait := b.rest.Sub(now); wait > 0 {
+		return nil, wait
+	}
+	at, ok := b.watcher.next()
+	switch {
+	case !ok:
+		return nil, patience
+	case at.After(now):
+		return nil, at.Sub(now)
+	}
+	changes := b.watcher.take(now)
+	if len(changes) == 0 {
+		return nil, 0
+	}
+	// Until the answer is complete, rest is when to give up waiting for it. See Concluded.
+	b.asked, b.rest = chat.MessageID(rand.Text()), now.Add(patience)
+	b.unstored = &chat.Inbound{
+		To: chat.Target{Chat: Chat}, Sender: chat.Sender{ID: User, Name: "Home Assistant"}, ID: b.asked,
+		Kind: chat.Text, Text: message(changes), Origin: chat.Reported, Addressed: true, At: now, Unattended: true,
+	}
+	return b.unstored, 0
+}

@@ -1,0 +1,131 @@
+package homeassistant
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+	"telex/platforms/internal/calls"
+)
+
+// title stands above every notification.
+const title = "telex"
+
+// defaultRetryAfter is the wait after a rate limit that names none. Home Assistant has none; a proxy may.
+const defaultRetryAfter = 30 * time.Second
+
+var errTooLong = errors.New("the text is too long")
+
+// Send shows a notification. A persistent one has an id that is made of the create's key: a repetition replaces it. There is
+// no other way to change a notification, and none is used.
+func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	if b.Dialect(to).Len(markup.Rendered{Text: m.Text}) > b.Profile(to).TextLimit {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errTooLong}
+	}
+	id := notificationID(m.Key)
+	action, data := "persistent_notification/create", map[string]string{"title": title, "message": m.Text, "notification_id": id}
+	if b.notify != "" {
+		action, data = "notify/"+b.notify, map[string]string{"title": title, "message": m.Text}
+		isEntity, err := b.exists(ctx, domainNotify+"."+b.notify)
+		if err != nil {
+			return chat.Receipt{}, err
+		}
+		if isEntity {
+			action, data["entity_id"] = "notify/send_message", domainNotify+"."+b.notify
+		}
+	}
+	if _, err := b.call(ctx, http.MethodPost, "services/"+action, data); err != nil {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(id)}}, nil
+}
+
+// notificationID returns the id of the notification that a create with a key shows.
+func notificationID(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "telex_" + hex.EncodeToString(sum[:16])
+}
+
+// exists reports whether there is an entity. The actions of notify exist for entities and, under the same names, without any:
+// https://www.home-assistant.io/integrations/notify/. notify.send_message does nothing and succeeds where the entity is
+// missing.
+func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
+	o, err := b.call(ctx, http.MethodGet, "states/"+entity, nil)
+	if o.Status == http.StatusNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, calls.Repeatable(err)
+	}
+	return true, nil
+}
+
+// call makes one call of the REST API. A failure is a *chat.SendError. It blocks until the answer is there or ctx ends.
+// https://developers.home-assistant.io/docs/api/rest
+func (b *Bot) call(ctx context.Context, method, path string, body any) (calls.Outcome, error) {
+	var payload []byte
+	if body != nil {
+		var err error
+		if payload, err = json.Marshal(body); err != nil {
+			return calls.Outcome{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode body: %w", err)}
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, b.base+"/api/"+path, bytes.NewReader(payload))
+	if err != nil {
+		return calls.Outcome{}, &chat.SendError{Kind: chat.Rejected, Err: b.secrets.Error(path, err)}
+	}
+	req.Header.Set("Authorization", "Bearer "+b.token)
+	req.Header.Set("Content-Type", "application/json")
+	o := calls.Do(b.client, req)
+	switch {
+	case o.Err != nil:
+		return o, o.Unanswered(path, b.secrets)
+	case o.Status == http.StatusOK, o.Status == http.StatusCreated:
+		return o, nil
+	}
+	failure := classify(o)
+	failure.Err = b.secrets.Refused(path, o, "", words(o.Body))
+	return o, failure
+}
+
+// classify says what may be done after a refused call.
+func classify(o calls.Outcome) *chat.SendError {
+	switch {
+	case o.Status == http.StatusTooManyRequests:
+		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(0, o.Header, defaultRetryAfter), Scope: chat.ScopeEndpoint}
+	case o.Status == http.StatusBadRequest: // no such action, or data that it does not take
+		return &chat.SendError{Kind: chat.Rejected}
+	case o.Status == http.StatusUnauthorized:
+		return &chat.SendError{Kind: chat.Auth}
+	case o.Status == http.StatusForbidden: // also for an address that was banned: https://www.home-assistant.io/integrations/http/
+		return &chat.SendError{Kind: chat.Forbidden}
+	case o.Status == http.StatusRequestEntityTooLarge:
+		return &chat.SendError{Kind: chat.TooLong}
+	case o.Status < http.StatusInternalServerError: // the API is not loaded yet, or a proxy answered
+		return &chat.SendError{Kind: chat.Temporary}
+	}
+	return &chat.SendError{Kind: chat.Uncertain}
+}
+
+// words returns what an answer says about a failure: in JSON, or in a line of text. Pages of proxies say nothing.
+func words(body []byte) string {
+	var answer struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &answer) == nil {
+		return line(answer.Message, maxState)
+	}
+	if text := line(string(body), maxState); !strings.HasPrefix(text, "<") {
+		return text
+	}
+	return ""
+}

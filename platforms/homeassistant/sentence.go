@@ -1,0 +1,130 @@
+package homeassistant
+
+import (
+	"cmp"
+	"strings"
+	"time"
+)
+
+// The domains that the package names.
+const (
+	domainNotify     = "notify"
+	domainPersistent = "persistent_notification"
+)
+
+// message returns changes as the text of one message.
+func message(changes []change) string {
+	if len(changes) == 1 {
+		return "Home Assistant reports: " + changes[0].sentence()
+	}
+	var b strings.Builder
+	b.WriteString("Home Assistant reports:")
+	for _, c := range changes {
+		b.WriteString("\n- " + c.at.Format(time.TimeOnly) + " " + c.sentence())
+	}
+	return b.String()
+}
+
+// sentence says what changed, such as "Front door (binary_sensor.front_door) is now open (before: closed)."
+func (c change) sentence() string {
+	subject := cmp.Or(string(c.to.Attributes.Name), c.to.EntityID) + " (" + c.to.EntityID + ")"
+	from, to := c.from.words(), c.to.words()
+	between := ""
+	if c.between != "" {
+		via := c.to
+		via.State = c.between
+		between = via.words()
+	}
+	switch domain := c.to.domain(); {
+	case domain == "button" || domain == "input_button": // the state is the time
+		return subject + " was pressed."
+	case domain == "scene":
+		return subject + " was activated."
+	case domain == "event":
+		return subject + " was triggered."
+	case from == to:
+		return subject + " was " + between + " for a moment and is now " + to + " again."
+	case c.to.isMeasurement():
+		return subject + " changed from " + from + " to " + to + "."
+	}
+	return subject + " is now " + to + " (before: " + from + ")."
+}
+
+func (s state) domain() string {
+	domain, _, _ := strings.Cut(s.EntityID, ".")
+	return domain
+}
+
+// isMeasurement reports whether the state is a value rather than a condition.
+func (s state) isMeasurement() bool {
+	switch s.domain() {
+	case "sensor", "number", "input_number", "input_text", "input_select", "input_datetime", "text", "select", "counter", "weather":
+		return true
+	}
+	return s.Attributes.Unit != ""
+}
+
+// words returns a state in words that follow "is now", such as "open", "at home" or "21.5 °C".
+func (s state) words() string {
+	word := s.State
+	switch {
+	case word == "":
+		return "empty"
+	case word == "unavailable", word == "unknown":
+		return word
+	}
+	switch domain := s.domain(); domain {
+	case "binary_sensor":
+		return binary(string(s.Attributes.Class), word)
+	case "person", "device_tracker":
+		switch word {
+		case "home":
+			return "at home"
+		case "not_home":
+			return "away"
+		}
+		return "at " + word
+	case "update":
+		switch word {
+		case "on":
+			return "out of date"
+		case "off":
+			return "up to date"
+		}
+	case "climate", "water_heater", "humidifier":
+		if word != "on" && word != "off" {
+			return "set to " + strings.ReplaceAll(word, "_", " ")
+		}
+	}
+	switch {
+	case s.Attributes.Unit != "":
+		return word + " " + string(s.Attributes.Unit)
+	case s.isMeasurement():
+		return word
+	}
+	return strings.ReplaceAll(word, "_", " ")
+}
+
+// binary returns what on and off mean for a binary sensor.
+// https://www.home-assistant.io/integrations/binary_sensor/#device-class
+func binary(class, word string) string {
+	meanings := map[string][2]string{
+		"battery": {"low", "normal"}, "battery_charging": {"charging", "not charging"}, "carbon_monoxide": {"detecting carbon monoxide", "clear"},
+		"cold": {"cold", "normal"}, "connectivity": {"connected", "disconnected"}, "door": {"open", "closed"}, "garage_door": {"open", "closed"},
+		"gas": {"detecting gas", "clear"}, "heat": {"hot", "normal"}, "light": {"detecting light", "detecting no light"},
+		"lock": {"unlocked", "locked"}, "moisture": {"wet", "dry"}, "motion": {"detecting motion", "clear"}, "moving": {"moving", "not moving"},
+		"occupancy": {"detecting somebody", "clear"}, "opening": {"open", "closed"}, "plug": {"plugged in", "unplugged"},
+		"power": {"detecting power", "detecting no power"}, "presence": {"at home", "away"}, "problem": {"reporting a problem", "OK"},
+		"running": {"running", "not running"}, "safety": {"unsafe", "safe"}, "smoke": {"detecting smoke", "clear"},
+		"sound": {"detecting sound", "clear"}, "tamper": {"reporting tampering", "clear"}, "update": {"out of date", "up to date"},
+		"vibration": {"detecting vibration", "clear"}, "window": {"open", "closed"},
+	}
+	pair, ok := meanings[class]
+	switch {
+	case ok && word == "on":
+		return pair[0]
+	case ok && word == "off":
+		return pair[1]
+	}
+	return word
+}

@@ -1,0 +1,195 @@
+package homeassistant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"telex/internal/chat"
+)
+
+const (
+	// maxFrame bounds a message in bytes. Larger ones are skipped: an attribute may hold a picture.
+	maxFrame = 1 << 20
+	// handshakeTime is how long a connection may take, from dialing to the subscription.
+	handshakeTime = 30 * time.Second
+	// writeTime is how long sending a command may take.
+	writeTime = 10 * time.Second
+	// pingEvery is how often a ping is sent. If nothing arrives between two pings, the connection is given up.
+	pingEvery = 15 * time.Second
+	// deafAfter is how long no event may arrive before the subscription is renewed: a connection may answer pings and have lost
+	// its subscription. https://github.com/NousResearch/hermes-agent/issues/67470
+	deafAfter = 5 * time.Minute
+)
+
+var (
+	errSilent  = errors.New("the connection is stuck: no answer to a ping")
+	errRefused = errors.New("the access token was refused: create a long-lived access token on the profile page of Home Assistant")
+)
+
+// socket is a connection that was authenticated.
+type socket struct {
+	ws   *websocket.Conn
+	mu   sync.Mutex // guards the ids, which must grow from command to command
+	last int64
+
+	heard        atomic.Bool  // something arrived since the newest ping
+	event        atomic.Int64 // when the newest event arrived, or the subscription was renewed; nanoseconds
+	subscription atomic.Int64 // id of the newest subscription; 0: none
+}
+
+// connect opens a connection, authenticates and subscribes to changes, if anything is watched.
+func (b *Bot) connect(ctx context.Context) (*socket, error) {
+	shaking, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client})
+	if err != nil {
+		if response != nil { // the library's text quotes the answer's headers
+			err = fmt.Errorf("HTTP status %d", response.StatusCode)
+		}
+		return nil, b.receiveError(ctx, "connect", err)
+	}
+	ws.SetReadLimit(-1) // see read
+	s := &socket{ws: ws}
+	if err := b.greet(shaking, s); err != nil {
+		_ = ws.CloseNow() // it is given up
+		if errors.Is(err, errRefused) {
+			return nil, &chat.SendError{Kind: chat.Auth, Err: err}
+		}
+		return nil, b.receiveError(ctx, "connect", err)
+	}
+	return s, nil
+}
+
+// greet is the beginning of a connection. https://developers.home-assistant.io/docs/api/websocket#authentication-phase
+func (b *Bot) greet(ctx context.Context, s *socket) error {
+	if _, err := s.expect(ctx, typeAuthRequired); err != nil {
+		return err
+	}
+	if err := s.write(ctx, map[string]any{"type": typeAuth, "access_token": b.token}); err != nil {
+		return err
+	}
+	hello, err := s.expect(ctx, typeAuthOK)
+	if err != nil {
+		return err
+	}
+	if b.watcher.Any() {
+		if err := s.subscribe(ctx); err != nil {
+			return err
+		}
+		result, err := s.expect(ctx, typeResult)
+		if err != nil {
+			return err
+		}
+		if !result.Success {
+			return fmt.Errorf("the subscription was refused: %s: %s", result.Error.Code, result.Error.Message)
+		}
+	}
+	b.greeting.Log(ctx, b.log, slog.String("version", line(hello.Version, maxName)), slog.Bool("watching", b.watcher.Any()))
+	return nil
+}
+
+// expect reads the next message, which must have a type.
+func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
+	data, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := decodeFrame(data)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Type == typeAuthInvalid:
+		return nil, errRefused
+	case f.Type != kind:
+		return nil, fmt.Errorf("expected %s, got %q", kind, line(f.Type, maxName))
+	}
+	return f, nil
+}
+
+// read returns the next message that is not too large. It blocks until one is there, the connection is lost or ctx ends.
+func (s *socket) read(ctx context.Context) ([]byte, error) {
+	for {
+		_, r, err := s.ws.Reader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(r, maxFrame+1))
+		if err != nil {
+			return nil, err
+		}
+		s.heard.Store(true)
+		if len(data) <= maxFrame {
+			return data, nil
+		}
+		if _, err := io.Copy(io.Discard, r); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// command sends a command under a new id, which it returns.
+func (s *socket) command(ctx context.Context, command map[string]any) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	command["id"] = s.last
+	return s.last, s.write(ctx, command)
+}
+
+func (s *socket) write(ctx context.Context, message map[string]any) error {
+	data, err := json.Marshal(message)
+	if err != nil {
+		return fmt.Errorf("encode command: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return s.ws.Write(ctx, websocket.MessageText, data)
+}
+
+// subscribe asks for changes. If they were asked for before, the earlier subscription ends: the new one is there by then, so
+// that no change is missed.
+func (s *socket) subscribe(ctx context.Context) error {
+	id, err := s.command(ctx, map[string]any{"type": typeSubscribe, "event_type": stateChanged})
+	if err != nil {
+		return err
+	}
+	s.event.Store(time.Now().UnixNano())
+	if earlier := s.subscription.Swap(id); earlier != 0 {
+		_, err = s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier})
+	}
+	return err
+}
+
+// attend keeps the connection alive until ctx ends, or it does not answer any more.
+func (s *socket) attend(ctx context.Context) error {
+	ticker := time.NewTicker(pingEvery)
+	defer ticker.Stop()
+	s.heard.Store(true) // nothing was asked yet
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		if !s.heard.Swap(false) {
+			return errSilent
+		}
+		if s.subscription.Load() != 0 && time.Since(time.Unix(0, s.event.Load())) >= deafAfter {
+			if err := s.subscribe(ctx); err != nil {
+				return err
+			}
+		}
+		if _, err := s.command(ctx, map[string]any{"type": typePing}); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package homeassistant
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// gather is how long a change waits for others: a scene switches many lights at once.
+	gather = time.Second
+	// maxLines is the maximum number of changes in one message. The others wait for the next one.
+	maxLines = 50
+	// maxEntities is the maximum number of entities that are remembered because they changed recently. The largest
+	// installations have a few thousand entities.
+	maxEntities = 4000
+)
+
+// Watch says which entities are told of. The zero value tells of none.
+type Watch struct {
+	Domains  []string // what stands before the dot, such as "light"
+	Entities []string
+	All      bool
+	Ignore   []string      // entities that are never told of
+	Cooldown time.Duration // after an entity was told of, how long it is not told of again
+}
+
+// Any reports whether anything is watched.
+func (w Watch) Any() bool { return w.All || len(w.Domains)+len(w.Entities) > 0 }
+
+// includes reports whether an entity is watched. Entities that change with every answer never are.
+func (w Watch) includes(entity string) bool {
+	domain, _, _ := strings.Cut(entity, ".")
+	switch {
+	case slices.Contains(w.Ignore, entity), domain == domainNotify, domain == domainPersistent:
+		return false
+	}
+	return w.All || slices.Contains(w.Domains, domain) || slices.Contains(w.Entities, entity)
+}
+
+// change is what happened to an entity since it was told of last.
+type change struct {
+	from, to state
+	between  string    // the newest state that differed from the one that followed it; empty: from became to directly
+	at       time.Time // of its beginning
+	repeated bool      // it began during the cooldown: it is not worth telling if everything is as it was told
+}
+
+// entity is one that was told of recently, or is to be told of.
+type entity struct {
+	told  state     // the state as it was told last
+	until time.Time // the end of its cooldown
+	open  *change   // not told yet; nil: nothing
+}
+
+// watcher collects changes until they are told. It is not safe for concurrent use.
+type watcher struct {
+	Watch
+	entities map[string]*entity
+	dropped  int // changes that were not remembered because too many entities changed
+}
+
+func newWatcher(w Watch) *watcher { return &watcher{Watch: w, entities: map[string]*entity{}} }
+
+// add notes a change, if its entity is watched. It returns false if the change is not to be told.
+func (w *watcher) add(now time.Time, from, to state) bool {
+	if from.State == to.State || !w.includes(to.EntityID) {
+		return false
+	}
+	e := w.entities[to.EntityID]
+	if e == nil {
+		if len(w.entities) >= maxEntities && !w.forget(now) {
+			w.dropped++
+			return false
+		}
+		e = new(entity)
+		w.entities[to.EntityID] = e
+	}
+	switch {
+	case e.open != nil:
+		e.open.between, e.open.to = e.open.to.State, to
+	case now.Before(e.until):
+		e.open = &change{from: e.told, to: to, at: now, repeated: true}
+	default:
+		e.open = &change{from: from, to: to, at: now}
+	}
+	return true
+}
+
+// forget removes the entities of which nothing is to be remembered, and reports whether there were any.
+func (w *watcher) forget(now time.Time) bool {
+	before := len(w.entities)
+	maps.DeleteFunc(w.entities, func(_ string, e *entity) bool { return e.open == nil && !now.Before(e.until) })
+	return len(w.entities) < before
+}
+
+// due returns when an open change may be told.
+func (e *entity) due() time.Time {
+	due := e.open.at.Add(gather)
+	if e.until.After(due) {
+		return e.until
+	}
+	return due
+}
+
+// next returns when there is something to tell; false: nothing is.
+func (w *watcher) next() (at time.Time, ok bool) {
+	for _, e := range w.entities {
+		if e.open != nil && (!ok || e.due().Before(at)) {
+			at, ok = e.due(), true
+		}
+	}
+	return at, ok
+}
+
+// take returns the changes that are to be told now, oldest first, at most maxLines. They are told from here on.
+func (w *watcher) take(now time.Time) []change {
+	var ripe []change
+	for _, e := range w.entities {
+		switch {
+		case e.open == nil, now.Before(e.due()):
+		case e.open.repeated && e.open.from.State == e.open.to.State:
+			e.open = nil
+		default:
+			ripe = append(ripe, *e.open)
+		}
+	}
+	slices.SortFunc(ripe, func(a, b change) int {
+		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.to.EntityID, b.to.EntityID))
+	})
+	ripe = ripe[:min(len(ripe), maxLines)]
+	for _, c := range ripe {
+		*w.entities[c.to.EntityID] = entity{told: c.to, until: now.Add(w.Cooldown)}
+	}
+	w.forget(now)
+	return ripe
+}
