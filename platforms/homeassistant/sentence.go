@@ -12,15 +12,19 @@ const (
 	domainPersistent = "persistent_notification"
 )
 
+// maxSentence is the longest sentence, in characters. The gateway takes messages of 64 KiB, and maxLines of the longest
+// sentences fit.
+const maxSentence = 300
+
 // message returns changes as the text of one message.
 func message(changes []change) string {
 	if len(changes) == 1 {
-		return "Home Assistant reports: " + changes[0].sentence()
+		return "Home Assistant reports: " + line(changes[0].sentence(), maxSentence)
 	}
 	var b strings.Builder
 	b.WriteString("Home Assistant reports:")
 	for _, c := range changes {
-		b.WriteString("\n- " + c.at.Format(time.TimeOnly) + " " + c.sentence())
+		b.WriteString("\n- " + c.at.Format(time.TimeOnly) + " " + line(c.sentence(), maxSentence))
 	}
 	return b.String()
 }
