@@ -78,7 +78,7 @@ func TestMemory(t *testing.T) {
 // TestMemoryAsksOnceSomethingElseHasSpoken: outside content must not plant what is remembered, nor show it to others.
 func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 	t.Parallel()
-	tools, err := New(Options{Enabled: Groups(), Facts: &notes{}})
+	tools, err := New(Options{Enabled: Groups(), Facts: &notes{}, Home: HomeOptions{URL: "http://house.test", Token: "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,13 +51,21 @@ func showService(arguments string) string {
 	return "Calling " + domain + "." + service
 }
 
+// parseService reads the arguments of a call: people are shown what is sent, to the digit.
+func parseService(arguments string) (args serviceArgs, err error) {
+	in := json.NewDecoder(strings.NewReader(arguments))
+	in.DisallowUnknownFields()
+	in.UseNumber()
+	if err := in.Decode(&args); err != nil {
+		return args, fmt.Errorf("read the arguments: %w", err)
+	}
+	return args, args.check()
+}
+
 // proposeService says what a call does, such as "light.turn_on on light.kitchen {brightness: 120}".
 func proposeService(arguments string) string {
-	var args serviceArgs
-	in := json.NewDecoder(strings.NewReader(arguments))
-	in.DisallowUnknownFields() // else something would not be shown
-	in.UseNumber()
-	if in.Decode(&args) != nil || args.check() != nil {
+	args, err := parseService(arguments)
+	if err != nil {
 		return ""
 	}
 	text := args.Domain + "." + args.Service
@@ -132,8 +140,9 @@ func (a serviceArgs) check() error {
 	return nil
 }
 
-func (h *home) service(ctx context.Context, _ agent.Input, args serviceArgs) (agent.Output, error) {
-	if err := args.check(); err != nil {
+func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agent.Output, error) {
+	args, err := parseService(in.Arguments)
+	if err != nil {
 		return agent.Output{}, err
 	}
 	data := maps.Clone(args.Data)
@@ -151,7 +160,7 @@ func (h *home) service(ctx context.Context, _ agent.Input, args serviceArgs) (ag
 		path += "?return_response"
 	}
 	var text string
-	err := h.call(ctx, http.MethodPost, path, data, into(&text))
+	err = h.call(ctx, http.MethodPost, path, data, into(&text))
 	switch {
 	case err == nil:
 		return agent.Output{Text: outcome(text)}, nil

@@ -57,8 +57,12 @@ func TestWrongConfiguration(t *testing.T) {
 		},
 		{name: "no platforms", text: goodModels, want: "c.yaml:1:1: no platform to run on; add one under platforms, such as telegram\n"},
 		{
-			name: "not built yet", text: goodModels + goodPlatforms + "tools: {enabled: [ha_states]}\n",
-			want: "c.yaml:3:9: tools.enabled: this tool is not built yet; this version takes time or fetch or memory\n",
+			name: "not built yet", text: goodModels + goodPlatforms + "store: {dsn: \"postgres://h\"}\n",
+			want: "c.yaml:3:9: store.dsn: a choice of databases is not built yet; this version takes sqlite\n",
+		},
+		{
+			name: "a tool without its Home Assistant", text: goodModels + goodPlatforms + "tools: {enabled: [ha_states]}\n",
+			want: "c.yaml:3:19: ha_states needs exactly one endpoint of kind homeassistant, in tools.enabled; configure one under platforms, with its url and token\n",
 		},
 		{
 			name: "unknown fixed line", text: goodModels + goodPlatforms + "texts: {stoped: x}\n",

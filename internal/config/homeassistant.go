@@ -50,7 +50,9 @@ func (d *decoder) validateHomeTools(c *Config) {
 }
 
 func (d *decoder) validateHomeAssistant(at string, h *HomeAssistant) {
-	d.validateURL(join(at, "url"), &h.URL)
+	if key := join(at, "url"); d.isSet(key) { // that it is missing was said
+		d.validateURL(key, &h.URL)
+	}
 	const entityHint = "write a whole entity id, such as light.kitchen"
 	d.validateNames(join(at, "watch_domains"), h.WatchDomains, homeDomain, "write what stands before the dot of an entity id, such as light")
 	d.validateNames(join(at, "watch_entities"), h.WatchEntities, homeEntity, entityHint)
