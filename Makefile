@@ -40,6 +40,10 @@ run: build ## Run the daemon; ARGS="--config config.yaml".
 demo: build ## Run the whole system against its stand-ins, no account needed; ARGS='--say "Hello"'.
 	bin/telex demo $(ARGS)
 
+.PHONY: package
+package: ## Make a .deb and an .rpm of the daemon in bin/package, for GOARCH.
+	tools/package.sh '$(VERSION)'
+
 ## Test.
 
 # How each package is tested, tools/packages.sh reads from the sources:

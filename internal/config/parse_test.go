@@ -193,10 +193,10 @@ func TestParseErrors(t *testing.T) {
 			"4:30: platforms.b.token must be text, not a list",
 		}},
 		{"missing file", base + "  b: {kind: telegram, token_file: none.txt}\n", []string{
-			`4:35: read "none.txt" of platforms.b.token_file: no such file or directory; a relative path is looked up beside the configuration file`,
+			`4:35: read "none.txt" of platforms.b.token_file: no such file or directory; a relative path is looked up beside the configuration file, and in the folder secrets there`,
 		}},
 		{"secret given as file", base + "  b: {kind: telegram, token_file: \"123456:hidden-secret\"}\n", []string{
-			`4:35: read the file of platforms.b.token_file: no such file or directory; a relative path is looked up beside the configuration file`,
+			`4:35: read the file of platforms.b.token_file: no such file or directory; a relative path is looked up beside the configuration file, and in the folder secrets there`,
 		}},
 		{"empty path", base + "  b: {kind: telegram, token_file: \"\"}\n", []string{
 			"4:35: empty path in platforms.b.token_file; name a file or remove the line",

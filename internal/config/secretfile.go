@@ -15,8 +15,8 @@ import (
 // maxSecretFile bounds a secret file, in bytes: far above any real token, far below what would hurt.
 const maxSecretFile = 1 << 16
 
-// secretFile reads the file that a <key>_file names and returns its text without the line end. A relative
-// path is looked up in $CREDENTIALS_DIRECTORY when that is set, else beside the configuration file.
+// secretFile reads the file that a <key>_file names and returns its text without the line end. A relative path is looked
+// up among systemd's credentials when there are any, else beside the configuration file and in the folder secrets there.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {
@@ -26,15 +26,8 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 		d.fail(n, "name a file or remove the line", "empty path in %s", human(path))
 		return "", false
 	}
-	full, where := name, ""
-	if !filepath.IsAbs(name) {
-		if dir := d.env.Value(envCredentials); dir != "" {
-			full, where = filepath.Join(dir, name), "a relative path is looked up in $"+envCredentials
-		} else {
-			full, where = filepath.Join(d.dir, name), "a relative path is looked up beside the configuration file"
-		}
-	}
-	text, mode, err := readSmall(full)
+	places, where := d.secretPlaces(name)
+	text, mode, err := readFirst(places)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err // the path is in the message already, if it may be
@@ -46,6 +39,34 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 		d.warn(n, "everybody on this machine can read the secret file of %s; make it 0600", human(path))
 	}
 	return strings.TrimRight(text, "\r\n"), true
+}
+
+// secretPlaces returns the paths that a secret file may have, the first one first, and what to tell an operator who has
+// none there. The unit passes the files of /etc/telex/secrets as credentials, which systemd names secrets_<file>; a
+// command that an administrator runs finds the same files beside the configuration.
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#LoadCredential=ID:PATH
+func (d *decoder) secretPlaces(name string) (paths []string, where string) {
+	if filepath.IsAbs(name) {
+		return []string{name}, ""
+	}
+	if dir := d.env.Value(envCredentials); dir != "" {
+		return []string{filepath.Join(dir, name), filepath.Join(dir, secretsName+"_"+name)}, "a relative path is looked up in $" + envCredentials
+	}
+	return []string{filepath.Join(d.dir, name), filepath.Join(d.dir, secretsName, name)},
+		"a relative path is looked up beside the configuration file, and in the folder " + secretsName + " there"
+}
+
+// secretsName is the folder of secret files beside the configuration file, and the id of the unit's credentials.
+const secretsName = "secrets"
+
+// readFirst reads the first of some files that is there.
+func readFirst(paths []string) (text string, mode fs.FileMode, err error) {
+	for _, path := range paths {
+		if text, mode, err = readSmall(path); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return text, mode, err
 }
 
 // readSmall reads a regular file of a bounded size: a pipe or a device could block the start for ever.

@@ -36,6 +36,11 @@ func TestSecretFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "sub", "token"), "1:beside\r\n", 0o600)
 	write(t, filepath.Join(creds, "key"), "credential", 0o400)
 	write(t, filepath.Join(creds, "sub", "token"), "1:credential\n", 0o400)
+	folder := t.TempDir() // systemd names the files of a folder so
+	write(t, filepath.Join(folder, "secrets_key"), "of-the-folder", 0o400)
+	write(t, filepath.Join(folder, "sub", "token"), "1:sub", 0o400)
+	write(t, filepath.Join(dir, "secrets", "hidden"), "in-secrets", 0o600)
+	write(t, filepath.Join(dir, "secrets", "key"), "not this one", 0o600)
 	tests := []struct {
 		name             string
 		key, token       string // paths as they stand in the file
@@ -49,6 +54,8 @@ func TestSecretFiles(t *testing.T) {
 			map[string]string{envCredentials: creds},
 			"beside-the-file", "1:credential",
 		},
+		{"credentials of a folder", "key", "sub/token", map[string]string{envCredentials: folder}, "of-the-folder", "1:sub"},
+		{"in the folder of secrets", "hidden", "sub/token", nil, "in-secrets", "1:beside"},
 		{"path with a variable", "\"${DIR}/key\"", "sub/token", map[string]string{"DIR": dir}, "beside-the-file", "1:beside"},
 	}
 	for _, tt := range tests {
@@ -83,8 +90,8 @@ func TestSecretFileTrouble(t *testing.T) {
 	tests := []struct{ key, want string }{
 		{"empty.txt", `:1:30: empty api_key in models[0]; the file "empty.txt" is empty`},
 		{"lines.txt", ":1:44: models[0].api_key_file holds a line break or a control character; check where it was copied from"},
-		{"long.txt", `:1:44: read "long.txt" of models[0].api_key_file: longer than 65536 bytes; a relative path is looked up beside the configuration file`},
-		{".", `:1:44: read "." of models[0].api_key_file: not a regular file; a relative path is looked up beside the configuration file`},
+		{"long.txt", `:1:44: read "long.txt" of models[0].api_key_file: longer than 65536 bytes; a relative path is looked up beside the configuration file, and in the folder secrets there`},
+		{".", `:1:44: read "." of models[0].api_key_file: not a regular file; a relative path is looked up beside the configuration file, and in the folder secrets there`},
 	}
 	for _, tt := range tests {
 		_, err := Parse(name, fileConfig(tt.key, "good.txt"), nil)
