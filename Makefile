@@ -114,6 +114,11 @@ test-browser: ## Use the demo's page with a browser; Debian's package chromium i
 pictures: ## Draw the README's pictures from the demo's page; Debian's package chromium is needed.
 	PICTURES='$(CURDIR)/docs' go test -count=1 -tags=browser -run='^TestBrowserDrawsTheAnswer$$' ./cmd/telex
 
+.PHONY: test-systemd
+test-systemd: package ## Boot a Debian with the package: kill -9, restart, upgrade, reboot, purge; root, debootstrap and systemd-nspawn are needed.
+	tools/debian.sh bin/debian
+	TELEX_DEB='$(CURDIR)/bin/package/*.deb' TELEX_DEBIAN='$(CURDIR)/bin/debian' go test -count=1 -v -tags=systemd -run='^TestSystemd$$' ./cmd/telex
+
 .PHONY: test-hostile
 test-hostile: ## Run the built program against hostile MCP servers, and print memory, calls and processes left.
 	go test -count=1 -v -run='^TestHostileMCPServers$$' ./cmd/telex
@@ -142,6 +147,7 @@ lint: ## Vet, lint and check the format; .golangci.yml says what and why.
 	go vet ./...
 	go vet -tags=mcpnpm ./agent/mcp
 	go vet -tags=browser ./cmd/telex
+	go vet -tags=systemd ./cmd/telex
 	$(TOOL) golangci-lint run
 
 .PHONY: mods

@@ -7,7 +7,7 @@ if ! command -v systemd-analyze >/dev/null; then
 	echo "unit: systemd-analyze is not installed, $unit is not verified"
 	exit 0
 fi
-found=$(systemd-analyze verify "$unit" 2>&1 | grep -v 'Command /usr/local/bin/telex is not executable' || true)
+found=$(systemd-analyze verify "$unit" 2>&1 | grep -v 'Command telex is not executable' || true)
 if [ -n "$found" ]; then
 	echo "$found"
 	exit 1

@@ -1,0 +1,213 @@
+//go:build systemd
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// bootTime bounds how long a machine may take to boot or to shut down.
+const bootTime = 2 * time.Minute
+
+// machine is a Debian that systemd-nspawn boots with its own systemd, in this machine's network.
+type machine struct {
+	t    *testing.T
+	root string // its file system
+	boot *exec.Cmd
+	init string // process id of its first process
+	log  bytes.Buffer
+}
+
+// start boots the machine and waits until its systemd answers.
+func (m *machine) start() {
+	m.t.Helper()
+	m.boot = exec.Command("systemd-nspawn", "--quiet", "--directory="+m.root, "--boot", "--register=no", "--keep-unit", "--machine=telex-test")
+	m.boot.Stdout, m.boot.Stderr = &m.log, &m.log
+	if err := m.boot.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(m.stop)
+	m.await("the machine has booted", func() bool {
+		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", m.boot.Process.Pid))
+		first, _, _ := strings.Cut(strings.TrimSpace(string(children)), " ")
+		if m.init = first; first == "" {
+			return false
+		}
+		state, _ := m.output("systemctl", "is-system-running")
+		return state == "running" || state == "degraded"
+	})
+}
+
+// stop shuts the machine down as its administrator would.
+func (m *machine) stop() {
+	if m.boot == nil {
+		return
+	}
+	if pid, err := strconv.Atoi(m.init); err == nil {
+		_ = syscall.Kill(pid, syscall.Signal(34+4)) // SIGRTMIN+4: poweroff.target, see systemd(1)
+	}
+	ended := time.AfterFunc(bootTime, func() { _ = m.boot.Process.Kill() })
+	defer ended.Stop()
+	_ = m.boot.Wait()
+	m.boot = nil
+}
+
+// output runs a program on the machine and returns what it printed.
+func (m *machine) output(args ...string) (string, error) {
+	out, err := exec.Command("nsenter", append([]string{"--target=" + m.init, "--all", "--"}, args...)...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// run runs a program that must succeed.
+func (m *machine) run(args ...string) string {
+	m.t.Helper()
+	out, err := m.output(args...)
+	if err != nil {
+		m.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// await waits until ok holds.
+func (m *machine) await(what string, ok func() bool) {
+	m.t.Helper()
+	for deadline := time.Now().Add(bootTime); !ok(); time.Sleep(50 * time.Millisecond) { // nothing tells when a unit changes
+		if time.Now().After(deadline) {
+			m.t.Fatalf("not after %v: %s\n%s", bootTime, what, m.log.String())
+		}
+	}
+}
+
+// write puts a file on the machine that only root can read.
+func (m *machine) write(path, text string) {
+	m.t.Helper()
+	if err := os.WriteFile(filepath.Join(m.root, path), []byte(text), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// pid returns the process id of the daemon, "0" if it does not run.
+func (m *machine) pid() string { return m.run("systemctl", "show", "--property=MainPID", "--value", "telex") }
+
+// active waits until the daemon has told systemd that it is ready.
+func (m *machine) active() {
+	m.t.Helper()
+	m.await("telex.service is active", func() bool {
+		state, _ := m.output("systemctl", "is-active", "telex")
+		return state == "active"
+	})
+}
+
+const bootedConfig = `
+models: [{name: main, base_url: "%s/v1", api_key_file: model-key, model: standin}]
+streaming: {telegram: true}
+access: {allow: ["telegram:user:1001"]}
+platforms: {telegram: {token_file: telegram-token, api_base: "%s"}}
+admin: {listen: ""}
+`
+
+// The package in a booted Debian: install, kill -9, restart, upgrade, reboot, purge. `make test-systemd` says where the
+// package and the Debian are.
+func TestSystemd(t *testing.T) {
+	pkg, err := filepath.Glob(os.Getenv("TELEX_DEB"))
+	if err != nil || len(pkg) != 1 {
+		t.Fatalf("TELEX_DEB names %d packages, want 1 (%v)", len(pkg), err)
+	}
+	m := &machine{t: t, root: os.Getenv("TELEX_DEBIAN")}
+	deb, err := os.ReadFile(pkg[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.start()
+	m.write("/root/telex.deb", string(deb))
+	m.run("dpkg", "--install", "/root/telex.deb")
+	t.Cleanup(func() {
+		if m.boot != nil {
+			_, _ = m.output("dpkg", "--purge", "telex") // the file system serves the next run too
+		}
+	})
+	platform, model := startStandins(t, "60")
+	m.write("/etc/telex/config.yaml", fmt.Sprintf(bootedConfig, model.url, platform.url))
+	m.write("/etc/telex/secrets/telegram-token", testToken+"\n")
+	m.write("/etc/telex/secrets/model-key", testKey+"\n")
+	m.run("telex", "config", "check", "--config", "/etc/telex/config.yaml") // as an administrator, without credentials
+	m.run("systemctl", "enable", "--now", "telex")
+	m.active()
+
+	answered := 0
+	answer := func(disturb func()) {
+		t.Helper()
+		answered++
+		platform.say("Explain the tides")
+		if disturb != nil {
+			platform.awaitReplies(ada, "an answer with a cursor", func(texts []string) bool {
+				return len(texts) == answered && strings.HasSuffix(texts[answered-1], cursor)
+			})
+			disturb()
+			m.active()
+		}
+		list := platform.awaitReplies(ada, "the whole answer", func(texts []string) bool {
+			return len(texts) == answered && strings.HasSuffix(texts[answered-1], lastOfTides(t))
+		})
+		checkTides(t, list[answered-1].Last())
+	}
+	answer(nil)
+	for _, disturb := range []struct {
+		name string
+		do   func()
+	}{
+		{"kill -9", func() { m.run("systemctl", "kill", "--signal=KILL", "telex") }},
+		{"restart", func() { m.run("systemctl", "restart", "telex") }},
+		{"upgrade", func() { m.run("dpkg", "--install", "/root/telex.deb") }},
+		{"reboot", func() { m.stop(); m.start() }},
+	} {
+		before := m.pid()
+		answer(disturb.do)
+		if after := m.pid(); disturb.name != "reboot" && after == before {
+			t.Errorf("%s: the process is the same one", disturb.name)
+		}
+	}
+	if journal := m.run("journalctl", "--unit=telex", "--no-pager"); strings.Contains(journal, testToken) || strings.Contains(journal, testKey) {
+		t.Error("the journal has a secret")
+	}
+	if owner := m.run("systemctl", "show", "--property=User,DynamicUser", "telex"); !strings.Contains(owner, "DynamicUser=yes") {
+		t.Errorf("the service runs as %q", owner)
+	}
+	m.checkPurged()
+}
+
+// lastOfTides returns the end of the stand-in's answer.
+func lastOfTides(t *testing.T) string {
+	text, _ := tides(t)
+	return text[len(text)-20:]
+}
+
+// checkPurged removes the package in two steps: what people wrote goes only with the second one.
+func (m *machine) checkPurged() {
+	m.t.Helper()
+	m.run("dpkg", "--remove", "telex")
+	for _, kept := range []string{"/etc/telex/config.yaml", "/var/lib/telex"} {
+		if _, err := os.Lstat(filepath.Join(m.root, kept)); err != nil {
+			m.t.Errorf("after dpkg --remove: %v", err)
+		}
+	}
+	m.run("dpkg", "--purge", "telex")
+	for _, gone := range []string{"/etc/telex", "/var/lib/telex", "/var/lib/private/telex", "/usr/bin/telex", "/usr/lib/systemd/system/telex.service"} {
+		if _, err := os.Lstat(filepath.Join(m.root, gone)); !errors.Is(err, os.ErrNotExist) {
+			m.t.Errorf("after dpkg --purge %s is there: %v", gone, err)
+		}
+	}
+	if user, err := m.output("id", "telex"); err == nil {
+		m.t.Errorf("after dpkg --purge there is %s", user)
+	}
+}
