@@ -97,7 +97,9 @@ func (m *machine) write(path, text string) {
 }
 
 // pid returns the process id of the daemon, "0" if it does not run.
-func (m *machine) pid() string { return m.run("systemctl", "show", "--property=MainPID", "--value", "telex") }
+func (m *machine) pid() string {
+	return m.run("systemctl", "show", "--property=MainPID", "--value", "telex")
+}
 
 // active waits until the daemon has told systemd that it is ready.
 func (m *machine) active() {
