@@ -51,6 +51,7 @@ func secrets(name string) (string, bool) {
 	value, ok := map[string]string{
 		"OPENAI_API_KEY": "sk-x", "TELEGRAM_BOT_TOKEN": "1:x", "DISCORD_BOT_TOKEN": "a.b.c",
 		"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "SLACK_SIGNING_SECRET": "x",
+		"HOMEASSISTANT_TOKEN": "x",
 	}[name]
 	return value, ok
 }
@@ -58,7 +59,7 @@ func secrets(name string) (string, bool) {
 // What a page says to write is taken as it stands; a block without models stands for these sections alone.
 func TestSetupConfigs(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"setup-telegram.md", "setup-discord.md", "setup-slack.md"} {
+	for _, name := range []string{"setup-telegram.md", "setup-discord.md", "setup-slack.md", "setup-homeassistant.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := page(t, name)
@@ -87,8 +88,8 @@ func TestSetupConfigs(t *testing.T) {
 				c, err := config.Parse(name, data, secrets)
 				if err != nil {
 					t.Errorf("%v in\n%s", err, data)
-				} else if err := c.CheckRun(); err != nil || len(c.Warnings) > 0 || c.Access.Nobody() != "" {
-					t.Errorf("CheckRun = %v, warnings %q, nobody %q in\n%s", err, c.Warnings, c.Access.Nobody(), data)
+				} else if err := c.CheckRun(); err != nil || len(c.Warnings) > 0 || c.Nobody() != "" {
+					t.Errorf("CheckRun = %v, warnings %q, nobody %q in\n%s", err, c.Warnings, c.Nobody(), data)
 				}
 			}
 			if configs < 2 {

@@ -28,7 +28,7 @@ func runCommand() *cobra.Command {
 			boundGarbage()
 			log := app.NewLog(cfg.Log, os.Stderr)
 			warn(log, cfg)
-			if doubt := cfg.Access.Nobody(); doubt != "" {
+			if doubt := cfg.Nobody(); doubt != "" {
 				log.Warn(doubt) //nolint:sloglint // the sentence is the message
 			}
 			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv, Keeper: keeper()})
@@ -85,7 +85,7 @@ func configCommand() *cobra.Command {
 			if err := cfg.CheckRun(); err != nil {
 				return err
 			}
-			if doubt := cfg.Access.Nobody(); doubt != "" {
+			if doubt := cfg.Nobody(); doubt != "" {
 				fmt.Fprintf(os.Stderr, "warning: %s: %s\n", cfg.File(), doubt)
 			}
 			fmt.Fprintf(os.Stderr, "%s: correct\n", cfg.File())

@@ -34,6 +34,17 @@ func (c *Config) Home() *HomeAssistant {
 	return found[0]
 }
 
+// Nobody says that nobody is let in, and why that is; empty when somebody is, or when nobody needs to be: what a Home Assistant
+// tells is let in by what it watches.
+func (c *Config) Nobody() string {
+	for _, e := range c.Endpoints {
+		if e.Kind != KindHomeAssistant {
+			return c.Access.Nobody()
+		}
+	}
+	return ""
+}
+
 // validateHomeTools checks that the tools for Home Assistant know which one is meant.
 func (d *decoder) validateHomeTools(c *Config) {
 	const at = "tools.enabled"

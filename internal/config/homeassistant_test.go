@@ -41,3 +41,15 @@ func TestHomeAssistant(t *testing.T) {
 		t.Errorf("the defaults are %+v", h)
 	}
 }
+
+// Nobody needs to be let in where nobody can write.
+func TestHomeAssistantNeedsNobody(t *testing.T) {
+	t.Parallel()
+	const alone = "models: [{name: a, model: b, api_key: c}]\nplatforms: {homeassistant: {url: \"http://ha.local:8123\", token: hidden}}\n"
+	if got := mustParse(t, alone, nil).Nobody(); got != "" {
+		t.Errorf("a house alone: %q", got)
+	}
+	if got := mustParse(t, base, nil).Nobody(); got == "" {
+		t.Error("a bot that nobody may talk to is no doubt")
+	}
+}
