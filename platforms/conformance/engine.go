@@ -50,6 +50,7 @@ type model struct {
 	answers map[string]answer // by a word of the question
 	ended   map[string]time.Time
 	runs    map[string]int
+	running int // answers that are being written
 }
 
 // Run implements gateway.Runner. It writes the text in pieces.
@@ -92,8 +93,9 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 func (m *model) begin(question string) (string, answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.running++
 	for word, a := range m.answers {
-		if slices.Contains(strings.Fields(question), word) {
+		if slices.ContainsFunc(strings.Fields(question), func(w string) bool { return strings.Trim(w, ".,") == word }) {
 			m.runs[word]++
 			if a.each == 0 {
 				a.each = 30 * time.Millisecond
@@ -107,7 +109,15 @@ func (m *model) begin(question string) (string, answer) {
 func (m *model) end(word string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.running--
 	m.ended[word] = time.Now()
+}
+
+// writes reports whether an answer is being written.
+func (m *model) writes() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running > 0
 }
 
 // of returns when the answer to a question ended last, and how often it was begun.
@@ -258,9 +268,15 @@ func (h *house) until(what string, holds func() bool) {
 	h.Fatalf("%s did not happen within a minute", what)
 }
 
-// seen waits until the newest version in a place has something in it.
+// seen waits until the newest version in a place has something in it. Where nothing can be seen of an answer before its end, it
+// waits until a model writes.
 func (h *house) seen(to chat.Target, text string) {
 	h.Helper()
+	if !h.adapter.Capabilities().Edit {
+		h.until("that a model writes", h.model.writes)
+		pass(time.Second)
+		return
+	}
 	h.until(fmt.Sprintf("that %q is shown", text), func() bool {
 		list := h.Versions(to)
 		return len(list) > 0 && strings.Contains(list[len(list)-1].Text, text)
@@ -333,8 +349,53 @@ func prose(n int) string {
 	return b.String()
 }
 
-// both are the two places.
-func (s *scene) both() []chat.Target { return []chat.Target{s.Private(), s.Group()} }
+// both are the two places, or the only one.
+func (s *scene) both() []chat.Target {
+	if s.Group() == (chat.Target{}) {
+		return []chat.Target{s.Private()}
+	}
+	return []chat.Target{s.Private(), s.Group()}
+}
+
+// people is a case for platforms on which people write, alone or in groups.
+func people(run func(*scene)) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		if _, nobody := s.World.(Reporter); nobody {
+			s.lacks = "People"
+			return
+		}
+		run(s)
+	}
+}
+
+// inGroup is a case for platforms with groups.
+func inGroup(run func(*scene)) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		if s.Group() == (chat.Target{}) {
+			s.lacks = "Groups"
+			return
+		}
+		run(s)
+	}
+}
+
+// edited is a case in which something must be seen of an answer before its end.
+func edited(run func(*scene)) func(*scene) {
+	return with((*scene).editor, func(s *scene, _ preview.Editor) {
+		s.Helper()
+		run(s)
+	})
+}
+
+// said returns what a message says that Say brought.
+func (s *scene) said(in chat.Inbound) string {
+	if r, ok := s.World.(Reporter); ok {
+		return r.Said(in.Text)
+	}
+	return in.Text
+}
 
 // transports returns how previews can reach a place.
 func (s *scene) transports(to chat.Target) map[string]preview.Transport {

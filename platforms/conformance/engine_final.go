@@ -90,7 +90,7 @@ func finalCases() []testCase {
 				h.end()
 			}
 		})},
-		{"D1, D7: code, tables and lists over several parts are whole in each", func(s *scene) {
+		{"D1, D7: code, tables and lists over several parts are whole in each", people(func(s *scene) {
 			limit := s.adapter.Profile(s.Private()).TextLimit
 			code := "Before:\n\n```\n" + strings.Repeat("if a == b { c = d }\n", limit/10) + "```\n\nAfter."
 			table := "| Name | Size |\n|---|---|\n" + strings.Repeat("| entry | 12345 |\n", limit/8) + "\nAfter."
@@ -113,8 +113,8 @@ func finalCases() []testCase {
 				h.wantGrowth(to, text)
 				h.wantValid(to)
 			}
-		}},
-		{"D7: graphemes, links and marks are never cut on the way (F26, F29, F31)", func(s *scene) {
+		})},
+		{"D7: graphemes, links and marks are never cut on the way (F26, F29, F31)", edited(func(s *scene) {
 			text := "👩‍👩‍👧‍👦🏳️‍🌈🇩🇪🇫🇷 é ñ ẅ नमस्ते **bold *and italic* words** ~~gone~~ `co*de` " +
 				"a **bold [link with words](https://example.org/a_b?c=d&e=f) inside** and ***all*** of\n\n" +
 				"> a **quote**\n\n1. one\n   ```\n   x **y\n   ```\n2. `two`\n\n" + strings.Repeat("👨‍👩‍👧 __x__ ", 40)
@@ -130,7 +130,7 @@ func finalCases() []testCase {
 			if shown := h.joined(to); strings.Contains(shown, "▌") || !strings.Contains(shown, "🇩🇪🇫🇷 é ñ ẅ नमस्ते") {
 				h.Errorf("shown is %q", shown)
 			}
-		}},
+		})},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // limitCases are about the rates that platforms enforce.
 func limitCases() []testCase {
 	return []testCase{
-		{"D3: several answers at once keep within the published rates, by every transport", func(s *scene) {
+		{"D3: several answers at once keep within the published rates, by every transport", people(func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(6), s.both()...)
 			for _, transport := range []preview.Transport{preview.Edit, preview.Draft, preview.Native} {
@@ -43,8 +43,8 @@ func limitCases() []testCase {
 				h.end()
 				pass(5 * time.Minute)
 			}
-		}},
-		{"D3: long answers in parts keep within the published rates", func(s *scene) {
+		})},
+		{"D3: long answers in parts keep within the published rates", people(func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.house(map[string]answer{"go": {text: prose(14_000), each: 5 * time.Millisecond}}, func(h *house) { h.config.MaxParts = 8 })
@@ -56,8 +56,8 @@ func limitCases() []testCase {
 				h.wantJoined(to, prose(14_000))
 			}
 			h.wantGood()
-		}},
-		{"D3: who wants previews faster than the platform allows gets what it allows", func(s *scene) {
+		})},
+		{"D3: who wants previews faster than the platform allows gets what it allows", people(func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.house(map[string]answer{"go": {text: prose(1500), each: 200 * time.Millisecond}}, func(h *house) { h.config.Interval = 100 * time.Millisecond })
@@ -83,8 +83,8 @@ func limitCases() []testCase {
 				}
 			}
 			h.wantGood()
-		}},
-		{"D3: a hidden rate of half the published one is learned, and nothing is lost", func(s *scene) {
+		})},
+		{"D3: a hidden rate of half the published one is learned, and nothing is lost", people(func(s *scene) {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
 			h := s.house(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
@@ -102,14 +102,14 @@ func limitCases() []testCase {
 					h.Errorf("%d calls were refused in round %d, want at most %d in each place", got, round+1, most)
 				}
 			}
-		}},
+		})},
 	}
 }
 
 // refusalCases are about calls that were refused for their rate.
 func refusalCases() []testCase {
 	return []testCase{
-		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", func(s *scene) {
+		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", people(func(s *scene) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(800), each: 50 * time.Millisecond}, "short": {text: "Yes."}}, nil)
 			ops := []chat.Op{chat.OpSend}
@@ -142,7 +142,7 @@ func refusalCases() []testCase {
 				h.wantReply(to, want)
 			}
 			h.wantGood()
-		}},
+		})},
 		{"D4: a final waits as long as it was told (F03)", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
@@ -207,7 +207,7 @@ func turnCases() []testCase {
 			}
 			h.wantGood()
 		}},
-		{"D12: many answers at once are served in turn, and none starves", func(s *scene) {
+		{"D12: many answers at once are served in turn, and none starves", edited(func(s *scene) {
 			s.Enforce(Published)
 			places := s.Crowd(s.crowd())
 			h := s.house(map[string]answer{"go": {text: prose(2000), each: 90 * time.Millisecond}}, nil)
@@ -228,7 +228,7 @@ func turnCases() []testCase {
 				h.wantJoined(to, prose(2000)) // in as many parts as the platform needs
 			}
 			h.wantGood()
-		}},
+		})},
 	}
 }
 

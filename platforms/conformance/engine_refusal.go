@@ -11,7 +11,7 @@ import (
 // narrowRefusalCases are about how little a refusal may slow down and close.
 func narrowRefusalCases() []testCase {
 	return []testCase{
-		{"D4: four refusals that are over slow no answer down, neither at once nor later", func(s *scene) {
+		{"D4: four refusals that are over slow no answer down, neither at once nor later", people(func(s *scene) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			places, round := h.Crowd(10), 0
@@ -50,7 +50,7 @@ func narrowRefusalCases() []testCase {
 				}
 			}
 			h.wantGood()
-		}},
+		})},
 		{"D4: a refused sign of being at work holds no message up where it is counted by itself", func(s *scene) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)

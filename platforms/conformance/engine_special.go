@@ -102,7 +102,7 @@ func specialCases() []testCase {
 // commandCases are about questions that arrive in more ways than one.
 func commandCases() []testCase {
 	return []testCase{
-		{"F50: what is delivered twice, or as two events, is answered once", func(s *scene) {
+		{"F50: what is delivered twice, or as two events, is answered once", people(func(s *scene) {
 			h := s.house(nil, nil)
 			if w, ok := s.World.(Repeater); ok {
 				w.Repeat()
@@ -120,7 +120,7 @@ func commandCases() []testCase {
 			if len(h.ledger.took()) != 4 {
 				h.Errorf("accepted %+v, want four messages", h.ledger.took())
 			}
-		}},
+		})},
 		{"a question that is asked by a command is answered in its place, and nothing else stays", asked(func(s *scene, w Asker, to chat.Target) {
 			h := s.house(map[string]answer{"go": {text: prose(600)}, "long": {text: prose(s.adapter.Profile(to).TextLimit * 5 / 2), each: 10 * time.Millisecond}}, nil)
 			for _, word := range []string{"go", "long", "at-once"} {

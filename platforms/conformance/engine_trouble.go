@@ -21,9 +21,9 @@ func troubleCases() []testCase {
 		{"D5: an answer that is one call, of unknown fate, is not doubled where the platform can tell (F13)", func(s *scene) {
 			s.unclear(answer{text: "Yes."}, "")
 		}},
-		{"D5, F51: a continuation whose fate is unknown is not doubled where the platform can tell", func(s *scene) {
+		{"D5, F51: a continuation whose fate is unknown is not doubled where the platform can tell", edited(func(s *scene) {
 			s.unclear(flowing(prose(s.adapter.Profile(s.Private()).TextLimit*3/2)), "a full part")
-		}},
+		})},
 		{"D5: edits of unknown fate are repeated", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.house(map[string]answer{"go": {text: prose(600), tail: 4 * time.Second}}, nil)
 			for _, to := range h.both() {
@@ -39,7 +39,7 @@ func troubleCases() []testCase {
 				h.wantReply(to, prose(600))
 			}
 		})},
-		{"F51: each part has its own outcome: a continuation that fails is tried again alone", func(s *scene) {
+		{"F51: each part has its own outcome: a continuation that fails is tried again alone", edited(func(s *scene) {
 			for i, to := range s.Crowd(4) {
 				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
 				h := s.house(map[string]answer{"go": flowing(text), "whole": {text: text, each: time.Microsecond}}, nil)
@@ -58,7 +58,7 @@ func troubleCases() []testCase {
 				h.wantGrowth(to, text)
 				h.end()
 			}
-		}},
+		})},
 		{"D6: a preview that a person deleted does not come back as one, and the final is sent once", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.house(map[string]answer{"go": {text: prose(600)}}, nil)
 			for _, to := range h.both() {
@@ -75,7 +75,7 @@ func troubleCases() []testCase {
 				}
 			}
 		})},
-		{"F47: a question that is deleted meanwhile ends its answer where the platform tells of it, and costs nothing elsewhere", func(s *scene) {
+		{"F47: a question that is deleted meanwhile ends its answer where the platform tells of it, and costs nothing elsewhere", people(func(s *scene) {
 			whole := map[string]string{"go": prose(300), "late": "Yes."}
 			h := s.house(map[string]answer{"go": {text: whole["go"]}, "late": {text: whole["late"], tail: 3 * time.Second}}, nil)
 			ended, stands := 0, 0
@@ -105,7 +105,7 @@ func troubleCases() []testCase {
 			if ended > 0 && stands > 0 {
 				h.Errorf("%d answers ended and %d stand, want the same everywhere", ended, stands)
 			}
-		}},
+		})},
 	}
 }
 
@@ -170,7 +170,7 @@ func endingCases() []testCase {
 // killCases are about processes that die.
 func killCases() []testCase {
 	return []testCase{
-		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
+		{"D10: killed at any moment, the answer is finished in the same message, once", people(func(s *scene) {
 			text := prose(240) // for two and a half seconds
 			h := s.house(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
 			h.ask(h.Private(), "one") // a process that dies before its first message has no place to go on from
@@ -185,8 +185,8 @@ func killCases() []testCase {
 			if n := strings.Count(h.log.String(), "going on where the last process ended"); n < 10 {
 				h.Errorf("%d kills met an answer under way, want many", n)
 			}
-		}},
-		{"D10: killed while a call is on its way, and again, the answer is finished once", func(s *scene) {
+		})},
+		{"D10: killed while a call is on its way, and again, the answer is finished once", people(func(s *scene) {
 			text := prose(300)
 			h := s.house(map[string]answer{"go": {text: text, tail: time.Second}, "short": {text: "Yes."}}, nil)
 			places := h.Crowd(8)
@@ -218,7 +218,7 @@ func killCases() []testCase {
 				pass(lasting)
 				h.wantSurvived(fmt.Sprintf("killed in edit %d", i), to, text)
 			}
-		}},
+		})},
 		{"D9, D10: a process that is stopped in good order leaves nothing unfinished, and the next goes on", func(s *scene) {
 			h := s.house(map[string]answer{"go": {text: prose(900)}, "nearly": {text: prose(300)}}, nil)
 			for _, to := range h.both() {
@@ -239,7 +239,7 @@ func killCases() []testCase {
 				}
 			}
 		}},
-		{"D10: what was asked while the bot was away or dying is answered, once", func(s *scene) {
+		{"D10: what was asked while the bot was away or dying is answered, once", people(func(s *scene) {
 			h := s.house(map[string]answer{"go": {text: prose(100)}}, nil)
 			h.ask(h.Private(), "one")
 			pass(lasting) // so that there is a place to go on from
@@ -254,7 +254,7 @@ func killCases() []testCase {
 			pass(lasting)
 			want := []string{"I was asked: one", "I was asked: two", "I was asked: three"}
 			h.wantShown(h.Private(), want...)
-		}},
+		})},
 	}
 }
 

@@ -32,7 +32,7 @@ func fetchCases() []testCase {
 				s.fetch(f, a, file) // it can be fetched again
 			}
 		})},
-		{"what is attached in a group is there, with the bot meant or not", with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
+		{"what is attached in a group is there, with the bot meant or not", inGroup(with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
 			r := s.start("")
 			s.Attach(s.Group(), attached(100), 100)
 			for _, in := range r.take() { // whether it is delivered is the platform's choice
@@ -41,7 +41,7 @@ func fetchCases() []testCase {
 				}
 			}
 			r.stop(s)
-		})},
+		}))},
 		{"no more is fetched than is allowed", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
 			file := attached(5000)
 			a := s.attach(file, 5000)

@@ -48,12 +48,14 @@ func fileCases() []testCase {
 			}
 		})},
 		{"a file that answers a missing message is shown (F47)", with((*scene).filer, func(s *scene, f preview.Filer) {
-			ref := s.send(s.Group(), "gone soon")
-			s.Remove(ref)
-			m := outgoing("answer")
-			m.ReplyTo = ref.ID
-			s.sendFile(f, s.Group(), m, file())
-			s.wantShown(s.Group(), "answer")
+			for _, to := range s.both() {
+				ref := s.send(to, "gone soon")
+				s.Remove(ref)
+				m := outgoing("answer")
+				m.ReplyTo = ref.ID
+				s.sendFile(f, to, m, file())
+				s.wantShown(to, "answer")
+			}
 		})},
 		{"a cut file is shown once or not at all (F13)", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 // receiveCases are about what arrives, when, and how often.
 func receiveCases() []testCase {
 	return []testCase{
-		{"every message is accepted once and in order, old ones too (F43, F44)", func(s *scene) {
+		{"every message is accepted once and in order, old ones too (F43, F44)", people(func(s *scene) {
 			resume := s.known()
 			var want []string
 			say := func(text string) {
@@ -36,8 +36,8 @@ func receiveCases() []testCase {
 			r = s.start(r.resume)
 			s.wantTexts(r, want...)
 			r.stop(s)
-		}},
-		{"what was not accepted comes again (F43)", func(s *scene) {
+		})},
+		{"what was not accepted comes again (F43)", people(func(s *scene) {
 			resume := s.known()
 			for _, text := range []string{"one", "two", "three"} {
 				s.Say(s.Private(), Saying{Text: text})
@@ -58,8 +58,8 @@ func receiveCases() []testCase {
 			r := s.start(resume)
 			s.wantTexts(r, "two", "three")
 			r.stop(s)
-		}},
-		{"a bad update does not hold up the next", func(s *scene) {
+		})},
+		{"a bad update does not hold up the next", people(func(s *scene) {
 			resume := s.known()
 			s.Say(s.Private(), Saying{Text: "one"})
 			s.Garble()
@@ -70,18 +70,19 @@ func receiveCases() []testCase {
 			s.Say(s.Private(), Saying{Text: "three"})
 			s.wantTexts(r, "one", "two", "three")
 			r.stop(s)
-		}},
-		{"own messages are ignored, and a change of a message is no new message", func(s *scene) {
+		})},
+		{"own messages are ignored, and a change of a message is no new message", people(func(s *scene) {
 			r := s.start("")
-			s.send(s.Private(), "mine")
-			s.send(s.Group(), "mine")
+			for _, to := range s.both() {
+				s.send(to, "mine")
+			}
 			s.Say(s.Private(), Saying{Text: "first", Edited: "changed"})
 			first := s.one(r)
 			s.Say(s.Private(), Saying{Text: "second"})
 			s.wantTexts(r, "second")
 			r.stop(s)
 			s.wantChanged(r, first)
-		}},
+		})},
 		{"a run ends with its context, after the message in hand", func(s *scene) {
 			ctx, cancel := context.WithCancel(s.Context())
 			done := make(chan error, 1)
@@ -90,7 +91,7 @@ func receiveCases() []testCase {
 				done <- s.adapter.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 					cancel()
 					pass(50 * time.Millisecond) // a store that is slow to answer
-					got = append(got, in.Text)
+					got = append(got, s.said(in))
 					return nil
 				})
 			}()
@@ -136,7 +137,7 @@ func receiveCases() []testCase {
 // decodeCases are about what a message says.
 func decodeCases() []testCase {
 	return []testCase{
-		{"a message carries what an answer needs", func(s *scene) {
+		{"a message carries what an answer needs", people(func(s *scene) {
 			r := s.start("")
 			said := time.Now()
 			s.Say(s.Private(), Saying{Text: "hello 🦊"})
@@ -149,8 +150,8 @@ func decodeCases() []testCase {
 				s.Errorf("the message is of %v, want %v", in.At, said)
 			}
 			r.stop(s)
-		}},
-		{"in groups the bot knows when it is meant", func(s *scene) {
+		})},
+		{"in groups the bot knows when it is meant", inGroup(func(s *scene) {
 			own := s.send(s.Group(), "mine")
 			r := s.start("")
 			r.take()
@@ -175,13 +176,13 @@ func decodeCases() []testCase {
 				}
 			}
 			r.stop(s)
-		}},
-		{"a command is taken apart", func(s *scene) {
+		})},
+		{"a command is taken apart", people(func(s *scene) {
 			r := s.start("")
 			s.Say(s.Private(), Saying{Text: "/New", Command: true})
 			s.wantCommand(s.one(r), "new", "")
 			r.stop(s)
-		}},
+		})},
 		{"what is written in the thread of a message of the bot is for it", func(s *scene) {
 			w, ok := s.World.(Threader)
 			if !ok {
@@ -286,7 +287,7 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	var got []string
 	ids := map[chat.MessageID]bool{}
 	for _, in := range r.take() {
-		got = append(got, in.Text)
+		got = append(got, s.said(in))
 		ids[in.ID] = true
 	}
 	if !slices.Equal(got, want) || len(ids) != len(want) {

@@ -41,14 +41,16 @@ func sendCases() []testCase {
 			}
 		}},
 		{"a reply to a missing message is shown (F47)", func(s *scene) {
-			ref := s.send(s.Group(), "gone soon")
-			s.Remove(ref)
-			m := outgoing("answer")
-			m.ReplyTo = ref.ID
-			if _, err := s.adapter.Send(s.Context(), s.Group(), m); err != nil {
-				s.Errorf("Send: %v", err)
+			for _, to := range s.both() {
+				ref := s.send(to, "gone soon")
+				s.Remove(ref)
+				m := outgoing("answer")
+				m.ReplyTo = ref.ID
+				if _, err := s.adapter.Send(s.Context(), to, m); err != nil {
+					s.Errorf("Send: %v", err)
+				}
+				s.wantShown(to, "answer")
 			}
-			s.wantShown(s.Group(), "answer")
 		}},
 		{"a text at the limit is shown, one above is too long (F06, F30, F49)", both(func(s *scene, to chat.Target) {
 			limit := s.adapter.Profile(to).TextLimit

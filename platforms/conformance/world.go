@@ -25,7 +25,7 @@ type World interface {
 	// Secrets returns what must appear in no error and no log.
 	Secrets() []string
 	// Private and Group return the two places. Where groups are answered in threads only, Group is a
-	// thread that a person began, and not to the bot.
+	// thread that a person began, and not to the bot. It is the zero Target where there are no groups.
 	Private() chat.Target
 	Group() chat.Target
 	// Crowd returns n more private chats, each with a person of its own, who may write there by Say.
@@ -145,6 +145,13 @@ type Unpreviewed interface {
 func (s *scene) previews() bool {
 	w, ok := s.World.(Unpreviewed)
 	return !ok || !w.Unpreviewed()
+}
+
+// Reporter is a World in which no person writes: there is one place, in which the bot is told of events. Say lets one happen
+// whose text ends with a Saying's, and Crowd is not called.
+type Reporter interface {
+	// Said returns what an event said, by the text of its message.
+	Said(text string) string
 }
 
 // OpenFiles is a World whose platform hands out what is attached to whoever knows its address, credentials or not.
