@@ -71,6 +71,7 @@ func standinCommand() *cobra.Command {
 		standin("discord", "127.0.0.1:8083", "Imitate Discord's API and gateway, with a control API", "token", "latency", "no-limits", "message-content"),
 		standin("slack", "127.0.0.1:8084", "Imitate Slack's Web API, Socket Mode and Events API, with a control API",
 			"bot-token", "app-token", "signing-secret", "request-url", "latency", "no-limits"),
+		standin("homeassistant", "127.0.0.1:8123", "Imitate Home Assistant's WebSocket and REST APIs, with a control API", "token", "latency"),
 		standin("openai", "127.0.0.1:8082", "Imitate an OpenAI-compatible model provider", "key", "rate", "context"),
 	)
 }
@@ -111,7 +112,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 // addStandinFlags adds the flags of all stand-ins. They set o.
 func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f := c.Flags()
-	f.StringVar(&o.Token, "token", "", "the bot token that it accepts (default: one it prints)")
+	f.StringVar(&o.Token, "token", "", "the bot's token that it accepts (default: one it prints)")
 	f.StringVar(&o.BotToken, "bot-token", "", "the bot token that it accepts (default: one it prints)")
 	f.StringVar(&o.AppToken, "app-token", "", "the app token that opens sockets (default: one it prints)")
 	f.StringVar(&o.SigningSecret, "signing-secret", "", "the secret that signs requests to the app (default: one it prints)")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"telex/standin/discord"
+	"telex/standin/homeassistant"
 	"telex/standin/openai"
 	"telex/standin/slack"
 	"telex/standin/telegram"
@@ -27,7 +28,7 @@ type StandinOptions struct {
 	NoLimits bool          // enforce no rate limits
 	Log      *slog.Logger
 
-	Token          string // Telegram, Discord: the bot's; empty: one of its own
+	Token          string // Telegram, Discord, Home Assistant: the bot's; empty: one of its own
 	MessageContent bool   // Discord: grant the privileged intent
 
 	BotToken, AppToken, SigningSecret string // Slack; empty: of its own
@@ -38,7 +39,7 @@ type StandinOptions struct {
 	Context int     // OpenAI: the models' context window in tokens; 0: unlimited
 }
 
-// NewStandin returns a stand-in: telegram, discord, slack or openai. Announce tells how to reach it.
+// NewStandin returns a stand-in: telegram, discord, slack, homeassistant or openai. Announce tells how to reach it.
 func NewStandin(name string, o StandinOptions) (s Server, announce func(url string) string, err error) {
 	switch name {
 	case "telegram":
@@ -63,6 +64,9 @@ func NewStandin(name string, o StandinOptions) (s Server, announce func(url stri
 		return s, func(url string) string {
 			return fmt.Sprintf("%s/api/, bot token %s, app token %s, signing secret %s", url, s.BotToken(), s.AppToken(), s.SigningSecret())
 		}, nil
+	case "homeassistant":
+		s := homeassistant.New(homeassistant.Options{Token: o.Token, Latency: o.Latency, Log: o.Log})
+		return s, func(url string) string { return fmt.Sprintf("%s, token %s", url, s.Token()) }, nil
 	case "openai":
 		return openaiStandin(o), func(url string) string { return url + "/v1" }, nil
 	default:

@@ -40,14 +40,20 @@ func (g *Rig[C, E]) Calls() []C {
 // Answer records a call, lets it take effect with run, and answers it, bent by the fault that hits it. What is
 // refused has its answer already: it has no effect, and no fault bends it. Run is called without the mutex.
 func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
+	g.Exchange(r.Context(), c, cut, refused, run, func(a Answer) { g.Respond(w, r, a, cut) })
+}
+
+// Exchange is Answer for a call over a connection that carries many, such as a WebSocket. It calls send once, with the
+// answer, whose status Gone means that the connection is to be dropped. When send returns, the client has the answer.
+func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, refused *Answer, run func() Answer, send func(Answer)) {
 	rule := g.record(c)
 	var a Answer
 	if refused != nil {
 		a, rule = *refused, nil
 	} else {
-		a = g.perform(r.Context(), c, rule, cut, run)
+		a = g.perform(ctx, c, rule, cut, run)
 	}
-	g.finish(w, r, c, rule, a, cut)
+	g.finish(ctx, c, rule, a, cut, send)
 }
 
 // Admit records a connection that a client opens, and reports whether it may: else a fault has answered, or allow
@@ -64,7 +70,7 @@ func (g *Rig[C, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-ch
 		}
 	}
 	if refused {
-		g.finish(w, r, c, rule, a, cut)
+		g.finish(r.Context(), c, rule, a, cut, func(a Answer) { g.Respond(w, r, a, cut) })
 	}
 	return !refused
 }
@@ -97,8 +103,8 @@ func (g *Rig[C, E]) perform(ctx context.Context, c *C, f *fault.Fault[C], cut <-
 	return a
 }
 
-// finish writes the answer and the record of the call.
-func (g *Rig[C, E]) finish(w http.ResponseWriter, r *http.Request, c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}) {
+// finish sends the answer and writes the record of the call.
+func (g *Rig[C, E]) finish(ctx context.Context, c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}, send func(Answer)) {
 	var attrs []slog.Attr
 	g.Locked(func() {
 		common := g.p.Call(c)
@@ -110,8 +116,8 @@ func (g *Rig[C, E]) finish(w http.ResponseWriter, r *http.Request, c *C, f *faul
 		attrs = append([]slog.Attr{slog.String("method", common.Method), slog.Int("status", a.Status)}, g.p.Finish(c, a)...)
 		g.tell("call", c, nil)
 	})
-	g.p.Log.LogAttrs(r.Context(), slog.LevelDebug, "call", attrs...)
-	g.Respond(w, r, a, cut)
+	g.p.Log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
+	send(a)
 	if f != nil && f.Action == fault.PauseAnswered {
 		g.hold(c, f, fault.Answered, cut)
 	}

@@ -31,6 +31,8 @@ type Platform[C, E any] struct {
 	Control Controls
 	// Reset forgets everything that happened; the mutex is held.
 	Reset func()
+	// Restart forgets what does not outlive a restart; the mutex is held.
+	Restart func()
 	// Detach ends the connections that are no longer the host's, and returns those to close; the mutex is held.
 	Detach func() []net.Conn
 
@@ -108,11 +110,14 @@ func (g *Rig[C, E]) resetBut(spare net.Conn) {
 }
 
 // Restart cuts every connection and every call in flight, as a restart of the platform does, and refuses calls for
-// the time down. What was stored stays.
+// the time down. What the platform stores stays.
 func (g *Rig[C, E]) Restart(down time.Duration) { g.restartBut(down, nil) }
 
 func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	g.drop(func() []net.Conn {
+		if g.p.Restart != nil {
+			g.p.Restart()
+		}
 		g.tell("restart", nil, nil)
 		return g.Host.Restart(down, spare)
 	})

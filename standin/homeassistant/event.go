@@ -1,0 +1,39 @@
+package homeassistant
+
+import (
+	"maps"
+
+	"telex/standin/rig"
+)
+
+// Event is one thing that happened, as Watch and /control/events tell it.
+type Event struct {
+	rig.EventHead[Call] // Its kinds beside those of the rig: notification, edit, dismiss, state, socket, violation.
+
+	// Place is the place of a notification, or an entity.
+	Place string `json:"place,omitempty"`
+	// Notification is the state after a notification, edit or dismiss.
+	Notification *Notification `json:"notification,omitempty"`
+	// Old and New are the states before and after a change of state.
+	Old       *State     `json:"old_state,omitempty"`
+	New       *State     `json:"new_state,omitempty"`
+	Violation *Violation `json:"violation,omitempty"`
+	// Sockets is how many there are after one came or went.
+	Sockets int `json:"sockets,omitempty"`
+}
+
+// isolate copies what the pointers of an event lead to.
+func isolate(e *Event) {
+	if e.Notification != nil {
+		e.Notification = new(e.Notification.clone())
+	}
+	for _, state := range []**State{&e.Old, &e.New} {
+		if *state != nil {
+			*state = new(**state)
+			(*state).Attributes = maps.Clone((*state).Attributes)
+		}
+	}
+}
+
+// place names in an event the place of a call.
+func place(e *Event, c *Call) { e.Place = c.Place }

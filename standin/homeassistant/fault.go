@@ -1,0 +1,70 @@
+package homeassistant
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"telex/standin/fault"
+	"telex/standin/rig"
+)
+
+// Fault is a rule: which calls it hits, and what happens to them. The package comment says how calls are named;
+// several names are separated by "|", and "" matches all. Channel chooses calls by Call.Place, Contains by Call.Text.
+// Scope chooses calls by their way: "rest" or "socket". A command that is hit by a cut loses its socket. The action
+// fault.Status answers with the page of a proxy, which a command gets as the error unknown_error; fault.Error answers
+// a command with the code Error, a REST call with status 500.
+type Fault = fault.Fault[Call]
+
+// Paused is a call that a fault holds.
+type Paused = fault.Paused[Call]
+
+// check tells what is wrong with a fault.
+func check(f *Fault) error {
+	switch {
+	case f.Chat != 0 || f.Code != 0 || f.Rate != 0:
+		return errors.New("fault: chat, code and rate are other platforms'")
+	case f.Scope != "" && f.Scope != viaREST && f.Scope != viaSocket:
+		return fmt.Errorf("fault: scope is %s or %s", viaREST, viaSocket)
+	case f.Action == fault.Error && f.Error == "":
+		return errors.New("fault error: which one?")
+	}
+	return f.Check(
+		fault.Latency, fault.Status, fault.Error, fault.CutBefore, fault.CutAfter, fault.Hang, fault.DeleteFirst, fault.Malformed,
+		fault.PauseBefore, fault.PauseAfter, fault.PauseAnswered,
+	)
+}
+
+func chooses(f *Fault, call *Call) bool {
+	return fault.Named(f.Method, call.Method) && (f.Channel == "" || f.Channel == call.Place) &&
+		(f.Scope == "" || f.Scope == call.Via) && strings.Contains(call.Text, f.Contains)
+}
+
+// act does what a fault does in place of a call's effect, or after it.
+func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+	var refused *refusal
+	switch f.Action {
+	case fault.DeleteFirst:
+		s.Dismiss(call.Place)
+		return rig.Answer{}, false
+	case fault.Error:
+		refused = &refusal{code: f.Error, text: cmp.Or(f.Description, f.Error), status: 500}
+	case fault.Status:
+		refused = &refusal{code: codeUnspecified, text: cmp.Or(f.Description, "Unknown error"), status: f.Status}
+	default:
+		return rig.Answer{}, false
+	}
+	s.Locked(func() { call.Error = refused.code })
+	switch {
+	case call.id != nil:
+		return refused.result(call.id), true
+	case call.Method == authMethod:
+		return frame(object{"type": "auth_invalid", "message": refused.text}), true
+	case f.Action == fault.Error:
+		return plain(refused.status), true
+	}
+	a := rig.HTML(f.Status, "nginx")
+	a.RetryAfter = f.RetryAfter
+	return a, true
+}

@@ -1,0 +1,139 @@
+package homeassistant
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"unicode/utf8"
+)
+
+// Change is a state that an entity gets from the house, or from a person in it.
+type Change struct {
+	Entity string `json:"entity_id"`
+	State  string `json:"state"`
+	// Attributes are all that the entity has from now on; nil keeps those that it had.
+	Attributes map[string]any `json:"attributes"`
+	// User is the id of the person who caused the change; "" when nobody did.
+	User string `json:"user_id"`
+}
+
+// House are the entities of a house whose options name none.
+func House() []Change {
+	entity := func(id, state, name string, more ...string) Change {
+		attributes := map[string]any{"friendly_name": name}
+		for i := 0; i+1 < len(more); i += 2 {
+			attributes[more[i]] = more[i+1]
+		}
+		return Change{Entity: id, State: state, Attributes: attributes}
+	}
+	list := []Change{
+		entity("light.kitchen", "off", "Kitchen light"),
+		entity("light.living_room", "on", "Living room light"),
+		entity("switch.coffee", "off", "Coffee machine", "device_class", "outlet"),
+		entity("input_boolean.guests", "off", "Guests"),
+		entity("lock.front_door", "locked", "Front door lock"),
+		entity("cover.garage", "closed", "Garage door", "device_class", "garage"),
+		entity("alarm_control_panel.home", "disarmed", "Alarm"),
+		entity("sensor.outside", "21.3", "Outside temperature", "device_class", "temperature", "unit_of_measurement", "°C"),
+		entity("sensor.power", "230", "Power", "device_class", "power", "unit_of_measurement", "W"),
+		entity("binary_sensor.front_door", "off", "Front door", "device_class", "door"),
+		entity("binary_sensor.hall_motion", "off", "Hall motion", "device_class", "motion"),
+		entity("person.ann", "home", "Ann"),
+		entity("sun.sun", "above_horizon", "Sun"),
+		entity("weather.home", "sunny", "Weather"),
+		entity("conversation.home_assistant", "unknown", "Home Assistant"),
+		entity("notify.phone", "unknown", "Phone"),
+	}
+	list[len(list)-1].Attributes["supported_features"] = 1 // titles
+	return append(list, Change{Entity: "climate.hall", State: "heat", Attributes: map[string]any{
+		"friendly_name": "Hall", "current_temperature": 19.5, "temperature": 20, "min_temp": 7, "max_temp": 35,
+		"hvac_modes": []any{"off", "heat", "cool"},
+	}})
+}
+
+// problem says why a change can't be.
+func (c Change) problem() error {
+	switch {
+	case !entityID.MatchString(c.Entity):
+		return fmt.Errorf("invalid entity_id %q", c.Entity)
+	case utf8.RuneCountInString(c.State) > maxState:
+		return fmt.Errorf("state is longer than %d characters", maxState)
+	}
+	return nil
+}
+
+// SetState changes the state of an entity, or makes a new one. It tells whether that fired an event: a state that is
+// the same, with the same attributes, does not. It panics on a change that can't be.
+func (s *Server) SetState(c Change) bool { return s.Burst(c) == 1 }
+
+// Burst makes changes at the same moment, and returns how many fired an event. It panics on a change that can't be.
+func (s *Server) Burst(changes ...Change) int {
+	fired, err := s.apply(changes)
+	if err != nil {
+		panic("homeassistant stand-in: " + err.Error())
+	}
+	return fired
+}
+
+func (s *Server) apply(changes []Change) (fired int, err error) {
+	for _, c := range changes {
+		if err := c.problem(); err != nil {
+			return 0, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range changes {
+		attributes := c.Attributes
+		if attributes == nil {
+			attributes = s.states[c.Entity].Attributes
+		}
+		if s.set(c.Entity, c.State, attributes, s.newContext(c.User), false) {
+			fired++
+		}
+	}
+	return fired, nil
+}
+
+// Remove removes an entity: its last event has no new_state.
+func (s *Server) Remove(entity string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remove(entity, s.newContext(""))
+}
+
+// FireEvent fires an event of the house's own, such as a doorbell.
+func (s *Server) FireEvent(kind string, data map[string]any) error {
+	if kind == "" || len(kind) > maxEventType {
+		return errors.New("event_type has 1 to 64 characters")
+	}
+	if data == nil {
+		data = map[string]any{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fire(kind, data, "LOCAL", s.newContext(""))
+	return nil
+}
+
+// named finds the entity that a person calls so; s.mu is held.
+func (s *Server) named(name string) (State, bool) {
+	name = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "the ")
+	for _, state := range s.sorted() {
+		if friendly, _ := state.Attributes["friendly_name"].(string); strings.ToLower(friendly) == name {
+			return state, true
+		}
+	}
+	return State{}, false
+}
+
+// with is a copy of attributes with some changed; it is never nil.
+func with(attributes map[string]any, changes map[string]any) map[string]any {
+	out := maps.Clone(attributes)
+	if out == nil {
+		out = make(map[string]any)
+	}
+	maps.Copy(out, changes)
+	return out
+}

@@ -1,0 +1,176 @@
+package homeassistant
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"telex/standin/rig"
+)
+
+// Panel is the place of notifications in the side bar of the frontend.
+const Panel = "persistent_notification"
+
+// Notification is something that a person was told, with everything they saw of it.
+type Notification struct {
+	// ID is the notification_id of one in the panel; others have an id of the stand-in's own.
+	ID string `json:"id"`
+	// Place is Panel, or the notify action or entity that sent it.
+	Place string `json:"place"`
+	// FromBot tells that the bot created it, not Home Assistant itself.
+	FromBot bool `json:"from_bot"`
+	rig.Seen[TextVersion]
+}
+
+// TextVersion is what a notification showed from At until the next version.
+type TextVersion struct {
+	At time.Time `json:"at"`
+	// Method is the service that made it, or "core".
+	Method string `json:"method"`
+	Title  string `json:"title,omitempty"`
+	Text   string `json:"text"`
+}
+
+// Since is when the version came on display.
+func (v TextVersion) Since() time.Time { return v.At }
+
+// Text is what a person reads of the newest version.
+func (n Notification) Text() string { return n.Last().Text }
+
+func (n *Notification) clone() Notification {
+	c := *n
+	c.Seen = n.Copy()
+	return c
+}
+
+// show puts a notification into the panel; one with the same id is overwritten. s.mu is held.
+// Source: homeassistant/components/persistent_notification/__init__.py
+func (s *Server) show(id string, v TextVersion, bot bool) {
+	v.At = time.Now()
+	if id == "" {
+		s.serial++
+		id = fmt.Sprintf("%032x", s.serial)
+	}
+	n := s.current[id]
+	if n == nil {
+		n = &Notification{ID: id, Place: Panel, FromBot: bot, Seen: rig.Seen[TextVersion]{Versions: []TextVersion{v}}}
+		s.current[id] = n
+		s.notifications = append(s.notifications, n)
+		s.stats.Notifications++
+		s.Publish("notification", Event{Place: Panel, Notification: n})
+		return
+	}
+	if bot {
+		s.stats.Edits++
+		if last := n.Last(); last.Title == v.Title && last.Text == v.Text {
+			s.stats.NotModified++
+		}
+		if !n.FromBot {
+			s.violate(ForeignNotification, v.Method, "notification "+id+" is not the bot's")
+		}
+	}
+	n.Versions = append(n.Versions, v)
+	s.Publish("edit", Event{Place: Panel, Notification: n})
+}
+
+// send delivers a message to a notify target, where nothing can be changed or removed; s.mu is held.
+func (s *Server) send(target string, v TextVersion) {
+	s.serial++
+	v.At = time.Now()
+	n := &Notification{
+		ID: fmt.Sprintf("sent-%d", s.serial), Place: target, FromBot: true,
+		Seen: rig.Seen[TextVersion]{Versions: []TextVersion{v}},
+	}
+	s.notifications = append(s.notifications, n)
+	s.stats.Notifications++
+	s.Publish("notification", Event{Place: target, Notification: n})
+}
+
+// dismiss removes a notification from the panel, and tells whether it was there; s.mu is held.
+func (s *Server) dismiss(id, by string) bool {
+	n := s.current[id]
+	if n == nil {
+		return false
+	}
+	n.Deleted, n.DeletedBy = time.Now(), by
+	delete(s.current, id)
+	s.Publish("dismiss", Event{Place: Panel, Notification: n})
+	return true
+}
+
+// Dismiss lets a person dismiss a notification.
+func (s *Server) Dismiss(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dismiss(id, "person")
+}
+
+// forgetPanel empties the panel, as a restart does: notifications are kept in memory only. s.mu is held.
+func (s *Server) forgetPanel() {
+	for _, n := range s.notifications {
+		if s.current[n.ID] == n {
+			s.dismiss(n.ID, "restart")
+		}
+	}
+}
+
+// loginFailed is the notification of a wrong token; s.mu is held.
+// Source: homeassistant/components/http/ban.py, process_wrong_login
+func (s *Server) loginFailed() {
+	s.stats.FailedLogins++
+	s.show("http-login", TextVersion{
+		Method: "core", Title: "Login attempt failed",
+		Text: "Login attempt or request with invalid authentication from localhost (127.0.0.1). See the log for details.",
+	}, false)
+}
+
+// History returns every notification of a place, "" for all, in the order in which they appeared. It is a copy.
+func (s *Server) History(where string) []Notification {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []Notification{}
+	for _, n := range s.notifications {
+		if where == "" || where == n.Place {
+			list = append(list, n.clone())
+		}
+	}
+	return list
+}
+
+// Screen is everything a person saw at one moment.
+type Screen struct {
+	At            time.Time      `json:"at"`
+	Notifications []Notification `json:"notifications"`
+}
+
+// In are the notifications of a place.
+func (s Screen) In(where string) []Notification {
+	var list []Notification
+	for _, n := range s.Notifications {
+		if n.Place == where {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// Screen returns what was visible at a moment. It is a copy.
+func (s *Server) Screen(at time.Time) Screen {
+	screen := Screen{At: at, Notifications: []Notification{}}
+	for _, n := range s.History("") {
+		if seen, visible := n.At(at); visible {
+			n.Seen = seen
+			screen.Notifications = append(screen.Notifications, n)
+		}
+	}
+	return screen
+}
+
+// reading is what a person reads in a place now.
+func (s *Server) reading(where string) []object {
+	list := []object{}
+	for _, n := range s.Screen(time.Now()).In(cmp.Or(where, Panel)) {
+		list = append(list, object{"id": n.ID, "title": n.Last().Title, "text": n.Text(), "from_bot": n.FromBot})
+	}
+	return list
+}

@@ -1,0 +1,145 @@
+package homeassistant
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"unicode/utf8"
+)
+
+// fieldKind is what a field may hold.
+type fieldKind string
+
+const (
+	anyField    fieldKind = "any"
+	strictField fieldKind = "str"  // a string.
+	textField   fieldKind = "text" // a string, or a number that is turned into one.
+	objectField fieldKind = "dict"
+	boolField   fieldKind = "bool"
+	intField    fieldKind = "int"
+	numberField fieldKind = "float"
+	listField   fieldKind = "list"
+	maybeField  fieldKind = "str or None"
+)
+
+// field is what is known of a field.
+type field struct {
+	kind     fieldKind
+	required bool
+}
+
+// schema are the fields of a command or a service; others are errors.
+type schema map[string]field
+
+// need and may are fields of a kind.
+func need(kind fieldKind) field { return field{kind: kind, required: true} }
+func may(kind fieldKind) field  { return field{kind: kind} }
+
+// check says what is wrong with data in the words of voluptuous, the library that Home Assistant checks with. at is
+// the way to data, such as ['target']; "" means nothing is wrong.
+func (sc schema) check(data map[string]any, at string) string {
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		where := fmt.Sprintf(" @ data%s['%s']", at, name)
+		f, known := sc[name]
+		if !known {
+			return "extra keys not allowed" + where
+		}
+		if wrong := f.kind.check(data[name]); wrong != "" {
+			return wrong + where
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sc)) {
+		if _, ok := data[name]; sc[name].required && !ok {
+			return fmt.Sprintf("required key not provided @ data%s['%s']", at, name)
+		}
+	}
+	return ""
+}
+
+// check says what is wrong with a value.
+func (k fieldKind) check(v any) string {
+	ok := true
+	switch k {
+	case strictField:
+		_, ok = v.(string)
+	case maybeField:
+		_, ok = v.(string)
+		ok = ok || v == nil
+	case textField:
+		switch v.(type) {
+		case nil:
+			return "string value is None for dictionary value"
+		case map[string]any, []any:
+			return "value should be a string for dictionary value"
+		}
+	case objectField:
+		if _, ok = v.(map[string]any); !ok {
+			return "expected a dictionary for dictionary value"
+		}
+	case boolField:
+		_, ok = v.(bool)
+	case intField:
+		n, number := v.(json.Number)
+		_, err := n.Int64()
+		ok = number && err == nil
+	case numberField:
+		_, ok = v.(json.Number)
+	case listField:
+		_, ok = v.([]any)
+	case anyField:
+	}
+	if !ok {
+		return fmt.Sprintf("expected %s for dictionary value", k)
+	}
+	return ""
+}
+
+// text is a text field; "" when it is missing.
+func text(data map[string]any, name string) string {
+	switch v := data[name].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// number is a field that holds a number.
+func number(data map[string]any, name string) (float64, bool) {
+	n, ok := data[name].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
+}
+
+var errJSON = errors.New("invalid JSON")
+
+// decode reads one JSON value. Numbers stay as they were written.
+func decode(data []byte) (any, error) {
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%w: not UTF-8", errJSON)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("%w: %w", errJSON, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: more than one value", errJSON)
+	}
+	return v, nil
+}

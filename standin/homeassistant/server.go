@@ -1,0 +1,127 @@
+package homeassistant
+
+import (
+	"cmp"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"telex/standin/rig"
+)
+
+// What a server is whose options don't say it.
+const (
+	DefaultToken = "standin-long-lived-token-local-use-only"
+	// BotUser is the id of the user whose token it is. The context of what the bot causes names it.
+	BotUser = "5d0b6c2f1e7a4f1b9a6d3c8e2f4a7b10"
+	// Version is the ha_version that the server claims.
+	Version = "2026.8.2"
+)
+
+// Options configure a Server. The zero value is a small house without latency.
+type Options struct {
+	// Token is the long-lived access token of the bot; DefaultToken when empty.
+	Token string
+	// Entities are what is in the house; House when nil.
+	Entities []Change
+	// Targets are the legacy notify actions beside notify.persistent_notification, without "notify.";
+	// "notify" and "mobile_app_phone" when nil.
+	Targets []string
+	// Latency is how long each call takes, half of it before it takes effect.
+	Latency time.Duration
+	// Log gets one line per call at level debug; nil discards.
+	Log *slog.Logger
+}
+
+// Server imitates Home Assistant for one bot. It is an http.Handler; Serve adds a real or in-memory listener. All
+// methods may be called from any goroutine.
+type Server struct {
+	rig.Rig[Call, Event]
+
+	opts     Options
+	services map[string]service // by domain.name; never changed.
+
+	mu            sync.Mutex // guards everything below; never held while waiting.
+	started       time.Time
+	revoked       bool
+	serial        int // of everything that gets an id.
+	states        map[string]State
+	notifications []*Notification
+	current       map[string]*Notification // those in the panel, by id.
+	sockets       []*socket
+	stats         Stats // but for what the rig counts.
+}
+
+// New returns a house in which nothing has happened. The caller closes it.
+func New(opts Options) *Server {
+	opts.Token = cmp.Or(opts.Token, DefaultToken)
+	if opts.Entities == nil {
+		opts.Entities = House()
+	}
+	if opts.Targets == nil {
+		opts.Targets = []string{"notify", "mobile_app_phone"}
+	}
+	s := &Server{opts: opts, services: services(opts.Targets)}
+	rig.Init(&s.Rig, rig.Platform[Call, Event]{
+		Name: "homeassistant", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
+		Serve: s.serve, Control: s.controls(), Reset: s.reset, Restart: s.forgetPanel, Detach: s.detach,
+		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish,
+		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: place, Isolate: isolate,
+		Check: check, Chooses: chooses, Act: s.act,
+	})
+	return s
+}
+
+// Token is the token that the server accepts.
+func (s *Server) Token() string { return s.opts.Token }
+
+// reset forgets everything that happened; s.mu is held.
+func (s *Server) reset() {
+	s.started = time.Now()
+	s.revoked = false
+	s.notifications, s.current = nil, make(map[string]*Notification)
+	s.stats = newStats()
+	s.states = make(map[string]State)
+	now := Time{s.started}
+	for _, c := range s.opts.Entities {
+		s.states[c.Entity] = State{
+			Entity: c.Entity, State: c.State, Attributes: with(c.Attributes, nil), LastChanged: now, LastReported: now,
+			LastUpdated: now, Context: s.newContext(c.User),
+		}
+	}
+}
+
+// detach forgets the sockets, which end with the requests that opened them.
+func (s *Server) detach() []net.Conn {
+	s.sockets = nil
+	return nil
+}
+
+// serve answers what is not for the control API.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	path := r.URL.Path
+	switch {
+	case path == "/api/websocket" && r.Method == http.MethodGet:
+		s.serveSocket(w, r, cut)
+	case strings.HasPrefix(path, "/api"):
+		s.serveREST(w, r, cut)
+	default:
+		s.Respond(w, r, plain(http.StatusNotFound), cut)
+	}
+}
+
+// Revoke deletes the bot's token, and closes the sockets that it opened; false creates the token again.
+func (s *Server) Revoke(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked = on
+	if on {
+		s.endSockets()
+	}
+}
+
+// authentic tells whether a token is the bot's; s.mu is held.
+func (s *Server) authentic(token string) bool { return !s.revoked && token == s.opts.Token }

@@ -1,0 +1,396 @@
+package homeassistant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"telex/standin/rig"
+)
+
+// Facts of the socket. Sources: homeassistant/components/websocket_api/http.py and const.py.
+const (
+	// authTime is how long a client may take to authenticate.
+	authTime = 10 * time.Second
+	// pingEvery is how often the server pings, pongTime how long it waits for the answer.
+	pingEvery = 55 * time.Second
+	pongTime  = 27500 * time.Millisecond
+	// maxPending messages may wait for a client, and peakPending for peakTime; else the socket is closed.
+	maxPending  = 16384
+	peakPending = 1024
+	peakTime    = 5 * time.Second
+	// maxFrame is the largest message of a client, in bytes.
+	maxFrame = 4 << 20
+)
+
+// allEvents subscribes to events of all types.
+const allEvents = "*"
+
+// subscription is one that a socket has; events carry its id.
+type subscription struct {
+	id    int64
+	event string
+}
+
+// outgoing is a message for a client. written is closed once the client has it, or never will.
+type outgoing struct {
+	data    []byte
+	written chan struct{}
+}
+
+// socket is one open connection. Its fields are guarded by Server.mu, but for those of the reader.
+type socket struct {
+	out           []outgoing
+	wake          chan struct{} // capacity 1: a sign that something below changed.
+	peak          time.Time     // since when too many messages wait; zero: they don't.
+	stalled       bool          // half-open: nothing gets through, and nobody notices.
+	ending        bool          // it is closed in order once everything is written.
+	coalesce      bool          // the client takes arrays.
+	subscriptions []subscription
+	cancel        context.CancelFunc
+
+	// Of the reader alone.
+	last     int64 // id.
+	commands int
+}
+
+// put queues a message; the Server's mutex is held. It returns what is closed once the client has it.
+func (k *socket) put(data []byte) <-chan struct{} {
+	o := outgoing{data: data, written: make(chan struct{})}
+	k.out = append(k.out, o)
+	k.poke()
+	return o.written
+}
+
+func (k *socket) poke() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// serveSocket opens a socket and serves it until it ends.
+func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	call := &Call{Call: rig.Call{At: time.Now(), Method: openMethod}, Via: viaSocket}
+	if !s.Admit(w, r, call, cut, s.opts.Latency, func() *rig.Answer {
+		if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+			return new(plain(http.StatusBadRequest))
+		}
+		return nil
+	}) {
+		return
+	}
+	k := &socket{wake: make(chan struct{}, 1)}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // a bot is no browser, and has no origin
+		OnPingReceived: func(context.Context, []byte) bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return !k.stalled
+		},
+	})
+	s.Locked(func() {
+		call.Done, call.Status, call.Effect = time.Now(), http.StatusSwitchingProtocols, err == nil
+		s.Counted.ByStatus[call.Status]++
+	})
+	if err != nil {
+		return
+	}
+	conn.SetReadLimit(maxFrame)
+	s.runSocket(r.Context(), conn, k, cut)
+}
+
+// runSocket serves a socket until it ends, by either side.
+func (s *Server) runSocket(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var writer, work sync.WaitGroup
+	s.Locked(func() {
+		k.cancel = cancel
+		s.stats.Opened++
+		s.sockets = append(s.sockets, k)
+		k.put(rig.Encode(object{"type": "auth_required", "ha_version": Version}))
+		s.Publish("socket", Event{Sockets: len(s.sockets)})
+	})
+	writer.Go(func() {
+		defer cancel()
+		s.writeSocket(ctx, conn, k, cut)
+	})
+	work.Go(func() {
+		s.pingSocket(ctx, conn, k)
+		cancel()
+	})
+	if s.authenticate(ctx, conn, k, cut) {
+		s.readSocket(ctx, conn, k, &work, cut)
+	}
+	s.Locked(func() {
+		k.ending = true
+		k.poke()
+	})
+	writer.Wait()
+	_ = conn.CloseNow() // an error means that it was closed before
+	s.unregister(k)
+	work.Wait()
+}
+
+func (s *Server) unregister(k *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sockets = slices.DeleteFunc(slices.Clone(s.sockets), func(other *socket) bool { return other == k })
+	k.subscriptions = nil
+	s.Publish("socket", Event{Sockets: len(s.sockets)})
+}
+
+// authenticate takes the first message of a client, and reports whether commands may follow.
+// Source: homeassistant/components/websocket_api/auth.py
+func (s *Server) authenticate(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) bool {
+	limited, cancel := context.WithTimeout(ctx, authTime)
+	defer cancel()
+	kind, data, err := conn.Read(limited)
+	if err != nil {
+		return false
+	}
+	token, wrong, err := parseAuth(data)
+	if kind != websocket.MessageText || err != nil {
+		s.Locked(func() { s.violate(BadAuth, authMethod, "the first frame is no JSON text") })
+		return false
+	}
+	call := &Call{Call: rig.Call{At: time.Now(), Method: authMethod}, Via: viaSocket}
+	s.exchange(ctx, k, call, cut, nil, func() rig.Answer {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.login(call, token, wrong)
+	})
+	return call.Effect
+}
+
+// login answers an auth message.
+func (s *Server) login(call *Call, token, wrong string) rig.Answer {
+	invalid := func(text string) rig.Answer {
+		call.Error = "auth_invalid"
+		return frame(object{"type": "auth_invalid", "message": text})
+	}
+	switch {
+	case wrong != "":
+		s.violate(BadAuth, authMethod, wrong)
+		return invalid("Auth message incorrectly formatted: " + wrong)
+	case !s.authentic(token):
+		if token != s.opts.Token {
+			s.violate(BadAuth, authMethod, "wrong token")
+		}
+		s.loginFailed()
+		return invalid("Invalid access token or password")
+	}
+	call.Effect = true
+	return frame(object{"type": "auth_ok", "ha_version": Version})
+}
+
+// readSocket takes commands until the connection ends. They begin in order; one that Home Assistant runs as a task
+// does not keep those after it waiting.
+func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket, work *sync.WaitGroup, cut <-chan struct{}) {
+	before := make(chan struct{})
+	close(before)
+	for {
+		kind, data, err := conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		if s.isStalled(k) {
+			continue
+		}
+		if kind != websocket.MessageText {
+			s.Locked(func() { s.violate(BadFormat, "", "a binary frame") })
+			continue
+		}
+		commands, err := parseFrame(data)
+		if err != nil {
+			s.Locked(func() { s.violate(BadFormat, "", "frame: "+err.Error()) })
+			return
+		}
+		for _, c := range commands {
+			previous, next := before, make(chan struct{})
+			before = next
+			run := s.prepare(k, c)
+			work.Go(func() {
+				<-previous
+				if run.task {
+					close(next)
+				} else {
+					defer close(next)
+				}
+				if ctx.Err() == nil {
+					s.exchange(ctx, k, run.call, cut, run.refused, run.do)
+				}
+			})
+		}
+	}
+}
+
+func (s *Server) isStalled(k *socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return k.stalled
+}
+
+// exchange answers a command. What the command subscribes to begins with the answer, so that no event overtakes it.
+func (s *Server) exchange(ctx context.Context, k *socket, call *Call, cut <-chan struct{}, refused *rig.Answer, run func() rig.Answer) {
+	s.Exchange(ctx, call, cut, refused, run, func(a rig.Answer) {
+		if a.Status == rig.Gone {
+			k.cancel()
+			return
+		}
+		var written <-chan struct{}
+		s.Locked(func() {
+			written = k.put(a.Body)
+			if call.subscribes != nil {
+				k.subscriptions = append(k.subscriptions, *call.subscribes)
+			}
+			s.checkPending(k)
+		})
+		select {
+		case <-written:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// checkPending closes a socket whose client reads too slowly; s.mu is held.
+func (s *Server) checkPending(k *socket) {
+	n := len(k.out)
+	switch {
+	case n < peakPending:
+		k.peak = time.Time{}
+		return
+	case k.peak.IsZero():
+		k.peak = time.Now()
+	}
+	if n >= maxPending || time.Since(k.peak) > peakTime {
+		s.violate(SlowReader, "", "too many messages wait for the client")
+		k.cancel()
+	}
+}
+
+// writeSocket sends what is put into the socket's queue.
+func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) {
+	for {
+		var list []outgoing
+		var stalled, coalesce, ending bool
+		s.Locked(func() {
+			list, k.out = k.out, nil
+			stalled, coalesce, ending = k.stalled, k.coalesce, k.ending
+		})
+		for _, f := range frames(list, coalesce) {
+			if !stalled && conn.Write(ctx, websocket.MessageText, f) != nil {
+				return
+			}
+		}
+		for _, o := range list {
+			close(o.written)
+		}
+		if ending && len(list) == 0 {
+			_ = conn.Close(websocket.StatusNormalClosure, "") // the client may have closed it first
+			return
+		}
+		if len(list) > 0 {
+			continue
+		}
+		select {
+		case <-k.wake:
+		case <-cut:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// frames are the frames in which messages go out: one for each, or one for all of them. What a fault has broken goes
+// alone.
+func frames(list []outgoing, coalesce bool) [][]byte {
+	var out [][]byte
+	for _, o := range list {
+		out = append(out, o.data)
+	}
+	if !coalesce || len(out) < 2 || slices.ContainsFunc(out, func(data []byte) bool { return !json.Valid(data) }) {
+		return out
+	}
+	return [][]byte{slices.Concat([]byte("["), bytes.Join(out, []byte(",")), []byte("]"))}
+}
+
+// pingSocket pings until the client does not answer in time.
+func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
+	timer := time.NewTicker(pingEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		if s.isStalled(k) {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, pongTime)
+		err := conn.Ping(limited)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// endSockets closes every socket in order; s.mu is held.
+func (s *Server) endSockets() {
+	for _, k := range s.sockets {
+		k.ending = true
+		k.poke()
+	}
+}
+
+// CutSockets breaks every socket off without a word. It returns how many.
+func (s *Server) CutSockets() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.sockets)
+	for _, k := range s.sockets {
+		k.cancel()
+	}
+	s.sockets = nil
+	return n
+}
+
+// StallSockets makes every socket half-open: nothing gets through any more, pings neither, and only the client can
+// notice. It returns how many.
+func (s *Server) StallSockets() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.sockets {
+		k.stalled = true
+	}
+	return len(s.sockets)
+}
+
+// Sockets is how many sockets are open.
+func (s *Server) Sockets() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sockets)
+}
+
+// Subscriptions is how many subscriptions to events the open sockets have.
+func (s *Server) Subscriptions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, k := range s.sockets {
+		n += len(k.subscriptions)
+	}
+	return n
+}

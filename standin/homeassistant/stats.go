@@ -1,0 +1,99 @@
+package homeassistant
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"telex/standin/rig"
+)
+
+// Kinds of violations.
+const (
+	// UnknownService is a call of a service that does not exist.
+	UnknownService = "unknown_service"
+	// UnknownCommand is a command that does not exist, UnknownPath a route or a method of one.
+	UnknownCommand = "unknown_command"
+	UnknownPath    = "unknown_path"
+	// UnknownEntity is a service called on an entity that does not exist, or is of another domain.
+	UnknownEntity = "unknown_entity"
+	// UnknownSubscription is the end of a subscription that the socket does not have.
+	UnknownSubscription = "unknown_subscription"
+	// DoubleSubscription is a second subscription to the same events on one socket: they arrive twice.
+	DoubleSubscription = "double_subscription"
+	// BadFormat is a call with missing, wrong or unknown fields, or a frame that is no message.
+	BadFormat = "bad_format"
+	// IDReuse is an id on a socket that did not increase.
+	IDReuse = "id_reuse"
+	// BadAuth is a wrong token while the right one is valid, or something else instead of the first message.
+	BadAuth = "bad_auth"
+	// LateFeatures is a supported_features that is not the first command.
+	LateFeatures = "late_features"
+	// SlowReader is a client that reads so slowly that its socket is closed.
+	SlowReader = "slow_reader"
+	// ForeignNotification is a notification overwritten or dismissed that the bot did not create.
+	ForeignNotification = "foreign_notification"
+)
+
+// Violation is something a client did that Home Assistant refuses, or that its documentation asks not to do.
+type Violation struct {
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"`
+	Method string    `json:"method,omitempty"`
+	Detail string    `json:"detail"`
+}
+
+// Violations count by kind; a good client has none.
+type Violations struct {
+	ByKind  map[string]int `json:"by_kind,omitempty"`
+	Details []Violation    `json:"details,omitempty"`
+}
+
+// Total is the number of violations of all kinds.
+func (v Violations) Total() int { return len(v.Details) }
+
+// Stats are counters since the start or the last Reset.
+type Stats struct {
+	rig.Stats
+	// ByError counts errors, by their code on a socket and by their text by REST.
+	ByError map[string]int `json:"by_error"`
+	// Notifications are those that appeared, Edits how often the bot overwrote one, NotModified the edits that changed
+	// nothing, Dismissed how often the bot removed one.
+	Notifications int `json:"notifications"`
+	Edits         int `json:"edits"`
+	NotModified   int `json:"not_modified"`
+	Dismissed     int `json:"dismissed"`
+	// StateChanges are those of states, Events all that were fired.
+	StateChanges int `json:"state_changes"`
+	Events       int `json:"events"`
+	FailedLogins int `json:"failed_logins"`
+	// Sockets are open and authenticated now, Opened were so far.
+	Sockets    int        `json:"sockets"`
+	Opened     int        `json:"sockets_opened"`
+	Violations Violations `json:"violations"`
+}
+
+func newStats() Stats {
+	return Stats{ByError: make(map[string]int), Violations: Violations{ByKind: make(map[string]int)}}
+}
+
+// Stats returns the counters. It is a copy.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.Stats = s.Counted.Clone(nil)
+	st.ByError = maps.Clone(st.ByError)
+	st.Violations.ByKind = maps.Clone(st.Violations.ByKind)
+	st.Violations.Details = slices.Clone(st.Violations.Details)
+	st.Sockets = len(s.sockets)
+	return st
+}
+
+// violate records a violation; s.mu is held.
+func (s *Server) violate(kind, method, detail string) {
+	v := Violation{At: time.Now(), Kind: kind, Method: method, Detail: detail}
+	s.stats.Violations.ByKind[kind]++
+	s.stats.Violations.Details = append(s.stats.Violations.Details, v)
+	s.Publish("violation", Event{Violation: &v})
+}
