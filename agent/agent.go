@@ -164,7 +164,7 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 	default:
 		err = r.fail(ctx, &result, err)
 	}
-	if err == nil && result.Stop != StopDone {
+	if err == nil && result.Stop != StopDone && result.Stop != StopClientCalls {
 		r.log.LogAttrs(ctx, slog.LevelInfo, "the turn ended early", slog.String("reason", string(result.Stop)))
 	}
 	result.Elapsed = time.Since(began)
@@ -213,7 +213,12 @@ func (r *run) finish(result *Result, c Completion) {
 		own = ""
 	}
 	result.Append = r.history(own)
+	result.Refusal = validUTF8(r.reply.refusal.String())
 	switch refusal := r.reply.refusal.String(); {
+	case r.client.handedBack && c.Finish == FinishLength:
+		result.Stop = StopLength
+	case r.client.handedBack:
+		result.Stop = StopClientCalls
 	case c.Finish == FinishFiltered:
 		result.Stop = StopFiltered
 	case refusal != "":

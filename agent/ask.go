@@ -14,7 +14,7 @@ import (
 // more. The text of the failed attempt stays until the second answer is complete.
 func (r *run) askModel(ctx context.Context) (Completion, error) {
 	c, err := r.send(ctx, !r.stream)
-	if err == nil || ctx.Err() != nil || !worthRepeating(err) {
+	if err == nil || ctx.Err() != nil || !worthRepeating(err) || r.isCommitted() {
 		return c, err
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "the model's answer did not come to its end, asking once more", slog.Any("error", err))
@@ -32,13 +32,19 @@ func worthRepeating(err error) bool {
 	return workBegan(err) && (isSilence(err) || isKind(err, Broken, Retryable, RateLimited))
 }
 
+// restarted is the reason of a Reset after an answer that broke.
+const restarted = "the model's answer starts over"
+
 // begin prepares for a new answer. The text of a broken answer before it becomes void, and its calls have failed.
 func (r *run) begin(calls bool) {
 	r.place = len(r.grown)
 	r.statuses.abandon()
 	r.ids.next()
-	r.reply = r.reply.again("the model's answer starts over")
-	r.reply.call = nil
+	if len(r.client.told) > 0 && r.reply.text.Len() == 0 {
+		r.reply.reset(Reset{Reason: restarted})
+	}
+	r.reply = r.reply.again(restarted)
+	r.client, r.reply.call = clientCalls{}, nil
 	if calls {
 		r.reply.call = r.identify
 	}
@@ -48,15 +54,19 @@ func (r *run) begin(calls bool) {
 // identify reports a call that is being written: as soon as its name is known, and again with each better description.
 func (r *run) identify(d CallDelta) {
 	const maxShown = 4 << 10 // bytes of arguments: what a call is about stands at their beginning
-	if d.ID == "" || d.Name == "" || len(d.Arguments) > maxShown {
+	if d.ID == "" || d.Name == "" {
 		return
 	}
-	name := SafeName(d.Name)
-	display := ""
+	var tool ToolDef
 	if at := slices.IndexFunc(r.tools, func(t ToolDef) bool { return t.Name == d.Name }); at >= 0 {
-		display = r.tools[at].display(d.Arguments)
+		tool = r.tools[at]
 	}
-	r.statuses.set(r.ids.of(d.ID), name, display, ToolIdentified)
+	switch {
+	case tool.client:
+		r.client.tell(r.emit, Call{ID: r.ids.of(d.ID), Name: d.Name, Arguments: d.Arguments}, false)
+	case len(d.Arguments) <= maxShown:
+		r.statuses.set(r.ids.of(d.ID), SafeName(d.Name), tool.display(d.Arguments), ToolIdentified)
+	}
 }
 
 // send asks the model for an answer. The request includes the messages that arrived meanwhile, and it has a size and shape
@@ -68,6 +78,7 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 			if err != nil {
 				return Completion{}, err
 			}
+			request = r.withParams(request)
 			estimate := request.tokens()
 			r.context = r.model.learned.tokens(estimate)
 			begin := sync.OnceFunc(func() { r.begin(len(request.Tools) > 0) })

@@ -110,8 +110,8 @@ func (r *run) ask(ctx context.Context) (Completion, error) {
 
 // nextModel switches the turn to the next model of the chain after a failure. It reports whether there is one.
 func (r *run) nextModel(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) {
-		return false // the turn itself ended, or another model would only get round a filter
+	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) || r.isCommitted() {
+		return false // the turn itself ended, or another model would only get round a filter, or what was told must stand
 	}
 	next := r.at + 1
 	if errors.Is(err, errTooLong) || errors.Is(err, errNoRoom) {

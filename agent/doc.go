@@ -11,6 +11,7 @@
 //	attempt.go    one attempt: its pieces, its silence, what it used
 //	reply.go      deltas in; text for people and calls out
 //	think.go      thinking taken out of the text while it streams
+//	client.go     tools that the caller runs, and what else it asks for
 //	code.go       where in a text code is, for think.go
 //	callbuffer.go calls put together from the fragments that providers send (pure)
 //	calls.go      parses calls; a mistake becomes an error that the model can correct (pure)
@@ -64,6 +65,12 @@
 // before it runs, and each result. So a turn can continue after a crash. Calls that had not begun, or that only read, run as
 // soon as their tools are available. For the others the model is told that the outcome is unknown. Mended closes the history
 // of a turn that nobody continues.
+//
+// # Tools of the caller
+//
+// Turn.ClientTools are offered to the model beside the agent's own tools. An answer that calls one ends the turn; the caller runs
+// the calls and asks again in another turn, with the results as messages. The agent's own calls in such an answer are dropped: the
+// caller's next request could not contain their results.
 //
 // # Model failures
 //

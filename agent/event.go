@@ -1,6 +1,6 @@
 package agent
 
-// Event is something a running turn has to tell. The set is closed: Text, Reasoning, Tool
+// Event is something a running turn has to tell. The set is closed: Text, Reasoning, Tool, Call
 // and Reset. The end of a turn is Run's return value, never an event.
 type Event interface{ event() }
 
@@ -18,12 +18,24 @@ type Tool struct {
 	State   ToolState
 }
 
-// Reset says that the reply starts over: everything told by Text so far is void.
-type Reset struct{ Reason string }
+// Call is a piece of a call of one of Turn.ClientTools. The pieces of one call have the same ID and follow each other.
+type Call struct {
+	ID        string
+	Name      string
+	Arguments string // to be appended to what came before: JSON as the model writes it, unchecked
+}
+
+// Reset says that the reply starts over: everything told by Text and Call so far is void.
+type Reset struct {
+	Reason string
+	// Thought says that what is void was thinking of which the beginning was not marked. It is told as Reasoning next.
+	Thought bool
+}
 
 func (Text) event()      {}
 func (Reasoning) event() {}
 func (Tool) event()      {}
+func (Call) event()      {}
 func (Reset) event()     {}
 
 // ToolState is where a tool call stands.

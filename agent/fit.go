@@ -85,11 +85,11 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 	l := r.opts.Limits
 	switch {
 	case l.ToolCalls > 0 && r.toolCalls >= l.ToolCalls:
-		return nil, StopToolCalls
+		return clientTools(tools), StopToolCalls
 	case l.ModelCalls > 0 && r.calls+1 >= l.ModelCalls && r.toolCalls > 0:
-		return nil, StopCalls
+		return clientTools(tools), StopCalls
 	case l.ModelCalls > 0 && r.calls+1 >= l.ModelCalls:
-		return nil, ""
+		return clientTools(tools), ""
 	}
 	return tools, ""
 }

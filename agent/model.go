@@ -28,6 +28,10 @@ type Request struct {
 	// MaxOutput is how many tokens the answer may have, where that is fewer than the model may
 	// write anyway; 0: no matter.
 	MaxOutput int
+	// Params are the asker's; MaxOutput of them is in the field above.
+	Params Params
+	// Live says that each piece of the answer is wanted as soon as it arrives.
+	Live bool
 }
 
 // ToolSpec is a tool as a model sees it.

@@ -34,7 +34,7 @@ func (r *reply) next() *reply {
 // again returns a reply in place of this one, which told something that is void now.
 func (r *reply) again(why string) *reply {
 	if r.text.Len() > 0 {
-		r.reset(why)
+		r.reset(Reset{Reason: why})
 	}
 	return r.next()
 }
@@ -51,8 +51,8 @@ func (r *reply) after() *reply {
 }
 
 // reset voids the text of this answer and tells that of the earlier ones anew.
-func (r *reply) reset(why string) {
-	r.emit(Reset{Reason: why})
+func (r *reply) reset(e Reset) {
+	r.emit(e)
 	if r.before != "" {
 		r.emit(Text{Delta: r.before})
 	}
@@ -100,7 +100,7 @@ func (r *reply) say(p parted) {
 	if p.reset && r.text.Len() > 0 {
 		void := r.text.String()
 		r.text.Reset()
-		r.reset("the text so far was thinking")
+		r.reset(Reset{Reason: "the text so far was thinking", Thought: true})
 		r.reasoned = true
 		r.emit(Reasoning{Delta: void})
 	}

@@ -45,6 +45,7 @@ type run struct {
 	tools    []ToolDef  // offered with the newest request
 	limited  StopReason // the limit for which the newest request offered no tools; empty: none
 	ids      callIDs
+	client   clientCalls
 	files    map[string][]File // for people, by the ids of calls
 	left     allowance         // for more files
 	// imageBytes is the size of all images that tools have returned.
@@ -103,7 +104,7 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 	}
 	for {
 		c, err := r.ask(ctx)
-		if err != nil || !r.hasCallsToRun(c) {
+		if err != nil || !r.hasCallsToRun(c) || r.handBack(c) {
 			return c, err
 		}
 		if err := r.step(ctx, c); err != nil {

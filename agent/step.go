@@ -294,10 +294,11 @@ const maxTools = 128
 
 // available returns the tools that the turn may use now: the first ones, where there are too many.
 func (r *run) available() []ToolDef {
-	if r.opts.Tools == nil {
-		return nil
+	var all []ToolDef
+	if r.opts.Tools != nil && !r.turn.Params.MustCall {
+		all = available(r.opts.Tools.Tools(), r.turn.Tools)
 	}
-	all := available(r.opts.Tools.Tools(), r.turn.Tools)
+	all = withClientTools(r.turn.ClientTools, all)
 	if surplus := len(all) - maxTools; surplus > 0 {
 		if r.model.learned.report("surplus") {
 			r.log.Warn("there are more tools than a model may be offered, the last ones are left out", slog.Int("offered", maxTools), slog.Int("left_out", surplus))

@@ -39,6 +39,8 @@ type ToolDef struct {
 	// Call runs one call. It returns soon after ctx ended. An error is told to the model, as its text; so
 	// that must hold no secret. It may be called at the same time from many goroutines.
 	Call func(ctx context.Context, in Input) (Output, error)
+
+	client bool // it is one of Turn.ClientTools, and has no Call
 }
 
 // DefaultToolTimeout is how long a call of a tool may take that says nothing else.

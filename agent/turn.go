@@ -66,6 +66,14 @@ type Turn struct {
 	// in Result.Append before what the model then says. It should not block; nil: nothing.
 	More   func(context.Context) []Message
 	Stream bool // false: the model is asked without streaming and Text comes at once
+	// Live says that each event goes at once to a program, which can take nothing back. The model's stream is then read piece
+	// by piece, and an answer that broke after some of it was told is not asked for again: the turn fails.
+	Live bool
+	// ClientTools are tools that the caller runs. They replace the agent's own tools of the same names. The first answer that calls
+	// one ends the turn with StopClientCalls: the calls are told as Call and end Result.Append. Calls of the agent's own tools in
+	// the same answer are not run and not in the history, since the caller may keep a history of its own; the model may repeat them.
+	ClientTools []ToolSpec
+	Params      Params
 
 	// Person and Conversation name who asks and where, for tools that keep something.
 	Person, Conversation string
@@ -100,6 +108,22 @@ func (t Turn) systemPrompt(node, agents string) string {
 	return strings.TrimSpace(strings.TrimSpace(system) + "\n\n" + t.Context)
 }
 
+// Params are a caller's wishes about the answers of one turn, of a pipeline's last node alone. Zero values: the configuration
+// decides. An API that does not have one of them does without it.
+type Params struct {
+	Temperature, TopP, FrequencyPenalty, PresencePenalty *float64
+	MaxOutput                                            int // tokens; the model's configured limit holds too
+	Seed                                                 *int64
+	Stop                                                 []string
+	// Format is a response_format of the Chat Completions API (https://platform.openai.com/docs/api-reference/chat/create).
+	Format json.RawMessage
+	// MustCall demands a call of one of Turn.ClientTools: then only these are offered. A name demands that one.
+	MustCall          bool
+	MustCallName      string
+	ParallelToolCalls *bool
+	Effort            string // of the reasoning, such as low
+}
+
 // Spent is what one model used in a turn.
 type Spent struct {
 	Model                     string
@@ -122,22 +146,24 @@ type StopReason string
 
 // The reasons.
 const (
-	StopDone       StopReason = "done"
-	StopLength     StopReason = "length"      // the model hit its output limit
-	StopFiltered   StopReason = "filtered"    // the provider's content filter
-	StopRefused    StopReason = "refused"     // the model refused
-	StopEmpty      StopReason = "empty"       // nothing came
-	StopThinking   StopReason = "thinking"    // only reasoning came
-	StopCancelled  StopReason = "cancelled"   // ctx ended
-	StopTimeLimit  StopReason = "turn_limit"  // Limits.Turn
-	StopFirstToken StopReason = "first_token" // Limits.FirstToken
-	StopSilence    StopReason = "silence"     // Limits.Silence
-	StopCalls      StopReason = "call_limit"  // Limits.ModelCalls
-	StopToolCalls  StopReason = "tool_limit"  // Limits.ToolCalls
-	StopError      StopReason = "error"       // the model could not be used
-	StopNoTool     StopReason = "no_tool"     // the model called a tool, and there is none
-	StopNoRoom     StopReason = "no_room"     // the configuration leaves no room for a question in the model's window
-	StopTooLong    StopReason = "too_long"    // the question alone does not fit the model's window
+	StopDone StopReason = "done"
+	// StopClientCalls is the end of a turn whose last answer calls Turn.ClientTools.
+	StopClientCalls StopReason = "client_calls"
+	StopLength      StopReason = "length"      // the model hit its output limit
+	StopFiltered    StopReason = "filtered"    // the provider's content filter
+	StopRefused     StopReason = "refused"     // the model refused
+	StopEmpty       StopReason = "empty"       // nothing came
+	StopThinking    StopReason = "thinking"    // only reasoning came
+	StopCancelled   StopReason = "cancelled"   // ctx ended
+	StopTimeLimit   StopReason = "turn_limit"  // Limits.Turn
+	StopFirstToken  StopReason = "first_token" // Limits.FirstToken
+	StopSilence     StopReason = "silence"     // Limits.Silence
+	StopCalls       StopReason = "call_limit"  // Limits.ModelCalls
+	StopToolCalls   StopReason = "tool_limit"  // Limits.ToolCalls
+	StopError       StopReason = "error"       // the model could not be used
+	StopNoTool      StopReason = "no_tool"     // the model called a tool, and there is none
+	StopNoRoom      StopReason = "no_room"     // the configuration leaves no room for a question in the model's window
+	StopTooLong     StopReason = "too_long"    // the question alone does not fit the model's window
 )
 
 // Usage is tokens as the provider counted them, added up over all calls of a turn.
@@ -158,6 +184,7 @@ type Result struct {
 	Text     string // the reply as it must stand; a fixed line when the model gave nothing
 	Partial  bool   // the turn ended before the model did; Text is what had come
 	Stop     StopReason
+	Refusal  string // what the model said when it refused
 	Model    string // name of the model that answered
 	Usage    Usage  // zero when the provider sent none
 	Estimate int    // completion tokens by estimate, whether or not usage came

@@ -50,10 +50,43 @@ func newRequest(o *Options, r agent.Request, s shape) (req openai.ChatCompletion
 	default:
 		fields["max_completion_tokens"] = most
 	}
-	if o.Temperature != nil && !s.Has(noTemperature) {
+	addParams(fields, r)
+	if s.Has(noTemperature) {
+		delete(fields, "temperature")
+	} else if _, wanted := fields["temperature"]; !wanted && o.Temperature != nil {
 		fields["temperature"] = *o.Temperature
 	}
 	return req, fields
+}
+
+// addParams adds what the asker wants of the answer (https://platform.openai.com/docs/api-reference/chat/create).
+func addParams(fields map[string]any, r agent.Request) {
+	p := r.Params
+	provider.AddFloat(fields, "temperature", p.Temperature)
+	provider.AddFloat(fields, "top_p", p.TopP)
+	provider.AddFloat(fields, "frequency_penalty", p.FrequencyPenalty)
+	provider.AddFloat(fields, "presence_penalty", p.PresencePenalty)
+	if p.Seed != nil {
+		fields["seed"] = *p.Seed
+	}
+	if len(p.Stop) > 0 {
+		fields["stop"] = p.Stop
+	}
+	if len(p.Format) > 0 {
+		fields["response_format"] = p.Format
+	}
+	if p.Effort != "" {
+		fields["reasoning_effort"] = p.Effort
+	}
+	if p.ParallelToolCalls != nil {
+		fields["parallel_tool_calls"] = *p.ParallelToolCalls
+	}
+	switch {
+	case p.MustCallName != "":
+		fields["tool_choice"] = map[string]any{"type": "function", "function": map[string]any{"name": p.MustCallName}}
+	case p.MustCall:
+		fields["tool_choice"] = "required"
+	}
 }
 
 // concede returns the shape without what the provider has just refused; ok says whether there

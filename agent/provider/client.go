@@ -65,6 +65,7 @@ type Client struct {
 
 	opts   Options
 	client *http.Client
+	live   *http.Client // for answers of which each piece is wanted at once
 	redact redactor
 }
 
@@ -79,19 +80,23 @@ func NewClient(o Options) (*Client, error) {
 	if o.MaxAnswer == 0 {
 		o.MaxAnswer = defaultMaxAnswer
 	}
+	gathering, live := o.Transport, o.Transport
 	if o.Transport == nil {
-		o.Transport = newTransport()
+		gathering, live = newTransport(gather), newTransport(func(c net.Conn) net.Conn { return c })
 	}
 	return &Client{
-		opts: o,
-		client: &http.Client{
-			Transport: o.Transport,
-			// A redirected POST would arrive as a GET.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		opts: o, client: newHTTPClient(gathering), live: newHTTPClient(live),
 		redact: newRedactor(o),
 		Log:    o.Log.With(slog.String("model", o.Name)),
 	}, nil
+}
+
+func newHTTPClient(t http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport: t,
+		// A redirected POST would arrive as a GET.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // Name returns what people call the model.
@@ -104,10 +109,14 @@ func (c *Client) String() string { return c.opts.Name }
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.opts.Name) }
 
 // Open returns go-openai's client for one exchange, and that exchange. Fields are those of the
-// request that go-openai can't be trusted with.
-func (c *Client) Open(stream bool, fields map[string]any) (*openai.Client, *Exchange) {
+// request that go-openai can't be trusted with. Live says that each piece of the answer is wanted at once.
+func (c *Client) Open(stream, live bool, fields map[string]any) (*openai.Client, *Exchange) {
+	client := c.client
+	if live {
+		client = c.live
+	}
 	x := &Exchange{
-		client: c.client, headers: c.opts.Headers, fields: fields, redact: c.redact, stream: stream, maxAnswer: c.opts.MaxAnswer,
+		client: client, headers: c.opts.Headers, fields: fields, redact: c.redact, stream: stream, maxAnswer: c.opts.MaxAnswer,
 	}
 	config := openai.DefaultConfig(c.opts.APIKey)
 	config.BaseURL = c.opts.BaseURL
@@ -116,9 +125,9 @@ func (c *Client) Open(stream bool, fields map[string]any) (*openai.Client, *Exch
 }
 
 // newTransport returns a connection pool like the standard library's, apart from everyone
-// else's connections. Every answer that is being written has a connection to itself where the
+// else's connections, each of which wrap makes another of. Every answer that is being written has a connection to itself where the
 // provider speaks HTTP/1, for pieces of some hundred bytes: the usual buffers are wasted on it.
-func newTransport() http.RoundTripper {
+func newTransport(wrap func(net.Conn) net.Conn) http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return http.DefaultTransport
@@ -131,7 +140,7 @@ func newTransport() http.RoundTripper {
 		if err != nil {
 			return nil, err
 		}
-		return gather(c), nil
+		return wrap(c), nil
 	}
 	return t
 }

@@ -76,7 +76,7 @@ func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit fun
 		emit(agent.Delta{Whole: true})
 	}
 	fields, send := m.api.Request(r, s)
-	client, x := m.Open(!s.Has(NoStreaming), fields)
+	client, x := m.Open(!s.Has(NoStreaming), r.Live, fields)
 	if err := send(ctx, client); x.Whole == nil && x.Events == nil {
 		return agent.Completion{}, err
 	}

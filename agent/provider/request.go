@@ -28,6 +28,13 @@ func dataURL(mediaType string, data []byte) string {
 	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
+// AddFloat adds a number to a request's fields; nil: none.
+func AddFloat(fields map[string]any, name string, value *float64) {
+	if value != nil {
+		fields[name] = *value
+	}
+}
+
 // Arguments are those of a call: JSON in a string. Some servers send the object itself.
 type Arguments string
 

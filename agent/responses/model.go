@@ -30,7 +30,7 @@ func New(o Options) (*Model, error) {
 	m, err := provider.NewModel(o, provider.API{
 		Request: func(r agent.Request, s shape) (map[string]any, func(context.Context, *openai.Client) error) {
 			req := newRequest(&o, r, s)
-			return nil, func(ctx context.Context, c *openai.Client) (err error) {
+			return newParams(r, s), func(ctx context.Context, c *openai.Client) (err error) {
 				if s.Has(noStreaming) {
 					_, err = c.CreateResponse(ctx, req)
 				} else {

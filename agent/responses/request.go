@@ -1,7 +1,9 @@
 package responses
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -56,10 +58,53 @@ func newRequest(o *Options, r agent.Request, s shape) openai.CreateResponseReque
 	if !s.Has(noSummary) {
 		req.Reasoning = &openai.ResponseReasoning{Summary: "auto"}
 	}
+	if effort := r.Params.Effort; effort != "" {
+		if req.Reasoning == nil {
+			req.Reasoning = &openai.ResponseReasoning{}
+		}
+		req.Reasoning.Effort = effort
+	}
 	for _, t := range r.Tools {
 		req.Tools = append(req.Tools, newTool(t))
 	}
 	return req
+}
+
+// newParams returns what the asker wants of the answer, as far as the API has it: no seed, no stop and no penalties
+// (https://platform.openai.com/docs/api-reference/responses/create).
+func newParams(r agent.Request, s shape) map[string]any {
+	p, fields := r.Params, make(map[string]any)
+	provider.AddFloat(fields, "top_p", p.TopP)
+	if !s.Has(noTemperature) {
+		provider.AddFloat(fields, "temperature", p.Temperature)
+	}
+	if format := newFormat(p.Format); format != nil {
+		fields["text"] = map[string]any{"format": format}
+	}
+	if p.ParallelToolCalls != nil {
+		fields["parallel_tool_calls"] = *p.ParallelToolCalls
+	}
+	switch {
+	case p.MustCallName != "":
+		fields["tool_choice"] = map[string]any{"type": "function", "name": p.MustCallName}
+	case p.MustCall:
+		fields["tool_choice"] = "required"
+	}
+	return fields
+}
+
+// newFormat returns a response_format of the Chat Completions API as this one wants it: a schema stands beside its type, and not in
+// an object of its own.
+func newFormat(format json.RawMessage) map[string]any {
+	var out map[string]any
+	if len(format) == 0 || json.Unmarshal(format, &out) != nil {
+		return nil
+	}
+	if schema, ok := out["json_schema"].(map[string]any); ok {
+		delete(out, "json_schema")
+		maps.Copy(out, schema)
+	}
+	return out
 }
 
 // newTool declares a function. The API takes functions for strict ones unless they say otherwise,

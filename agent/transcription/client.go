@@ -77,7 +77,7 @@ func (c *Client) Transcribe(ctx context.Context, name string, audio []byte) (str
 
 // post makes one attempt.
 func (c *Client) post(ctx context.Context, name string, audio []byte) (string, error) {
-	client, x := c.Open(false, nil)
+	client, x := c.Open(false, false, nil)
 	_, err := client.CreateTranscription(ctx, openai.AudioRequest{
 		Model: c.model, FilePath: name, Reader: bytes.NewReader(audio), Format: openai.AudioResponseFormatJSON,
 	})
