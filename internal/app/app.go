@@ -202,7 +202,7 @@ func (a *App) openStore(ctx context.Context, o Options, retention time.Duration)
 			o.Log.Error("expired data could not be deleted", slog.Any("error", err))
 		case err == nil:
 			o.Log.Debug("expired data deleted", slog.Int64("messages", done.Messages), slog.Int64("turns", done.Turns),
-				slog.Int64("history", done.Entries), slog.Int64("blocks", done.Blocks))
+				slog.Int64("history", done.Entries), slog.Int64("blocks", done.Blocks), slog.Int64("responses", done.Responses))
 		}
 	}
 	return s, nil

@@ -111,6 +111,25 @@ type Growth struct {
 	Compaction *Compaction // nil: the summary stays as it is
 }
 
+// Exchange is a turn that is stored only once it has ended: nobody continues it after a crash.
+type Exchange struct {
+	Turn         string // its id
+	Conversation Conversation
+	User         UserID // who asked
+	After        int64  // newest entry of the history that the turn read; 0: it read none
+	Growth       Growth
+	Response     *Response // nil: it can't be referred to later
+}
+
+// Response is an answer of the API server to which its client may refer.
+type Response struct {
+	ID       string
+	Previous string // id of the response before it in the conversation; empty: none
+	Body     []byte // as the client got it
+	Messages []byte // what it added to the conversation, as the API server wrote it
+	At       time.Time
+}
+
 // Compaction replaces all entries up to one by a summary.
 type Compaction struct {
 	Summary string // with what the summary before said

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -23,10 +24,12 @@ type Access struct {
 	Limits  AccessLimits `yaml:"limits"`
 }
 
-// Nobody says that nobody is let in, and why that is; empty when somebody is. It is no error: people may be let in by
-// codes that were given before.
-func (a Access) Nobody() string {
-	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
+// Nobody says that nobody is let in, and why that is; empty when somebody is, or when there are only programs with keys. It is
+// no error: people may be let in by codes that were given before.
+func (c *Config) Nobody() string {
+	a := c.Access
+	people := slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Kind != KindAPIServer })
+	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 || !people {
 		return ""
 	}
 	return `access names nobody who may talk to the bot: add people to access.allow, or write "default: pair" and let them in by a code`

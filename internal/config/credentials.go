@@ -49,6 +49,9 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 			own("listen", "address", "every endpoint needs its own", [3]string{"", "", s.Listen})
 		case *HomeAssistant:
 			d.validateHomeAssistant(at, s)
+		case *APIServer:
+			d.validateAPIServer(at, s)
+			own("listen", "address", "every endpoint needs its own", [3]string{"", "", s.Listen})
 		}
 	}
 }

@@ -87,7 +87,7 @@ func TestExampleSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"discord", "slack", "slack-events"} {
+	for _, name := range []string{"discord", "slack", "slack-events", "api_server"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			head, rest, ok := strings.Cut(string(data), "\n  #"+name+":\n")

@@ -83,14 +83,6 @@ type HomeAssistant struct {
 	Notify         string        `yaml:"notify"`                // an entity or action of the domain notify; empty: persistent notifications
 }
 
-// APIServer is the OpenAI-compatible server.
-type APIServer struct {
-	Listen      string   `yaml:"listen"`
-	Keys        []Secret `yaml:"keys"`
-	CORSOrigins []string `yaml:"cors_origins"`
-	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // at once
-}
-
 // Endpoints is the section platforms, in the order of the file.
 type Endpoints []Endpoint
 
@@ -110,7 +102,7 @@ func newSettings(kind string) any {
 			WatchDomains: []string{}, WatchEntities: []string{}, IgnoreEntities: []string{}, Cooldown: 30 * time.Second,
 		}
 	case KindAPIServer:
-		return &APIServer{Listen: "127.0.0.1:8642", Keys: []Secret{}, CORSOrigins: []string{}, MaxRequests: 64}
+		return &APIServer{Listen: "127.0.0.1:8642", Keys: []APIKey{}, CORSOrigins: []string{}, MaxRequests: 64, SessionsByUser: true}
 	}
 	return nil
 }
@@ -172,5 +164,5 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 
 // builtKinds returns the kinds that this version supports.
 func builtKinds() tags {
-	return tags{built: []string{KindDiscord, KindSlack, KindHomeAssistant}, unbuilt: "this kind of platform is"}
+	return tags{built: []string{KindDiscord, KindSlack, KindHomeAssistant, KindAPIServer}, unbuilt: "this kind of platform is"}
 }

@@ -188,7 +188,7 @@ func headerName(path string) (string, bool) {
 // withoutText returns the place of a node alone: the variables in the path of a file are no secrets.
 func withoutText(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
-// fromFile fills in a secret, or a list of secrets with one per line, from the file that <key>_file names.
+// fromFile fills in a secret, or a list of keys with one per line, from the file that <key>_file names.
 func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key string) {
 	text, ok := d.secretFile(path, n)
 	if !ok {
@@ -205,7 +205,9 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	lines := strings.Fields(text)
 	out := reflect.MakeSlice(v.Type(), len(lines), len(lines))
 	for i, line := range lines {
-		d.keepSecret(path, withoutText(n), out.Index(i), line)
+		var key APIKey
+		d.keepSecret(path, withoutText(n), valueOf(&key.Secret), line)
+		out.Index(i).Set(reflect.ValueOf(key))
 	}
 	v.Set(out)
 }

@@ -25,8 +25,8 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 
 // DeletePerson deletes a person's data on their endpoint. It erases them in every conversation with their data,
 // and in chats with their id, which private chats have on some platforms. It drops their waiting messages and
-// deletes their facts, admission and pairing request. Usage stays, without their id and without a chat that was
-// theirs alone. It returns the number of deleted entries, messages and facts. A decided reply to them is still
+// deletes their facts, stored responses, admission and pairing request. Usage stays, without their id and without a chat that was
+// theirs alone. It returns the number of deleted entries, messages, facts and responses. A decided reply to them is still
 // delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
@@ -34,7 +34,7 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 		for _, id := range rows(t, value[int64], conversationsOf, p.Endpoint, p.User, p.User, p.User, p.User, p.User) {
 			n += t.erasePerson(id, p)
 		}
-		n += t.exec(deleteFacts, p.Endpoint, p.User)
+		n += t.exec(deleteFacts, p.Endpoint, p.User) + t.exec(deleteResponses, p.Endpoint, p.User)
 		t.all([]string{deleteFactNumbers, deletePairingRequest, deleteAdmission}, p.Endpoint, p.User)
 		return n
 	})

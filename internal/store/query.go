@@ -222,6 +222,20 @@ WHERE u.at >= ? AND u.at < ? ORDER BY u.turn, u.id`
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
 )
 
+// Responses of the API server.
+const (
+	findEntry = `SELECT id FROM entry WHERE id = ? AND conversation = ?`
+
+	saveResponse = `INSERT INTO response (id, endpoint, person, previous, body, messages, at) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	findResponse = `SELECT previous, body, messages, at FROM response WHERE id = ? AND endpoint = ? AND person = ?`
+
+	deleteResponse  = `DELETE FROM response WHERE id = ? AND endpoint = ? AND person = ?`
+	deleteResponses = `DELETE FROM response WHERE endpoint = ? AND person = ?`
+
+	listOverResponses = `SELECT id FROM response WHERE at < ? LIMIT ?`
+	sweepResponses    = `DELETE FROM response WHERE at < ? AND id = ?`
+)
+
 // Permanent approvals and facts.
 const (
 	saveConsent = `

@@ -278,6 +278,8 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"Facts", testFacts},
 		{"FactNumbersAreNotUsedAgain", testFactNumbers},
 		{"FactsOutlastConversations", testFactsStay},
+		{"ExchangesGrowSessions", testExchanges},
+		{"ResponsesAreChained", testResponses},
 		{"WhatIsGivenIsCopied", testCopies},
 		{"ConcurrentUse", testConcurrent},
 	} {

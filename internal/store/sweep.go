@@ -14,16 +14,20 @@ const keyLife = 7*24*time.Hour + time.Hour
 // usageLife is how long usage is kept, so that a full year can be summed up.
 const usageLife = 400 * 24 * time.Hour
 
+// responseLife is how long responses of the API server can be referred to, as with OpenAI's
+// (https://platform.openai.com/docs/guides/conversation-state).
+const responseLife = 30 * 24 * time.Hour
+
 // sweepBatch is how many rows one transaction of a sweep deletes. All writers wait for it.
 const sweepBatch = 200
 
 // Swept is the number of rows that a sweep deleted.
 type Swept struct {
-	Messages, Turns, Entries, Summaries, Usage, Blocks int64
+	Messages, Turns, Entries, Summaries, Usage, Blocks, Responses int64
 }
 
 // Sweep deletes expired data: finished messages and turns after 7 days, history and summaries older than
-// retention (0 keeps them), usage after 400 days, ended blocks, and empty conversations. Unfinished messages and
+// retention (0 keeps them), responses after the same time but at most 30 days, usage after 400 days, ended blocks, and empty conversations. Unfinished messages and
 // turns stay, however old, and so does a chosen model.
 //
 // It uses small transactions. Between two of them it pauses for as long as the last one took, and until the log
@@ -63,6 +67,11 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 		{&done.Usage, listOverUsage, sweepUsage, before(usageLife)},
 		{&done.Blocks, "", sweepBlocks, before(0)},
 	}
+	kept := responseLife
+	if retention > 0 {
+		kept = min(kept, retention)
+	}
+	steps = append(steps, sweepStep{&done.Responses, listOverResponses, sweepResponses, before(kept)})
 	if retention > 0 {
 		steps = append(steps,
 			sweepStep{&done.Entries, listOverEntries, sweepEntries, before(retention)},

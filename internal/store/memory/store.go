@@ -40,6 +40,8 @@ type Store struct {
 	consents map[consent]bool
 	facts    map[chat.Person][]chat.Fact
 	told     map[chat.Person]int // number of facts ever stored, per person
+
+	responses []response
 }
 
 type accepted struct {

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+
+	"telex/internal/chat"
+)
+
+// maxChain is how many responses a conversation of the API server may be long; older ones are forgotten.
+const maxChain = 1000
+
+// SaveExchange stores a turn that has ended and that the store did not know before: its usage, and what its session grows by. If the
+// history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is stored in the same
+// transaction.
+func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
+	return s.update(ctx, "store turn "+x.Turn, func(t *tx) {
+		row, grown := turnRow{conversation: t.take(x.Conversation), user: x.User}, x.Growth
+		var found int64
+		if x.After > 0 && !t.first([]any{&found}, findEntry, x.After, row.conversation) {
+			grown = chat.Growth{Usage: grown.Usage}
+		}
+		t.grow(x.Turn, row, grown)
+		if r := x.Response; r != nil {
+			t.exec(saveResponse, r.ID, x.Conversation.Endpoint, x.User, r.Previous, string(r.Body), string(r.Messages), t.now)
+		}
+	})
+}
+
+// Responses returns a person's response and those before it in its conversation, oldest first; none if there is no such response.
+// The conversation begins behind a deleted response.
+func (r *Reader) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
+	return resultOf(ctx, r.view, "read responses", func(t *tx) (chain []chat.Response) {
+		for len(chain) < maxChain && id != "" {
+			r := chat.Response{ID: id}
+			if !t.first([]any{&r.Previous, &r.Body, &r.Messages, (*stored)(&r.At)}, findResponse, id, p.Endpoint, p.User) {
+				break
+			}
+			chain = append([]chat.Response{r}, chain...)
+			id = r.Previous
+		}
+		return chain
+	})
+}
+
+// DeleteResponse deletes one of a person's responses and reports whether it existed.
+func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error) {
+	return resultOf(ctx, s.erase, "delete response", func(t *tx) bool { return t.exec(deleteResponse, id, p.Endpoint, p.User) > 0 })
+}
