@@ -148,7 +148,7 @@ func (p *process) checkOutput(bare bool) {
 	p.t.Helper()
 	for name, text := range map[string]string{"stdout": p.stdout.String(), "stderr": p.stderr.String()} {
 		for _, secret := range []string{
-			testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey,
+			testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey, apiKey,
 			discord.DefaultToken, slack.DefaultBotToken, slack.DefaultAppToken, slack.DefaultSigningSecret,
 		} {
 			if !bare && strings.Contains(text, secret) {

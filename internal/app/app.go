@@ -18,6 +18,7 @@ import (
 	"telex/gateway"
 	"telex/internal/config"
 	"telex/internal/store"
+	"telex/platforms/apiserver"
 	"telex/platforms/terminal"
 )
 
@@ -32,6 +33,7 @@ type App struct {
 	down    teardown
 	beside  []beside // tasks that run as long as turns may
 	pings   []func(context.Context) error
+	servers []*apiserver.Server
 }
 
 // beside is a task that runs until its context ends.
@@ -95,6 +97,9 @@ func (a *App) build(c *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := a.apiServers(c, runner, o); err != nil {
+		return err
+	}
 	hear, err := transcriber(c.Transcription, o)
 	if err != nil {
 		return err
@@ -133,6 +138,9 @@ func (a *App) Run(ctx context.Context) (err error) {
 	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.keepSwept)
+	if err := a.serveAPIs(ctx); err != nil {
+		return err
+	}
 	if a.control != nil {
 		end := a.control.start(ctx, a.socket)
 		a.down.add("control socket", func() error { end(); return nil })

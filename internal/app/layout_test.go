@@ -86,6 +86,7 @@ func importTable() []row {
 			Tests: []string{"internal/chat", "platforms/terminal/screentest"},
 		},
 		{Path: "platforms/terminal/screentest", TestOnly: true},
+		{Path: "platforms/apiserver", Imports: []string{"internal/chat", "agent"}, Tests: []string{"agent/*", "gateway/history", "standin/*", "internal/store/memory"}},
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
 		{Path: "platforms/conformance/table"},
 

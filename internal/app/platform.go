@@ -18,6 +18,9 @@ import (
 func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 	var out []gateway.Endpoint
 	for _, e := range c.Endpoints {
+		if e.Kind == config.KindAPIServer {
+			continue // it is no platform
+		}
 		p := newAdapter(e, c.Access.Limits, o, o.Log.With(slog.String("endpoint", e.Name)))
 		a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
 		account := endpoint(c, e.Name, p)

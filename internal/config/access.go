@@ -24,15 +24,21 @@ type Access struct {
 	Limits  AccessLimits `yaml:"limits"`
 }
 
-// Nobody says that nobody is let in, and why that is; empty when somebody is, or when there are only programs with keys. It is
-// no error: people may be let in by codes that were given before.
-func (c *Config) Nobody() string {
-	a := c.Access
-	people := slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Kind != KindAPIServer })
-	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 || !people {
+// Nobody says that nobody is let in, and why that is; empty when somebody is. It is no error: people may be let in by
+// codes that were given before.
+func (a Access) Nobody() string {
+	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
 		return ""
 	}
 	return `access names nobody who may talk to the bot: add people to access.allow, or write "default: pair" and let them in by a code`
+}
+
+// Nobody is that of the access; empty where only programs with keys ask.
+func (c *Config) Nobody() string {
+	if !slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Kind != KindAPIServer }) {
+		return ""
+	}
+	return c.Access.Nobody()
 }
 
 // AccessLimits bounds what people may use; 0 is no limit.

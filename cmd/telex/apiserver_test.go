@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// apiKey is the key of the clients in these tests.
+const apiKey = "telex-api-whole-process-0123456789"
+
+// apiServer starts a daemon that is only an API server, and returns its address and the daemon.
+func (w *world) apiServer(settings string, more ...string) (string, *process) {
+	w.t.Helper()
+	if settings == "" {
+		settings = "keys: [{name: laptop, key: " + apiKey + "}]"
+	}
+	l := listen(w.t) // a port that is free a moment later
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	d := launch{}.start(w.t, "run", "--config", w.config(sections{
+		platforms: "{api_server: {listen: \"" + address + "\", " + settings + "}}", streaming: "{enabled: true}", access: "{default: deny}", more: strings.Join(more, "\n"),
+	}))
+	return "http://" + d.awaitLog("listening", 1)[0].text("address"), d
+}
+
+// apiClient is go-openai's client of a daemon.
+func apiClient(address string) *goopenai.Client {
+	c := goopenai.DefaultConfig(apiKey)
+	c.BaseURL = address + "/v1"
+	return goopenai.NewClientWithConfig(c)
+}
+
+func userSays(text string) []goopenai.ChatCompletionMessage {
+	return []goopenai.ChatCompletionMessage{{Role: "user", Content: text}}
+}
+
+// streamed asks for a stream and joins it.
+func streamed(ctx context.Context, c *goopenai.Client, r goopenai.ChatCompletionRequest) (text string, usage *goopenai.Usage, err error) {
+	s, err := c.CreateChatCompletionStream(ctx, r)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for {
+		e, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return text, usage, nil
+		}
+		if err != nil {
+			return text, usage, err
+		}
+		for _, choice := range e.Choices {
+			text += choice.Delta.Content
+		}
+		if e.Usage != nil {
+			usage = e.Usage
+		}
+	}
+}
+
+// Another maker's client talks to the daemon: models, both ways of answering, its own tools, usage, errors, and sessions that
+// outlive the process.
+func TestAPIServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
+	address, d := w.apiServer("")
+	c := apiClient(address)
+	list, err := c.ListModels(t.Context())
+	if err != nil || len(list.Models) != 1 || list.Models[0].ID != "main" {
+		t.Fatalf("models: %+v, %v", list, err)
+	}
+	want := openai.Answer("Explain the tides")
+	whole, err := c.CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{Model: "main", Messages: userSays("Explain the tides")})
+	if err != nil || whole.Choices[0].Message.Content != want || whole.Usage.CompletionTokens == 0 {
+		t.Fatalf("got %+v, %v", whole, err)
+	}
+	text, usage, err := streamed(t.Context(), c, goopenai.ChatCompletionRequest{
+		Model: "main", Messages: userSays("Explain the tides"), StreamOptions: &goopenai.StreamOptions{IncludeUsage: true},
+	})
+	if err != nil || text != want || usage == nil || usage.CompletionTokens != whole.Usage.CompletionTokens {
+		t.Fatalf("streamed %d bytes, want %d; usage %+v, %v", len(text), len(want), usage, err)
+	}
+	called, err := c.CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{
+		Model: "main", Messages: userSays(`call: weather {"city":"Rome"}`),
+		Tools: []goopenai.Tool{{Type: "function", Function: &goopenai.FunctionDefinition{Name: "weather", Parameters: map[string]any{"type": "object"}}}},
+	})
+	if err != nil || called.Choices[0].FinishReason != goopenai.FinishReasonToolCalls || called.Choices[0].Message.ToolCalls[0].Function.Arguments != `{"city":"Rome"}` {
+		t.Fatalf("got %+v, %v", called, err)
+	}
+	answered, err := c.CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{
+		Model: "main", Messages: append(userSays(`call: weather {"city":"Rome"}`), called.Choices[0].Message,
+			goopenai.ChatCompletionMessage{Role: "tool", ToolCallID: called.Choices[0].Message.ToolCalls[0].ID, Content: "rain"}),
+		Tools: []goopenai.Tool{{Type: "function", Function: &goopenai.FunctionDefinition{Name: "weather", Parameters: map[string]any{"type": "object"}}}},
+	})
+	if err != nil || !strings.Contains(answered.Choices[0].Message.Content, "rain") {
+		t.Fatalf("got %+v, %v", answered, err)
+	}
+	for model, status := range map[string]int{"other": 404, "main": 429} {
+		_, err := c.CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{Model: model, Messages: userSays("{{standin status=429 code=insufficient_quota}} say: no")})
+		if e := (*goopenai.APIError)(nil); !errors.As(err, &e) || e.HTTPStatusCode != status || e.Message == "" {
+			t.Errorf("%s: got %v, want status %d", model, err, status)
+		}
+	}
+	for i, ask := range []string{"say: My cat is called Mia", "recall: 1"} {
+		r, err := c.CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{Model: "main", User: "ada", Messages: userSays(ask)})
+		if err != nil || !strings.Contains(r.Choices[0].Message.Content, "Mia") {
+			t.Fatalf("request %d of the session: %+v, %v", i, r, err)
+		}
+	}
+	d.stop()
+}
+
+// A request that is being answered when the daemon is stopped is answered to its end, and none is taken any more.
+func TestAPIServerStops(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 200})
+	address, d := w.apiServer("")
+	s, err := apiClient(address).CreateChatCompletionStream(t.Context(), goopenai.ChatCompletionRequest{Model: "main", Messages: userSays("words: 300")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	words := 0
+	for {
+		_, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("after %d words: %v", words, err)
+		}
+		if words++; words == 20 {
+			d.signal(syscall.SIGTERM)
+		}
+	}
+	if words < 290 {
+		t.Errorf("got %d events, want the whole answer", words)
+	}
+	if code := d.exit(patience); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/health", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := http.DefaultClient.Do(r); err == nil {
+		_ = res.Body.Close()
+		t.Error("the daemon that was stopped still answers")
+	}
+}

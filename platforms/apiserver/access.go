@@ -1,0 +1,166 @@
+package apiserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Key lets a client use the server, and bounds what it may use. Zero limits are none.
+type Key struct {
+	Name           string // in logs and in the usage
+	Secret         string
+	TurnsPerMinute int
+	TokensPerDay   int
+}
+
+// client is who presents a key.
+type client struct {
+	Key
+	digest [sha256.Size]byte // of the secret: all have one length, so a comparison tells nothing of the others
+
+	mu    sync.Mutex
+	began []time.Time // the turns of the last minute, oldest first
+}
+
+// local is the name of clients of a server without keys.
+const local = "local"
+
+func newClients(keys []Key) []*client {
+	var out []*client
+	for _, k := range keys {
+		out = append(out, &client{Key: k, digest: sha256.Sum256([]byte(k.Secret))})
+	}
+	return out
+}
+
+// person is whose usage a client's is.
+func (s *Server) person(c *client) chat.Person {
+	return chat.Person{Endpoint: s.Endpoint, User: chat.UserID(c.Name)}
+}
+
+// authenticate returns whose key a request brings. Without keys, it refuses what web pages can send: any page that is open on this
+// machine reaches a loopback address, under a name of its own too.
+func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
+	if len(s.clients) == 0 {
+		if !isLocal(r.Host) || r.Header.Get("Origin") != "" && !s.allowsOrigin(r.Header.Get("Origin")) ||
+			r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+			return nil, &apiError{
+				status: http.StatusForbidden, kind: authentication, code: "forbidden",
+				message: "Without keys, the server takes only requests of type application/json to a loopback address, and none of web pages that are not in cors_origins.",
+			}
+		}
+		return &client{Key: Key{Name: local}}, nil
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	var found *client
+	for _, c := range s.clients { // all of them: the time tells nothing
+		if subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1 {
+			found = c
+		}
+	}
+	if found == nil || !strings.EqualFold(scheme, "Bearer") {
+		message := "Incorrect API key provided."
+		if token == "" {
+			message = "You didn't provide an API key. Send it in the header Authorization, as: Bearer YOUR_KEY."
+		}
+		return nil, &apiError{status: http.StatusUnauthorized, kind: invalidRequest, code: "invalid_api_key", message: message}
+	}
+	return found, nil
+}
+
+// isLocal reports whether a request was sent to a loopback address by that name.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// admit counts a turn of a client if its limits allow one.
+func (s *Server) admit(ctx context.Context, c *client) *apiError {
+	if wait := c.begin(time.Now()); wait > 0 {
+		return &apiError{
+			status: http.StatusTooManyRequests, kind: rateLimit, code: rateLimit, retryAfter: wait,
+			message: fmt.Sprintf("The key %s may ask %d times in a minute.", c.Name, c.TurnsPerMinute),
+		}
+	}
+	now := time.Now()
+	y, month, day := now.Date()
+	from, to := time.Date(y, month, day, 0, 0, 0, 0, now.Location()), time.Date(y, month, day+1, 0, 0, 0, 0, now.Location())
+	for _, l := range []struct {
+		limit int
+		of    chat.Person
+	}{{c.TokensPerDay, s.person(c)}, {s.TokensPerDay, chat.Person{}}} {
+		if l.limit == 0 {
+			continue
+		}
+		used, err := s.Store.Used(ctx, chat.UsageOf{Person: l.of, From: from, To: to})
+		if err != nil {
+			return s.storeError(ctx, "usage could not be read", err)
+		}
+		if used.Prompt+used.Completion >= l.limit {
+			return &apiError{
+				status: http.StatusTooManyRequests, kind: noQuota, code: noQuota, retryAfter: to.Sub(now), noRetry: true,
+				message: "Today's limit of tokens is reached. It resets at midnight.",
+			}
+		}
+	}
+	return nil
+}
+
+// begin counts a turn, or returns how long the client must wait.
+func (c *client) begin(now time.Time) time.Duration {
+	if c.TurnsPerMinute == 0 {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.began = slices.DeleteFunc(c.began, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+	if len(c.began) >= c.TurnsPerMinute {
+		return time.Minute - now.Sub(c.began[0])
+	}
+	c.began = append(c.began, now)
+	return 0
+}
+
+func (s *Server) allowsOrigin(origin string) bool {
+	return slices.Contains(s.Origins, "*") || slices.Contains(s.Origins, origin)
+}
+
+// allowOrigin lets web pages of configured origins read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). It answers
+// preflight requests; then it returns true.
+func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
+	origin := r.Header.Get("Origin")
+	if len(s.Origins) == 0 {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	if origin == "" || !s.allowsOrigin(origin) {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

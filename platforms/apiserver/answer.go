@@ -1,0 +1,135 @@
+package apiserver
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+
+	"telex/agent"
+)
+
+// api is one of the two APIs.
+type api interface {
+	// decode returns what a body asks for. Its user texts are typed by nobody yet.
+	decode(body []byte) (*query, *apiError)
+	// newID returns the id of an answer.
+	newID() string
+	// document returns an answer in one piece.
+	document(h head, a *answer, o outcome) any
+	// stream returns what writes an answer as a stream. The answer grows by each event before that is written.
+	stream(h head, out *reply, a *answer) streamer
+}
+
+// streamer writes an answer as events of an API: begin, then any number of Text, Reasoning and Call events, then either end or fail.
+type streamer interface {
+	begin()
+	// event writes a piece of the answer's item at index, which is new or goes on.
+	event(e agent.Event, index int, isNew bool)
+	end(o outcome)
+	fail(err *apiError)
+}
+
+// outcome is the end of an answer.
+type outcome struct {
+	stop    agent.StopReason
+	refusal string
+	usage   agent.Usage
+}
+
+// answer is what a model says in a turn, as items in their order.
+type answer struct{ items []*item }
+
+type itemKind uint8
+
+const (
+	textItem itemKind = iota
+	reasoningItem
+	callItem
+)
+
+// item is a piece of an answer: a text, a thought, or a call of one of the client's tools.
+type item struct {
+	kind     itemKind
+	text     strings.Builder // of a call: its arguments
+	id, name string          // of a call
+}
+
+// add adds an event, and returns the index of its item and whether the item is new.
+func (a *answer) add(e agent.Event) (index int, isNew bool) {
+	switch e := e.(type) {
+	case agent.Text:
+		return a.extend(textItem, "", "", e.Delta)
+	case agent.Reasoning:
+		return a.extend(reasoningItem, "", "", e.Delta)
+	case agent.Call:
+		return a.extend(callItem, e.ID, e.Name, e.Arguments)
+	case agent.Reset:
+		a.items = nil
+	}
+	return -1, false
+}
+
+func (a *answer) extend(kind itemKind, id, name, text string) (index int, isNew bool) {
+	for i := len(a.items) - 1; i >= 0 && (i == len(a.items)-1 || kind == callItem); i-- { // pieces of calls may alternate
+		if it := a.items[i]; it.kind == kind && it.id == id {
+			it.text.WriteString(text)
+			return i, false
+		}
+	}
+	it := &item{kind: kind, id: id, name: name}
+	it.text.WriteString(text)
+	a.items = append(a.items, it)
+	return len(a.items) - 1, true
+}
+
+// join returns the text of all items of a kind.
+func (a *answer) join(kind itemKind) string {
+	var b strings.Builder
+	for _, it := range a.items {
+		if it.kind == kind {
+			b.WriteString(it.text.String())
+		}
+	}
+	return b.String()
+}
+
+func (a *answer) has(kind itemKind) bool {
+	for _, it := range a.items {
+		if it.kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// events returns the answer as events, one for each item.
+func (a *answer) events() []agent.Event {
+	var out []agent.Event
+	for _, it := range a.items {
+		switch it.kind {
+		case textItem:
+			out = append(out, agent.Text{Delta: it.text.String()})
+		case reasoningItem:
+			out = append(out, agent.Reasoning{Delta: it.text.String()})
+		case callItem:
+			out = append(out, agent.Call{ID: it.id, Name: it.name, Arguments: it.text.String()})
+		}
+	}
+	return out
+}
+
+// size returns about how many bytes the answer takes.
+func (a *answer) size() int {
+	n := 0
+	for _, it := range a.items {
+		n += it.text.Len() + len(it.id) + len(it.name) + 128
+	}
+	return n
+}
+
+// newID returns an id that nobody can guess.
+func newID(prefix string) string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	return prefix + hex.EncodeToString(b[:])
+}

@@ -1,0 +1,129 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"telex/agent"
+)
+
+// The types of errors (https://platform.openai.com/docs/guides/error-codes/api-errors).
+const (
+	invalidRequest = "invalid_request_error"
+	authentication = "authentication_error"
+	rateLimit      = "rate_limit_exceeded"
+	noQuota        = "insufficient_quota"
+	serverError    = "server_error"
+)
+
+// apiError is an error as clients get it.
+type apiError struct {
+	status       int
+	kind         string // its type
+	message      string
+	param, code  string        // empty: null
+	retryAfter   time.Duration // 0: not told
+	noRetry      bool          // tells the official SDKs not to repeat the request
+	clientIsGone bool          // nobody reads it
+}
+
+func (e *apiError) Error() string { return e.message }
+
+// envelope is the body of an error.
+type envelope struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+func (e *apiError) envelope() envelope {
+	return envelope{errorBody{Message: e.message, Type: e.kind, Param: orNull(e.param), Code: orNull(e.code)}}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// badRequest is an invalid parameter.
+func badRequest(param, format string, args ...any) *apiError {
+	return &apiError{status: http.StatusBadRequest, kind: invalidRequest, param: param, code: "invalid_value", message: fmt.Sprintf(format, args...)}
+}
+
+func errNoModel(name string) *apiError {
+	return &apiError{
+		status: http.StatusNotFound, kind: invalidRequest, param: "model", code: "model_not_found",
+		message: fmt.Sprintf("The model %q does not exist. GET /v1/models lists the models.", clip(name)),
+	}
+}
+
+func errInternal(request string) *apiError {
+	return &apiError{status: http.StatusInternalServerError, kind: serverError, message: "The server had an error. Its log has the details, under " + request + "."}
+}
+
+// errRestarted ends a streamed turn whose text was told and is void.
+var errRestarted = errors.New("the answer started over after it was told")
+
+// turnError says why a turn failed. Details of the provider's errors go to clients only where these can do something about them.
+func turnError(ctx context.Context, err error, request string) *apiError {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errStopping):
+		return &apiError{status: http.StatusServiceUnavailable, kind: serverError, code: "shutting_down", message: "The server is stopping. Ask again in a moment.", retryAfter: time.Second}
+	case errors.Is(cause, errRestarted):
+		return &apiError{status: http.StatusBadGateway, kind: serverError, code: "answer_broken", message: "The model's answer broke off. Ask again."}
+	case ctx.Err() != nil:
+		return &apiError{status: 499, kind: serverError, message: "The client closed the connection.", clientIsGone: true}
+	}
+	failed := &apiError{status: http.StatusBadGateway, kind: serverError, code: "model_failed", message: "The model could not answer. The server's log has the details, under " + request + "."}
+	if ended, ok := errors.AsType[*agent.Error](err); ok {
+		switch ended.Reason {
+		case agent.StopTimeLimit, agent.StopFirstToken, agent.StopSilence:
+			failed.status, failed.code, failed.noRetry = http.StatusServiceUnavailable, "model_timeout", ended.Reason == agent.StopTimeLimit
+			failed.message = "The model took too long. The server's log has the details, under " + request + "."
+			return failed
+		}
+	}
+	me, ok := errors.AsType[*agent.ModelError](err)
+	if !ok {
+		return failed
+	}
+	switch me.Kind {
+	case agent.RateLimited:
+		failed.status, failed.kind, failed.code, failed.message = http.StatusTooManyRequests, rateLimit, rateLimit, "The model's provider limits the rate of requests. Ask again later."
+		failed.retryAfter = max(me.RetryAfter, time.Second)
+	case agent.Quota:
+		failed.status, failed.kind, failed.code, failed.message = http.StatusTooManyRequests, noQuota, noQuota, "The account at the model's provider has no credit left."
+		failed.noRetry = true
+	case agent.BadRequest, agent.BadImage, agent.ContextLength, agent.TooLarge, agent.NoTools:
+		if me.Status == http.StatusNotFound { // the configuration names a model that the provider does not have
+			failed.noRetry = true
+			break
+		}
+		failed.status, failed.kind, failed.code = http.StatusBadRequest, invalidRequest, "invalid_request"
+		failed.message = "The model's provider refused the request: " + clip(me.Err.Error())
+	case agent.Auth:
+		failed.noRetry = true
+	}
+	return failed
+}
+
+// errTooLong says that a request does not fit the model's window.
+func errTooLong(param string) *apiError {
+	return &apiError{
+		status: http.StatusBadRequest, kind: invalidRequest, param: param, code: "context_length_exceeded",
+		message: "The newest message does not fit the model's context window.",
+	}
+}
+
+// clip shortens text of others that is quoted.
+func clip(s string) string { return agent.Clip(agent.OneLine(s), 300) }

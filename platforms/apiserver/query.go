@@ -1,0 +1,362 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"telex/agent"
+)
+
+// query is a decoded request for an answer, whichever API it came by.
+type query struct {
+	model    string
+	stream   bool
+	usage    bool   // Chat Completions: a stream ends with the usage
+	context  string // what the client's system and developer messages say
+	messages []agent.Message
+	tools    []agent.ToolSpec
+	params   agent.Params
+	user     string
+	previous string // Responses: id of the response before
+	store    bool   // Responses: it may be referred to
+	echo     echo   // Responses: what the response repeats of the request
+}
+
+// Limits of OpenAI's API (https://platform.openai.com/docs/api-reference/chat/create).
+const (
+	maxTools   = 128
+	maxStop    = 4
+	maxUserID  = 512
+	maxNesting = 512 // of JSON; far beyond any schema
+)
+
+// decodeJSON decodes a body. Unknown fields are ignored: clients send those of many providers.
+func decodeJSON(body []byte, into any) *apiError {
+	if nesting(body) > maxNesting {
+		return badRequest("", "The request body is nested too deeply.")
+	}
+	in := json.NewDecoder(bytes.NewReader(body))
+	err := in.Decode(into)
+	if err == nil {
+		if _, err = in.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		err = errors.New("text behind the JSON value")
+	}
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := mistyped.Field
+		return badRequest(field, "Invalid type for %q: got %s.", field, mistyped.Value)
+	}
+	if invalid, ok := errors.AsType[*apiError](err); ok {
+		return invalid
+	}
+	return badRequest("", "We could not parse the JSON body of your request: %s.", clip(err.Error()))
+}
+
+// nesting returns how deep the values of a JSON text are in each other.
+func nesting(data []byte) (most int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			most = max(most, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return most
+}
+
+// parts are the content of a message: a text, or a list of parts.
+type parts []part
+
+// part is a part of a message in either API.
+type part struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	// Chat Completions: an object. Responses: a URL.
+	ImageURL json.RawMessage `json:"image_url"`
+	// Chat Completions.
+	File *filePart `json:"file"`
+	// Responses.
+	filePart
+	Refusal string `json:"refusal"`
+}
+
+type filePart struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
+}
+
+// UnmarshalJSON takes a string, null, or a list of parts.
+func (p *parts) UnmarshalJSON(data []byte) error {
+	*p = nil
+	switch data[0] {
+	case 'n':
+		return nil
+	case '"':
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+		*p = parts{{Type: "text", Text: text}}
+		return nil
+	case '[':
+		return json.Unmarshal(data, (*[]part)(p))
+	}
+	return badRequest("content", "Invalid type for content: want a string or a list of parts.")
+}
+
+// text returns the text of the parts. Other parts are an error.
+func (p parts) text(param string) (string, *apiError) {
+	var texts []string
+	for i, one := range p {
+		switch one.Type {
+		case "text", "input_text", "output_text":
+			texts = append(texts, one.Text)
+		case "refusal":
+			texts = append(texts, one.Refusal)
+		default:
+			return "", badRequest(fmt.Sprintf("%s[%d].type", param, i), "Invalid value: %q. Only text is supported here.", clip(one.Type))
+		}
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// userMessage returns what a user says. Text is what the client typed; pictures and files are outside content (ADR 11).
+func userMessage(p parts, param string) (agent.Message, *apiError) {
+	m := agent.Message{Role: agent.User}
+	var texts []string
+	for i, one := range p {
+		at := fmt.Sprintf("%s[%d]", param, i)
+		switch one.Type {
+		case "text", "input_text", "output_text":
+			texts = append(texts, one.Text)
+			m.Sources = append(m.Sources, agent.Source{Origin: agent.OriginTyped, Text: one.Text})
+		case "image_url", "input_image":
+			image, err := imageOf(one, at)
+			if err != nil {
+				return m, err
+			}
+			m.Images = append(m.Images, image)
+			m.Sources = append(m.Sources, agent.Source{Origin: agent.OriginPicture})
+		case "file", "input_file":
+			file, err := fileOf(one, at)
+			if err != nil {
+				return m, err
+			}
+			m.Sources = append(m.Sources, agent.Source{Origin: agent.OriginFile})
+			if strings.HasPrefix(file.MediaType, "text/") && utf8.Valid(file.Content) { // every model reads it
+				texts = append(texts, "[file "+agent.OneLine(file.Name)+"]\n"+string(file.Content))
+			} else {
+				m.Files = append(m.Files, file)
+			}
+		default:
+			return m, badRequest(at+".type", "Invalid value: %q. Supported are text, images and files.", clip(one.Type))
+		}
+	}
+	m.Text = strings.Join(texts, "\n")
+	return m, nil
+}
+
+// imageOf returns a picture. Only data URLs are taken: telex does not fetch addresses for clients.
+func imageOf(p part, param string) (agent.Image, *apiError) {
+	var object struct {
+		URL string `json:"url"`
+	}
+	address := ""
+	if len(p.ImageURL) > 0 && p.ImageURL[0] == '{' && json.Unmarshal(p.ImageURL, &object) == nil {
+		address = object.URL
+	} else if len(p.ImageURL) > 0 && p.ImageURL[0] == '"' {
+		_ = json.Unmarshal(p.ImageURL, &address) // it is a string of a valid document
+	}
+	kind, data, ok := dataURL(address)
+	switch {
+	case !ok:
+		return agent.Image{}, badRequest(param+".image_url", "Invalid image: send it as a data URL with base64 data. Addresses and file ids are not supported.")
+	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
+		return agent.Image{}, badRequest(param+".image_url", "Unsupported image type %q: want png, jpeg, gif or webp.", clip(kind))
+	}
+	return agent.Image{MediaType: kind, Data: data}, nil
+}
+
+func fileOf(p part, param string) (agent.File, *apiError) {
+	f := p.filePart
+	if p.File != nil {
+		f = *p.File
+	}
+	kind, data, ok := dataURL(f.Data)
+	if !ok {
+		return agent.File{}, badRequest(param+".file_data", "Invalid file: send it as file_data, a data URL with base64 data. File ids and addresses are not supported.")
+	}
+	if f.Name == "" {
+		f.Name = "file"
+	}
+	return agent.File{Name: agent.Clip(agent.OneLine(f.Name), 200), MediaType: kind, Content: data}, nil
+}
+
+// dataURL reads a data URL (https://www.rfc-editor.org/rfc/rfc2397).
+func dataURL(address string) (mediaType string, data []byte, ok bool) {
+	rest, found := strings.CutPrefix(address, "data:")
+	head, encoded, split := strings.Cut(rest, ",")
+	head, isBase64 := strings.CutSuffix(head, ";base64")
+	if !found || !split || !isBase64 {
+		return "", nil, false
+	}
+	mediaType, _, err := mime.ParseMediaType(head)
+	if err != nil {
+		return "", nil, false
+	}
+	if data, err = base64.StdEncoding.DecodeString(encoded); err != nil || len(data) == 0 {
+		return "", nil, false
+	}
+	return mediaType, data, true
+}
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// function is a tool of a client.
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// addTool adds a client's function to the query.
+func (q *query) addTool(f function, param string) *apiError {
+	switch {
+	case !toolName.MatchString(f.Name):
+		return badRequest(param+".name", "Invalid tool name %q: use letters, digits, _ and -, at most 64.", clip(f.Name))
+	case slices.ContainsFunc(q.tools, func(t agent.ToolSpec) bool { return t.Name == f.Name }):
+		return badRequest(param+".name", "Two tools are named %q.", f.Name)
+	case len(q.tools) == maxTools:
+		return badRequest("tools", "Too many tools: at most %d are supported.", maxTools)
+	}
+	if string(f.Parameters) == "null" {
+		f.Parameters = nil
+	}
+	if len(f.Parameters) > 0 && f.Parameters[0] != '{' {
+		return badRequest(param+".parameters", "Invalid schema for the tool %q: want an object.", f.Name)
+	}
+	q.tools = append(q.tools, agent.ToolSpec{Name: f.Name, Description: f.Description, Parameters: f.Parameters})
+	return nil
+}
+
+// chooseTool takes a request's tool_choice. "none" takes away the client's tools; telex's own remain, which clients don't see.
+// A demanded call ends the turn, so only the client's tools are offered then.
+func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
+	if len(choice) == 0 || string(choice) == "null" {
+		return nil
+	}
+	var word string
+	var object struct {
+		Type     string   `json:"type"`
+		Name     string   `json:"name"`
+		Function function `json:"function"`
+	}
+	if json.Unmarshal(choice, &word) != nil && json.Unmarshal(choice, &object) != nil {
+		return badRequest("tool_choice", "Invalid type for tool_choice.")
+	}
+	name := object.Name
+	if object.Function.Name != "" {
+		name = object.Function.Name
+	}
+	known := slices.ContainsFunc(q.tools, func(t agent.ToolSpec) bool { return t.Name == name })
+	switch {
+	case word == "auto":
+	case word == "none":
+		q.tools = nil
+	case word == "required" && len(q.tools) > 0:
+		q.params.MustCall = true
+	case word == "required" && !all: // of tools that were left out
+	case object.Type == "function" && known:
+		q.params.MustCall, q.params.MustCallName = true, name
+	case word == "" && object.Type != "function" && !all:
+	default:
+		return badRequest("tool_choice", "Invalid value for tool_choice: want none, auto, required or one of the tools.")
+	}
+	return nil
+}
+
+// sampling are the parameters that both APIs have.
+type sampling struct {
+	Temperature       *float64 `json:"temperature"`
+	TopP              *float64 `json:"top_p"`
+	ParallelToolCalls *bool    `json:"parallel_tool_calls"`
+}
+
+func (s sampling) set(p *agent.Params) *apiError {
+	if t := s.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
+		return badRequest("temperature", "Invalid value for temperature: want 0 to 2.")
+	}
+	if t := s.TopP; t != nil && !(*t >= 0 && *t <= 1) {
+		return badRequest("top_p", "Invalid value for top_p: want 0 to 1.")
+	}
+	p.Temperature, p.TopP, p.ParallelToolCalls = s.Temperature, s.TopP, s.ParallelToolCalls
+	return nil
+}
+
+// setMaxOutput takes a limit of tokens; nil: none.
+func (q *query) setMaxOutput(param string, most *int) *apiError {
+	if most == nil {
+		return nil
+	}
+	if *most < 1 {
+		return badRequest(param, "Invalid value for %s: want at least 1.", param)
+	}
+	q.params.MaxOutput = *most
+	return nil
+}
+
+// typedBy says who typed the texts of users.
+func (q *query) typedBy(person string) {
+	for _, m := range q.messages {
+		for i := range m.Sources {
+			if m.Sources[i].Origin == agent.OriginTyped {
+				m.Sources[i].Person = person
+			}
+		}
+	}
+}
+
+// addContext adds what a system or developer message says.
+func (q *query) addContext(text string) {
+	if text = strings.TrimSpace(text); text == "" {
+		return
+	}
+	if q.context != "" {
+		q.context += "\n\n"
+	}
+	q.context += text
+}
+
+// check checks what both APIs have in common.
+func (q *query) check(models map[string]bool) *apiError {
+	switch {
+	case q.model == "":
+		return badRequest("model", "You must provide a model parameter. GET /v1/models lists the models.")
+	case !models[q.model]:
+		return errNoModel(q.model)
+	case len(q.user) > maxUserID:
+		return badRequest("user", "Invalid value for user: it is longer than %d bytes.", maxUserID)
+	}
+	if len(q.messages) == 0 && q.context != "" && q.previous == "" { // a model wants something to answer
+		q.messages, q.context = []agent.Message{agent.Typed("", q.context)}, ""
+	}
+	return nil
+}

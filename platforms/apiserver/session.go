@@ -1,0 +1,193 @@
+package apiserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// history is what was said before a request, and what the request adds.
+type history struct {
+	summary  string
+	messages []agent.Message
+	fresh    []agent.Message // the request's own
+	entries  []chat.Entry    // of messages, in a session
+	newest   int64           // entry of the session; 0: none
+}
+
+var sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
+
+// sessionName returns the session of a request; empty: none, so the client sends the whole conversation. A request whose field user
+// would name a session, and that brings answers of a model, has a history of its own.
+func sessionName(header string, q *query, byUser bool) (string, *apiError) {
+	switch {
+	case header != "" && q.previous != "":
+		return "", badRequest("previous_response_id", "A request has a session or a previous response, not both.")
+	case header != "" && !sessionPattern.MatchString(header):
+		return "", badRequest("X-Telex-Session", "Invalid session name: use letters, digits and . _ @ + -, at most 128.")
+	case header != "":
+		return header, nil
+	case !byUser || q.user == "" || q.previous != "" || slices.ContainsFunc(q.messages, isAnswer):
+		return "", nil
+	case sessionPattern.MatchString(q.user):
+		return "user." + q.user, nil
+	}
+	sum := sha256.Sum256([]byte(q.user))
+	return "user." + hex.EncodeToString(sum[:8]), nil
+}
+
+func isAnswer(m agent.Message) bool { return m.Role == agent.Assistant }
+
+// history reads what was said before the request.
+func (x *exchange) history(ctx context.Context) (history, *apiError) {
+	switch h := (history{fresh: x.query.messages}); {
+	case x.session.Thread != "":
+		return x.sessionHistory(ctx, h)
+	case x.query.previous != "":
+		return x.responseHistory(ctx, h)
+	case len(h.fresh) == 0:
+		return h, badRequest("messages", "There is no message to answer.")
+	default:
+		return h, nil
+	}
+}
+
+// sessionHistory reads the session. Clients may send the conversation again: what is new stands behind the last answer.
+func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *apiError) {
+	for i, m := range slices.Backward(h.fresh) {
+		if isAnswer(m) {
+			h.fresh = h.fresh[i+1:]
+			break
+		}
+	}
+	if len(h.fresh) == 0 {
+		return h, badRequest("messages", "There is no message behind the last answer.")
+	}
+	session, entries, err := x.Store.Session(ctx, x.session)
+	if err != nil {
+		return h, x.storeError(ctx, "a session could not be read", err)
+	}
+	h.summary, h.entries = session.Summary, entries
+	for _, e := range entries {
+		var m agent.Message
+		if err := json.Unmarshal(e.Body, &m); err != nil {
+			return h, x.storeError(ctx, "a session could not be read", fmt.Errorf("entry %d: %w", e.ID, err))
+		}
+		h.messages, h.newest = append(h.messages, m), e.ID
+	}
+	return h, nil
+}
+
+// compaction returns what a turn summarized as the store takes it; nil: nothing of the stored entries.
+func (h history) compaction(c *agent.Compaction) *chat.Compaction {
+	if c == nil || c.Messages == 0 || c.Messages > len(h.entries) {
+		return nil
+	}
+	return &chat.Compaction{Summary: c.Summary, Upto: h.entries[c.Messages-1].ID}
+}
+
+// link is what a stored response adds to its conversation.
+type link struct {
+	// Summary stands for everything before Messages, earlier responses too; empty: the conversation goes on where it was.
+	Summary  string          `json:"summary,omitempty"`
+	Messages []agent.Message `json:"messages"`
+}
+
+// newLink returns what a turn adds. If it summarized messages, the link has all that are left.
+func newLink(t agent.Turn, past history, result agent.Result) link {
+	if c := result.Compaction; c != nil {
+		return link{c.Summary, slices.Concat(t.Messages[c.Messages:], result.Append)}
+	}
+	return link{Messages: slices.Concat(past.fresh, result.Append)}
+}
+
+func (l link) encode() []byte { return encode(l) }
+
+// responseHistory reads the conversation of the response before.
+func (x *exchange) responseHistory(ctx context.Context, h history) (history, *apiError) {
+	chain, err := x.Store.Responses(ctx, x.person(x.client), x.query.previous)
+	if err != nil {
+		return h, x.storeError(ctx, "responses could not be read", err)
+	}
+	if len(chain) == 0 {
+		return h, &apiError{
+			status: 400, kind: invalidRequest, param: "previous_response_id", code: "previous_response_not_found",
+			message: fmt.Sprintf("Previous response with id %q not found.", clip(x.query.previous)),
+		}
+	}
+	for _, r := range chain {
+		var l link
+		if err := json.Unmarshal(r.Messages, &l); err != nil {
+			return h, x.storeError(ctx, "responses could not be read", fmt.Errorf("response %s: %w", r.ID, err))
+		}
+		if l.Summary != "" {
+			h.summary, h.messages = l.Summary, nil
+		}
+		h.messages = append(h.messages, l.Messages...)
+	}
+	if len(h.messages)+len(h.fresh) == 0 {
+		return h, badRequest("input", "There is no message to answer.")
+	}
+	return h, nil
+}
+
+func encodeAll(messages []agent.Message) [][]byte {
+	var out [][]byte
+	for _, m := range messages {
+		out = append(out, encode(m))
+	}
+	return out
+}
+
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Errorf("encode messages: %w", err)) // our own types
+	}
+	return data
+}
+
+// sessionLocks let the requests of a session run one after the other. The zero value is ready.
+type sessionLocks struct {
+	mu   sync.Mutex
+	held map[chat.Conversation]chan struct{} // closed when the lock is free
+}
+
+// lock waits until a session is free. A conversation without a session needs no lock.
+func (l *sessionLocks) lock(ctx context.Context, c chat.Conversation) (unlock func(), err error) {
+	if c.Thread == "" {
+		return func() {}, nil
+	}
+	for {
+		l.mu.Lock()
+		busy := l.held[c]
+		if busy == nil {
+			if l.held == nil {
+				l.held = make(map[chat.Conversation]chan struct{})
+			}
+			mine := make(chan struct{})
+			l.held[c] = mine
+			l.mu.Unlock()
+			return func() {
+				l.mu.Lock()
+				delete(l.held, c)
+				l.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
