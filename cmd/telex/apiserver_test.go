@@ -126,7 +126,7 @@ func TestAPIServer(t *testing.T) {
 // A request that is being answered when the daemon is stopped is answered to its end, and none is taken any more.
 func TestAPIServerStops(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 200})
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 400})
 	address, d := w.apiServer("")
 	s, err := apiClient(address).CreateChatCompletionStream(t.Context(), goopenai.ChatCompletionRequest{Model: "main", Messages: userSays("words: 300")})
 	if err != nil {
