@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -31,14 +30,6 @@ func (a Access) Nobody() string {
 		return ""
 	}
 	return `access names nobody who may talk to the bot: add people to access.allow, or write "default: pair" and let them in by a code`
-}
-
-// Nobody is that of the access; empty where only programs with keys ask.
-func (c *Config) Nobody() string {
-	if !slices.ContainsFunc(c.Endpoints, func(e Endpoint) bool { return e.Kind != KindAPIServer }) {
-		return ""
-	}
-	return c.Access.Nobody()
 }
 
 // AccessLimits bounds what people may use; 0 is no limit.

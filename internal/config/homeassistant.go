@@ -35,10 +35,10 @@ func (c *Config) Home() *HomeAssistant {
 }
 
 // Nobody says that nobody is let in, and why that is; empty when somebody is, or when nobody needs to be: what a Home Assistant
-// tells is let in by what it watches.
+// tells is let in by what it watches, and programs by their keys.
 func (c *Config) Nobody() string {
 	for _, e := range c.Endpoints {
-		if e.Kind != KindHomeAssistant {
+		if e.Kind != KindHomeAssistant && e.Kind != KindAPIServer {
 			return c.Access.Nobody()
 		}
 	}
