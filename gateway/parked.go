@@ -199,7 +199,7 @@ func (a *actor) mend() {
 
 // redeliverParked delivers the known ending of an earlier turn in the background.
 func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
-	t := a.redeliver(rec, e)
+	t := a.redeliver(rec, e, preview.Outcome{})
 	t.delivery.parked = true
 	a.parked = append(a.parked, t)
 }

@@ -94,7 +94,7 @@ func (a *actor) resume(rec chat.Turn) {
 	log := a.log.With(slog.String("turn", rec.ID))
 	if e, known := a.known(rec); known {
 		log.Info("delivering the ending of an earlier process")
-		a.conclusion(rec, e)
+		a.conclusion(rec, e, preview.Outcome{})
 		return
 	}
 	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions did not store the asker
@@ -116,7 +116,7 @@ func (a *actor) resume(rec chat.Turn) {
 		}
 		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.Texts.line(key, rec.ID), a.g.Texts.carriedOut(asked, history.Changes(r.Said, r.Changing)))}
 		a.decide(rec.ID, e, a.shown(rec))
-		a.conclusion(rec, e)
+		a.conclusion(rec, e, preview.Outcome{})
 		return
 	}
 	log.Info("running again what an earlier process began", slog.Int("runs", rec.Runs))
@@ -164,10 +164,13 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 
 // conclusion shows the known ending of an earlier process's turn. Meanwhile it counts as the running turn, so
 // that the next answer comes after it.
-func (a *actor) conclusion(rec chat.Turn, e preview.Ending) { a.turn = a.redeliver(rec, e) }
+func (a *actor) conclusion(rec chat.Turn, e preview.Ending, after preview.Outcome) {
+	a.turn = a.redeliver(rec, e, after)
+}
 
-// redeliver shows the known ending of a turn that was begun earlier.
-func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
+// redeliver shows the known ending of a turn that was begun earlier. after is the outcome of its last run, if that was in
+// this process.
+func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome) *turn {
 	in := chat.Inbound{To: rec.To}
 	if n := len(rec.Messages); n > 0 {
 		in = rec.Messages[n-1]
@@ -181,7 +184,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 	t.stored.Store(true)
 	t.slot.Finish(e)
 	opts := a.replyTo(rec, t.slot, a.endpoint.streaming())
-	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)
+	opts.Before, opts.Troubled, opts.After = a.earlier(), a.inTrouble(t), after
 	go func() {
 		defer a.poke() // so that the actor collects a parked turn
 		defer close(t.done)

@@ -123,7 +123,7 @@ func (a *actor) startOver(t *turn) {
 			growth = a.grown(t, t.outcome.Shown)
 		}
 		a.decide(t.id, e, growth)
-		a.conclusion(rec, e)
+		a.conclusion(rec, e, t.outcome)
 	}
 }
 

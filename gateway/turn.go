@@ -194,7 +194,7 @@ func (a *actor) nothingToRetry(rec chat.Turn) {
 	// over its messages and leave it in the store.
 	e := preview.Ending{Text: text}
 	a.decide(rec.ID, e, chat.Growth{Usage: a.shown(rec).Usage})
-	a.conclusion(rec, e)
+	a.conclusion(rec, e, preview.Outcome{})
 }
 
 // takeUpSteps restores a turn from the journal of earlier processes.

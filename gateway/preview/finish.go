@@ -110,12 +110,12 @@ func (s *state) resent(i int) bool {
 	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
 }
 
-// replaced reports whether a superseded message can be deleted: its replacement exists, or nobody needs one. If
-// the replacement may not have arrived, the person has only the old message, so it stays.
+// replaced reports whether a superseded message can be deleted, or looked for: its replacement exists, or nobody needs
+// one. If the replacement may not have arrived, the person has only the old message, so it stays.
 func (s *state) replaced(m message) bool {
 	p := s.at(m.place)
 	switch {
-	case p.exists():
+	case p.exists(), !m.exists():
 		return true
 	case s.ending.Keep:
 		return p.blank()

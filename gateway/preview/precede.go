@@ -122,9 +122,10 @@ func (a action) makes() bool {
 }
 
 // inTrouble reports whether the platform currently refuses to show the ending. A rate limit does not count,
-// since it affects the next reply too, but a reply of which only late messages are looked for does. A failure that leads to another call at once does not count either.
+// since it affects the next reply too, but a reply of which only late messages are looked for does. A failure that leads to
+// another call at once does not count either, and a reply that is left as it stands shows nothing more.
 func (s *state) inTrouble() bool {
-	return s.ending != nil && (s.row > 0 && s.refused || s.lingers())
+	return s.ending != nil && !s.ending.Stand && (s.row > 0 && s.refused || s.lingers())
 }
 
 // report tells the owner when the trouble with the ending begins or is over.

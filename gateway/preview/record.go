@@ -60,6 +60,18 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	s.recovered = len(s.source)
 }
 
+// remember makes certain what the restored messages show, where an earlier run in this process knew it.
+func (s *state) remember(known []message) {
+	for i := range s.parts[:min(len(s.parts), len(known))] {
+		p, k := &s.parts[i], &known[i]
+		if p.phase == standing && k.phase == standing && p.ref == k.ref {
+			end := p.shown.body.end
+			p.certainty, p.shown, p.before = k.certainty, k.shown, k.before
+			p.shown.body.end = end
+		}
+	}
+}
+
 // restoreMessage restores a message from its record.
 func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	m.ref, m.certainty, m.shown = r.Ref, unsure, display{body: recorded(r), cursor: r.Cursor}

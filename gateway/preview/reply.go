@@ -19,7 +19,8 @@ type Options struct {
 	Key      string         // identifies the reply in idempotency keys
 	Slot     *Slot
 	Recorder Recorder    // nil: nothing is stored
-	Parts    []chat.Part // records of an earlier process
+	Parts    []chat.Part // records of an earlier process, or of the run of this one that ended with After
+	After    Outcome     // outcome of the same reply's last run in this process; zero if there was none
 	Before   []*Slot     // earlier replies of the conversation that may still create messages; theirs come first
 	// Troubled is called with true when the ending can't be shown at the moment, except for a rate limit, and
 	// with false when it can again. It may be called from any goroutine and must not block. It may be nil.
@@ -38,6 +39,8 @@ type Outcome struct {
 	Refs      []chat.MessageRef // the messages of the reply, in order
 	Nameless  bool              // the platform returned no message id: this endpoint can't edit
 	Err       error             // reason why it was not delivered
+
+	messages []message // the messages of the text, for a later run in this process
 }
 
 // Reply shows one reply. Its state belongs to the goroutine that calls Run.
@@ -91,6 +94,7 @@ func New(o Options) *Reply {
 	}
 	r.question = newQuestion(0)
 	r.restore(o.Parts, time.Now())
+	r.remember(o.After.messages)
 	return r
 }
 
@@ -202,7 +206,7 @@ func (r *Reply) outcome(err error) Outcome {
 			o.Refs = append(o.Refs, m.ref)
 		}
 	}
-	o.Shown = r.source
+	o.Shown, o.messages = r.source, r.parts
 	if o.Err == nil && !o.Delivered {
 		o.Err = fmt.Errorf("deliver reply: %w", r.failure())
 	}

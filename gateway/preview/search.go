@@ -10,7 +10,7 @@ import (
 
 // A create of unknown outcome may take effect after its failure, where the profile says so (LateFor). Its message is
 // then looked for twice: a moment after the failure, and once more when nothing can come any more. What the second search
-// finds is deleted, because another message took its place.
+// finds is deleted if another message took its place; a reply that was interrupted before that keeps it.
 
 // firstLook is how long after the failure of a create the first search begins.
 const firstLook = 1500 * time.Millisecond
@@ -74,6 +74,9 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 			p.phase = streaming
 		}
 		p.attempt.learned()
+		if part <= supersededAt {
+			s.adopt(supersededAt - part)
+		}
 		s.findSeam()
 		if !found.Taken {
 			return

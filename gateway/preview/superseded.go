@@ -57,10 +57,26 @@ func (s *state) bringBack(p *message) {
 	for i >= 0 && s.at(s.superseded[i].place) != p {
 		i--
 	}
-	if i < 0 || p.exists() || !s.superseded[i].unfinished() || !s.can(chat.OpEdit) {
+	if i >= 0 {
+		s.restoreAt(p, i)
+	}
+}
+
+// adopt keeps message i of the superseded ones, which a late search found, as part of an interrupted reply that has no
+// other message in its place: a person may have read it.
+func (s *state) adopt(i int) {
+	if p := s.at(s.superseded[i].place); s.ending != nil && s.ending.Keep && p.role == roleText {
+		s.restoreAt(p, i)
+	}
+}
+
+// restoreAt lets p be message i of the superseded ones again, if p has no message and can be edited.
+func (s *state) restoreAt(p *message, i int) {
+	m := s.superseded[i]
+	if p.exists() || !m.unfinished() || !s.can(chat.OpEdit) {
 		return
 	}
-	p.ref, p.phase, p.certainty, p.shown.cursor = s.superseded[i].ref, standing, unsure, true
+	p.ref, p.phase, p.certainty, p.shown.cursor = m.ref, standing, unsure, true
 	s.superseded = slices.Delete(s.superseded, i, i+1)
 }
 
