@@ -57,6 +57,26 @@ func TestTroubleIsReported(t *testing.T) {
 	}
 }
 
+// A reply that is left as it stands for an edited question is in no trouble, also where a late message of it was to be looked for.
+func TestWhatIsLeftAsItStandsIsNoTrouble(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, slot := newPerson(), NewSlot()
+		p.profile.LateFor, p.fate = 10*time.Second, nth(map[int]fate{0: uncertain(false)})
+		e := p.endpoint()
+		e.Finder = channel{p}
+		r := New(Options{
+			Endpoint: e, Config: Config{Enabled: true, MinTokens: 3}, To: chat.Target{Chat: "a"}, Key: "key", Slot: slot, Log: slog.New(slog.DiscardHandler),
+			Troubled: func(trouble bool) { t.Errorf("told of trouble: %t", trouble) },
+		})
+		slot.Append("one two three", 3)
+		time.AfterFunc(5*time.Second, func() { slot.Finish(Ending{Keep: true, Stand: true}) })
+		r.Run(t.Context())
+		if n := p.count(chat.OpFind); n != 1 {
+			t.Errorf("%d searches, want that the second is still to come", n)
+		}
+	})
+}
+
 // inRow runs two replies in one chat, both with a known ending; the second may make its message only after the first.
 func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, later *story) {
 	t.Helper()

@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// at plays a story at many times, since what it is about happens only at some of them.
+func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when time.Duration)) {
+	t.Helper()
+	t.Parallel()
+	for when := from; when <= to; when += step {
+		t.Run(fmt.Sprint(when), func(t *testing.T) {
+			t.Parallel()
+			play(t, when)
+		})
+	}
+}
+
+// probed is a story on a platform where creates may take effect late and are looked for.
+func probed(answers ...answer) schedule {
+	s := story("edit-and-probe", answers...)
+	s.profile.LateFor = lateFor
+	return s
+}
+
+// D2: a question is edited, and its answer is stopped before it starts over. What stands of it is not sent again.
+func TestRegressionEditedAndStopped(t *testing.T) {
+	at(t, 100*time.Millisecond, 2*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
+		s := story("edit", talk(numbered(40)))
+		s.config.Cursor, s.latency = "", 300*time.Millisecond
+		s.profile.TextLimit, s.real = 60, 60
+		s.accidents = []accident{{at: when, kind: "edit"}}
+		s.says = append(s.says, say{at: when + 20*time.Millisecond, user: "ann", kind: "stop"})
+		perform(t, s)
+	})
+}
+
+// D9: a create is looked for in vain, and the next question interrupts the answer before another message of it exists. The message
+// that comes later keeps no cursor.
+func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
+	at(t, 1500*time.Millisecond, 2*time.Second, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
+		s := probed(talk(numbered(60)))
+		s.faults = map[int]fault{0: {kind: cutLate, after: 4 * time.Second}}
+		s.says = append(s.says, say{at: when, user: "ann", kind: "text"})
+		if w := perform(t, s); len(w.made(chat.OpFind)) == 0 {
+			t.Error("nothing was looked for")
+		}
+	})
+}
