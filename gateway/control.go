@@ -91,7 +91,8 @@ func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Mes
 // leave ends a turn of an earlier process without further text. The history grows by g, unless the turn already
 // grew it.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
-	e := preview.Ending{Keep: true, Stopped: rec.State != chat.TurnDecided}
+	e, _ := a.known(rec)
+	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
 	switch {
 	case rec.State == chat.TurnDecided:
 		a.cut(rec.ID)

@@ -10,6 +10,7 @@ import (
 
 // finale is the layout of the ending.
 type finale struct {
+	markdown string        // of the ending's text
 	final    []markup.Part // the parts of the ending, laid out once per limit; nil until then
 	texts    int           // number of parts that show text, not the note alone
 	remark   string        // plain text of the note below the text
@@ -31,6 +32,7 @@ func (s *state) layoutFinal() {
 	if s.final != nil || s.ending == nil || s.ending.Keep {
 		return
 	}
+	s.markdown = s.ending.Text
 	text := s.layoutText()
 	if len(text) == 0 && strings.TrimSpace(s.ending.Text) != "" {
 		s.literal = true

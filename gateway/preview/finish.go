@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
 	"telex/internal/chat"
 	"telex/internal/markup"
 )
@@ -145,10 +147,6 @@ func (s *state) findSeam() {
 // layoutSeam finds the seam when the final is given up. It returns the zero seam if there is nothing to lay out
 // again.
 func (s *state) layoutSeam() seam {
-	text, recovered := s.view.Text, len(s.view.Text) < s.recovered
-	if recovered { // the model did not run again in this process
-		text = s.source
-	}
 	last, i := -1, 0
 	for ; i < len(s.parts); i++ {
 		p := &s.parts[i]
@@ -167,25 +165,32 @@ func (s *state) layoutSeam() seam {
 	if start := s.parts[i].start; last < len(s.final)-1 && (from == start || last < i-1 && from.Before(start)) {
 		return seam{}
 	}
-	found, whole := seam{first: i}, last == len(s.final)-1
+	found := seam{first: i}
 	for ; i < len(s.parts); i++ {
-		p := &s.parts[i]
-		unknown := p.streams() || p.shown.body.end > len(text) || recovered && p.source == "" // or it shows a part of the final
-		if !p.editable() || unknown && !whole {
+		if p := &s.parts[i]; !p.editable() && (p.exists() || !p.attempt.open()) {
 			break
 		}
-		found.messages, end = found.messages+1, max(end, p.shown.body.end)
+		found.messages, end = found.messages+1, max(end, s.parts[i].shown.body.end)
 	}
 	if found.messages == 0 {
 		return seam{}
 	}
-	if !whole { // otherwise nothing belongs behind the seam, and the text of the final may differ from the previews
-		found.parts = markup.Layout(text[:end], markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
+	if last < s.texts-1 { // otherwise nothing belongs behind the seam
+		found.parts = markup.Layout(upTo(s.markdown, end), markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
 	}
 	if i < len(s.parts) && len(found.parts) > found.messages { // no new message fits between existing ones
 		found.parts = found.parts[:found.messages]
 	}
 	return found
+}
+
+// upTo returns the first n bytes of a text, and the rest of a character that they end in.
+func upTo(text string, n int) string {
+	end := 0
+	for g := graphemes.FromString(text); end < n && g.Next(); {
+		end = g.End()
+	}
+	return text[:end]
 }
 
 // behindSeam returns the aim of part i, which is behind the seam.

@@ -27,6 +27,7 @@ type Recorder interface {
 // content counts as shown until it is acknowledged again.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
+	end := 0
 	for _, r := range parts {
 		switch {
 		case r.Index <= questionIndex:
@@ -51,7 +52,10 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		s.restoreStanding(p, r)
 		if p.exists() {
 			s.displayed, s.source = true, s.source+r.Source
-			p.shown.body.end = len(s.source)
+			if end += len(r.Source); r.Source == "" && !p.blank() { // a part of the final, whose Markdown the ending has
+				end += len(r.Text)
+			}
+			p.shown.body.end = end
 		}
 	}
 	for _, m := range s.superseded {
@@ -311,11 +315,15 @@ func (r *Reply) previewSource(a action) (string, bool) {
 	case r.ending != nil && !r.ending.Keep:
 		return "", false
 	}
+	text := r.view.Text
+	if r.final != nil { // what stands behind the seam is from there
+		text = r.markdown
+	}
 	start := 0 // text that is parsed differently later may be shown twice: its Markdown counts once
 	for _, p := range r.parts[:min(a.part, len(r.parts))] {
 		start = max(start, p.shown.body.end)
 	}
-	return cut(r.view.Text, start, a.body.end), true
+	return cut(text, start, a.body.end), true
 }
 
 // cut returns text[start:end], limited to the length of text.

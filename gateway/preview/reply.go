@@ -144,7 +144,11 @@ func (r *Reply) refresh(ctx context.Context) {
 		r.erase()
 	}
 	if ending != nil && r.slot.IsCut() {
-		ending = &Ending{Keep: true, Stopped: ending.Stopped || !ending.Keep && r.incomplete(ending.Text)}
+		stopped := ending.Stopped || !ending.Keep && r.incomplete(ending.Text)
+		ending = &Ending{Keep: true, Stopped: stopped, Text: ending.Text, Cut: ending.Cut, Note: ending.Note}
+	}
+	if r.ending == nil && ending.givesUp() {
+		r.end(&Ending{Text: ending.Text, Cut: ending.Cut, Note: ending.Note, At: ending.At}, time.Now())
 	}
 	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep && !r.relaid) {
 		givenUp := r.ending != nil

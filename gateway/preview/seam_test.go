@@ -1,10 +1,14 @@
 package preview
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"telex/internal/chat"
 )
 
 // The final is cut in other places than the previews were, and is stopped behind the edit of its first message: no word stands twice
@@ -71,4 +75,105 @@ func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 		<-l.ended
 		equal(t, "person sees", p.sees(), []string{"short"})
 	})
+}
+
+// An earlier process showed another answer in more messages. The final that takes its place is stopped behind the edit of its first
+// message: what stands is a beginning of the final, and nothing of the other answer.
+func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
+	const other, final = "one two three four five six seven eight nine", "ten eleven twelve thirteen fourteen fifteen"
+	for name, c := range map[string]struct {
+		killed  bool // the process dies once more before the final is stopped
+		unknown bool // nobody knows of the last message
+		ending  Ending
+	}{
+		"in the same process":                 {},
+		"in the next":                         {killed: true, ending: Ending{Text: final}},
+		"before the next":                     {killed: true, ending: Ending{Text: final, Keep: true}},
+		"where the last message is not known": {unknown: true},
+		"not known, and stopped in the next":  {unknown: true, killed: true, ending: Ending{Text: final}},
+		"not known, stopped before the next":  {unknown: true, killed: true, ending: Ending{Text: final, Keep: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit, p.latency = 20, time.Second
+				if c.unknown {
+					p.profile.KeyFor = time.Hour
+					p.fate = nth(map[int]fate{2: {hang: true, applied: true}})
+				}
+				l := live(t, p, p.endpoint(), streamed())
+				l.says(other, 8*time.Second)
+				equal(t, "the earlier process shows", p.sees(), []string{"one two three four", "five six seven", "eight nine ▌"})
+				p.fate = nil
+				l.again()
+				l.says(final, 0)
+				l.slot.Finish(Ending{Text: final})
+				l.waits(200 * time.Millisecond) // the edit of the first message is on its way
+				if c.killed {
+					l.again()
+					l.slot.Finish(c.ending)
+				}
+				l.slot.Cut()
+				l.waits(time.Minute)
+				if got := strings.Join(p.sees(), " "); !strings.HasPrefix(final, got) || len(p.sees()) < 2 {
+					t.Errorf("a person sees %q", p.sees())
+				}
+				for _, r := range l.notes.parts {
+					if r.Index > 0 && r.State == chat.PartStands && !strings.Contains(final, cmp.Or(r.Source, "nothing")) {
+						t.Errorf("the record of message %d has the Markdown %q", r.Index, r.Source)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The final is cut in other places than the previews were, the process dies behind the edit of its first message, and the next one is
+// told to stop: what stood behind that message still stands.
+func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 20
+		l := live(t, p, p.endpoint(), streamed())
+		l.says("one two three", 5*time.Second)
+		l.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
+		l.slot.Tell(Status{})
+		l.says("fourteen five", 5*time.Second)
+		p.latency = time.Second
+		final := Ending{Text: "one two threefourteen five six seven eight"}
+		l.slot.Finish(final)
+		l.waits(1200 * time.Millisecond) // the edit of the second message is on its way
+		l.again()
+		l.slot.Finish(final)
+		l.slot.Cut()
+		l.waits(time.Minute)
+		if got := strings.Join(p.sees(), " "); !strings.HasPrefix(final.Text, got) || !strings.Contains(got, "fourteen") {
+			t.Errorf("a person sees %q", p.sees())
+		}
+	})
+}
+
+// The message behind the seam is a stream. Words stand above it for which the final has no room there.
+func TestStoppedAtASeamBeforeAStream(t *testing.T) {
+	const text = "one two three\n---\nfour fivefivefivefivefivefivefive six seven eight"
+	for limit := 32; limit <= 42; limit += 2 {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, e := lavish()
+				p.profile.TextLimit, p.latency = limit, time.Second
+				c := streamed()
+				c.Transport = Native
+				s := beginAt(t, p, e, c, "key")
+				s.says(text, 10*time.Second)
+				s.slot.Finish(Ending{Text: text + " **nine\n===\n"}) // it would show other text if it were cut like the stream
+				s.waits(700 * time.Millisecond)                      // the edit of the first message is on its way
+				s.slot.Cut()
+				s.waits(time.Minute)
+				got := strings.Fields(strings.Join(s.sees(), " "))
+				if want := strings.Fields(strings.Replace(text, "---", "", 1)); len(got) > len(want) || !slices.Equal(got, want[:len(got)]) || len(got) < 7 {
+					t.Errorf("a person sees %q", s.sees())
+				}
+			})
+		})
+	}
 }

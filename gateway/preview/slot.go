@@ -24,7 +24,7 @@ type Ending struct {
 	Text string // the final, as Markdown
 	Cut  bool   // Text was interrupted: open constructs are closed
 	Note string // a plain line below Text, such as the reason why it was interrupted
-	Keep bool   // interrupted: visible messages stay, without the cursor; the other fields are ignored
+	Keep bool   // interrupted: visible messages stay, without the cursor. Text, Cut and Note are those of the final that was given up, if any
 
 	// Stopped marks the visible text as incomplete: a mark is shown below it. It requires Keep.
 	Stopped bool
@@ -41,6 +41,9 @@ type Ending struct {
 	// that can't be sent are named below the text instead, and a file that the platform refuses is left out.
 	Files []chat.File
 }
+
+// givesUp reports whether e ends a reply of which messages may show some of a final that was given up.
+func (e *Ending) givesUp() bool { return e != nil && e.Keep && e.Text+e.Note != "" }
 
 // Slot passes the newest view from a turn to the one reader of the reply: a newer view replaces an unread one.
 // Writers never block.

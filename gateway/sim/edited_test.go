@@ -51,3 +51,20 @@ func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 		}
 	})
 }
+
+// D1: a process dies while it shows the final in the messages of an earlier answer, and people want everything forgotten before the
+// next one begins. What stands is of one answer.
+func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
+	t.Parallel()
+	for n := range 24 {
+		t.Run(fmt.Sprint("killed after write ", n), func(t *testing.T) {
+			t.Parallel()
+			s := story("edit", talk(numbered(30)), talk("a1w0x a1w1x a1w2x a1w3x a1w4x a1w5x a1w6x a1w7x a1w8x a1w9x a1w10x"))
+			s.fickle, s.latency = true, 300*time.Millisecond
+			s.profile.TextLimit, s.real = 60, 60
+			s.kills = []kill{{where: atTime, at: 2500 * time.Millisecond, down: time.Second}, {where: afterWrite, n: n, down: 5 * time.Second}}
+			s.says = append(s.says, say{at: 8 * time.Second, user: "ann", kind: "forget"})
+			perform(t, s)
+		})
+	}
+}
