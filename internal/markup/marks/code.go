@@ -13,7 +13,7 @@ func (w *writer) code(i int, f format) int {
 	content := w.text[i:f.End]
 	w.arrive(i, w.wanted(w.link() >= 0 && w.codeLabel(i, f.End), w.grammar.Fragile(content)))
 	fence := "`"
-	if i == 0 || strings.Contains(content, "`") {
+	if !w.rules.Bare && (i == 0 || strings.Contains(content, "`")) {
 		fence = "``"
 	}
 	if n := len(w.out); n > 0 && w.out[n-1] == '`' {

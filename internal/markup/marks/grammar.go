@@ -51,6 +51,11 @@ type Rules struct {
 	Tables int
 	// Lists says that the platform has lists, those of CommonMark or of Discord; else their marks are text.
 	Lists bool
+	// Mark returns what begins and ends bold, italic and strikethrough text; nil: the marks of Markdown.
+	Mark func(markup.Style) string
+	// Bare says that nothing can be escaped and that marks count only at the edges of words. Code is between two backticks.
+	// Formatting that can't be written so is left out.
+	Bare bool
 	// Language is what a language may be called behind the fence of a code block; nil: anything.
 	Language *regexp.Regexp
 }

@@ -8,9 +8,12 @@ import (
 	"telex/internal/markup"
 )
 
-// mark returns the characters that begin and end a style. Italic is never an underscore, which no platform
-// accepts within a word.
-func mark(s markup.Style) string {
+// sign returns the characters that begin and end a style. Italic is never an underscore in Markdown, where no platform accepts
+// it within a word.
+func (r Rules) sign(s markup.Style) string {
+	if r.Mark != nil {
+		return r.Mark(s)
+	}
 	switch s {
 	case markup.Bold:
 		return "**"
@@ -35,7 +38,7 @@ func (w *writer) open(f int) {
 		})
 		return
 	}
-	m := mark(w.inline[f].Style)
+	m := w.rules.sign(w.inline[f].Style)
 	if n > 0 && w.out[n-1] == m[0] {
 		if w.opened == n { // one run of marks
 			w.out = append(w.out, m...)
@@ -68,7 +71,7 @@ func (w *writer) close(tight bool) {
 		w.out = append(w.out, ')')
 		return
 	}
-	m := mark(f.Style)
+	m := w.rules.sign(f.Style)
 	n := len(w.out)
 	same := w.out[n-1] == m[0]
 	if !same || w.shut != n { // else it is one run with the one before

@@ -93,6 +93,9 @@ func (w *writer) sort(formats []markup.Format) {
 		case f.Style == markup.Heading:
 			f.Style = markup.Bold
 		}
+		if w.rules.Bare && !w.bare(f) {
+			continue
+		}
 		w.inline = append(w.inline, format{Format: f})
 	}
 }

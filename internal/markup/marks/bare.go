@@ -1,0 +1,35 @@
+package marks
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"telex/internal/markup"
+)
+
+// bare reports whether a format can be written where nothing can be escaped: its mark is not part of its text, and no word goes
+// on beyond its ends.
+func (w *writer) bare(f markup.Format) bool {
+	mark := ""
+	switch f.Style {
+	case markup.Link:
+		return true
+	case markup.Code:
+		mark = "`"
+	default:
+		mark = w.rules.sign(f.Style)
+	}
+	content := w.text[f.Start:f.End]
+	if strings.Contains(content, mark) || f.Style == markup.Code && strings.Contains(content, "\n") {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(content)
+	last, _ := utf8.DecodeLastRuneInString(content)
+	before, _ := utf8.DecodeLastRuneInString(w.text[:f.Start])
+	behind, _ := utf8.DecodeRuneInString(w.text[f.End:])
+	return (unicode.IsSpace(first) || !wordy(before)) && (unicode.IsSpace(last) || !wordy(behind))
+}
+
+// wordy reports whether a character is part of a word.
+func wordy(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

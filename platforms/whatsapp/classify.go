@@ -1,0 +1,134 @@
+package whatsapp
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/internal/calls"
+)
+
+// How long to wait after a rate limit that does not say so. Meta names no times but 4 to the power of the failures so far.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
+const (
+	pairRetryAfter       = 2 * pairEvery
+	throughputRetryAfter = 4 * time.Second
+	accountRetryAfter    = 5 * time.Minute // limits that count over an hour, and those of the number's quality
+)
+
+// The codes that need more than a kind.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
+const (
+	codeInvalid    = 100
+	codeThroughput = 130429
+	codeSpam       = 131048
+	codePair       = 131056
+	codeWindow     = 131047
+
+	// subcodeMissing is that of an object which does not exist, or which the token may not see.
+	subcodeMissing = 33
+)
+
+// codeOf returns the code of a failure, as it stands in logs.
+func codeOf(e *graphError) string {
+	if e == nil {
+		return ""
+	}
+	return strconv.Itoa(e.Code)
+}
+
+// classify says what may be done after a refused call. e is nil if the answer is not the API's.
+func classify(op operation, o calls.Outcome, e *graphError) *chat.SendError {
+	if e == nil {
+		return unknownAnswer(o)
+	}
+	limited := func(scope chat.Scope, standard time.Duration) *chat.SendError {
+		return &chat.SendError{Kind: chat.RateLimited, Scope: scope, Ops: limitedOps(op), RetryAfter: calls.RetryAfter(regainAfter(o.Header), o.Header, standard)}
+	}
+	switch e.Code {
+	case codePair:
+		return limited(chat.ScopeChat, pairRetryAfter)
+	case codeThroughput:
+		return limited(chat.ScopeEndpoint, throughputRetryAfter)
+	case 4, 17, 32, 613, 80007, codeSpam, 133016:
+		return limited(chat.ScopeEndpoint, accountRetryAfter)
+	}
+	if o.Status == http.StatusTooManyRequests {
+		return limited(chat.ScopeEndpoint, throughputRetryAfter)
+	}
+	return &chat.SendError{Kind: kindOf(e, o.Status)}
+}
+
+// limitedOps returns the kinds of calls that a rate limit of an operation blocks.
+func limitedOps(op operation) chat.Op {
+	switch op {
+	case opTyping:
+		return chat.OpTyping
+	case opUpload:
+		return chat.OpFile
+	}
+	return chat.OpSend | chat.OpFile
+}
+
+// unknownAnswer classifies an answer that is not the API's but that of a proxy, for example.
+func unknownAnswer(o calls.Outcome) *chat.SendError {
+	switch {
+	case o.Status == http.StatusTooManyRequests:
+		return &chat.SendError{Kind: chat.RateLimited, Scope: chat.ScopeEndpoint, RetryAfter: calls.RetryAfter(0, o.Header, throughputRetryAfter)}
+	case o.Status == http.StatusRequestEntityTooLarge:
+		return &chat.SendError{Kind: chat.TooLong}
+	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
+		return &chat.SendError{Kind: chat.Temporary} // the address is wrong, or a proxy blocked the call: that can be fixed meanwhile
+	}
+	return &chat.SendError{Kind: chat.Uncertain}
+}
+
+// kindOf classifies a failure that is no rate limit by its code. What is not listed blames the content, unless the server failed.
+func kindOf(e *graphError, status int) chat.ErrorKind {
+	switch e.Code {
+	case 0, 3, 10, 102, 190, 131005, 131045, 133010:
+		return chat.Auth // the token, its permissions, or the registration of the number
+	case codeInvalid:
+		if e.Subcode == subcodeMissing {
+			return chat.Auth // of a phone number id, and of media: see fetchError
+		}
+	case 33:
+		return chat.Auth // the phone number was deleted
+	case codeWindow, // the person's last message is older than 24 hours
+		131026, 131021, 131030, 131049, 131050, 131062, 130472, 130497, // this person can't be reached
+		368, 131031, 131037, 131042: // the account is restricted, or its payment is missing
+		return chat.Forbidden
+	case 1, 2, 131000, 131016, 131057:
+		return chat.Uncertain // it failed at Meta's, at a point that nobody tells
+	}
+	switch {
+	case e.Code >= 200 && e.Code <= 299:
+		return chat.Auth // a permission is missing
+	case status >= http.StatusInternalServerError:
+		return chat.Uncertain
+	case strings.Contains(e.words(), "characters long"), strings.Contains(e.words(), "too long"):
+		return chat.TooLong
+	}
+	return chat.Rejected
+}
+
+// regainAfter returns after how many seconds an account may make calls again, as an answer says; 0: it does not say.
+// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
+func regainAfter(h http.Header) float64 {
+	var usage map[string][]struct {
+		Minutes float64 `json:"estimated_time_to_regain_access"`
+	}
+	if json.Unmarshal([]byte(h.Get("X-Business-Use-Case-Usage")), &usage) != nil {
+		return 0
+	}
+	longest := 0.0
+	for _, list := range usage {
+		for _, u := range list {
+			longest = max(longest, u.Minutes*60)
+		}
+	}
+	return longest
+}

@@ -1,0 +1,109 @@
+package whatsapp
+
+import "encoding/json"
+
+// Payloads of webhooks, with the fields that are used.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
+
+// notification is the body of a webhook.
+type notification struct {
+	Object string `json:"object"`
+	Entry  []struct {
+		Changes []struct {
+			Field string          `json:"field"`
+			Value json.RawMessage `json:"value"`
+		} `json:"changes"`
+	} `json:"entry"`
+}
+
+// objectAccount and fieldMessages are what notifications about messages have.
+const (
+	objectAccount = "whatsapp_business_account"
+	fieldMessages = "messages"
+)
+
+// change is the value of the field messages. What it lists is decoded one by one, so that one bad message does not hold up
+// others.
+type change struct {
+	Metadata struct {
+		PhoneNumberID string `json:"phone_number_id"`
+	} `json:"metadata"`
+	Contacts []json.RawMessage `json:"contacts"`
+	Messages []json.RawMessage `json:"messages"`
+	Statuses []json.RawMessage `json:"statuses"`
+	Errors   []json.RawMessage `json:"errors"`
+}
+
+// contact is a person who wrote.
+type contact struct {
+	Number  string `json:"wa_id"`
+	User    string `json:"user_id"` // the business-scoped one
+	Profile struct {
+		Name     string `json:"name"`
+		Username string `json:"username"`
+	} `json:"profile"`
+}
+
+// message is what a person wrote, sent or pressed.
+type message struct {
+	ID        string `json:"id"`
+	From      string `json:"from"`         // a phone number; empty of people who hide theirs
+	User      string `json:"from_user_id"` // the business-scoped id
+	Group     string `json:"group_id"`
+	Timestamp string `json:"timestamp"` // Unix seconds
+	Type      string `json:"type"`
+	Text      struct {
+		Body string `json:"body"`
+	} `json:"text"`
+	Image    *media `json:"image"`
+	Video    *media `json:"video"`
+	Audio    *media `json:"audio"`
+	Document *media `json:"document"`
+	Sticker  *media `json:"sticker"`
+	Button   struct {
+		Text string `json:"text"`
+	} `json:"button"` // of a template
+	Interactive struct {
+		Type   string `json:"type"`
+		Button struct {
+			ID string `json:"id"`
+		} `json:"button_reply"`
+	} `json:"interactive"`
+	Context struct {
+		From      string `json:"from"` // who wrote the message that this one replies to
+		ID        string `json:"id"`
+		Forwarded bool   `json:"forwarded"`
+		Often     bool   `json:"frequently_forwarded"`
+	} `json:"context"`
+	Edit struct {
+		ID      string          `json:"original_message_id"`
+		Message json.RawMessage `json:"message"`
+	} `json:"edit"`
+	Revoke struct {
+		ID string `json:"original_message_id"`
+	} `json:"revoke"`
+	System struct {
+		Type string `json:"type"`
+		New  string `json:"user_id"`
+		Old  string `json:"previous_user_id"`
+	} `json:"system"`
+}
+
+// media is a file.
+type media struct {
+	ID        string `json:"id"`
+	MediaType string `json:"mime_type"`
+	Name      string `json:"filename"`
+	Caption   string `json:"caption"`
+	Voice     bool   `json:"voice"`
+}
+
+// statusMessage says what became of a message that was sent.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
+type statusMessage struct {
+	ID     string       `json:"id"`
+	Status string       `json:"status"` // sent, delivered, read, played or failed
+	Number string       `json:"recipient_id"`
+	User   string       `json:"recipient_user_id"`
+	Errors []graphError `json:"errors"`
+}

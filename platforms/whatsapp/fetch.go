@@ -1,0 +1,67 @@
+package whatsapp
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"telex/internal/chat"
+	"telex/platforms/internal/calls"
+)
+
+// mediaID is what the id of an attachment looks like.
+var mediaID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,200}$`)
+
+// Fetch implements gateway.Fetcher. It asks for the file's address, which holds for five minutes, and loads it: two calls that
+// count against no published limit. Meta keeps what people send for seven days.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#retrieve-media-url
+func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
+	if !mediaID.MatchString(a.ID) {
+		return nil, &chat.SendError{Kind: chat.Gone, Err: errors.New(string(opMedia) + ": the attachment has no content")}
+	}
+	if err := calls.CheckSize(a.Size, limit); err != nil {
+		return nil, err
+	}
+	var file struct {
+		URL  string `json:"url"`
+		Size int64  `json:"file_size"`
+	}
+	if err := b.get(ctx, opMedia, a.ID, url.Values{"phone_number_id": {b.opts.PhoneNumberID}}, &file); err != nil {
+		return nil, fetchError(err)
+	}
+	if !b.fetchable(file.URL) {
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(string(opMedia) + ": not an address of Meta's")}
+	}
+	d := calls.Download{
+		Client: b.client, Secrets: b.secrets, Header: b.header(), Size: file.Size, Limit: limit, RetryAfter: throughputRetryAfter,
+	}
+	return d.Fetch(ctx, file.URL, nil)
+}
+
+// fetchError turns the failure to find a file into what Fetch returns: an object that is missing is a file that expired.
+func fetchError(err error) error {
+	if calls.Code(err) == "100" {
+		return calls.Instead(err, chat.Gone, chat.Auth, chat.Rejected)
+	}
+	return calls.Repeatable(err)
+}
+
+// fetchable reports whether the token may be sent to an address.
+func (b *Bot) fetchable(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil {
+		return false
+	}
+	if base, err := url.Parse(b.base); err == nil && u.Scheme == base.Scheme && strings.EqualFold(u.Host, base.Host) {
+		return true
+	}
+	host := strings.ToLower(u.Hostname())
+	for _, h := range []string{"fbsbx.com", "facebook.com", "fbcdn.net", "whatsapp.net"} {
+		if u.Scheme == "https" && (host == h || strings.HasSuffix(host, "."+h)) {
+			return true
+		}
+	}
+	return false
+}

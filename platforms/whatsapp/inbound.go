@@ -1,0 +1,265 @@
+package whatsapp
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
+)
+
+// maxName bounds the name of a person, in bytes. WhatsApp allows 25 characters.
+const maxName = 256
+
+// news is what a webhook brings.
+type news struct {
+	messages []said
+	statuses []status
+	changes  []idChange
+	problems []error
+}
+
+// said is a message with what it replies to.
+type said struct {
+	in      chat.Inbound
+	replied string // the id of the message; empty: none
+	own     bool   // the bot wrote it
+}
+
+// status is a message that could not be delivered.
+type status struct {
+	id, chat string
+	code     int
+	words    string
+}
+
+// idChange is a person whose business-scoped user id changed, with the phone number.
+type idChange struct{ Old, New string }
+
+// decode decodes a webhook for a phone number: an app gets those of all its numbers at one address. Its problems contain nothing
+// of what people wrote.
+func decode(body []byte, number string) (n news) {
+	all, err := receiving.Decode[notification](body)
+	if err != nil {
+		return news{problems: []error{fmt.Errorf("decode webhook: %w", err)}}
+	}
+	if all.Object != objectAccount {
+		return news{}
+	}
+	for _, e := range all.Entry {
+		for _, c := range e.Changes {
+			if c.Field == fieldMessages {
+				n.add(c.Value, number)
+			}
+		}
+	}
+	return n
+}
+
+// add decodes a change.
+func (n *news) add(raw json.RawMessage, number string) {
+	c, err := receiving.Decode[change](raw)
+	if err != nil {
+		n.problems = append(n.problems, fmt.Errorf("decode change: %w", err))
+		return
+	}
+	if c.Metadata.PhoneNumberID != number {
+		return
+	}
+	var contacts []contact
+	for _, raw := range c.Contacts {
+		if one, err := receiving.Decode[contact](raw); err == nil {
+			contacts = append(contacts, *one)
+		}
+	}
+	for _, raw := range c.Messages {
+		if err := n.message(raw, contacts); err != nil {
+			n.problems = append(n.problems, fmt.Errorf("decode message: %w", err))
+		}
+	}
+	for _, raw := range c.Statuses {
+		if s, err := receiving.Decode[statusMessage](raw); err != nil {
+			n.problems = append(n.problems, fmt.Errorf("decode status: %w", err))
+		} else if s.Status == "failed" {
+			n.statuses = append(n.statuses, s.failure())
+		}
+	}
+	for _, raw := range c.Errors {
+		if e, err := receiving.Decode[graphError](raw); err == nil {
+			n.problems = append(n.problems, fmt.Errorf("WhatsApp reports error %d: %s", e.Code, e.words()))
+		}
+	}
+}
+
+// failure returns why a message could not be delivered.
+func (s *statusMessage) failure() status {
+	out := status{id: s.ID, chat: cmp.Or(s.User, s.Number)}
+	for _, e := range s.Errors {
+		out.code, out.words = cmp.Or(out.code, e.Code), cmp.Or(out.words, e.words())
+	}
+	return out
+}
+
+// message decodes a message.
+func (n *news) message(raw json.RawMessage, contacts []contact) (err error) {
+	defer receiving.Recover("decode message", &err)
+	m, err := receiving.Decode[message](raw)
+	if err != nil {
+		return err
+	}
+	if m.Type == "system" {
+		if m.System.Old != "" && m.System.New != "" {
+			n.changes = append(n.changes, idChange{m.System.Old, m.System.New})
+		}
+		return nil
+	}
+	if m.Group != "" { // only official business accounts are in groups
+		return nil
+	}
+	in, err := m.by(contacts)
+	if err != nil {
+		return err
+	}
+	if m.decode(&in) {
+		n.messages = append(n.messages, said{in: in, replied: m.Context.ID, own: m.Context.From != "" && m.Context.From != m.From && m.Context.From != m.User})
+	}
+	return nil
+}
+
+// by returns an inbound message that says who sent m and when.
+func (m *message) by(contacts []contact) (chat.Inbound, error) {
+	var who contact
+	for _, c := range contacts {
+		if len(contacts) == 1 || m.From != "" && c.Number == m.From || m.User != "" && c.User == m.User {
+			who = c
+			break
+		}
+	}
+	id := cmp.Or(m.User, who.User, m.From, who.Number)
+	seconds, err := strconv.ParseInt(m.Timestamp, 10, 64)
+	switch {
+	case m.ID == "" || len(m.ID) > maxID:
+		return chat.Inbound{}, errors.New("it has no id")
+	case !phoneNumber.MatchString(id) && !userID.MatchString(id):
+		return chat.Inbound{}, errors.New("it has no sender")
+	case err != nil:
+		return chat.Inbound{}, errors.New("invalid time")
+	}
+	return chat.Inbound{
+		To:        chat.Target{Chat: chat.ChatID(id)},
+		Sender:    chat.Sender{ID: chat.UserID(id), Name: clip(cmp.Or(strings.TrimSpace(who.Profile.Name), who.Profile.Username), maxName)},
+		ID:        chat.MessageID(m.ID),
+		Resume:    m.Timestamp + " " + m.ID,
+		Addressed: true,
+		At:        time.Unix(seconds, 0),
+	}, nil
+}
+
+// maxID bounds the id of a message, in bytes. Real ones have less than a hundred.
+const maxID = 512
+
+// decode completes an inbound message; false if m says nothing.
+func (m *message) decode(in *chat.Inbound) bool {
+	if m.Context.Forwarded || m.Context.Often {
+		in.Origin = chat.Forwarded
+	}
+	switch m.Type {
+	case "text":
+		in.Text = m.Text.Body
+	case "button":
+		in.Text = m.Button.Text
+	case "interactive":
+		in.Kind, in.Action = chat.Button, m.Interactive.Button.ID
+		return m.Interactive.Type == "button_reply" && in.Action != ""
+	case "edit":
+		var edited message
+		if m.Edit.ID == "" || json.Unmarshal(m.Edit.Message, &edited) != nil {
+			return false
+		}
+		edited.attach(in)
+		in.Kind, in.ID, in.Text, in.Attachments = chat.Edited, chat.MessageID(m.Edit.ID), cmp.Or(edited.Text.Body, in.Text), nil
+		return in.Text != ""
+	case "revoke":
+		in.Kind, in.ID = chat.Deleted, chat.MessageID(m.Revoke.ID)
+		return in.ID != ""
+	case "reaction", "request_welcome", "identity":
+		return false
+	default:
+		m.attach(in)
+	}
+	if in.Text = strings.TrimSpace(in.Text); in.Text != "" && in.Origin == chat.Typed && len(in.Attachments) == 0 {
+		*in = receiving.Command(*in)
+	}
+	return in.Text != "" || len(in.Attachments) > 0
+}
+
+// attach adds the file of m and its caption. What has no content to fetch, such as a place, is listed without an id, under a
+// common name, so that the bot can say that it was not understood.
+func (m *message) attach(in *chat.Inbound) {
+	for _, f := range []struct {
+		*media
+		name string
+	}{{m.Image, "photo"}, {m.Video, "video"}, {m.Audio, "audio"}, {m.Document, "document"}, {m.Sticker, "sticker"}} {
+		if f.media == nil {
+			continue
+		}
+		kind, _, err := mime.ParseMediaType(f.MediaType)
+		if err != nil {
+			kind = ""
+		}
+		if f.Voice {
+			f.name = "voice"
+		}
+		in.Text = cmp.Or(in.Text, f.Caption)
+		in.Attachments = append(in.Attachments, chat.Attachment{Name: cmp.Or(f.Name, f.name+extension(kind)), MediaType: kind, ID: f.ID})
+	}
+	if len(in.Attachments) == 0 {
+		name, known := map[string]string{"location": "location", "contacts": "contact", "order": "order"}[m.Type]
+		if !known {
+			name = "message of a kind that WhatsApp does not hand out"
+		}
+		in.Attachments = []chat.Attachment{{Name: name}}
+	}
+}
+
+// extension returns the ending of a file name that says the same as a media type, for the files that have no name. Readers of
+// sound go by the name.
+func extension(mediaType string) string {
+	return map[string]string{
+		"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a",
+		"audio/aac": ".aac", "audio/amr": ".amr", "video/mp4": ".mp4", "video/3gpp": ".3gp",
+	}[mediaType]
+}
+
+// unknownText stands for the text of a message that was written before this process began, or long ago: WhatsApp says only which
+// message is meant.
+const unknownText = "[an earlier message, whose text is not known]"
+
+// quotes returns the message that m replies to. A button that is pressed refers to the question above it.
+func (b *Bot) quotes(m said) []chat.Quote {
+	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
+		return nil
+	}
+	if q, ok := b.texts.Get(m.replied); ok {
+		return []chat.Quote{*q}
+	}
+	return []chat.Quote{{Own: m.own, Text: unknownText}}
+}
+
+// clip returns the beginning of text of up to most bytes.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}

@@ -1,0 +1,122 @@
+package whatsapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// answerTimeout is how long Meta may take to answer what Run asks.
+const answerTimeout = 15 * time.Second
+
+// Run receives messages until ctx ends and hands each to accept, one after the other. A webhook is answered with success only
+// when accept has returned nil for all messages in it; Meta delivers the others again, for up to seven days. So nothing has to be
+// read anew, and a cursor says nothing.
+//
+// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when nothing can be received: Auth
+// if the token is refused or may not use the phone number, RateLimited, or Temporary.
+func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+	self, err := b.whoami(ctx)
+	if err == nil {
+		r := &reception{bot: b, self: self, accept: accept}
+		err = r.serve(ctx)
+	}
+	return receiveError(ctx, err)
+}
+
+// Pulse implements gateway.Pulse: the loop beside the listener turns every BeatEvery.
+func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
+
+// whoami checks the credentials.
+func (b *Bot) whoami(ctx context.Context) (account, error) {
+	b.heart.Beat()
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	return b.account(ctx)
+}
+
+// reception is one Run.
+type reception struct {
+	bot    *Bot
+	self   account
+	accept func(context.Context, chat.Inbound) error
+	opened time.Time // when Meta could first deliver
+}
+
+// refusal is accept's error.
+type refusal struct{ error }
+
+// Unwrap returns accept's error.
+func (e refusal) Unwrap() error { return e.error }
+
+// take hands a message on, unless it was accepted before. It fails with ctx's error, or with a refusal.
+func (r *reception) take(ctx context.Context, in chat.Inbound) error {
+	b := r.bot
+	if err := b.turn.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer b.turn.Release(1)
+	key := string(in.ID)
+	if in.Kind == chat.Edited || in.Kind == chat.Deleted {
+		key = in.Resume // the id is that of the message which changed
+	}
+	if b.recent.Has(key) {
+		return nil
+	}
+	if err := r.accept(ctx, in); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return refusal{fmt.Errorf("accept message %s: %w", in.ID, err)}
+	}
+	b.recent.Put(key, struct{}{})
+	r.remember(in)
+	return nil
+}
+
+// remember keeps what later calls need of a message that was accepted.
+func (r *reception) remember(in chat.Inbound) {
+	switch in.Kind {
+	case chat.Edited:
+		if q, ok := r.bot.texts.Get(string(in.ID)); ok {
+			r.bot.texts.Put(string(in.ID), &chat.Quote{Author: q.Author, Text: in.Text, Attachments: q.Attachments})
+		}
+		return
+	case chat.Deleted:
+		return
+	}
+	r.bot.newest.Put(string(in.To.Chat), string(in.ID))
+	if in.Text != "" || len(in.Attachments) > 0 {
+		r.bot.texts.Put(string(in.ID), &chat.Quote{Author: in.Sender.Name, Text: in.Text, Attachments: in.Attachments})
+	}
+}
+
+// isOpen notes that Meta can deliver from here on.
+func (r *reception) isOpen(ctx context.Context) {
+	r.opened = time.Now()
+	r.bot.greeting.Log(ctx, r.bot.log, slog.String("name", r.self.Name), slog.String("number", r.self.Number))
+}
+
+// receiveError turns the end of a Run into its error. Reading can be repeated, so Uncertain becomes Temporary. Failures that only
+// the operator can fix say how.
+func receiveError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if refused, ok := errors.AsType[refusal](err); ok {
+		return refused.error
+	}
+	failure := *chat.AsSendError(err)
+	switch failure.Kind {
+	case chat.Auth:
+		failure.Err = fmt.Errorf("access_token is refused, or may not use phone_number_id: see docs/setup-whatsapp.md (%w)", failure.Err)
+	case chat.RateLimited:
+	default:
+		failure.Kind = chat.Temporary
+	}
+	return &failure
+}

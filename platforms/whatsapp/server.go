@@ -1,0 +1,90 @@
+package whatsapp
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"telex/platforms/internal/webhook"
+)
+
+const (
+	// maxBody bounds a request body, in bytes.
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
+	maxBody = 3 << 20
+	// bodyTimeout is how long a body may take to arrive. Meta expects answers within seconds.
+	bodyTimeout = 5 * time.Second
+)
+
+// serve answers Meta's requests until ctx ends or accept fails.
+func (r *reception) serve(ctx context.Context) error {
+	return webhook.Server{
+		Listener: r.bot.opts.Listener, Log: r.bot.log, Heart: &r.bot.heart,
+		MaxBody: maxBody, BodyTimeout: bodyTimeout,
+		Check: r.bot.check, Answer: r.answer, Get: r.bot.verify, Opened: r.isOpen,
+	}.Serve(ctx)
+}
+
+// verify answers Meta's check of the address with the challenge in it.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#get-requests
+func (b *Bot) verify(req *http.Request) (webhook.Reply, error) {
+	query := req.URL.Query()
+	if query.Get("hub.mode") != "subscribe" || !webhook.SameSecret(query.Get("hub.verify_token"), b.opts.VerifyToken) {
+		return webhook.Reply{}, &webhook.Refusal{Status: http.StatusForbidden, Reason: "this is not Meta's check of the address, or the verify token is wrong"}
+	}
+	return webhook.Text(query.Get("hub.challenge")), nil
+}
+
+// check judges whether a request is Meta's.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#validate-payloads
+func (b *Bot) check(req *http.Request) (func(body []byte) error, error) {
+	hexed, found := strings.CutPrefix(req.Header.Get("X-Hub-Signature-256"), "sha256=")
+	signature, err := hex.DecodeString(hexed)
+	if !found || err != nil || len(signature) != sha256.Size {
+		return nil, webhook.Unauthorized("the request has no signature")
+	}
+	return func(body []byte) error {
+		sum := hmac.New(sha256.New, []byte(b.opts.AppSecret))
+		_, _ = sum.Write(body) // never fails
+		if !hmac.Equal(sum.Sum(nil), signature) {
+			return webhook.Unauthorized("the signature is wrong: is app_secret that of this app?")
+		}
+		return nil
+	}, nil
+}
+
+// answer handles one webhook; it is answered once all messages in it were accepted. The error is accept's.
+func (r *reception) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
+	n := decode(req.Body, r.bot.opts.PhoneNumberID)
+	for _, err := range n.problems {
+		r.bot.log.WarnContext(ctx, "event skipped", slog.Any("error", err))
+	}
+	for _, s := range n.statuses {
+		r.bot.undelivered(ctx, s)
+	}
+	for _, c := range n.changes {
+		r.bot.log.InfoContext(ctx, "a person has a new id: whoever was let in by the old one must be let in again",
+			slog.String("old", c.Old), slog.String("new", c.New))
+	}
+	for _, m := range n.messages {
+		in := m.in
+		in.Missed = in.At.Before(r.opened)
+		in.Quotes = r.bot.quotes(m)
+		if err := r.take(ctx, in); err != nil {
+			return webhook.Reply{}, err
+		}
+	}
+	return webhook.Reply{}, nil
+}
+
+// undelivered logs that WhatsApp could not deliver a message that it had taken. Nothing is sent again: most causes would make the
+// next try fail too, and a message that arrives in the end would be shown twice.
+func (b *Bot) undelivered(ctx context.Context, s status) {
+	b.log.WarnContext(ctx, "WhatsApp could not deliver a message", slog.String("chat", s.chat), slog.String("message", s.id),
+		slog.Int("code", s.code), slog.String("error", b.secrets.Redact(s.words)), slog.Int64("failed_so_far", b.failed.Add(1)))
+}
