@@ -80,6 +80,7 @@ func importTable() []row {
 		{Path: "platforms/terminal", Imports: adapter, Tests: adapterTests},
 		{Path: "platforms/discord", Imports: writers, Tests: adapterTests},
 		{Path: "platforms/slack", Imports: writers, Tests: adapterTests},
+		{Path: "platforms/whatsapp", Imports: writers, Tests: adapterTests},
 		{Path: "platforms/homeassistant", Imports: writers, Tests: adapterTests},
 		{
 			Path: "platforms/terminal/ui", Imports: []string{"platforms/terminal"},

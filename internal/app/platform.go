@@ -13,6 +13,7 @@ import (
 	"telex/platforms/slack"
 	"telex/platforms/telegram"
 	"telex/platforms/terminal"
+	"telex/platforms/whatsapp"
 )
 
 func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
@@ -39,7 +40,7 @@ func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 func network(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack",
-		config.KindHomeAssistant: "Home Assistant",
+		config.KindWhatsApp: "WhatsApp", config.KindHomeAssistant: "Home Assistant",
 	}[kind]
 }
 
@@ -83,6 +84,11 @@ func newAdapter(e config.Endpoint, l config.AccessLimits, o Options, log *slog.L
 		return slack.New(slack.Options{
 			BotToken: s.BotToken.Reveal(), AppToken: s.AppToken.Reveal(), SigningSecret: s.SigningSecret.Reveal(),
 			Listen: s.Listen, APIBase: s.APIBase, HTTP: o.Transport, Log: log,
+		})
+	case *config.WhatsApp:
+		return whatsapp.New(whatsapp.Options{
+			AccessToken: s.AccessToken.Reveal(), PhoneNumberID: s.PhoneNumberID, AppSecret: s.AppSecret.Reveal(),
+			VerifyToken: s.VerifyToken.Reveal(), Listen: s.Listen, APIBase: s.APIBase, HTTP: o.Transport, Log: log,
 		})
 	case *config.HomeAssistant:
 		return homeassistant.New(homeassistant.Options{

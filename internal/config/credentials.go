@@ -18,6 +18,10 @@ var (
 	// Slack's tokens say their kind in front: https://docs.slack.dev/authentication/tokens
 	slackBotToken = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
 	slackAppToken = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
+	// phoneNumberID is Meta's id of a phone number, and graphVersion the version in an address of its API:
+	// https://developers.facebook.com/docs/graph-api/guides/versioning
+	phoneNumberID = regexp.MustCompile(`^[0-9]+$`)
+	graphVersion  = regexp.MustCompile(`/v[0-9]+\.[0-9]+$`)
 )
 
 // validateEndpoints checks the accounts one by one, and that no two are the same: two receivers with one token disturb
@@ -46,6 +50,10 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 		case *Slack:
 			d.validateSlack(at, s)
 			own("bot_token", "token", ownBot, [3]string{e.Kind, s.APIBase, s.BotToken.Reveal()})
+			own("listen", "address", "every endpoint needs its own", [3]string{"", "", s.Listen})
+		case *WhatsApp:
+			d.validateWhatsApp(at, s)
+			own("phone_number_id", "phone number", "every number needs one endpoint", [3]string{e.Kind, s.APIBase, s.PhoneNumberID})
 			own("listen", "address", "every endpoint needs its own", [3]string{"", "", s.Listen})
 		case *HomeAssistant:
 			d.validateHomeAssistant(at, s)
@@ -113,8 +121,24 @@ func (d *decoder) validateSlackMode(at string, s *Slack) {
 	case !socket && !listens:
 		d.failAt(d.at(at), `add "listen: 127.0.0.1:8645"`, "missing key %q in %s", "listen", human(at))
 	}
-	if listens && d.isValid(listen) && !isAddress(s.Listen) {
-		d.failAt(d.at(listen), "write it as 127.0.0.1:8645", "invalid listen address %s in %s", d.shownAt(listen), human(listen))
+	d.validateListen(listen, s.Listen, "127.0.0.1:8645")
+}
+
+func (d *decoder) validateWhatsApp(at string, w *WhatsApp) {
+	base := join(at, "api_base")
+	if u := d.validateURL(base, &w.APIBase); u != nil && graphVersion.MatchString(strings.TrimRight(u.Path, "/")) {
+		d.failAt(d.at(base), "telex adds the version of the API", "%s has a version", human(base))
+	}
+	if number := join(at, "phone_number_id"); d.isSet(number) && d.isValid(number) && !phoneNumberID.MatchString(w.PhoneNumberID) {
+		d.failAt(d.at(number), "write the id of the number, which is digits only, not the number", "invalid %s: %s", human(number), d.shownAt(number))
+	}
+	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8646")
+}
+
+// validateListen checks an address to listen on, if there is one.
+func (d *decoder) validateListen(at, address, example string) {
+	if d.isSet(at) && d.isValid(at) && !isAddress(address) {
+		d.failAt(d.at(at), "write it as "+example, "invalid listen address %s in %s", d.shownAt(at), human(at))
 	}
 }
 

@@ -368,7 +368,6 @@ func TestParseNotBuilt(t *testing.T) {
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
 		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},
 		{"admin: {show_text: true}", "9: admin.show_text: the admin server is not built yet; this version takes false"},
-		{"  whatsapp: {access_token: hidden}", "3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram or discord or slack or homeassistant or api_server"},
 		{"  b: {kind: telegram, token: 2:x, mode: webhook}", "35: platforms.b.mode: webhooks are not built yet; this version takes polling"},
 		{"  b: {kind: telegram, token: 2:x, webhook: {secret: hidden}}", "35: platforms.b.webhook: webhooks are not built yet; leave it out"},
 	}
@@ -398,17 +397,6 @@ access: {limits: {turns_per_minute: 10, tokens_per_day: 0, tokens_per_day_total:
 store: {dsn: sqlite}
 admin: {listen: "", token: "", show_text: false}
 `, nil)
-	})
-}
-
-// The keys of platforms that are not built are known all the same.
-func TestParseOtherPlatforms(t *testing.T) {
-	t.Parallel()
-	_, err := Parse("config.yaml", []byte(base+"  api_server: {kes: []}\n  whatsapp: {token: x}\n"), nil)
-	checkErrors(t, err, []string{
-		`4:16: unknown key "kes" in platforms.api_server; did you mean "keys"?`,
-		"5:3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram or discord or slack or homeassistant or api_server",
-		`5:14: unknown key "token" in platforms.whatsapp; known are access_token, access_token_file, api_base, app_secret, app_secret_file, kind, listen, phone_number_id, verify_token, verify_token_file`,
 	})
 }
 

@@ -61,14 +61,14 @@ type Slack struct {
 	APIBase       string `yaml:"api_base"` // with a slash at the end
 }
 
-// WhatsApp is a number on WhatsApp's cloud API.
+// WhatsApp is a phone number on WhatsApp's Cloud API.
 type WhatsApp struct {
-	AccessToken   Secret `yaml:"access_token"`
-	PhoneNumberID string `yaml:"phone_number_id"`
-	AppSecret     Secret `yaml:"app_secret"`
-	VerifyToken   Secret `yaml:"verify_token"`
-	Listen        string `yaml:"listen"`
-	APIBase       string `yaml:"api_base"`
+	AccessToken   Secret `yaml:"access_token" required:"true"`
+	PhoneNumberID string `yaml:"phone_number_id" required:"true"` // Meta's id of it
+	AppSecret     Secret `yaml:"app_secret" required:"true"`
+	VerifyToken   Secret `yaml:"verify_token" required:"true"`
+	Listen        string `yaml:"listen" required:"true"` // host:port
+	APIBase       string `yaml:"api_base"`               // without a slash at the end
 }
 
 // HomeAssistant is a Home Assistant installation. Without any of the Watch keys, the model is told of no changes.
@@ -158,11 +158,5 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 		d.fail(kindPlace, hint, "unknown kind %s in %s", shownKey(kindPlace.Value), human(path))
 		return
 	}
-	d.refuseUnbuilt(join(path, "kind"), placeOf(kindPlace), builtKinds(), KindTelegram, e.Kind)
 	d.fields(path, p.value, pairs, valueOf(e.Settings))
-}
-
-// builtKinds returns the kinds that this version supports.
-func builtKinds() tags {
-	return tags{built: []string{KindDiscord, KindSlack, KindHomeAssistant, KindAPIServer}, unbuilt: "this kind of platform is"}
 }

@@ -221,11 +221,8 @@ func (m *message) attach(in *chat.Inbound) {
 		in.Attachments = append(in.Attachments, chat.Attachment{Name: cmp.Or(f.Name, f.name+extension(kind)), MediaType: kind, ID: f.ID})
 	}
 	if len(in.Attachments) == 0 {
-		name, known := map[string]string{"location": "location", "contacts": "contact", "order": "order"}[m.Type]
-		if !known {
-			name = "message of a kind that WhatsApp does not hand out"
-		}
-		in.Attachments = []chat.Attachment{{Name: name}}
+		name := map[string]string{"location": "location", "contacts": "contact", "order": "order"}[m.Type]
+		in.Attachments = []chat.Attachment{{Name: cmp.Or(name, "message")}}
 	}
 }
 

@@ -1,0 +1,338 @@
+package whatsapp
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/standin/memnet"
+)
+
+// sign is what Meta puts into the header of a webhook.
+func sign(body []byte) string {
+	sum := hmac.New(sha256.New, []byte(secret))
+	_, _ = sum.Write(body)
+	return "sha256=" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// accountAnswer is the answer about the phone number.
+const accountAnswer = `{"id":"` + numberID + `","verified_name":"Telex","display_phone_number":"15550783881"}`
+
+// station is a bot that receives, and the client that delivers webhooks to it.
+type station struct {
+	t        *testing.T
+	bot      *Bot
+	client   *http.Client
+	log      conformance.Log
+	stop     context.CancelFunc
+	done     chan error
+	accepted []chat.Inbound
+	refuse   error // what accept returns
+}
+
+// listening runs a bot in a bubble.
+func listening(t *testing.T, test func(*station)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(start(t)) })
+}
+
+// start runs a bot until the test ends.
+func start(t *testing.T) *station {
+	t.Helper()
+	s := &station{t: t, done: make(chan error, 1)}
+	l := memnet.Listen()
+	s.bot = New(Options{
+		AccessToken: token, PhoneNumberID: numberID, AppSecret: secret, VerifyToken: verify,
+		HTTP: trip(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(accountAnswer)), Request: r}, nil
+		}),
+		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
+		Listener: func(context.Context) (net.Listener, error) { return l, nil },
+	})
+	s.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(t.Context()))
+	go func() {
+		s.done <- s.bot.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
+			if s.refuse == nil {
+				s.accepted = append(s.accepted, in)
+			}
+			return s.refuse
+		})
+	}()
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		s.stop()
+		<-s.done
+		untilLingerEnds()
+	})
+	return s
+}
+
+// untilLingerEnds returns once the server waits for nobody to read a refusal: it does so for half a second, behind Run.
+func untilLingerEnds() {
+	stacks := make([]byte, 4<<20)
+	for strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait") {
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // nothing tells when it ends.
+	}
+}
+
+// deliver sends a webhook with a signature and returns the answer's status.
+func (s *station) deliver(body []byte, signature string) int {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://telex.test/whatsapp", bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if signature != "" {
+		req.Header.Set("X-Hub-Signature-256", signature)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+func (s *station) wantTexts(want ...string) {
+	s.t.Helper()
+	var got []string
+	for _, in := range s.accepted {
+		got = append(got, in.Text)
+	}
+	if !slices.Equal(got, want) {
+		s.t.Errorf("accepted %q, want %q", got, want)
+	}
+}
+
+// text is a webhook with a text.
+func text(id, body string) []byte {
+	return notify(fmt.Sprintf(`"contacts":[%s],"messages":[{"from":"16505551234","id":%q,"timestamp":"%d","type":"text","text":{"body":%q}}]`,
+		sheena, id, time.Now().Unix(), body))
+}
+
+func TestWebhooksAreVerified(t *testing.T) {
+	listening(t, func(s *station) {
+		body := text("wamid.1", "hello")
+		for name, c := range map[string]struct {
+			body      []byte
+			signature string
+			want      int
+		}{
+			"no signature":      {body, "", 401},
+			"half a signature":  {body, sign(body)[:30], 401},
+			"another algorithm": {body, strings.Replace(sign(body), "sha256", "sha1", 1), 401},
+			"not hexadecimal":   {body, strings.Replace(sign(body), sign(body)[10:12], "zz", 1), 401},
+			"another signature": {body, sign([]byte("x")), 401},
+			"another body":      {append(slices.Clone(body), ' '), sign(body), 401},
+			"a truncated body":  {body[:len(body)/2], sign(body), 401},
+			"too large":         {make([]byte, maxBody+1), sign(body), 413},
+		} {
+			if got := s.deliver(c.body, c.signature); got != c.want {
+				t.Errorf("%s: %d, want %d", name, got, c.want)
+			}
+		}
+		s.wantTexts()
+		for range 3 { // repeated by Meta, or replayed by whoever saw it
+			if got := s.deliver(body, sign(body)); got != 200 {
+				t.Errorf("the real one: %d", got)
+			}
+		}
+		s.wantTexts("hello")
+		for _, odd := range []string{"", "{", "null", `{"object":"page"}`} {
+			if got := s.deliver([]byte(odd), sign([]byte(odd))); got != 200 {
+				t.Errorf("%q, signed: %d", odd, got)
+			}
+		}
+		s.wantTexts("hello")
+		if log := s.log.String(); strings.Contains(log, "secret") || strings.Contains(log, "hello") {
+			t.Errorf("the log says %s", log)
+		}
+	})
+}
+
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#get-requests
+func TestHandshake(t *testing.T) {
+	listening(t, func(s *station) {
+		for query, want := range map[string]string{
+			"hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=" + verify:   "200 1158201444",
+			"hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=wrong":       "403",
+			"hub.mode=subscribe&hub.challenge=1158201444":                              "403",
+			"hub.mode=unsubscribe&hub.challenge=1158201444&hub.verify_token=" + verify: "403",
+			"": "403",
+		} {
+			resp, err := s.client.Get("http://telex.test/any/path?" + query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			got := fmt.Sprint(resp.StatusCode)
+			if resp.StatusCode == http.StatusOK {
+				got += " " + string(body)
+			}
+			if got != want || strings.Contains(string(body), verify) {
+				t.Errorf("%q: %s, want %s", query, got, want)
+			}
+		}
+	})
+}
+
+// What could not be stored comes again, and what was stored of the same webhook does not.
+func TestAcceptFails(t *testing.T) {
+	listening(t, func(s *station) {
+		s.refuse = errors.New("disk full")
+		body := text("wamid.1", "hello")
+		if got := s.deliver(body, sign(body)); got != http.StatusServiceUnavailable {
+			t.Errorf("got %d", got)
+		}
+		err := <-s.done
+		if s.done <- err; !errors.Is(err, s.refuse) {
+			t.Errorf("Run = %v, want %v", err, s.refuse)
+		}
+	})
+}
+
+// A message that WhatsApp could not deliver is logged with its cause, and counted.
+func TestUndelivered(t *testing.T) {
+	listening(t, func(s *station) {
+		for i := range 2 {
+			body := notify(fmt.Sprintf(`"statuses":[{"id":"wamid.%d","status":"read"},{"id":"wamid.%d","status":"failed","recipient_user_id":"US.1",`+
+				`"errors":[{"code":131047,"title":"Re-engagement message","error_data":{"details":"more than 24 hours"}}]}]`, i, i))
+			if got := s.deliver(body, sign(body)); got != 200 {
+				t.Errorf("got %d", got)
+			}
+		}
+		log := s.log.String()
+		if strings.Count(log, "WhatsApp could not deliver a message") != 2 || !strings.Contains(log, "code=131047") || !strings.Contains(log, "failed_so_far=2") || !strings.Contains(log, "more than 24 hours") {
+			t.Errorf("the log says %s", log)
+		}
+		s.wantTexts()
+	})
+}
+
+// Messages that waited at Meta while the bot was not running are told apart from new ones.
+func TestMissed(t *testing.T) {
+	listening(t, func(s *station) {
+		time.Sleep(time.Second)
+		old := bytes.Replace(text("wamid.1", "old"), fmt.Appendf(nil, `"timestamp":"%d"`, time.Now().Unix()), fmt.Appendf(nil, `"timestamp":"%d"`, time.Now().Unix()-3600), 1)
+		fresh := text("wamid.2", "new")
+		s.deliver(old, sign(old))
+		s.deliver(fresh, sign(fresh))
+		if s.wantTexts("old", "new"); !s.accepted[0].Missed || s.accepted[1].Missed {
+			t.Errorf("accepted %+v", s.accepted)
+		}
+	})
+}
+
+// A reply has the text of the message that it refers to, of either side, as it is now.
+func TestRepliesToWhatWasSaid(t *testing.T) {
+	listening(t, func(s *station) {
+		first := text("wamid.1", "a question")
+		s.deliver(first, sign(first))
+		edited := notify(`"contacts":[` + sheena + `],"messages":[{"from":"16505551234","id":"wamid.2","timestamp":"1","type":"edit","edit":{"original_message_id":"wamid.1","message":{"type":"text","text":{"body":"a better question"}}}}]`)
+		s.deliver(edited, sign(edited))
+		s.bot.texts.Put("wamid.S", &chat.Quote{Own: true, Text: "an answer"})
+		for i, to := range []string{"wamid.1", "wamid.S"} {
+			reply := bytes.Replace(text(fmt.Sprintf("wamid.R%d", i), "why?"), []byte(`"type":"text"`), []byte(`"context":{"from":"1","id":"`+to+`"},"type":"text"`), 1)
+			s.deliver(reply, sign(reply))
+		}
+		s.wantTexts("a question", "a better question", "why?", "why?")
+		if q := s.accepted[2].Quotes; len(q) != 1 || q[0].Own || q[0].Author != "Sheena Nelson" || q[0].Text != "a better question" {
+			t.Errorf("the first reply refers to %+v", q)
+		}
+		if q := s.accepted[3].Quotes; len(q) != 1 || !q[0].Own || q[0].Text != "an answer" {
+			t.Errorf("the second reply refers to %+v", q)
+		}
+	})
+}
+
+// Ten thousand webhooks of anybody's leave nothing behind: each is refused, and memory does not grow.
+func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
+	const requests, most = 10_000, 10 << 20 // bytes
+	s := start(t)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same every time.
+	good := text("wamid.1", "hello")
+	forge := func() ([]byte, string) {
+		body := make([]byte, random.IntN(8<<10))
+		for i := range body {
+			body[i] = byte(random.Uint32())
+		}
+		switch random.IntN(4) {
+		case 0: // of the right form
+			body = slices.Clone(good)
+			body[random.IntN(len(body))] ^= 1
+		case 1:
+			return body, ""
+		case 2:
+			return body, "sha256=" + strings.Repeat("0", random.IntN(80))
+		}
+		return body, sign(good)
+	}
+	flood := func(n int) {
+		for range n {
+			body, signature := forge()
+			if got := s.deliver(body, signature); got != 401 {
+				t.Fatalf("%.80q with %q: %d, want 401", body, signature, got)
+			}
+		}
+	}
+	flood(200) // connections and pools are made
+	before := inUse()
+	flood(requests)
+	if used := int64(inUse()) - int64(before); used > most { //nolint:gosec // sizes of memory.
+		t.Errorf("%d forged requests took %d KB, want %d at most", requests, used>>10, most>>10)
+	}
+	if got := s.deliver(good, sign(good)); got != 200 {
+		t.Errorf("Meta's own request: %d", got)
+	}
+	s.wantTexts("hello")
+}
+
+// inUse is how many bytes the process holds.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// Credentials that are refused end Run; nothing is received with them.
+func TestRunChecksCredentials(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer answer
+		want   chat.ErrorKind
+	}{
+		"expired":        {failing(401, 190, 463, "Error validating access token: "+token, ""), chat.Auth},
+		"another number": {failing(400, 100, 33, "Object with ID does not exist", ""), chat.Auth},
+		"unavailable":    {answer{status: 503}, chat.Temporary},
+		"limited":        {failing(400, 4, 0, "(#4) too many", ""), chat.RateLimited},
+		"something else": {answer{status: 200, body: `{"id":"1"}`}, chat.Temporary},
+	} {
+		a := connect(t, c.answer)
+		err := a.Run(t.Context(), chat.Resume{}, nil)
+		if chat.AsSendError(err).Kind != c.want || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
