@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	token  = "EAA-access-secret"
-	secret = "app-secret"
-	verify = "verify-secret"
+	token  = "EAA-access-hidden"
+	secret = "app-hidden"
+	verify = "verify-hidden"
 )
 
 // person is somebody to write to.
@@ -279,7 +279,7 @@ func TestErrorsHaveNoSecret(t *testing.T) {
 	a := connect(t, failing(401, 190, 0, "Malformed access token "+token, "and "+secret+" "+verify))
 	_, err := a.Send(t.Context(), person(), chat.Outgoing{Text: "x"})
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		if strings.Contains(e.Error(), "secret") {
+		if strings.Contains(e.Error(), "hidden") {
 			t.Errorf("the error shows a secret: %v", e)
 		}
 	}

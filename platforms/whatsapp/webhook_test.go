@@ -164,7 +164,7 @@ func TestWebhooksAreVerified(t *testing.T) {
 			}
 		}
 		s.wantTexts("hello")
-		if log := s.log.String(); strings.Contains(log, "secret") || strings.Contains(log, "hello") {
+		if log := s.log.String(); strings.Contains(log, "hidden") || strings.Contains(log, "hello") {
 			t.Errorf("the log says %s", log)
 		}
 	})
@@ -331,7 +331,7 @@ func TestRunChecksCredentials(t *testing.T) {
 	} {
 		a := connect(t, c.answer)
 		err := a.Run(t.Context(), chat.Resume{}, nil)
-		if chat.AsSendError(err).Kind != c.want || strings.Contains(err.Error(), "secret") {
+		if chat.AsSendError(err).Kind != c.want || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
