@@ -20,7 +20,8 @@ type grown struct {
 
 // arrangeGrown lays out src from offset from on for a message that can only be appended to.
 func arrangeGrown(src string, from int, open bool, shape Shape) grown {
-	p := newParser(true)
+	shape.Extras &= onlyGrows
+	p := newParser(shape.Extras, true)
 	if !open {
 		l := flatten(shape, false, based{document: parse(p, []byte(src[from:]), nil), base: from})
 		return grown{laid: l, next: '\n', end: len(src)}

@@ -15,6 +15,7 @@ type flattener struct {
 	builder
 	shape Shape
 	open  bool // an empty list item at the end is not shown yet
+	folds folds
 }
 
 // flatten lays out the blocks of docs below each other. Offsets in the result are offsets in the documents plus
@@ -48,6 +49,7 @@ func flatten(shape Shape, open bool, docs ...based) laid {
 			out.blocks = append(out.blocks, laidBlock{start: start, end: len(f.text), source: d.base + blk.start})
 		}
 	}
+	f.unfold(0)
 	out.text, out.anchors = string(f.text), f.anchors
 	for _, format := range f.formats {
 		if format.End > format.Start {
@@ -81,10 +83,12 @@ func (f *flattener) separate(n ast.Node, above bool) {
 // children lays out the child blocks of a container.
 func (f *flattener) children(n ast.Node, depth int) {
 	before := len(f.text)
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		f.separate(c, len(f.text) > before)
-		f.block(c, depth)
-	}
+	f.contained(func() {
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			f.separate(c, len(f.text) > before)
+			f.block(c, depth)
+		}
+	})
 }
 
 func (f *flattener) block(n ast.Node, depth int) {
@@ -103,6 +107,8 @@ func (f *flattener) block(n ast.Node, depth int) {
 		f.code(n.Lines(), "")
 	case *ast.HTMLBlock:
 		f.html(n)
+	case *displayNode:
+		f.display(n)
 	case *ast.ThematicBreak:
 		f.flush()
 		f.anchor(n.Pos(), 0)
@@ -112,7 +118,7 @@ func (f *flattener) block(n ast.Node, depth int) {
 	case *ast.LinkReferenceDefinition:
 		// Not shown: it only defines the destination of links.
 	default:
-		f.inlines(n)
+		f.paragraph(n)
 	}
 }
 
@@ -126,10 +132,10 @@ func (f *flattener) list(n *ast.List, depth int) {
 		mark := f.mark(n, c, number, depth)
 		f.separate(c, c.PreviousSibling() != nil)
 		f.flush()
-		if box := taskBox(c); box != nil && f.shape.Structure {
+		if box := taskBox(c); box != nil && f.shape.Extras.Has(Tasks) {
 			f.task(mark, box.IsChecked)
 		}
-		if f.shape.Lists {
+		if f.shape.Extras.Has(Lists) {
 			own, _, _ := strings.Cut(mark, " ") // a number may have a box behind it
 			f.formats = append(f.formats, Format{Style: Item, Start: len(f.text), End: len(f.text) + len(own), Level: depth + 1})
 		}
@@ -255,10 +261,17 @@ func (f *flattener) preformatted(language string, write func()) {
 func (f *flattener) html(n *ast.HTMLBlock) {
 	for i := range n.Lines().Len() {
 		s := n.Lines().At(i)
-		f.literalHTML(s.Value(f.src), s.Start)
+		if f.shape.Extras.Has(Details) && n.HTMLBlockType == ast.HTMLBlockType6 {
+			f.htmlLine(s.Value(f.src), s.Start, f.open && i == n.Lines().Len()-1 && f.atEnd(n))
+		} else {
+			f.literalHTML(s.Value(f.src), s.Start)
+		}
 	}
 	if n.HasClosure() {
 		f.literalHTML(n.ClosureLine.Value(f.src), n.ClosureLine.Start)
+	}
+	if f.folds.summary > 0 { // its end is missing
+		f.endSummary()
 	}
 	f.newline = 0
 }

@@ -21,16 +21,33 @@ type Shape struct {
 	Done    string   // a finished task of a task list
 	Rule    string   // a thematic break
 	Tab     int      // columns between tab stops, for platforms without tabs; 0: keep tabs
-	// Structure asks for the formats Row, Cell and Task, for platforms that have tables and task lists of their own.
-	Structure bool
-	// Lists asks for the format Item, for platforms that have lists of their own.
-	Lists bool
+	Extras  Extras   // what the platform has besides
 }
+
+// Extras is a set of what some platforms have, and what is text or code on all others. Each asks for formats.
+type Extras uint8
+
+// The extras. CellStyles, Formulas and Details are not for messages that can only be appended to, see Options.Append.
+const (
+	Tables     Extras = 1 << iota // Row and Cell
+	CellStyles                    // the styles of text within a Cell
+	Tasks                         // Task
+	Lists                         // Item
+	Formulas                      // Formula; without it marks within formulas are read as Markdown
+	Details                       // Detail and Summary; without it the tags are text
+)
+
+// onlyGrows are the extras for messages that can only be appended to.
+const onlyGrows = Tables | Tasks | Lists
+
+// Has reports whether all of some extras are in the set.
+func (e Extras) Has(some Extras) bool { return e&some == some }
 
 // Style is one kind of formatting.
 type Style uint8
 
-// The styles. Code and Pre never contain another style, except that the Pre of a table contains Row and Cell.
+// The styles. Code, Pre and Formula never contain another style, except that the Pre of a table contains Row and Cell, and a
+// Cell may contain styles of text.
 const (
 	Bold Style = iota + 1
 	Italic
@@ -44,6 +61,9 @@ const (
 	Cell    // the text of a cell in a Row. Level is its column, from 1
 	Task    // the box of a task list's item. Level is 1 for a finished task
 	Item    // the mark of a list's item: a bullet, a number or a box. Level is the depth of the list, from 1
+	Formula // a formula in LaTeX with the marks around it. Level is 1 if it stands on lines of its own
+	Detail  // whole lines that a person can fold. Level is 1 while they are to be seen: their end is not there, or they say so
+	Summary // the line of a Detail that stays when the others are folded
 )
 
 // Format gives the bytes of a Piece's text from Start up to End a style.

@@ -37,12 +37,15 @@ func settled(src string) int {
 
 // heal splits an unfinished document into its finished blocks and the last one, with open constructs closed.
 // shown is the number of source bytes shown. It parses only the last block again.
-func heal(p parser.Parser, doc document) (head document, tail based, shown int) {
+func heal(p parser.Parser, doc document, extras Extras) (head document, tail based, shown int) {
 	if len(doc.blocks) == 0 {
 		return doc, based{base: len(doc.src)}, len(doc.src)
 	}
 	last := len(doc.blocks) - 1
 	cut := holdLine(doc.src, openLeaf(doc.blocks[last].node))
+	if extras.Has(Formulas) {
+		cut = min(cut, holdFormula(doc))
+	}
 	for last > 0 && cut <= doc.blocks[last].start {
 		// The held line started a block of its own; without it the block above may still continue.
 		last--
@@ -60,7 +63,7 @@ func heal(p parser.Parser, doc document) (head document, tail based, shown int) 
 		return head, tail, max(cut, base)
 	}
 	leaf := openLeaf(tail.blocks[len(tail.blocks)-1].node)
-	keep, closers := holdInline(tail.src, leaf)
+	keep, closers := holdInline(tail.src, leaf, extras)
 	if keep == len(tail.src) && closers == "" {
 		return head, tail, tail.base + keep
 	}
@@ -167,7 +170,7 @@ func inlineGrows(src []byte, leaf ast.Node) bool {
 
 // holdInline returns where the source must end so that the open inline constructs of the leaf can be closed
 // there, and the closing marks.
-func holdInline(src []byte, leaf ast.Node) (keep int, closers string) {
+func holdInline(src []byte, leaf ast.Node, extras Extras) (keep int, closers string) {
 	keep = len(src)
 	if !inlineGrows(src, leaf) {
 		return keep, ""
@@ -181,7 +184,7 @@ func holdInline(src []byte, leaf ast.Node) (keep int, closers string) {
 		s := lines.At(i)
 		content = append(content, src[s.Start:s.Stop]...)
 	}
-	n, closers := scanInline(string(content))
+	n, closers := scanInline(string(content), extras)
 	if n == len(content) && closers == "" {
 		return keep, ""
 	}

@@ -51,6 +51,10 @@ func (b *builder) inline(n ast.Node) {
 		b.close(i)
 	case *ast.RawHTML:
 		b.rawHTML(n)
+	case *inlineNode:
+		i := b.open(Format{Style: Formula})
+		b.write(n.segment.Value(b.src), n.segment.Start)
+		b.close(i)
 	case *extast.TaskCheckBox:
 		// The list item has shown it in place of its bullet.
 	default:

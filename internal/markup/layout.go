@@ -82,7 +82,8 @@ func Layout(src string, o Options) []Part {
 // arrange lays out src from offset from on, the start of a top-level block. It also returns the number of source
 // bytes shown.
 func arrange(src string, from int, o Options) (laid, int) {
-	p, shape := newParser(false), o.Dialect.Shape()
+	shape := o.Dialect.Shape()
+	p := newParser(shape.Extras, false)
 	end := len(src)
 	var refs []parser.Reference
 	if strings.Contains(src[from:], "]") {
@@ -96,7 +97,7 @@ func arrange(src string, from int, o Options) (laid, int) {
 	}
 	end = max(from, settled(src[:end]))
 	doc := parse(p, []byte(src[from:end]), refs)
-	head, tail, shown := heal(p, doc)
+	head, tail, shown := heal(p, doc, shape.Extras)
 	blank := tail.base > 0 && blankBefore(doc.src, tail.base)
 	tail.base += from
 	return flatten(shape, !blankEnd(doc.src),

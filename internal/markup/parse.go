@@ -28,7 +28,7 @@ type block struct {
 // newParser returns a parser for GitHub Flavored Markdown: goldmark's defaults and extension.GFM, with limits.
 // For a growing text it omits constructs that change earlier text; see Options.Append. The parser is for one
 // goroutine only.
-func newParser(grows bool) parser.Parser {
+func newParser(extras Extras, grows bool) parser.Parser {
 	count := &tally{}
 	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
 	strike := extension.NewStrikethroughParser()
@@ -38,17 +38,23 @@ func newParser(grows bool) parser.Parser {
 		blocks, paragraphs = blocks[1:], nil
 		strike, table = doubled{strike}, barred{table}
 	}
+	inlines := []util.PrioritizedValue{
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(few(parser.NewLinkParser()), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewRawHTMLParser(), 400),
+		util.Prioritized(few(parser.NewEmphasisParser()), 500),
+		util.Prioritized(few(strike), 500),
+		util.Prioritized(unmarked{extension.NewLinkifyParser()}, 999),
+	}
+	if extras.Has(Formulas) && !grows {
+		blocks = append(blocks, util.Prioritized(displayParser{}, 150))
+		inlines = append(inlines, util.Prioritized(inlineParser{}, 50))
+	}
 	return parser.NewParser(
 		parser.WithBlockParsers(blocks...),
-		parser.WithInlineParsers(
-			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(few(parser.NewLinkParser()), 200),
-			util.Prioritized(parser.NewAutoLinkParser(), 300),
-			util.Prioritized(parser.NewRawHTMLParser(), 400),
-			util.Prioritized(few(parser.NewEmphasisParser()), 500),
-			util.Prioritized(few(strike), 500),
-			util.Prioritized(unmarked{extension.NewLinkifyParser()}, 999)),
+		parser.WithInlineParsers(inlines...),
 		parser.WithParagraphTransformers(append(paragraphs, util.Prioritized(table, 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)))
 }

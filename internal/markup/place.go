@@ -48,13 +48,13 @@ func (c *cutter) place(pos, most int) int {
 	return c.lift(pos, cut)
 }
 
-// lift moves a cut in front of headings that would otherwise be the last lines of the part.
+// lift moves a cut in front of headings and summaries that would otherwise be the last lines of the part.
 func (c *cutter) lift(pos, cut int) int {
 	for _, z := range slices.Backward(c.zones) {
 		if z.Start <= pos {
 			break
 		}
-		if z.Style == Heading && z.Start < cut && strings.TrimSpace(c.text[min(z.End, cut):cut]) == "" {
+		if (z.Style == Heading || z.Style == Summary) && z.Start < cut && strings.TrimSpace(c.text[min(z.End, cut):cut]) == "" {
 			cut = z.Start
 		}
 	}

@@ -12,8 +12,9 @@ import (
 // for delimiter runs closely enough that the closing marks it chooses work; its errors only leave a construct
 // unhealed.
 type scanner struct {
-	s     string
-	stack []opener
+	s        string
+	stack    []opener
+	formulas bool // formulas are read as such
 }
 
 // opener is an open delimiter run, bracket or code span.
@@ -41,8 +42,8 @@ var (
 )
 
 // scanInline returns how much of the content can be shown, and the closing marks.
-func scanInline(content string) (keep int, closers string) {
-	sc := scanner{s: content}
+func scanInline(content string, extras Extras) (keep int, closers string) {
+	sc := scanner{s: content, formulas: extras.Has(Formulas)}
 	keep = sc.scan()
 	return sc.finish(keep)
 }
@@ -61,7 +62,13 @@ func (sc *scanner) scan() int {
 
 // step handles the character at i. It returns the next index, or where the content must end.
 func (sc *scanner) step(i int) (next, cut int) {
-	switch c := sc.s[i]; c {
+	c := sc.s[i]
+	if sc.formulas && (c == '$' || c == '\\') {
+		if next, cut = sc.formula(i); next > i || cut >= 0 {
+			return next, cut
+		}
+	}
+	switch c {
 	case '\\':
 		return i + 2, -1
 	case '`':
@@ -122,6 +129,16 @@ func (sc *scanner) code(i int) (next, cut int) {
 	}
 	sc.push(opener{at: i, n: n, char: '`'})
 	return 0, len(strings.TrimRight(sc.s, "`"))
+}
+
+// formula handles what may begin a formula. It returns i and -1 if it does not.
+func (sc *scanner) formula(i int) (next, cut int) {
+	prev, _ := utf8.DecodeLastRuneInString(sc.s[:i])
+	n, open := inlineFormula(prev, sc.s[i:])
+	if open {
+		return 0, i
+	}
+	return i + n, -1
 }
 
 // angle handles a tag or an autolink.

@@ -22,7 +22,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 	c := &cutter{laid: l, dialect: o.Dialect, shape: o.Dialect.Shape(), limit: max(o.Limit, 1), end: end, shown: o.From.Shown}
 	for _, f := range l.formats {
 		switch f.Style {
-		case Pre, Quote, Row, Cell, Task, Item:
+		case Pre, Quote, Row, Cell, Task, Item, Detail:
 			continue
 		case Bold, Italic, Strike:
 			if !o.Append { // marks of these must not stay open

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// structured shows the formats that Shape.Structure asks for.
+// structured shows the formats that Shape.Extras asks for.
 type structured struct{ Plain }
 
 func (structured) Shape() Shape {
 	s := Plain{}.Shape()
-	s.Structure = true
+	s.Extras = Tables | Tasks
 	return s
 }
 

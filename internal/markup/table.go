@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -13,10 +14,10 @@ const gap = "  "
 
 // table lays out a table as a code block with aligned columns.
 func (f *flattener) table(n *extast.Table) {
-	var rows [][]string
+	var rows [][]cell
 	var starts []int
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
-		var row []string
+		var row []cell
 		for c := r.FirstChild(); c != nil && len(row) < len(n.Alignments); c = c.NextSibling() {
 			row = append(row, f.cell(c))
 		}
@@ -27,7 +28,7 @@ func (f *flattener) table(n *extast.Table) {
 	widths := make([]int, len(n.Alignments))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], cond.StringWidth(cell), 1)
+			widths[i] = max(widths[i], cond.StringWidth(cell.text), 1)
 		}
 	}
 	f.preformatted("", func() {
@@ -40,7 +41,7 @@ func (f *flattener) table(n *extast.Table) {
 			f.flush()
 			f.anchor(starts[i], 0)
 			text, cells := line(&cond, row, widths, aligns)
-			if f.shape.Structure {
+			if f.shape.Extras.Has(Tables) {
 				f.structure(i == 0, text, cells)
 			}
 			f.write([]byte(text), -1)
@@ -53,11 +54,54 @@ func (f *flattener) table(n *extast.Table) {
 	})
 }
 
-// cell returns the text of a cell, on one line and without formatting.
-func (f *flattener) cell(n ast.Node) string {
+// cell is the text of a cell on one line.
+type cell struct {
+	text    string
+	formats []Format
+}
+
+// cell lays out a cell. White space in it becomes single spaces.
+func (f *flattener) cell(n ast.Node) cell {
 	b := builder{src: f.src}
 	b.inlines(n)
-	return strings.Join(strings.Fields(string(b.text)), " ")
+	var c cell
+	at := make([]int, len(b.text)+1) // where each byte goes
+	text := make([]byte, 0, len(b.text))
+	for _, field := range fields(b.text) {
+		if len(text) > 0 {
+			text = append(text, ' ')
+		}
+		for i := field[0]; i < field[1]; i++ {
+			at[i] = len(text)
+			text = append(text, b.text[i])
+		}
+		at[field[1]] = len(text)
+	}
+	c.text = string(text)
+	if !f.shape.Extras.Has(CellStyles) {
+		return c
+	}
+	for _, style := range b.formats {
+		inner := fields(b.text[max(style.Start, 0):max(style.End, style.Start, 0)])
+		if len(inner) == 0 {
+			continue
+		}
+		first, last := style.Start+inner[0][0], style.Start+inner[len(inner)-1][1]
+		style.Start, style.End = at[first], at[last-1]+1
+		c.formats = append(c.formats, style)
+	}
+	return c
+}
+
+// fields returns where the words of a text begin and end.
+func fields(s []byte) (list [][2]int) {
+	at := 0
+	for _, word := range bytes.Fields(s) {
+		start := at + bytes.Index(s[at:], word)
+		at = start + len(word)
+		list = append(list, [2]int{start, at})
+	}
+	return list
 }
 
 // structure adds the formats of a row whose text is written next.
@@ -73,15 +117,15 @@ func (f *flattener) structure(head bool, text string, cells []Format) {
 	}
 }
 
-// line pads the cells of a row to the widths of their columns. It also returns where the cells are in it.
-func line(cond *runewidth.Condition, row []string, widths []int, aligns []extast.Alignment) (string, []Format) {
+// line pads the cells of a row to the widths of their columns. It also returns where the cells and their styles are in it.
+func line(cond *runewidth.Condition, row []cell, widths []int, aligns []extast.Alignment) (string, []Format) {
 	var s strings.Builder
 	var cells []Format
 	for i, cell := range row {
 		if i > 0 {
 			s.WriteString(gap)
 		}
-		room := widths[i] - cond.StringWidth(cell)
+		room := widths[i] - cond.StringWidth(cell.text)
 		left, align := 0, ""
 		switch aligns[i] {
 		case extast.AlignRight:
@@ -90,8 +134,12 @@ func line(cond *runewidth.Condition, row []string, widths []int, aligns []extast
 			left, align = room/2, "center"
 		}
 		s.WriteString(strings.Repeat(" ", left))
-		cells = append(cells, Format{Style: Cell, Start: s.Len(), End: s.Len() + len(cell), Level: i + 1, Align: align})
-		s.WriteString(cell)
+		cells = append(cells, Format{Style: Cell, Start: s.Len(), End: s.Len() + len(cell.text), Level: i + 1, Align: align})
+		for _, style := range cell.formats {
+			style.Start, style.End = style.Start+s.Len(), style.End+s.Len()
+			cells = append(cells, style)
+		}
+		s.WriteString(cell.text)
 		s.WriteString(strings.Repeat(" ", room-left))
 	}
 	return strings.TrimRight(s.String(), " "), cells

@@ -35,7 +35,7 @@ var _ markup.Dialect = Dialect{}
 // Shape returns the usual symbols, and asks for the items of lists.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
-	s.Lists = true
+	s.Extras = markup.Lists
 	return s
 }
 

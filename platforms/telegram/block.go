@@ -18,14 +18,17 @@ type (
 		SkipDetection bool `json:"skip_entity_detection"`
 	}
 	richBlock struct {
-		Type     string       `json:"type"`
-		Text     any          `json:"text,omitempty"`
-		Size     int          `json:"size,omitempty"`
-		Language string       `json:"language,omitempty"`
-		Blocks   []richBlock  `json:"blocks,omitempty"`
-		Items    []richItem   `json:"items,omitempty"`
-		Cells    [][]richCell `json:"cells,omitempty"`
-		Bordered bool         `json:"is_bordered,omitempty"`
+		Type       string       `json:"type"`
+		Text       any          `json:"text,omitempty"`
+		Size       int          `json:"size,omitempty"`
+		Language   string       `json:"language,omitempty"`
+		Blocks     []richBlock  `json:"blocks,omitempty"`
+		Items      []richItem   `json:"items,omitempty"`
+		Cells      [][]richCell `json:"cells,omitempty"`
+		Bordered   bool         `json:"is_bordered,omitempty"`
+		Expression string       `json:"expression,omitempty"`
+		Summary    any          `json:"summary,omitempty"`
+		Open       bool         `json:"is_open,omitempty"`
 	}
 	richItem struct {
 		Blocks   []richBlock `json:"blocks"`
@@ -39,11 +42,14 @@ type (
 		VAlign string `json:"valign"`
 	}
 	richText struct {
-		Type string `json:"type"`
-		Text any    `json:"text"`
-		URL  string `json:"url,omitempty"`
+		Type       string `json:"type"`
+		Text       any    `json:"text,omitempty"`
+		URL        string `json:"url,omitempty"`
+		Expression string `json:"expression,omitempty"`
 	}
 )
+
+const typeFormula = "mathematical_expression"
 
 // nothing is the text of a block that has no text of its own: Telegram requires one.
 const nothing = "\u00a0"
@@ -84,6 +90,7 @@ type blockWriter struct {
 	text       string
 	spans      []styled
 	paragraphs int // how many more may begin before the rest becomes one
+	within     int // how many details are around what is written
 }
 
 // find returns the first span of a kind that begins between two places, or false.
@@ -119,7 +126,7 @@ func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 			if line := strings.LastIndexByte(w.text[:start], '\n') + 1; line >= paragraph { // with its indentation
 				start = line
 			}
-			out = append(out, richBlock{Type: "paragraph", Text: w.inline(start, start+len(strings.TrimRightFunc(w.text[start:at], unicode.IsSpace)))})
+			out = append(out, richBlock{Type: "paragraph", Text: w.inline(start, start+len(strings.TrimRightFunc(w.text[start:at], unicode.IsSpace)), false)})
 		}
 	}
 	for at := from; at < to; {
@@ -160,6 +167,17 @@ func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, in
 			return richBlock{Type: "blockquote", Blocks: inner}, behind(end)
 		}
 	}
+	if d, ok := w.find(kindDetails, at, first); ok && w.within < maxDetails {
+		if s, ok := w.find(kindSummary, d.start, d.start); ok {
+			_, end := w.line(min(d.end, to), to)
+			return w.details(d, s, end, quoted), behind(end)
+		}
+	}
+	if m, ok := w.find(kindFormula, at, first); ok && m.lang == "block" && m.end <= to {
+		if e := expression(w.text[m.start:m.end]); e != "" {
+			return richBlock{Type: typeFormula, Expression: e}, behind(m.end)
+		}
+	}
 	if p, ok := w.find(kindPre, at, first); ok {
 		end := min(p.end, to)
 		if table, ok := w.table(p.start, end); ok {
@@ -170,13 +188,25 @@ func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, in
 	if h, ok := w.find(kindHeading, at, first); ok && first < stop {
 		size, err := strconv.Atoi(h.lang)
 		if err == nil {
-			return richBlock{Type: "heading", Text: w.inline(first, stop), Size: min(max(size, 1), 6)}, behind(stop)
+			return richBlock{Type: "heading", Text: w.inline(first, stop, false), Size: min(max(size, 1), 6)}, behind(stop)
 		}
 	}
 	if tasks, next := w.tasks(at, to); len(tasks) > 0 {
 		return taskList(tasks, 1), next
 	}
 	return richBlock{}, 0
+}
+
+// details returns the details that end at a place.
+func (w *blockWriter) details(d, summary styled, end int, quoted bool) richBlock {
+	w.within++
+	b := richBlock{Type: "details", Summary: w.inline(summary.start, min(summary.end, end), false), Open: d.lang == "open"}
+	b.Blocks = w.blocks(min(summary.end, end), end, quoted)
+	w.within--
+	if len(b.Blocks) == 0 {
+		b.Blocks = []richBlock{{Type: "paragraph", Text: nothing}}
+	}
+	return b
 }
 
 // table returns the table between two places, or false if there are no rows.
@@ -192,7 +222,7 @@ func (w *blockWriter) table(from, to int) (richBlock, bool) {
 				continue
 			}
 			cells = widened(cells, n, row.lang)
-			cells[n-1].Text, cells[n-1].Align = w.text[c.start:c.end], align
+			cells[n-1].Text, cells[n-1].Align = w.inline(c.start, c.end, true), align
 		}
 		columns = max(columns, len(cells))
 		t.Cells = append(t.Cells, widened(cells, 1, row.lang))
@@ -216,21 +246,16 @@ func widened(cells []richCell, n int, row string) []richCell {
 }
 
 // inline returns the text between two places with its formats.
-func (w *blockWriter) inline(from, to int) any {
-	var inner []styled
+func (w *blockWriter) inline(from, to int, cell bool) any {
+	inner := w.formats(from, to, cell)
 	cuts := []int{from, to}
-	for _, s := range w.spans {
-		if s.start >= to || s.end <= from || rank(s.kind) < 0 && s.kind != kindURL || s.kind == kindQuote {
-			continue
-		}
-		if (s.kind == kindLink || s.kind == kindURL) && !richLink(s.url) {
-			continue
-		}
-		inner = append(inner, s)
+	for _, s := range inner {
 		cuts = append(cuts, max(s.start, from), min(s.end, to))
 	}
 	slices.Sort(cuts)
-	cuts = slices.Compact(cuts)
+	cuts = slices.DeleteFunc(slices.Compact(cuts), func(at int) bool {
+		return slices.ContainsFunc(inner, func(s styled) bool { return s.kind == kindFormula && s.start < at && at < s.end })
+	})
 	var list []any
 	for i, start := range cuts[:len(cuts)-1] {
 		list = append(list, w.piece(start, cuts[i+1], inner))
@@ -244,13 +269,45 @@ func (w *blockWriter) inline(from, to int) any {
 	return list
 }
 
-// piece returns a text within which no format begins or ends.
-func (w *blockWriter) piece(from, to int, formats []styled) any {
-	var out any = w.indented(from, to)
-	for _, s := range slices.Backward(formats) {
-		if s.start > from || s.end < to {
+// formats returns the formats of the text between two places. There are none within formulas.
+func (w *blockWriter) formats(from, to int, cell bool) (list []styled) {
+	var formula styled // the last one
+	for _, s := range w.spans {
+		if s.start >= to || s.end <= from {
 			continue
 		}
+		var ok bool
+		switch kind, inside := strings.CutPrefix(s.kind, inCell); {
+		case s.kind == kindFormula:
+			if ok = s.start >= max(from, formula.end) && s.end <= to && expression(w.text[s.start:s.end]) != ""; ok {
+				formula = s
+			}
+		case cell:
+			s.kind, ok = kind, inside
+		default:
+			ok = s.kind == kindURL || rank(s.kind) >= 0 && s.kind != kindQuote
+		}
+		if (s.kind == kindLink || s.kind == kindURL) && !richLink(s.url) {
+			ok = false
+		}
+		if ok && (s.start <= formula.start || s.end > formula.end) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// piece returns a text within which no format begins or ends.
+func (w *blockWriter) piece(from, to int, formats []styled) any {
+	formats = slices.DeleteFunc(slices.Clone(formats), func(s styled) bool { return s.start > from || s.end < to })
+	var out any
+	if i := slices.IndexFunc(formats, func(s styled) bool { return s.kind == kindFormula }); i >= 0 {
+		out = richText{Type: typeFormula, Expression: expression(w.text[formats[i].start:formats[i].end])}
+		formats = slices.Delete(formats, i, i+1)
+	} else {
+		out = w.indented(from, to)
+	}
+	for _, s := range slices.Backward(formats) {
 		kind := s.kind
 		switch kind {
 		case kindLink, kindURL:

@@ -32,7 +32,7 @@ import (
 type Dialect struct {
 	// Private is set in private chats. There a mention notifies nobody: who is mentioned does not read the chat.
 	Private bool
-	// Rich adds spans for rich messages, see [Rich].
+	// Rich adds spans for rich messages, see [Rich]. Formulas are then as they were written, and <details> without the tags.
 	Rich Rich
 }
 
@@ -47,7 +47,9 @@ const tabStop = 4
 func (d Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Tab = tabStop
-	s.Structure = d.Rich == RichAuto || d.Rich == RichAlways
+	if d.Rich == RichAuto || d.Rich == RichAlways {
+		s.Extras = markup.Tables | markup.CellStyles | markup.Tasks | markup.Formulas | markup.Details
+	}
 	return s
 }
 
@@ -129,7 +131,7 @@ func entities(text string, formats []markup.Format, quiet bool) []styled {
 			continue
 		}
 		switch f.Style {
-		case markup.Bold, markup.Heading:
+		case markup.Bold, markup.Heading, markup.Summary:
 			e.kind = kindBold
 		case markup.Italic:
 			e.kind = kindItalic

@@ -34,6 +34,7 @@ const (
 	// https://core.telegram.org/bots/api#rich-message-limits
 	richLimit     = 32768
 	maxColumns    = 20
+	maxDetails    = 2 // nested
 	maxParagraphs = 80
 	maxWeight     = 390
 	freeWeight    = 16

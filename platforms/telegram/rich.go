@@ -10,14 +10,14 @@ import (
 	"telex/internal/markup"
 )
 
-// Rich says which messages are sent as rich messages, which have tables and task lists
+// Rich says which messages are sent as rich messages, which have tables, task lists, formulas and <details>
 // (https://core.telegram.org/bots/api#rich-messages). All others are texts with entities.
 type Rich string
 
 // The choices. The zero value is RichOff.
 const (
 	RichOff    Rich = "off"
-	RichAuto   Rich = "auto"   // messages with a table or a task list
+	RichAuto   Rich = "auto"   // messages with a table, a task list, a formula or <details>
 	RichAlways Rich = "always" // all messages
 )
 
@@ -30,6 +30,11 @@ const (
 	kindCell    = "cell"    // Language is its column and its alignment
 	kindTask    = "task"    // Language is "done" for a finished task
 	kindURL     = "url"     // an address that Telegram links by itself in a text with entities
+	kindFormula = "formula" // with the marks around it; Language is "block" if it stands on lines of its own
+	kindDetails = "details" // Language is "open" while they are to be seen
+	kindSummary = "summary" // of details
+
+	inCell = "cell " // before the kinds of formats in a cell
 )
 
 // limit returns the longest message.
@@ -45,40 +50,86 @@ func (r Rich) structure(text string, formats []markup.Format) []styled {
 	if r != RichAuto && r != RichAlways {
 		return nil
 	}
-	flag := styled{kind: kindRich, end: len(text)}
-	list, needed := []styled{flag}, r == RichAlways
+	list, needed := []styled{{kind: kindRich, end: len(text)}}, r == RichAlways
 	wide := wideTables(formats)
+	var cell styled
 	for _, f := range formats {
 		e := styled{start: max(f.Start, 0), end: min(f.End, len(text))}
-		if e.start >= e.end || (f.Style == markup.Row || f.Style == markup.Cell) && inside(wide, e) {
+		if e.start >= e.end || slices.ContainsFunc(wide, func(t styled) bool { return e.start >= t.start && e.end <= t.end }) {
 			continue
 		}
 		switch f.Style {
-		case markup.Heading:
-			e.kind, e.lang = kindHeading, strconv.Itoa(f.Level)
-		case markup.Row:
-			if e.kind, needed = kindRow, true; f.Level == 1 {
-				e.lang = "head"
-			}
 		case markup.Cell:
-			e.kind, e.lang = kindCell, strconv.Itoa(f.Level)+" "+cmp.Or(f.Align, "left")
-		case markup.Task:
-			if e.kind, needed = kindTask, true; f.Level == 1 {
-				e.lang = "done"
-			}
-		case markup.Link:
-			if e.kind, e.url = kindURL, f.URL; !linksItself(f.URL, text[e.start:e.end]) {
+			cell = e
+		case markup.Detail: // the rest of one, in another message than its summary, is text
+			if !slices.ContainsFunc(formats, func(s markup.Format) bool { return s.Style == markup.Summary && s.Start == f.Start }) {
 				continue
 			}
-		default:
-			continue
 		}
-		list = append(list, e)
+		within := cell.end > 0 && e.start >= cell.start && e.end <= cell.end
+		if e, ok := block(e, f, text, within); ok {
+			list = append(list, e)
+			needed = needed || slices.Contains([]string{kindRow, kindTask, kindFormula, kindDetails}, e.kind)
+		}
 	}
 	if !needed {
 		return nil
 	}
 	return list
+}
+
+// block returns the span for a format of a rich message, or false if it needs none.
+func block(e styled, f markup.Format, text string, inTable bool) (styled, bool) {
+	first := func(word string) string { // at the first level
+		if f.Level != 1 {
+			return ""
+		}
+		return word
+	}
+	switch f.Style {
+	case markup.Heading:
+		e.kind, e.lang = kindHeading, strconv.Itoa(f.Level)
+	case markup.Row:
+		e.kind, e.lang = kindRow, first("head")
+	case markup.Cell:
+		e.kind, e.lang = kindCell, strconv.Itoa(f.Level)+" "+cmp.Or(f.Align, "left")
+	case markup.Task:
+		e.kind, e.lang = kindTask, first("done")
+	case markup.Formula:
+		e.kind, e.lang = kindFormula, first("block")
+		return e, expression(text[e.start:e.end]) != ""
+	case markup.Detail:
+		e.kind, e.lang = kindDetails, first("open")
+	case markup.Summary:
+		e.kind = kindSummary
+	case markup.Link:
+		switch {
+		case inTable:
+			e.kind, e.url = inCell+kindLink, f.URL
+		case linksItself(f.URL, text[e.start:e.end]):
+			e.kind, e.url = kindURL, f.URL
+		default:
+			return e, false
+		}
+	default:
+		kind := map[markup.Style]string{markup.Bold: kindBold, markup.Italic: kindItalic, markup.Strike: kindStrike, markup.Code: kindCode}[f.Style]
+		e.kind = inCell + kind
+		return e, inTable && kind != ""
+	}
+	return e, true
+}
+
+// expression returns what stands between the marks of a formula; empty: they are not there.
+func expression(formula string) string {
+	for _, marks := range [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
+		if inner, ok := strings.CutPrefix(formula, marks[0]); ok {
+			if inner, ok = strings.CutSuffix(inner, marks[1]); !ok {
+				return ""
+			}
+			return strings.TrimSpace(inner)
+		}
+	}
+	return ""
 }
 
 // wideTables returns the tables with too many columns. They stay code blocks.
@@ -101,8 +152,10 @@ func blockWeight(spans []markup.Span) (n int) {
 		switch s.Kind {
 		case kindRow:
 			n++
-		case kindHeading, kindPre:
+		case kindHeading, kindPre, kindFormula:
 			n += 2
+		case kindDetails:
+			n += 3
 		case kindTask, kindQuote:
 			n += 4
 		}

@@ -50,10 +50,14 @@ func short(blocks []richBlock) string {
 		for _, item := range b.Items {
 			s += map[bool]string{true: "[x]", false: "[ ]"}[item.Checked] + short(item.Blocks)
 		}
+		if b.Summary != nil {
+			s += map[bool]string{true: " open"}[b.Open] + "<" + plain(b.Summary) + ">"
+		}
+		s += b.Expression
 		for _, row := range b.Cells {
 			s += "|"
 			for _, c := range row {
-				s += c.Text.(string) + map[bool]string{true: "!"}[c.Header] + map[string]string{"right": ">", "center": "^"}[c.Align] + "|"
+				s += plain(c.Text) + map[bool]string{true: "!"}[c.Header] + map[string]string{"right": ">", "center": "^"}[c.Align] + "|"
 			}
 		}
 		if len(b.Blocks) > 0 {
@@ -62,6 +66,18 @@ func short(blocks []richBlock) string {
 		out = append(out, s)
 	}
 	return strings.Join(out, " ")
+}
+
+// plain writes a text with its formats.
+func plain(text any) string {
+	if s, ok := text.(string); ok {
+		return s
+	}
+	out, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
 }
 
 func TestRichBlocks(t *testing.T) {
@@ -81,7 +97,34 @@ func TestRichBlocks(t *testing.T) {
 		{"code", "a\n\n```go\n  x\n\n\ty\n```\nb", "", `paragraph"a" pre/go"  x\n\n    y" paragraph"b"`},
 		{"code and a cursor", "```\nx\n```", " ▌", `pre"x" paragraph"▌"`},
 		{"quote", "> a\n> ```\n> x\n> ```\n\nb", "", `blockquote(paragraph"a" pre"x") paragraph"b"`},
-		{"table", "| n | size | x |\n|---|--:|:-:|\n| `a` | 10 |\n| | 2 | **y** |\n\nb", " ▌", `table|n!|size!>|x!^||a|10>|` + "\u00a0" + `||` + "\u00a0" + `|2>|y^| paragraph"b ▌"`},
+		{
+			"table", "| n | size | x |\n|---|--:|:-:|\n| `a` | 10 |\n| | 2 | **y** |\n\nb", " ▌",
+			`table|n!|size!>|x!^||{"type":"code","text":"a"}|10>|` + "\u00a0" + `||` + "\u00a0" + `|2>|{"type":"bold","text":"y"}^| paragraph"b ▌"`,
+		},
+		{
+			"formats in cells", "| **a *b*** | [c](https://e.org) | [d](tg://user?id=1) | $x$ @somebody |\n|---|---|---|---|", "",
+			`table|[{"type":"bold","text":"a "},{"type":"bold","text":{"type":"italic","text":"b"}}]!|{"type":"url","text":"c","url":"https://e.org"}!|d!|` +
+				`[{"type":"mathematical_expression","expression":"x"}," @somebody"]!|`,
+		},
+		{
+			"formulas", "so $x^2$ and **\\(y\\)**:\n\n$$\n\\frac{a}{b}\n$$\n\nfor $5 or $6", " ▌",
+			`paragraph["so ",{"type":"mathematical_expression","expression":"x^2"}," and ",{"type":"bold","text":{"type":"mathematical_expression","expression":"y"}},":"] ` +
+				`mathematical_expression\frac{a}{b} paragraph"for $5 or $6 ▌"`,
+		},
+		{"a formula and a cursor", "$$x$$", " ▌", `mathematical_expressionx paragraph"▌"`},
+		{"a mention in a formula", "$a_1 + @somebody_else$", "", `paragraph{"type":"mathematical_expression","expression":"a_1 + @somebody_else"}`},
+		{"a formula in an item", "- a\n  \\[ b \\]\n- c", "", `paragraph"• a" mathematical_expressionb paragraph"• c"`},
+		{
+			"details", "a\n\n<details>\n<summary>Why <b>not</b></summary>\n\nb **c**\n\n| n |\n|---|\n| 1 |\n\n> d\n\n</details>\n\ne", "",
+			`paragraph"a" details<{"type":"bold","text":"Why not"}>(paragraph["b ",{"type":"bold","text":"c"}] table|n!||1| blockquote(paragraph"d")) paragraph"e"`,
+		},
+		{"details and a cursor", "<details>\n<summary>Why</summary>", " ▌", `details open<{"type":"bold","text":"Why"}>(paragraph"▌")`},
+		{"details without text", "<details>\n<summary>Why</summary>\n</details>", "", `details<{"type":"bold","text":"Why"}>(paragraph"` + "\u00a0" + `")`},
+		{
+			"details in details", "> <details><summary>1</summary>\n>\n> a\n>\n> <details><summary>2</summary>\n>\n> - [ ] b", "",
+			`blockquote(details open<{"type":"bold","text":"1"}>(paragraph"a" details open<{"type":"bold","text":"2"}>(list[ ]paragraph"b")))`,
+		},
+		{"details without a summary", "<details>\n\na", "", `paragraph"a"`},
 		{"table and a cursor", "| n |\n|---|\n| 1 |", " ▌", `table|n!||1| paragraph"▌"`},
 		{"table in a quote", "> | n |\n> |---|\n> | 1 |", "", `blockquote(table|n!||1|)`},
 		{
@@ -114,14 +157,23 @@ func TestRichAuto(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]bool{
 		"a **b**\n\n# c\n\n- d\n\n> e\n\n```\nf\n```\nhttps://e.org": false,
-		"| a |\n|---|\n| b |":   true,
-		"- [ ] a":               true,
-		"[ ] a\n\n| no table |": false,
-		"|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|": false,
+		"| a |\n|---|\n| b |":                  true,
+		"- [ ] a":                              true,
+		"[ ] a\n\n| no table |":                false,
+		"let $x$ be":                           true,
+		"$$\nx\n$$":                            true,
+		"from $5 to $6":                        false,
+		"<details>\n<summary>a</summary>\n\nb": true,
+		"<details>\n\nb":                       false,
+		"| a |\n|---|\n| b |\n\n|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|": true,
+		"|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|":                        false,
 	} {
 		m := written(src, Dialect{Rich: RichAuto}, textLimit, false, "")[0]
 		if got := chosen(m); got != want {
 			t.Errorf("%q: rich is %t", src, got)
+		}
+		if strings.Contains(src, "<details>") { // it has no tags then
+			continue
 		}
 		plain := written(src, Dialect{}, textLimit, false, "")[0]
 		if got := onlyEntities(m.Spans); m.Text != plain.Text || !slices.Equal(got, plain.Spans) {
@@ -142,6 +194,8 @@ func (c *counted) add(blocks []richBlock, depth int) {
 	for _, b := range blocks {
 		c.blocks++
 		c.words(b.Text, depth+1)
+		c.words(b.Summary, depth+1)
+		c.text.WriteString(b.Expression)
 		for _, row := range b.Cells {
 			c.blocks++
 			c.columns = max(c.columns, len(row))
@@ -168,6 +222,7 @@ func (c *counted) words(text any, depth int) {
 			c.words(t, depth)
 		}
 	case richText:
+		c.text.WriteString(text.Expression)
 		c.words(text.Text, depth+1)
 	}
 }
@@ -182,7 +237,7 @@ func checkRich(t markuptest.TB, m chat.Outgoing) {
 	}
 	seen := func(s string) string {
 		return strings.Map(func(r rune) rune {
-			if unicode.IsSpace(r) || strings.ContainsRune("☐☑-", r) || r >= '0' && r <= '9' || r == '.' || r == ')' {
+			if unicode.IsSpace(r) || strings.ContainsRune(`☐☑-$\([]`, r) || r >= '0' && r <= '9' || r == '.' || r == ')' {
 				return -1 // digits may be those before a box
 			}
 			return r
@@ -219,7 +274,8 @@ func TestRichPrefixes(t *testing.T) {
 func TestRichManyBlocks(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
-		"paragraphs": "a\n\n", "headings": "# a\n\nb\n\n", "rows": "|a|\n", "tasks": "- [ ] a\n", "tasks apart": "- [ ] a\n\nb\n\n",
+		"paragraphs": "a\n\n", "headings": "# a\n\nb\n\n", "rows": "|a|\n", "tasks": "- [ ] a\n", "formulas": "$$x$$\nb\n\n",
+		"details": "<details><summary>a</summary>b</details>\n\nc\n\n", "tasks apart": "- [ ] a\n\nb\n\n",
 		"code": "```\na\n```\nb\n\n", "quotes": "> a\n\nb\n\n", "quotes of tasks": "> - [ ] a\n\nb\n\n",
 	} {
 		src := strings.Repeat(piece, 2000)
@@ -238,9 +294,9 @@ func TestRichManyBlocks(t *testing.T) {
 
 // Spans that come from a store or from an adapter's caller may be anything.
 func FuzzRichContent(f *testing.F) {
-	f.Add("a 🦊 b\n☐ c\n\nd", 0, 4, 2, 3, byte(3))
-	f.Fuzz(func(t *testing.T, text string, a, b, c, d int, kinds byte) {
-		all := []string{kindPre, kindRow, kindCell, kindTask, kindQuote, kindHeading, kindBold, kindLink}
+	f.Add("a 🦊 b\n☐ c\n\nd", 0, 4, 2, 3, uint16(3))
+	f.Fuzz(func(t *testing.T, text string, a, b, c, d int, kinds uint16) {
+		all := []string{kindPre, kindRow, kindCell, kindTask, kindQuote, kindHeading, kindBold, kindLink, kindDetails, kindSummary, kindFormula, inCell + kindCode}
 		spans := []chat.Span{{Kind: kindRich, Length: 1}}
 		for i, kind := range all {
 			if kinds&(1<<i) != 0 {

@@ -20,7 +20,7 @@ func (w *blockWriter) tasks(at, to int) (list []task, next int) {
 		if n := len(list); n > 0 {
 			text := strings.TrimSpace(w.text[start:at])
 			from := start + strings.Index(w.text[start:at], text)
-			list[n-1].text = w.inline(from, from+len(text))
+			list[n-1].text = w.inline(from, from+len(text), false)
 		}
 	}
 	for next = at; at < to; {

@@ -1,0 +1,166 @@
+package markup
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// maxDetails is how deep details are nested. Deeper ones are part of the one around them.
+const maxDetails = 2
+
+// The tags of https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
+var (
+	detailTag  = regexp.MustCompile(`(?i)</?(?:details|summary)(?:\s[^<>]*)?>`)
+	anyTag     = regexp.MustCompile(`</?(?:[A-Za-z][^<>]*)?$|</?[A-Za-z][^<>]*>`) // or what may become one
+	toBeOpened = regexp.MustCompile(`(?i)\sopen\b`)
+)
+
+// folds is what a flattener knows of the details around the text that is written next.
+type folds struct {
+	open    []int // indexes of their formats, outer before inner; -1 for one that is nested too deep
+	floor   int   // how many of them began outside of the container that is laid out
+	ended   int   // how many of those have ended in it
+	summary int   // index of the format of the summary that is laid out, plus 1; 0: none is
+}
+
+// tag handles a tag of details. It returns false for one that is out of place, which is text.
+func (f *flattener) tag(tag string) bool {
+	d := &f.folds
+	name := strings.ToLower(strings.TrimLeft(tag, "</"))
+	switch ends := tag[1] == '/'; {
+	case ends && strings.HasPrefix(name, "details"): // of one in an earlier part, if there is none
+		if len(d.open) > d.floor {
+			f.fold()
+		} else if d.ended < d.floor {
+			d.ended++
+		}
+	case strings.HasPrefix(name, "details"):
+		f.breakLine(1)
+		i := -1
+		if len(d.open) < maxDetails {
+			i = f.builder.open(Format{Style: Detail})
+			if toBeOpened.MatchString(tag) {
+				f.formats[i].Level = 1
+			}
+		}
+		d.open = append(d.open, i)
+	case len(d.open) <= d.floor:
+		return false
+	case ends:
+		f.endSummary()
+	case d.summary == 0 && d.open[len(d.open)-1] >= 0:
+		f.breakLine(1)
+		d.summary = f.builder.open(Format{Style: Summary}) + 1
+	}
+	return true
+}
+
+// endSummary ends the summary that is laid out.
+func (f *flattener) endSummary() {
+	if f.folds.summary > 0 {
+		f.close(f.folds.summary - 1)
+		f.folds.summary = 0
+	}
+	f.breakLine(1)
+}
+
+// fold ends the innermost details.
+func (f *flattener) fold() {
+	f.endSummary()
+	d := &f.folds
+	last := len(d.open) - 1
+	if d.open[last] >= 0 {
+		f.close(d.open[last])
+	}
+	d.open = d.open[:last]
+}
+
+// contained lays out a container: a quote, or an item of a list. Details that begin in it end in it.
+func (f *flattener) contained(lay func()) {
+	d := &f.folds
+	floor := d.floor
+	d.floor = len(d.open)
+	lay()
+	f.unfold(d.floor)
+	d.floor = floor
+	for ; d.ended > 0 && len(d.open) > d.floor; d.ended-- {
+		f.fold()
+	}
+}
+
+// unfold ends the details that have no end in the source, or in their container, but for those around. They are to be seen.
+func (f *flattener) unfold(around int) {
+	for len(f.folds.open) > around {
+		if i := f.folds.open[len(f.folds.open)-1]; i >= 0 {
+			f.formats[i].Level = 1
+		}
+		f.fold()
+	}
+}
+
+// htmlLine lays out a line of a block of HTML with tags of details in it. grows says that the line may not be whole.
+func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
+	s = bytes.TrimRight(s, "\r\n")
+	if grows {
+		s = s[:len(s)-partialTag(s)]
+	}
+	from := 0
+	for _, at := range append(detailTag.FindAllIndex(s, -1), []int{len(s), len(s)}) {
+		f.htmlText(s[from:at[0]], pos+from)
+		if from = at[1]; from > at[0] && !f.tag(string(s[at[0]:from])) {
+			f.htmlText(s[at[0]:from], pos+at[0])
+		}
+	}
+	f.breakLine(1)
+}
+
+// htmlText lays out HTML as text. In a summary it has no tags.
+func (f *flattener) htmlText(s []byte, pos int) {
+	if f.folds.summary == 0 {
+		if len(bytes.TrimSpace(s)) > 0 {
+			f.literalHTML(s, pos)
+		}
+		return
+	}
+	from := 0
+	for _, at := range append(anyTag.FindAllIndex(s, -1), []int{len(s), len(s)}) {
+		f.unescaped(s[from:at[0]], pos+from)
+		from = at[1]
+	}
+}
+
+// partialTag returns the length of the beginning of a tag of details at the end of s.
+func partialTag(s []byte) int {
+	i := bytes.LastIndexByte(s, '<')
+	if i < 0 || bytes.IndexByte(s[i:], '>') >= 0 {
+		return 0
+	}
+	name := strings.ToLower(strings.TrimPrefix(string(s[i+1:]), "/"))
+	if strings.HasPrefix("details", name) || strings.HasPrefix("summary", name) || strings.HasPrefix(name, "details ") {
+		return len(s) - i
+	}
+	return 0
+}
+
+// paragraph lays out text. The end of details may stand behind it.
+func (f *flattener) paragraph(n ast.Node) {
+	end, ok := n.LastChild().(*ast.RawHTML)
+	if !ok || !f.shape.Extras.Has(Details) || end.Segments.Len() != 1 {
+		f.inlines(n)
+		return
+	}
+	s := end.Segments.At(0)
+	tag := string(s.Value(f.src))
+	if !strings.HasPrefix(tag, "</") || !detailTag.MatchString(tag) || len(f.folds.open) == 0 {
+		f.inlines(n)
+		return
+	}
+	for c := n.FirstChild(); c != ast.Node(end); c = c.NextSibling() {
+		f.inline(c)
+	}
+	f.space = false
+	f.tag(tag)
+}

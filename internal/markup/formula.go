@@ -1,0 +1,299 @@
+package markup
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// Limits of formulas in bytes. What is longer is text. An unfinished formula is held back as long as it is shorter than the
+// limits for that.
+const (
+	maxInline      = 512
+	maxHeldInline  = 160
+	maxDisplay     = 4096
+	maxHeldDisplay = 1024
+)
+
+// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. The last two may stand on
+// lines of their own. A price also begins with a dollar sign, and \( and \[ also escape brackets, so that what stands between
+// the marks decides; see reads.
+
+// closerOf returns the marks that end the formula that s may begin with, and how long the marks are.
+func closerOf(s string) (closer string, n int) {
+	switch {
+	case strings.HasPrefix(s, "$$$"):
+		return "", 0
+	case strings.HasPrefix(s, "$$"):
+		return "$$", 2
+	case strings.HasPrefix(s, "$"):
+		return "$", 1
+	case strings.HasPrefix(s, `\(`):
+		return `\)`, 2
+	case strings.HasPrefix(s, `\[`):
+		return `\]`, 2
+	}
+	return "", 0
+}
+
+// inlineFormula returns the length of the formula at the start of s; prev is the character before it. With a length of 0, open
+// reports whether s may become one when text is added to it.
+func inlineFormula(prev rune, s string) (n int, open bool) {
+	closer, mark := closerOf(s)
+	if closer == "" || closer[0] == '$' && (prev == '$' || unicode.IsLetter(prev) || unicode.IsDigit(prev)) {
+		return 0, false
+	}
+	line, _, cut := strings.Cut(s[mark:], "\n")
+	if len(line) > maxInline {
+		line, cut = line[:maxInline], true
+	}
+	end := endsAt(line, closer)
+	if end < 0 {
+		return 0, !cut && len(line) < maxHeldInline && mayRead(closer, line)
+	}
+	next, _ := utf8.DecodeRuneInString(line[end+len(closer):])
+	if !reads(closer, line[:end]) || closer[0] == '$' && (next == '$' || unicode.IsLetter(next) || unicode.IsDigit(next)) {
+		return 0, false
+	}
+	return mark + end + len(closer), false
+}
+
+// endsAt returns where the marks that end a formula begin in its line, or -1. Escaped dollar signs do not end one.
+func endsAt(line, closer string) int {
+	for i := 0; i < len(line); i++ {
+		switch {
+		case strings.HasPrefix(line[i:], closer):
+			return i
+		case line[i] == '\\':
+			i++
+		}
+	}
+	return -1
+}
+
+var (
+	texCommand = regexp.MustCompile(`\\[A-Za-z]+(?:\{[^{}]*\})?`)
+	texSign    = regexp.MustCompile(`[\\^_=+<>{}]`)
+)
+
+// reads reports whether a text between marks is a formula, rather than what stands between two prices or escaped brackets: it
+// has a sign of a formula, or no words.
+func reads(closer, inner string) bool {
+	first, _ := utf8.DecodeRuneInString(inner)
+	last, _ := utf8.DecodeLastRuneInString(inner)
+	spaced := unicode.IsSpace(first) || unicode.IsSpace(last)
+	if strings.TrimSpace(inner) == "" || strings.Contains(inner, "`") || closer == "$" && spaced {
+		return false
+	}
+	signed := texSign.MatchString(inner)
+	switch {
+	case closer == "$" && unicode.IsDigit(first):
+		return !hasWords(texCommand.ReplaceAllString(inner, " "))
+	case closer == `\]` && !signed: // \[1\] is a reference
+		return spaced && !hasWords(inner)
+	}
+	return signed || !hasWords(inner)
+}
+
+// mayRead is reads for a formula whose end is not there yet.
+func mayRead(closer, inner string) bool {
+	first, _ := utf8.DecodeRuneInString(inner)
+	switch {
+	case inner == "" || inner == "$":
+		return true
+	case closer == "$" && (unicode.IsSpace(first) || unicode.IsDigit(first)), strings.Contains(inner, "`"):
+		return false
+	}
+	return texSign.MatchString(inner) || !hasWords(inner)
+}
+
+// hasWords reports whether a text has more than one word, and one that is not the name of a variable.
+func hasWords(s string) bool {
+	words := strings.Fields(s)
+	for _, w := range words {
+		w = strings.TrimFunc(w, unicode.IsPunct)
+		if len(words) > 1 && utf8.RuneCountInString(w) > 1 && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// displayFormula returns the end of the formula on lines of its own that s begins with: behind the marks that end a line, and
+// before a blank line. With an end of 0, open reports whether text that is added may end the formula.
+func displayFormula(s string) (end int, open bool) {
+	closer, mark := closerOf(s)
+	if mark != 2 || closer == `\)` {
+		return 0, false
+	}
+	for at := mark; at <= len(s); {
+		line, _, more := strings.Cut(s[at:], "\n")
+		content := strings.Trim(line, " \t\r>")
+		switch i := endsAt(line, closer); {
+		case at+len(line) > maxDisplay, strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"):
+			return 0, false
+		case i >= 0 && strings.TrimSpace(line[i+len(closer):]) == "" && reads(closer, s[mark:at+i]):
+			return at + i + len(closer), false
+		case i >= 0, more && content == "" && at > mark:
+			return 0, false
+		case !more:
+			return 0, len(s) < maxHeldDisplay && mayRead(closer, s[mark:])
+		}
+		at += len(line) + 1
+	}
+	return 0, false
+}
+
+// inlineNode is a formula in a line; segment includes the marks.
+type inlineNode struct {
+	ast.BaseInline
+	segment text.Segment
+}
+
+var kindInlineFormula = ast.NewNodeKind("InlineFormula")
+
+func (n *inlineNode) Kind() ast.NodeKind            { return kindInlineFormula }
+func (n *inlineNode) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
+
+// inlineParser parses formulas in lines.
+type inlineParser struct{}
+
+func (inlineParser) Trigger() []byte { return []byte{'$', '\\'} }
+
+func (inlineParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
+	prev := block.PrecendingCharacter()
+	line, segment := block.PeekLine()
+	n, _ := inlineFormula(prev, string(line))
+	if n == 0 {
+		return nil
+	}
+	block.Advance(n)
+	return &inlineNode{segment: segment.WithStop(segment.Start + n)}
+}
+
+// displayNode is a formula on lines of its own; its lines include the marks.
+type displayNode struct {
+	ast.BaseBlock
+	whole bool
+}
+
+var kindDisplayFormula = ast.NewNodeKind("DisplayFormula")
+
+func (n *displayNode) Kind() ast.NodeKind            { return kindDisplayFormula }
+func (n *displayNode) IsRaw() bool                   { return true }
+func (n *displayNode) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
+
+// displayParser parses formulas on lines of their own.
+type displayParser struct{}
+
+func (displayParser) Trigger() []byte { return []byte{'$', '\\'} }
+
+func (displayParser) Open(_ ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, segment := r.PeekLine()
+	pos := pc.BlockOffset()
+	if pos < 0 || pos >= len(line) {
+		return nil, parser.NoChildren
+	}
+	start := segment.Start + pos - segment.Padding
+	src := r.Source()
+	if start < segment.Start || start >= len(src) {
+		return nil, parser.NoChildren
+	}
+	end, _ := displayFormula(string(src[start:min(len(src), start+2*maxDisplay)]))
+	if end == 0 {
+		return nil, parser.NoChildren
+	}
+	n := &displayNode{}
+	n.add(text.NewSegment(start, segment.Stop), src)
+	return n, parser.NoChildren
+}
+
+func (displayParser) Continue(node ast.Node, r text.Reader, _ parser.Context) parser.State {
+	n, ok := node.(*displayNode)
+	line, segment := r.PeekLine()
+	if !ok || n.whole || len(bytes.TrimSpace(line)) == 0 {
+		return parser.Close
+	}
+	n.add(segment, r.Source())
+	r.AdvanceToEOL()
+	if n.whole {
+		return parser.Close
+	}
+	return parser.Continue | parser.NoChildren
+}
+
+// add adds a line. The formula is whole if the line ends with its closing marks.
+func (n *displayNode) add(line text.Segment, src []byte) {
+	n.Lines().Append(line)
+	first := n.Lines().At(0)
+	closer, mark := closerOf(string(first.Value(src)))
+	value := string(line.Value(src))
+	if n.Lines().Len() == 1 {
+		value = value[min(mark, len(value)):]
+	}
+	n.whole = endsAt(value, closer) >= 0
+}
+
+func (displayParser) Close(ast.Node, text.Reader, parser.Context) {}
+func (displayParser) CanInterruptParagraph() bool                 { return true }
+func (displayParser) CanAcceptIndentedLine() bool                 { return false }
+
+// display lays out a formula as it is written.
+func (f *flattener) display(n *displayNode) {
+	i := f.builder.open(Format{Style: Formula, Level: 1})
+	for k := range n.Lines().Len() {
+		s := n.Lines().At(k)
+		value := s.Value(f.src)
+		lead := len(value) - len(bytes.TrimLeft(value, " \t"))
+		f.write(bytes.TrimSpace(value), s.Start-s.Padding+lead)
+		f.newline++
+	}
+	f.newline = 0
+	f.close(i)
+}
+
+// holdFormula returns where an unfinished source must end so that it does not show a formula on lines of its own whose end is
+// not there yet.
+func holdFormula(doc document) int {
+	src := string(doc.src)
+	for at := max(0, len(src)-maxHeldDisplay); at < len(src); {
+		line, _, _ := strings.Cut(src[at:], "\n")
+		content := contentOf(line)
+		if start := at + strings.LastIndex(line, content); at == lineStart(doc.src, at) && content != "" {
+			if _, open := displayFormula(src[start:]); open && !doc.verbatim(start) {
+				return at
+			}
+		}
+		at += len(line) + 1
+	}
+	return len(src)
+}
+
+// verbatim reports whether an offset of the source is in a block of code, or in a whole formula.
+func (d document) verbatim(at int) bool {
+	for i, b := range d.blocks {
+		if b.start > at || i+1 < len(d.blocks) && d.blocks[i+1].start <= at {
+			continue
+		}
+		found := false
+		_ = ast.Walk(b.node, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails
+			switch n.(type) {
+			case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock, *displayNode:
+				start, end := contentOfBlock(n)
+				found = found || start >= 0 && start <= at && at < end
+			}
+			if n.Type() == ast.TypeInline {
+				return ast.WalkSkipChildren, nil
+			}
+			return ast.WalkContinue, nil
+		})
+		return found
+	}
+	return false
+}
