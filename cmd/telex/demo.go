@@ -42,6 +42,9 @@ func demoCommand() *cobra.Command {
 				Page: listen, Rate: rate, Latency: latency, Env: os.LookupEnv,
 				Log: app.NewLog(config.Log{Level: level, Format: "text"}, os.Stderr),
 			}
+			if say == "" {
+				o.Rich = "auto" // the page draws them; --say prints texts
+			}
 			return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
 				if say == "" {
 					fmt.Fprintf(c.OutOrStdout(), "Open %s in a browser and write to the bot. Ctrl-C ends the demo.\n", d.Page)

@@ -29,6 +29,7 @@ type DemoOptions struct {
 	Page    string        // address of the page; empty: a free port
 	Rate    float64       // tokens per second of the model
 	Latency time.Duration // of each call to the platform
+	Rich    string        // which answers are rich messages, as in the configuration; empty: none. Say can read those only as texts
 	Env     config.Env
 	Log     *slog.Logger
 }
@@ -43,7 +44,7 @@ models:
 streaming: {enabled: true}
 access: {default: allow}
 platforms:
-  telegram: {token: "%s", api_base: "%s"}
+  telegram: {token: "%s", api_base: "%s", rich: "%s"}
 admin: {listen: ""}
 shutdown_grace: 10s
 `
@@ -66,7 +67,7 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	}
 	defer func() { err = errors.Join(err, stopPage()) }()
 	d.Page = page
-	c, err := config.Parse("demo", fmt.Appendf(nil, demoConfig, model, demoKey, d.Telegram.Token(), d.Page), o.Env)
+	c, err := config.Parse("demo", fmt.Appendf(nil, demoConfig, model, demoKey, d.Telegram.Token(), d.Page, cmp.Or(o.Rich, "off")), o.Env)
 	if err != nil {
 		return err
 	}

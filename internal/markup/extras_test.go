@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // extra shows the text and, behind it, the formats of some styles.
@@ -100,6 +101,20 @@ func TestGrowingFormulas(t *testing.T) {
 	long := `\[ ` + strings.Repeat("x + ", 500)
 	if got := formulas.written(long, true); len(got) < 1000 {
 		t.Errorf("an endless formula is held back: %q", got)
+	}
+}
+
+// Many beginnings without an end take no longer than other text.
+func TestEndlessFormulas(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{"\\[\n", "$$ a\n", "\\(", "$a ", "$a$b", "<details>\n", "<summary>"} {
+		began := time.Now()
+		formulas.written(strings.Repeat(piece, 30000/len(piece)), true)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%q: took %s", piece, took)
+		} else {
+			t.Logf("%q: took %s", piece, took)
+		}
 	}
 }
 

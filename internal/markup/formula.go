@@ -19,6 +19,7 @@ const (
 	maxHeldInline  = 160
 	maxDisplay     = 4096
 	maxHeldDisplay = 1024
+	maxLines       = 64 // of a formula on lines of its own
 )
 
 // Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. The last two may stand on
@@ -132,7 +133,7 @@ func displayFormula(s string) (end int, open bool) {
 	if mark != 2 || closer == `\)` {
 		return 0, false
 	}
-	for at := mark; at <= len(s); {
+	for at, lines := mark, 0; at <= len(s) && lines < maxLines; lines++ {
 		line, _, more := strings.Cut(s[at:], "\n")
 		content := strings.Trim(line, " \t\r>")
 		switch i := endsAt(line, closer); {
@@ -156,9 +157,9 @@ type inlineNode struct {
 	segment text.Segment
 }
 
-var kindInlineFormula = ast.NewNodeKind("InlineFormula")
+// Kind is that of other content that is not parsed.
+func (n *inlineNode) Kind() ast.NodeKind { return ast.KindRawHTML }
 
-func (n *inlineNode) Kind() ast.NodeKind            { return kindInlineFormula }
 func (n *inlineNode) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
 // inlineParser parses formulas in lines.
@@ -183,9 +184,9 @@ type displayNode struct {
 	whole bool
 }
 
-var kindDisplayFormula = ast.NewNodeKind("DisplayFormula")
+// Kind is that of other content that is not parsed.
+func (n *displayNode) Kind() ast.NodeKind { return ast.KindCodeBlock }
 
-func (n *displayNode) Kind() ast.NodeKind            { return kindDisplayFormula }
 func (n *displayNode) IsRaw() bool                   { return true }
 func (n *displayNode) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 

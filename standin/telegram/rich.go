@@ -56,12 +56,15 @@ type RichText struct {
 	Type  string // of the format; empty: it has none.
 	URL   string
 	Text  *RichText // what is formatted.
+
+	Expression string // of a formula, instead of Text.
 }
 
 type wireRichText struct {
-	Type string    `json:"type"`
-	URL  string    `json:"url,omitempty"`
-	Text *RichText `json:"text"`
+	Type       string    `json:"type"`
+	URL        string    `json:"url,omitempty"`
+	Text       *RichText `json:"text,omitempty"`
+	Expression string    `json:"expression,omitempty"`
 }
 
 // UnmarshalJSON reads any of the three forms.
@@ -74,7 +77,7 @@ func (t *RichText) UnmarshalJSON(data []byte) error {
 	}
 	var w wireRichText
 	err := json.Unmarshal(data, &w)
-	t.Type, t.URL, t.Text = w.Type, w.URL, w.Text
+	t.Type, t.URL, t.Text, t.Expression = w.Type, w.URL, w.Text, w.Expression
 	return err
 }
 
@@ -82,7 +85,7 @@ func (t *RichText) UnmarshalJSON(data []byte) error {
 func (t RichText) MarshalJSON() ([]byte, error) {
 	switch {
 	case t.Type != "":
-		return json.Marshal(wireRichText{t.Type, t.URL, t.Text})
+		return json.Marshal(wireRichText{t.Type, t.URL, t.Text, t.Expression})
 	case t.List != nil:
 		return json.Marshal(t.List)
 	}
@@ -131,6 +134,7 @@ func (c *richCount) blocks(list []RichBlock, depth int) {
 			badRequestIf(b.Expression == "", "can't parse rich block: expression is missing")
 		case "details":
 			badRequestIf(b.Summary == nil, "can't parse rich block: summary is missing")
+			badRequestIf(len(b.Blocks) == 0, "can't parse rich block: details must be non-empty")
 		case "list":
 			badRequestIf(len(b.Items) == 0, "can't parse rich block: list must be non-empty")
 		case "table":
@@ -176,7 +180,11 @@ func (c *richCount) text(t *RichText, depth int) {
 	switch t.Type {
 	case "":
 		return
-	case "bold", "italic", "underline", "strikethrough", "spoiler", "code", "marked", "mathematical_expression":
+	case "mathematical_expression": // https://core.telegram.org/bots/api#richtextmathematicalexpression
+		badRequestIf(t.Expression == "" || t.Text != nil, "can't parse rich text: expression is missing")
+		c.units += textLength(t.Expression)
+		return
+	case "bold", "italic", "underline", "strikethrough", "spoiler", "code", "marked":
 	case "url":
 		badRequestIf(!validLink(t.URL) && !strings.HasPrefix(t.URL, "mailto:"), "rich text URL '%s' is invalid: Wrong HTTP URL", t.URL)
 	default:
@@ -192,7 +200,7 @@ func (t *RichText) plain() string {
 		return ""
 	}
 	var s strings.Builder
-	s.WriteString(t.Plain + t.Text.plain())
+	s.WriteString(t.Plain + t.Text.plain() + t.Expression)
 	for i := range t.List {
 		s.WriteString(t.List[i].plain())
 	}

@@ -58,6 +58,12 @@ func TestRichLimits(t *testing.T) {
 		"ragged":          {`{"type":"table","cells":[[` + cell + `],[` + cell + `,` + cell + `]]}`, "same number of cells"},
 		"blank":           {paragraph("  "), "message text is empty"},
 		"unknown":         {`{"type":"marquee","text":"x"}`, "unsupported type"},
+		"a formula":       {`{"type":"paragraph","text":["x ",{"type":"mathematical_expression","expression":"x^2"}]},{"type":"mathematical_expression","expression":"y"}`, ""},
+		"no formula":      {`{"type":"paragraph","text":{"type":"mathematical_expression","text":"x"}}`, "expression is missing"},
+		"details":         {`{"type":"details","summary":"a","is_open":true,"blocks":[` + paragraph("x") + `]}`, ""},
+		"no summary":      {`{"type":"details","blocks":[` + paragraph("x") + `]}`, "summary is missing"},
+		"empty details":   {`{"type":"details","summary":"a"}`, "details must be non-empty"},
+		"long formulas":   {`{"type":"mathematical_expression","expression":"` + strings.Repeat("x", 32769) + `"}`, "RICH_MESSAGE_TEXT_TOO_LONG"},
 		"a wrong link":    {`{"type":"paragraph","text":{"type":"url","url":"javascript:x","text":"x"}}`, "Wrong HTTP URL"},
 		"not JSON":        {`{`, "can't parse InputRichMessage"},
 	} {

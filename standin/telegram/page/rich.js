@@ -1,5 +1,7 @@
 // Draws the blocks of a rich message. Text is only ever set as text, never as markup.
 
+import { formula } from "./formula.js";
+
 const make = (tag, className, ...children) => {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -7,7 +9,7 @@ const make = (tag, className, ...children) => {
   return node;
 };
 
-const FORMATS = { bold: "b", italic: "i", underline: "u", strikethrough: "s", code: "code", marked: "mark", mathematical_expression: "code" };
+const FORMATS = { bold: "b", italic: "i", underline: "u", strikethrough: "s", code: "code", marked: "mark" };
 
 // text draws a rich text: a string, a list of texts, or a text with a format. link makes a link of an address.
 function text(t, link) {
@@ -18,6 +20,7 @@ function text(t, link) {
     all.append(...t.map((part) => text(part, link)));
     return all;
   }
+  if (t.type === "mathematical_expression") return formula(t.expression, false);
   const node = t.type === "url" ? link(t.url) : make(FORMATS[t.type] || "span");
   node.append(text(t.text, link));
   return node;
@@ -33,7 +36,7 @@ function block(b, link) {
       return box;
     }
     case "divider": return make("hr");
-    case "mathematical_expression": return make("code", "", b.expression);
+    case "mathematical_expression": return make("div", "wide", formula(b.expression, true));
     case "blockquote": return make("blockquote", "quote", ...blocks(b.blocks, link));
     case "details": {
       const box = make("details", "", make("summary", "", text(b.summary, link)), ...blocks(b.blocks, link));
