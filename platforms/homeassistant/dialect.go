@@ -31,7 +31,7 @@ var (
 // Shape returns the usual symbols, and asks for the cells of tables and the items of lists.
 func (Markdown) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
-	s.Structure, s.Lists = true, true
+	s.Extras = markup.Tables | markup.Tasks | markup.Lists
 	return s
 }
 
