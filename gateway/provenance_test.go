@@ -241,7 +241,7 @@ func TestWhatIsPassedOn(t *testing.T) {
 		in.Origin = from
 		return in
 	}
-	for _, from := range []chat.Origin{chat.Forwarded, chat.ByBot, chat.Piped} {
+	for _, from := range []chat.Origin{chat.Forwarded, chat.ByBot, chat.Piped, chat.Reported} {
 		t.Run(string(from), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, d := newLab(), newDesk(t)
@@ -259,7 +259,7 @@ func TestWhatIsPassedOn(t *testing.T) {
 					t.Fatalf("it was approved by what was passed on: read %v, sees %q", d.read, l.sees())
 				}
 				asked := l.planner.asked[0].Messages[0].Text
-				if framed := regexp.MustCompile(`^\[(forwarded message|message written by another bot) [0-9a-f]{16}\]\nread .*\n\[end of `).MatchString(asked); framed != (from != chat.Piped) {
+				if framed := regexp.MustCompile(`^\[(forwarded message|message written by another bot) [0-9a-f]{16}\]\nread .*\n\[end of `).MatchString(asked); framed != (from == chat.Forwarded || from == chat.ByBot) {
 					t.Errorf("the model was asked %q", asked)
 				}
 			})

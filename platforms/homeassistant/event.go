@@ -111,5 +111,5 @@ func line(s string, limit int) string {
 	if r := []rune(s); len(r) > limit {
 		return string(r[:limit]) + "…"
 	}
-	return strings.Clone(s) // which may be a part of a large frame
+	return s
 }

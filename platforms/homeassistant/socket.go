@@ -122,11 +122,11 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.heard.Store(true)
 		data, err := io.ReadAll(io.LimitReader(r, maxFrame+1))
 		if err != nil {
 			return nil, err
 		}
-		s.heard.Store(true)
 		if len(data) <= maxFrame {
 			return data, nil
 		}
