@@ -140,6 +140,9 @@ func (a serviceArgs) check() error {
 	return nil
 }
 
+// lookFirst is about a call whose outcome nobody knows.
+const lookFirst = "Whether the call took effect is unknown: look with " + HAStates + " before you call it again"
+
 func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agent.Output, error) {
 	args, err := parseService(in.Arguments)
 	if err != nil {
@@ -168,8 +171,10 @@ func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agen
 		return agent.Output{}, err
 	case status(err) == http.StatusBadRequest || status(err) == http.StatusNotFound:
 		return agent.Output{}, fmt.Errorf("nothing was done: Home Assistant refused the call. %s", h.explain(ctx, args, err)) //nolint:revive // for a model
-	case status(err) >= http.StatusInternalServerError, status(err) == 0:
-		return agent.Output{}, fmt.Errorf("%w. Whether the call took effect is unknown: look with %s before you call it again", err, HAStates)
+	case status(err) == http.StatusInternalServerError: // an error of the action itself
+		return agent.Output{}, fmt.Errorf("%w: the action failed. The entity may not be able to do that, or a value is out of range. %s", err, lookFirst)
+	case status(err) > http.StatusInternalServerError, status(err) == 0:
+		return agent.Output{}, fmt.Errorf("%w. %s", err, lookFirst)
 	}
 	return agent.Output{}, err
 }
@@ -185,13 +190,16 @@ func outcome(answer string) string {
 		return "Done."
 	}
 	changed = append(changed, both.Changed...)
-	text := "Done."
+	text := "Done. No state changed meanwhile: if one should have, look with " + HAStates + " whether the entity exists and is available."
+	if len(both.Response) > 0 {
+		text = "Done."
+	}
 	if len(changed) > 0 {
 		var lines []string
 		for _, s := range changed {
 			lines = append(lines, s.line())
 		}
-		text += " What changed meanwhile:\n" + listed(lines)
+		text = "Done. What changed meanwhile:\n" + listed(lines)
 	}
 	if len(both.Response) > 0 {
 		text += "\nIt returned: " + agent.OneLine(string(both.Response))

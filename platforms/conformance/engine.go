@@ -247,6 +247,16 @@ func (h *house) ask(to chat.Target, question string) {
 	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
 }
 
+// askLast asks, and returns once the question is accepted where nothing that was not comes again.
+func (h *house) askLast(to chat.Target, question string) {
+	h.Helper()
+	before := len(h.ledger.took())
+	h.ask(to, question)
+	if _, nobody := h.World.(Reporter); nobody {
+		h.until("that the question is accepted", func() bool { return len(h.ledger.took()) > before })
+	}
+}
+
 // command lets a person give a command, in whatever way the place has.
 func (h *house) command(to chat.Target, name string) {
 	if h.adapter.Profile(to).NoCommands {
@@ -355,6 +365,14 @@ func (s *scene) both() []chat.Target {
 		return []chat.Target{s.Private()}
 	}
 	return []chat.Target{s.Private(), s.Group()}
+}
+
+// places returns n more private chats, or the only place n times.
+func (s *scene) places(n int) []chat.Target {
+	if _, nobody := s.World.(Reporter); nobody {
+		return slices.Repeat([]chat.Target{s.Private()}, n)
+	}
+	return s.Crowd(n)
 }
 
 // people is a case for platforms on which people write, alone or in groups.

@@ -54,8 +54,8 @@ func exactCases() []testCase {
 func (s *scene) showEverywhere(to chat.Target, source string) {
 	s.Helper()
 	rendered := s.rendered(to, source)[0]
-	for _, m := range []chat.Outgoing{rendered, {Text: source, Plain: source}} {
-		m.Key = fmt.Sprintf("%s, %d spans", source, len(m.Spans))
+	for i, m := range []chat.Outgoing{rendered, {Text: source, Plain: source}} {
+		m.Key = fmt.Sprintf("%s, %d", source, i)
 		receipt, err := s.adapter.Send(s.Context(), to, m)
 		if e, ok := s.adapter.(preview.Editor); ok && err == nil {
 			m.Preview = true

@@ -87,8 +87,10 @@ func receiveCases() []testCase {
 			ctx, cancel := context.WithCancel(s.Context())
 			done := make(chan error, 1)
 			var got []string
+			var start time.Time
 			go func() {
 				done <- s.adapter.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
+					start = time.Now()
 					cancel()
 					pass(50 * time.Millisecond) // a store that is slow to answer
 					got = append(got, s.said(in))
@@ -98,7 +100,6 @@ func receiveCases() []testCase {
 			pass(time.Second)
 			synctest.Wait()
 			s.Say(s.Private(), Saying{Text: "one"})
-			start := time.Now()
 			err := <-done
 			if took := time.Since(start); took > 50*time.Millisecond+promptly {
 				s.Errorf("the run ended %v after its context", took)

@@ -33,7 +33,7 @@ func sendCases() []testCase {
 				}
 				s.wantShown(to, texts...)
 			}
-			s.wantCalls(chat.OpSend, 2*len(texts))
+			s.wantCalls(chat.OpSend, len(s.both())*len(texts))
 		}},
 		{"every message has its own id", func(s *scene) {
 			if a, b := s.send(s.Private(), "same"), s.send(s.Private(), "other"); a == b {

@@ -155,17 +155,16 @@ func (s *socket) write(ctx context.Context, message map[string]any) error {
 	return s.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// subscribe asks for changes. If they were asked for before, the earlier subscription ends: the new one is there by then, so
-// that no change is missed.
+// subscribe asks for changes. An earlier subscription ends before: with two of them, every change arrives twice.
 func (s *socket) subscribe(ctx context.Context) error {
+	if earlier := s.subscription.Load(); earlier != 0 {
+		if _, err := s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier}); err != nil {
+			return err
+		}
+	}
 	id, err := s.command(ctx, map[string]any{"type": typeSubscribe, "event_type": stateChanged})
-	if err != nil {
-		return err
-	}
+	s.subscription.Store(id)
 	s.event.Store(time.Now().UnixNano())
-	if earlier := s.subscription.Swap(id); earlier != 0 {
-		_, err = s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier})
-	}
 	return err
 }
 

@@ -1,0 +1,38 @@
+package homeassistant_test
+
+import (
+	"testing"
+
+	"telex/platforms/conformance"
+)
+
+// The profile without edits (F56): one send, no cursor, ever. See world.neverEdits.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t) })
+}
+
+// sample is the suite's Markdown as it is sent to be shown.
+const sample = "# The plan\n" +
+	"\n" +
+	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +
+	"\n" +
+	"- first\n" +
+	"- second\n" +
+	"  - deeper\n" +
+	"\n" +
+	"1. one\n" +
+	"2. two\n" +
+	"\n" +
+	"> quoted\n" +
+	"\n" +
+	"```go\n" +
+	"fmt.Println(\"a < b\")\n" +
+	"```\n" +
+	"\n" +
+	"| Name | Size |\n" +
+	"|---|--:|\n" +
+	"| ant | 1 |\n" +
+	"| beetle | 20 |\n" +
+	"\n" +
+	"That is all."
