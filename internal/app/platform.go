@@ -65,6 +65,7 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 // account is a platform that can close its connections.
 type account interface {
 	gateway.Platform
+	examiner
 	Close()
 }
 

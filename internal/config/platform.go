@@ -160,3 +160,29 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	}
 	d.fields(path, p.value, pairs, valueOf(e.Settings))
 }
+
+// Listen is an address on which the daemon listens, and the key that says so.
+type Listen struct{ Key, Address string }
+
+// Listens returns the addresses on which the daemon listens.
+func (c *Config) Listens() (list []Listen) {
+	for _, e := range c.Endpoints {
+		key, address := "listen", ""
+		switch s := e.Settings.(type) {
+		case *Slack:
+			address = s.Listen
+		case *WhatsApp:
+			address = s.Listen
+		case *APIServer:
+			address = s.Listen
+		case *Telegram:
+			if s.Webhook != nil {
+				key, address = "webhook.listen", s.Webhook.Listen
+			}
+		}
+		if address != "" {
+			list = append(list, Listen{"platforms." + e.Name + "." + key, address})
+		}
+	}
+	return list
+}

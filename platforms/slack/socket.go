@@ -176,24 +176,31 @@ func (k *socketManager) handle(n socketEvent) error {
 	return nil
 }
 
-// connect opens a socket and waits until Slack greets on it.
-func (r *reception) connect(ctx context.Context) (*socket, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	a, err := r.bot.call(ctx, methodOpen, func(ctx context.Context, api *library.Client) error {
+// openSocket asks for the address of a new socket.
+func (b *Bot) openSocket(ctx context.Context) (string, error) {
+	a, err := b.call(ctx, methodOpen, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.StartSocketModeContext(ctx)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var place struct {
 		URL string `json:"url"`
 	}
-	if err := a.decode(methodOpen, &place); err != nil {
+	err = a.decode(methodOpen, &place)
+	return place.URL, err
+}
+
+// connect opens a socket and waits until Slack greets on it.
+func (r *reception) connect(ctx context.Context) (*socket, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	address, err := r.bot.openSocket(ctx)
+	if err != nil {
 		return nil, err
 	}
-	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.client}) //nolint:bodyclose // Dial says that it need not be.
+	conn, resp, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: r.bot.client}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
 		failure := &chat.SendError{Kind: chat.Temporary, Err: r.bot.secrets.Error("open socket", err)}
 		if resp != nil { // the library's text would hold the address, which is a secret

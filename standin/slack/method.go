@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -154,11 +155,14 @@ func (s *Server) missing(needed string) *apiError {
 }
 
 // authTest tells the caller who it is.
+// The scopes of the token stand in a header of the answer: https://docs.slack.dev/authentication/installing-with-oauth#scopes
 func (s *Server) authTest(*request) any {
-	return object{
-		"url": "https://" + teamDomain + ".slack.com/", "team": teamName, "user": s.opts.BotName,
+	a := reply(http.StatusOK, object{
+		"ok": true, "url": "https://" + teamDomain + ".slack.com/", "team": teamName, "user": s.opts.BotName,
 		"team_id": TeamID, "user_id": BotUser, "bot_id": BotID, "is_enterprise_install": false,
-	}
+	})
+	a.Header = http.Header{"X-Oauth-Scopes": {strings.Join(s.opts.Scopes, ",")}}
+	return a
 }
 
 // apiTest answers with what it was asked with; error makes it fail.

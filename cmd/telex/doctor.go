@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"telex/internal/app"
+	"telex/internal/config"
+)
+
+func doctorCommand() *cobra.Command {
+	return withJSON(&cobra.Command{
+		Use: "doctor", Short: "Look at everything that the daemon needs, and say how to mend what is wrong", Args: noArgs,
+		Long: "Look at the configuration, the disk, the store, the service and the clock, ask each platform about the bot, and ask\n" +
+			"each model one short question, which costs a few tokens. Nothing is changed, and the daemon may run.\n" +
+			"The exit code is 1 if there is a problem, and 78 if the configuration is wrong.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			explicit, err := c.Flags().GetString("config")
+			if err != nil {
+				return err
+			}
+			err = app.Doctor(c.Context(), os.LookupEnv, results(c), app.DoctorOptions{Config: explicit})
+			if !errors.Is(err, app.ErrUnwell) {
+				return err
+			}
+			if _, wrong := errors.AsType[config.Errors](err); wrong {
+				return exitError{errSilent, exitConfig}
+			}
+			return errSilent // it was explained
+		},
+	})
+}

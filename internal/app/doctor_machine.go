@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"telex/internal/config"
+	"telex/internal/store"
+)
+
+// machine looks at what the daemon needs of this machine.
+func (d *doctor) machine(ctx context.Context) []finding {
+	dir, err := stateDir(d.env)
+	if err != nil {
+		return []finding{{"state directory", problem, err.Error(), "set STATE_DIRECTORY, XDG_STATE_HOME or HOME"}}
+	}
+	found := []finding{d.disk(dir)}
+	found = append(found, d.kept(ctx, dir)...)
+	return append(found, d.service(ctx, dir)...)
+}
+
+// Below littleRoom the log of the database may not find room soon, and below noRoom not now: it grows by 4 MiB at a time.
+const (
+	littleRoom = 200 << 20
+	noRoom     = 16 << 20
+)
+
+// disk judges the file system of the state directory.
+func (d *doctor) disk(dir string) finding {
+	for !exists(dir) && dir != "/" && dir != "." { // the daemon makes it
+		dir = filepath.Dir(dir)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return finding{"disk", problem, fmt.Sprintf("%s: %v", dir, err), "set STATE_DIRECTORY to a directory of a disk"}
+	}
+	return judgeDisk(dir, st)
+}
+
+func judgeDisk(dir string, st unix.Statfs_t) finding {
+	const check, mend = "disk", "delete what is not needed there, or set a shorter conversations.retention"
+	free := st.Bavail * uint64(st.Bsize) //nolint:gosec // a block size is positive
+	what := fmt.Sprintf("%s has %d MiB free", dir, free>>20)
+	switch {
+	case st.Flags&unix.ST_RDONLY != 0:
+		return finding{check, problem, dir + " is read-only", "mount it for writing, or set STATE_DIRECTORY"}
+	case st.Files > 0 && st.Ffree == 0:
+		return finding{check, problem, dir + " has no inodes left", mend}
+	case free < noRoom:
+		return finding{check, problem, what, mend}
+	case free < littleRoom:
+		return finding{check, doubt, what, mend}
+	}
+	return finding{Check: check, State: healthy, What: what}
+}
+
+// kept judges the store.
+func (d *doctor) kept(ctx context.Context, dir string) []finding {
+	const check = "store"
+	path := store.File(dir)
+	if !exists(path) {
+		return []finding{{Check: check, State: healthy, What: path + " is not there yet: telex run makes it"}}
+	}
+	damaged := finding{check, problem, "", "stop the daemon, then telex store restore BACKUP; docs/operations.md, under The store"}
+	_, r, err := openStoreReadOnly(ctx, d.env)
+	if err != nil {
+		if damaged.What = err.Error(); !errors.Is(err, store.ErrCorrupt) {
+			damaged.Mend = "give " + path + " to the user of the daemon, or run telex doctor as that user"
+		}
+		return []finding{damaged}
+	}
+	defer func() { _ = r.Close() }() // nothing was written
+	report, err := r.Check(ctx)
+	switch {
+	case err != nil:
+		damaged.What = err.Error()
+		return []finding{damaged}
+	case len(report.Problems) > 0:
+		damaged.What = fmt.Sprintf("%s is damaged: %s", path, strings.Join(report.Problems, "; "))
+		return []finding{damaged}
+	}
+	return []finding{{Check: check, State: healthy, What: fmt.Sprintf("%s is sound: %d conversations", path, report.Conversations)}}
+}
+
+// running reports whether a daemon holds the store in dir, and says which.
+func running(dir string) (string, bool) {
+	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
+		which, _, _ := strings.Cut(err.Error(), ";") // the rest is for one who wants to start another
+		return which, true
+	}
+	return "", false
+}
+
+// service judges the unit, where systemd runs and has one, and the daemon.
+func (d *doctor) service(ctx context.Context, dir string) []finding {
+	const check = "service"
+	held, runs := running(dir)
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	unit := unitState(ctx)
+	switch {
+	case unit["LoadState"] != "loaded" && runs:
+		return []finding{{Check: check, State: healthy, What: "a daemon runs: " + held}}
+	case unit["LoadState"] != "loaded":
+		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
+	case unit["ActiveState"] == "active":
+		what := fmt.Sprintf("telex.service is active since %s, started again %s times", unit["ActiveEnterTimestamp"], unit["NRestarts"])
+		return []finding{{Check: check, State: healthy, What: what}}
+	case runs:
+		return []finding{{
+			check, problem, fmt.Sprintf("telex.service is %s, and another daemon runs: %s", unit["ActiveState"], held),
+			"stop the other one, then systemctl restart telex",
+		}}
+	case unit["ActiveState"] == "inactive":
+		return []finding{{check, doubt, "telex.service does not run", "systemctl enable --now telex"}}
+	}
+	return []finding{{
+		check, problem, fmt.Sprintf("telex.service is %s (%s, exit status %s)", unit["ActiveState"], unit["Result"], unit["ExecMainStatus"]),
+		"journalctl -u telex -n 50 says why; then systemctl restart telex",
+	}}
+}
+
+// unitState asks systemd about the unit; empty: there is no systemd.
+func unitState(ctx context.Context) map[string]string {
+	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
+		"--property=LoadState,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
+	if err != nil {
+		return nil
+	}
+	state := make(map[string]string)
+	for line := range strings.Lines(string(out)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		state[key] = value
+	}
+	return state
+}
+
+// addresses judges whether the daemon can listen where the configuration says. A daemon that runs listens there itself.
+func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []finding) {
+	dir, err := stateDir(d.env)
+	if err != nil {
+		return nil // machine has said so
+	}
+	if _, runs := running(dir); runs {
+		return nil
+	}
+	for _, l := range c.Listens() {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", l.Address)
+		cancel()
+		if err != nil {
+			found = append(found, finding{
+				"address " + l.Address, problem, fmt.Sprintf("%s: %v", l.Key, err),
+				"stop the program that listens there (ss -ltnp shows it), or change " + l.Key,
+			})
+			continue
+		}
+		_ = listener.Close() // it was never used
+		found = append(found, finding{Check: "address " + l.Address, State: healthy, What: l.Key + " is free"})
+	}
+	return found
+}

@@ -1,0 +1,39 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"telex/internal/chat"
+)
+
+// contentFlags are the flags of an application that may read all messages.
+// https://docs.discord.com/developers/resources/application#application-object-application-flags
+const contentFlags = 1<<18 | 1<<19
+
+// Examine returns what Discord says about the bot. It receives and sends nothing. Errors are a *chat.SendError.
+func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	a, err := b.call(ctx, request{name: "getApplication", verb: http.MethodGet, path: "/applications/@me"})
+	if err != nil {
+		return chat.Examination{}, receiveError(err)
+	}
+	var app struct {
+		Name  string `json:"name"`
+		Flags int    `json:"flags"`
+	}
+	if err := json.Unmarshal(a.Body, &app); err != nil {
+		return chat.Examination{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getApplication: the answer is no application")}
+	}
+	out := chat.Examination{Account: app.Name}
+	if b.content && app.Flags&contentFlags == 0 {
+		out.Findings = append(out.Findings, chat.Finding{
+			What: "message_content is true, and the application has no Message Content Intent: Discord refuses the connection",
+			Mend: "switch on Message Content Intent in the Developer Portal, page Bot, or set message_content: false",
+		})
+	}
+	return out, nil
+}

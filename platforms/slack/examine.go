@@ -1,0 +1,62 @@
+package slack
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	library "github.com/slack-go/slack"
+
+	"telex/internal/chat"
+	"telex/platforms/internal/calls"
+)
+
+// scopes are what the manifest of docs/setup-slack.md asks for.
+func scopes() []string {
+	return []string{
+		"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
+		"groups:history", "groups:read", "im:history", "im:read", "mpim:history", "mpim:read", "users:read",
+	}
+}
+
+// Examine returns what Slack says about the bot and, with Socket Mode, whether it takes the app's token. It receives and
+// sends nothing. Errors are a *chat.SendError.
+func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	granted := ""
+	a, err := b.call(ctx, methodSelf, func(ctx context.Context, api *library.Client) error {
+		_, err := api.AuthTestContext(ctx)
+		if o, ok := ctx.Value(outcomeKey{}).(*calls.Outcome); ok {
+			granted = o.Header.Get("X-OAuth-Scopes") // https://docs.slack.dev/authentication/installing-with-oauth#scopes
+		}
+		return err
+	})
+	if err != nil {
+		return chat.Examination{}, err
+	}
+	var self identity
+	if err := a.decode(methodSelf, &self); err != nil {
+		return chat.Examination{}, err
+	}
+	out := chat.Examination{Account: "@" + self.Name}
+	if missing := missingScopes(granted); granted != "" && len(missing) > 0 {
+		out.Findings = append(out.Findings, chat.Finding{
+			What: "the bot's token lacks the scopes " + strings.Join(missing, ", "),
+			Mend: "add them on the page OAuth & Permissions, or take the manifest of docs/setup-slack.md, and install the app again",
+		})
+	}
+	if b.opts.AppToken == "" {
+		return out, nil
+	}
+	if _, err = b.openSocket(ctx); err != nil {
+		return chat.Examination{}, err
+	}
+	return out, nil
+}
+
+// missingScopes returns the scopes that are not in a list of granted ones, as Slack writes it.
+func missingScopes(granted string) []string {
+	has := strings.FieldsFunc(granted, func(r rune) bool { return r == ',' || r == ' ' })
+	return slices.DeleteFunc(scopes(), func(s string) bool { return slices.Contains(has, s) })
+}

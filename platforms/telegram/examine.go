@@ -1,0 +1,16 @@
+package telegram
+
+import (
+	"context"
+
+	"telex/internal/chat"
+)
+
+// Examine returns what Telegram says about the bot. It receives and sends nothing. Errors are a *chat.SendError.
+func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
+	self, err := b.self(ctx)
+	if err != nil {
+		return chat.Examination{}, err
+	}
+	return chat.Examination{Account: "@" + self.UserName}, nil
+}
