@@ -15,6 +15,7 @@ import (
 	"telex/platforms/slack"
 	"telex/platforms/telegram"
 	"telex/platforms/terminal"
+	"telex/platforms/whatsapp"
 )
 
 //go:generate go test -run=^TestMarkupTable$ . -update
@@ -67,10 +68,10 @@ func constructs() []struct{ name, src string } {
 func TestMarkupTable(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
-	table.WriteString("| construct | Markdown | Telegram | Discord | Slack | plain | terminal |\n|---|---|---|---|---|---|---|\n")
+	table.WriteString("| construct | Markdown | Telegram | Discord | Slack | WhatsApp | plain | terminal |\n|---|---|---|---|---|---|---|---|\n")
 	for _, c := range constructs() {
-		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s | %s |\n", c.name, code(c.src),
-			code(lay(t, telegram.Dialect{}, c.src)), code(lay(t, discord.Dialect{}, c.src)), code(lay(t, slack.Dialect{}, c.src)),
+		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", c.name, code(c.src),
+			code(lay(t, telegram.Dialect{}, c.src)), code(lay(t, discord.Dialect{}, c.src)), code(lay(t, slack.Dialect{}, c.src)), code(lay(t, whatsapp.Dialect{}, c.src)),
 			code(lay(t, markup.Plain{}, c.src)), code(lay(t, terminal.Dialect{Colour: true, Links: true}, c.src)))
 	}
 	const page, begin, end = "markup.md", "<!-- begin of the table; go generate ./docs writes it -->\n", "<!-- end of the table -->"

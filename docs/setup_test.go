@@ -51,7 +51,7 @@ func secrets(name string) (string, bool) {
 	value, ok := map[string]string{
 		"OPENAI_API_KEY": "sk-x", "TELEGRAM_BOT_TOKEN": "1:x", "DISCORD_BOT_TOKEN": "a.b.c",
 		"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "SLACK_SIGNING_SECRET": "x",
-		"HOMEASSISTANT_TOKEN": "x",
+		"WHATSAPP_ACCESS_TOKEN": "x", "WHATSAPP_APP_SECRET": "x", "WHATSAPP_VERIFY_TOKEN": "x", "HOMEASSISTANT_TOKEN": "x",
 	}[name]
 	return value, ok
 }
@@ -59,7 +59,7 @@ func secrets(name string) (string, bool) {
 // What a page says to write is taken as it stands; a block without models stands for these sections alone.
 func TestSetupConfigs(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"setup-telegram.md", "setup-discord.md", "setup-slack.md", "setup-homeassistant.md"} {
+	for _, name := range []string{"setup-telegram.md", "setup-discord.md", "setup-slack.md", "setup-whatsapp.md", "setup-homeassistant.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := page(t, name)

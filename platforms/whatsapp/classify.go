@@ -89,7 +89,7 @@ func unknownAnswer(o calls.Outcome) *chat.SendError {
 // kindOf classifies a failure that is no rate limit by its code. What is not listed blames the content, unless the server failed.
 func kindOf(e *graphError, status int) chat.ErrorKind {
 	switch e.Code {
-	case 0, 3, 10, 102, 190, 131005, 131045, 133010:
+	case 0, 3, 10, 102, 104, 190, 131005, 131045, 133010:
 		return chat.Auth // the token, its permissions, or the registration of the number
 	case codeInvalid:
 		if e.Subcode == subcodeMissing {
