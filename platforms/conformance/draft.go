@@ -69,6 +69,28 @@ func draftCases() []testCase {
 			s.wantKind(d.Draft(s.Context(), to, draftID, outgoing(longest+"x")), chat.TooLong)
 			s.wantDrafts(to, longest)
 		})},
+		{"a draft with an action can be stopped, and then comes the command", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+			w, ok := s.World.(DraftStopper)
+			if !ok {
+				return
+			}
+			r := s.start(s.known())
+			defer r.stop(s)
+			s.draft(d, to, draftID, "one")
+			if w.StopDraft(to) {
+				s.Error("a draft without actions can be stopped")
+			}
+			m := outgoing("one two")
+			m.Actions = []chat.Action{{ID: "stop:1a2b3c4d", Label: "Stop"}}
+			if err := d.Draft(s.Context(), to, draftID, m); err != nil || !w.StopDraft(to) {
+				s.Fatalf("Draft = %v, or it can't be stopped", err)
+			}
+			in := s.one(r)
+			s.wantCommand(in, "stop", "")
+			if in.To != to {
+				s.Errorf("it comes from %+v, want %+v", in.To, to)
+			}
+		})},
 		{"a cut draft can be repeated", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
 			for _, f := range []Fault{CutBefore, CutAfter} {
 				s.Break(chat.OpDraft, f)

@@ -109,6 +109,12 @@ type Presser interface {
 	Unanswered() int
 }
 
+// DraftStopper is a World whose drafts can have a button that stops them, for Capabilities.Draft.
+type DraftStopper interface {
+	// StopDraft lets the person press the button of the draft that is shown in a place; false: it has none.
+	StopDraft(to chat.Target) bool
+}
+
 // StreamWorld is a World with append-only streams, for Capabilities.Stream.
 type StreamWorld interface {
 	// Streaming returns the texts of the bot's messages in a place that are streams now, oldest first.

@@ -33,7 +33,8 @@ var (
 	_ gateway.Fetcher  = (*telegram.Bot)(nil)
 	_ gateway.Menu     = (*telegram.Bot)(nil)
 
-	_ conformance.Presser = (*world)(nil)
+	_ conformance.Presser      = (*world)(nil)
+	_ conformance.DraftStopper = (*world)(nil)
 )
 
 func TestConformance(t *testing.T) {
@@ -44,11 +45,21 @@ func TestConformance(t *testing.T) {
 // All messages are rich messages, and so are the drafts.
 func TestConformanceRich(t *testing.T) {
 	t.Parallel()
-	conformance.Run(t, func(t *testing.T) conformance.World {
+	conformance.Run(t, richWorld(telegram.RichAlways))
+}
+
+// Messages with a table are rich messages.
+func TestConformanceRichAuto(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, richWorld(telegram.RichAuto))
+}
+
+func richWorld(r telegram.Rich) func(t *testing.T) conformance.World {
+	return func(t *testing.T) conformance.World {
 		w := newWorld(t).(*world)
-		w.rich = telegram.RichAlways
+		w.rich = r
 		return w
-	})
+	}
 }
 
 const (
@@ -149,6 +160,13 @@ func (w *world) Drafts(to chat.Target) []string {
 	return texts
 }
 
+func (w *world) StopDraft(to chat.Target) bool {
+	for _, d := range w.server.Screen(w.id(to), time.Now()).Drafts {
+		return w.server.StopDraft(w.id(to), d.ID)
+	}
+	return false
+}
+
 func (w *world) Calls(op chat.Op) int { return len(w.calls(methods(op)...)) }
 
 // calls returns the calls of some methods.
@@ -226,7 +244,7 @@ func (w *world) Opened(to chat.Target) []string {
 }
 
 func (w *world) Sample() string {
-	if w.rich == telegram.RichAlways {
+	if w.rich != "" { // it has a table
 		return richSample
 	}
 	return strings.Join([]string{

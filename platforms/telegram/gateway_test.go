@@ -19,6 +19,7 @@ import (
 	"telex/internal/chat"
 	"telex/internal/store/memory"
 	"telex/platforms/conformance"
+	"telex/platforms/telegram"
 	"telex/standin/fault"
 	standin "telex/standin/telegram"
 )
@@ -178,21 +179,31 @@ func TestDraftsEndToEnd(t *testing.T) {
 
 // A press on the stop button of a draft ends the answer: what was shown stays as a message, once, and nothing else is said.
 func TestStoppedDraftEndToEnd(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+	for _, rich := range []telegram.Rich{telegram.RichOff, telegram.RichAuto, telegram.RichAlways} {
+		t.Run(string(rich), func(t *testing.T) { stopDraft(t, rich) })
+	}
+}
+
+func stopDraft(t *testing.T, rich telegram.Rich) {
+	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
-		house(t, w, bot, memory.New(), conformance.Talker{Text: words(600)}, preview.Draft)
+		text := "| Name | Size |\n|---|--:|\n| ant | 1 |\n\n" + words(600)
+		house(t, w, w.connectRich(rich), memory.New(), conformance.Talker{Text: text}, preview.Draft)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(10 * time.Second)
 		drafts := w.server.Screen(privateID, time.Now()).Drafts
 		if len(drafts) != 1 || !drafts[0].CanStop || !drafts[0].KeepOnStop {
 			t.Fatalf("the drafts are %+v, want one that can be stopped", drafts)
 		}
+		if (drafts[0].Rich != nil) != (rich != telegram.RichOff) {
+			t.Errorf("the draft is %+v", drafts[0])
+		}
 		if !w.server.StopDraft(privateID, drafts[0].ID) {
 			t.Fatal("the draft has no button")
 		}
 		time.Sleep(time.Minute)
 		shown := w.Shown(w.Private())
-		seen := strings.TrimSuffix(drafts[0].Text, " ▌")
+		seen := seen(strings.TrimSuffix(drafts[0].Text, " ▌"))
 		if len(shown) != 1 || !strings.HasPrefix(shown[0], seen) || len(strings.Fields(shown[0])) > len(strings.Fields(seen))+20 {
 			t.Errorf("shown are %q, want what the draft showed, %q, and why it ends", shown, seen)
 		}
