@@ -63,10 +63,10 @@ type prepared struct {
 	do      func() rig.Answer
 }
 
-// prepare checks the order and the kind of a command. Only the reader calls it.
+// prepare checks the order and the kind of a command.
 // Source: homeassistant/components/websocket_api/connection.py, async_handle
-func (s *Server) prepare(k *socket, c command) prepared {
-	call := &Call{Call: rig.Call{At: time.Now(), Method: methodOf(c)}, Via: viaSocket, id: c.echo}
+func (s *Server) prepare(k *socket, c command, arrived time.Time) prepared {
+	call := &Call{Call: rig.Call{At: arrived, Method: methodOf(c)}, Via: viaSocket, id: c.echo}
 	call.called(asObject(c.fields["service_data"]))
 	if c.kind != "call_service" {
 		call.Data = rig.Encode(c.fields)

@@ -14,7 +14,7 @@ import (
 // several names are separated by "|", and "" matches all. Channel chooses calls by Call.Place, Contains by Call.Text.
 // Scope chooses calls by their way: "rest" or "socket". A command that is hit by a cut loses its socket. The action
 // fault.Status answers with the page of a proxy, which a command gets as the error unknown_error; fault.Error answers
-// a command with the code Error, a REST call with status 500.
+// a command with the code Error, a REST call with status 500, and authentication with auth_invalid.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.
@@ -55,12 +55,14 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	default:
 		return rig.Answer{}, false
 	}
-	s.Locked(func() { call.Error = refused.code })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call.Error = refused.code
 	switch {
 	case call.id != nil:
 		return refused.result(call.id), true
 	case call.Method == authMethod:
-		return frame(object{"type": "auth_invalid", "message": refused.text}), true
+		return refuseAuth(call, refused.text), true
 	case f.Action == fault.Error:
 		return plain(refused.status), true
 	}

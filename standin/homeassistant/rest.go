@@ -44,7 +44,7 @@ func routes() []route {
 		{"/api/services", methods{"GET": (*Server).listServices}},
 		{"/api/services/*/*", methods{"POST": (*Server).postService}},
 		{"/api/conversation/process", methods{"POST": (*Server).postSentence}},
-		{"/api/websocket", methods{}}, // its GET is a socket.
+		{"/api/websocket", methods{"GET": nil}}, // a socket, which is opened elsewhere.
 	}
 }
 

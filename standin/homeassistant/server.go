@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -102,15 +101,11 @@ func (s *Server) detach() []net.Conn {
 
 // serve answers what is not for the control API.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	path := r.URL.Path
-	switch {
-	case path == "/api/websocket" && r.Method == http.MethodGet:
+	if r.URL.Path == "/api/websocket" && r.Method == http.MethodGet {
 		s.serveSocket(w, r, cut)
-	case strings.HasPrefix(path, "/api"):
-		s.serveREST(w, r, cut)
-	default:
-		s.Respond(w, r, plain(http.StatusNotFound), cut)
+		return
 	}
+	s.serveREST(w, r, cut)
 }
 
 // Revoke deletes the bot's token, and closes the sockets that it opened; false creates the token again.

@@ -17,8 +17,6 @@ import (
 
 // Facts of the socket. Sources: homeassistant/components/websocket_api/http.py and const.py.
 const (
-	// authTime is how long a client may take to authenticate.
-	authTime = 10 * time.Second
 	// pingEvery is how often the server pings, pongTime how long it waits for the answer.
 	pingEvery = 55 * time.Second
 	pongTime  = 27500 * time.Millisecond
@@ -45,7 +43,7 @@ type outgoing struct {
 	written chan struct{}
 }
 
-// socket is one open connection. Its fields are guarded by Server.mu, but for those of the reader.
+// socket is one open connection. Its fields are guarded by Server.mu, but for the last three.
 type socket struct {
 	out           []outgoing
 	wake          chan struct{} // capacity 1: a sign that something below changed.
@@ -56,9 +54,10 @@ type socket struct {
 	subscriptions []subscription
 	cancel        context.CancelFunc
 
-	// Of the reader alone.
-	last     int64 // id.
-	commands int
+	// Of the commands alone, which begin one after the other.
+	authenticated bool
+	last          int64 // id.
+	commands      int
 }
 
 // put queues a message; the Server's mutex is held. It returns what is closed once the client has it.
@@ -67,6 +66,12 @@ func (k *socket) put(data []byte) <-chan struct{} {
 	k.out = append(k.out, o)
 	k.poke()
 	return o.written
+}
+
+// end closes the socket in order once everything is written.
+func (k *socket) end() {
+	k.ending = true
+	k.poke()
 }
 
 func (k *socket) poke() {
@@ -127,13 +132,8 @@ func (s *Server) runSocket(ctx context.Context, conn *websocket.Conn, k *socket,
 		s.pingSocket(ctx, conn, k)
 		cancel()
 	})
-	if s.authenticate(ctx, conn, k, cut) {
-		s.readSocket(ctx, conn, k, &work, cut)
-	}
-	s.Locked(func() {
-		k.ending = true
-		k.poke()
-	})
+	s.readSocket(ctx, conn, k, &work, cut)
+	s.Locked(k.end)
 	writer.Wait()
 	_ = conn.CloseNow() // an error means that it was closed before
 	s.unregister(k)
@@ -148,64 +148,37 @@ func (s *Server) unregister(k *socket) {
 	s.Publish("socket", Event{Sockets: len(s.sockets)})
 }
 
-// authenticate takes the first message of a client, and reports whether commands may follow.
-// Source: homeassistant/components/websocket_api/auth.py
-func (s *Server) authenticate(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) bool {
-	limited, cancel := context.WithTimeout(ctx, authTime)
-	defer cancel()
-	kind, data, err := conn.Read(limited)
-	if err != nil {
-		return false
-	}
-	token, wrong, err := parseAuth(data)
-	if kind != websocket.MessageText || err != nil {
-		s.Locked(func() { s.violate(BadAuth, authMethod, "the first frame is no JSON text") })
-		return false
-	}
-	call := &Call{Call: rig.Call{At: time.Now(), Method: authMethod}, Via: viaSocket}
-	s.exchange(ctx, k, call, cut, nil, func() rig.Answer {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.login(call, token, wrong)
-	})
-	return call.Effect
-}
-
-// login answers an auth message.
-func (s *Server) login(call *Call, token, wrong string) rig.Answer {
-	invalid := func(text string) rig.Answer {
-		call.Error = "auth_invalid"
-		return frame(object{"type": "auth_invalid", "message": text})
-	}
-	switch {
-	case wrong != "":
-		s.violate(BadAuth, authMethod, wrong)
-		return invalid("Auth message incorrectly formatted: " + wrong)
-	case !s.authentic(token):
-		if token != s.opts.Token {
-			s.violate(BadAuth, authMethod, "wrong token")
-		}
-		s.loginFailed()
-		return invalid("Invalid access token or password")
-	}
-	call.Effect = true
-	return frame(object{"type": "auth_ok", "ha_version": Version})
-}
-
-// readSocket takes commands until the connection ends. They begin in order; one that Home Assistant runs as a task
-// does not keep those after it waiting.
+// readSocket takes what the client sends until the connection ends. The commands begin in order; one that Home
+// Assistant runs as a task does not keep those after it waiting.
 func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket, work *sync.WaitGroup, cut <-chan struct{}) {
-	before := make(chan struct{})
-	close(before)
+	previous := make(chan struct{})
+	close(previous)
+	after := func(run func(begun func())) {
+		before, next := previous, make(chan struct{})
+		previous = next
+		work.Go(func() {
+			<-before
+			begun := sync.OnceFunc(func() { close(next) })
+			defer begun()
+			if ctx.Err() == nil {
+				run(begun)
+			}
+		})
+	}
+	data, ok := s.readFirst(ctx, conn)
+	if !ok {
+		return
+	}
+	arrived := time.Now()
+	after(func(func()) { s.authenticate(ctx, k, data, arrived, cut) })
 	for {
 		kind, data, err := conn.Read(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return
-		}
-		if s.isStalled(k) {
+		case s.isStalled(k):
 			continue
-		}
-		if kind != websocket.MessageText {
+		case kind != websocket.MessageText:
 			s.Locked(func() { s.violate(BadFormat, "", "a binary frame") })
 			continue
 		}
@@ -214,23 +187,23 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 			s.Locked(func() { s.violate(BadFormat, "", "frame: "+err.Error()) })
 			return
 		}
+		arrived := time.Now()
 		for _, c := range commands {
-			previous, next := before, make(chan struct{})
-			before = next
-			run := s.prepare(k, c)
-			work.Go(func() {
-				<-previous
-				if run.task {
-					close(next)
-				} else {
-					defer close(next)
-				}
-				if ctx.Err() == nil {
-					s.exchange(ctx, k, run.call, cut, run.refused, run.do)
-				}
-			})
+			after(func(begun func()) { s.command(ctx, k, c, arrived, begun, cut) })
 		}
 	}
+}
+
+// command runs a command once those before it have begun. begun lets the next one begin.
+func (s *Server) command(ctx context.Context, k *socket, c command, arrived time.Time, begun func(), cut <-chan struct{}) {
+	if !k.authenticated {
+		return
+	}
+	p := s.prepare(k, c, arrived)
+	if p.task {
+		begun()
+	}
+	s.exchange(ctx, k, p.call, cut, p.refused, p.do)
 }
 
 func (s *Server) isStalled(k *socket) bool {
@@ -243,7 +216,7 @@ func (s *Server) isStalled(k *socket) bool {
 func (s *Server) exchange(ctx context.Context, k *socket, call *Call, cut <-chan struct{}, refused *rig.Answer, run func() rig.Answer) {
 	s.Exchange(ctx, call, cut, refused, run, func(a rig.Answer) {
 		if a.Status == rig.Gone {
-			k.cancel()
+			s.Locked(func() { s.cutSocket(k) })
 			return
 		}
 		var written <-chan struct{}
@@ -273,8 +246,14 @@ func (s *Server) checkPending(k *socket) {
 	}
 	if n >= maxPending || time.Since(k.peak) > peakTime {
 		s.violate(SlowReader, "", "too many messages wait for the client")
-		k.cancel()
+		s.cutSocket(k)
 	}
+}
+
+// cutSocket breaks a socket off without a word; s.mu is held.
+func (s *Server) cutSocket(k *socket) {
+	s.sockets = slices.DeleteFunc(slices.Clone(s.sockets), func(other *socket) bool { return other == k })
+	k.cancel()
 }
 
 // writeSocket sends what is put into the socket's queue.
@@ -349,8 +328,7 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 // endSockets closes every socket in order; s.mu is held.
 func (s *Server) endSockets() {
 	for _, k := range s.sockets {
-		k.ending = true
-		k.poke()
+		k.end()
 	}
 }
 
@@ -360,9 +338,8 @@ func (s *Server) CutSockets() int {
 	defer s.mu.Unlock()
 	n := len(s.sockets)
 	for _, k := range s.sockets {
-		k.cancel()
+		s.cutSocket(k)
 	}
-	s.sockets = nil
 	return n
 }
 

@@ -67,7 +67,7 @@ type Stats struct {
 	StateChanges int `json:"state_changes"`
 	Events       int `json:"events"`
 	FailedLogins int `json:"failed_logins"`
-	// Sockets are open and authenticated now, Opened were so far.
+	// Sockets are open now, Opened were so far.
 	Sockets    int        `json:"sockets"`
 	Opened     int        `json:"sockets_opened"`
 	Violations Violations `json:"violations"`
