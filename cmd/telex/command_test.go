@@ -121,13 +121,14 @@ func TestHelp(t *testing.T) {
 		{"config --help", []string{"check ", "show "}},
 		{"help", []string{"run ", "--config"}},
 		{"help config show", []string{"telex config show"}},
-		{"help standin", []string{"telegram ", "discord ", "slack ", "homeassistant ", "openai "}},
+		{"help standin", []string{"telegram ", "discord ", "slack ", "whatsapp ", "homeassistant ", "openai "}},
 		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},
 		{"standin telegram --help", []string{"--listen", "--token", "--latency", "--no-limits"}},
 		{"standin discord --help", []string{"--listen", "--token", "--latency", "--no-limits", "--message-content"}},
 		{"standin homeassistant --help", []string{"--listen", "--token", "--latency"}},
 		{"standin openai --help", []string{"--listen", "--key", "--rate", "--context"}},
 		{"standin slack --help", []string{"--listen", "--bot-token", "--app-token", "--signing-secret", "--request-url", "--latency", "--no-limits"}},
+		{"standin whatsapp --help", []string{"--listen", "--token", "--app-secret", "--verify-token", "--callback-url", "--latency", "--no-limits"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()

@@ -75,6 +75,8 @@ func standinCommand() *cobra.Command {
 		standin("slack", "127.0.0.1:8084", "Imitate Slack's Web API, Socket Mode and Events API, with a control API",
 			"bot-token", "app-token", "signing-secret", "request-url", "latency", "no-limits"),
 		standin("homeassistant", "127.0.0.1:8123", "Imitate Home Assistant's WebSocket and REST APIs, with a control API", "token", "latency"),
+		standin("whatsapp", "127.0.0.1:8085", "Imitate the WhatsApp Cloud API and its webhooks, with a control API",
+			"token", "app-secret", "verify-token", "callback-url", "latency", "no-limits"),
 		standin("openai", "127.0.0.1:8082", "Imitate an OpenAI-compatible model provider", "key", "rate", "context"),
 	)
 }
@@ -115,11 +117,14 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 // addStandinFlags adds the flags of all stand-ins. They set o.
 func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f := c.Flags()
-	f.StringVar(&o.Token, "token", "", "the bot's token that it accepts (default: one it prints)")
+	f.StringVar(&o.Token, "token", "", "the token that it accepts (default: one it prints)")
 	f.StringVar(&o.BotToken, "bot-token", "", "the bot token that it accepts (default: one it prints)")
 	f.StringVar(&o.AppToken, "app-token", "", "the app token that opens sockets (default: one it prints)")
 	f.StringVar(&o.SigningSecret, "signing-secret", "", "the secret that signs requests to the app (default: one it prints)")
 	f.StringVar(&o.RequestURL, "request-url", "", "where events are posted to (default: nowhere, it is Socket Mode)")
+	f.StringVar(&o.AppSecret, "app-secret", "", "the secret that signs webhooks (default: one it prints)")
+	f.StringVar(&o.VerifyToken, "verify-token", "", "the token of the handshake with the callback URL (default: one it prints)")
+	f.StringVar(&o.CallbackURL, "callback-url", "", "where webhooks are posted to (default: nowhere)")
 	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
 	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
 	f.BoolVar(&o.MessageContent, "message-content", false, "grant the privileged intent for the text of messages")

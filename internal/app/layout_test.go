@@ -95,6 +95,7 @@ func importTable() []row {
 		{Path: "standin/discord", Imports: machinery, Tests: []string{"standin/memnet"}},
 		{Path: "standin/slack", Imports: machinery, Tests: []string{"standin/memnet"}},
 		{Path: "standin/homeassistant", Imports: []string{"standin/rig", "standin/fault"}, Tests: []string{"standin/memnet"}},
+		{Path: "standin/whatsapp", Imports: machinery, Tests: []string{"standin/memnet"}},
 		{Path: "standin/openai", Imports: []string{"standin/rig"}, Tests: []string{"standin/memnet"}},
 		{Path: "standin/host", Tests: []string{"standin/memnet"}},
 		{Path: "standin/fault", Imports: []string{"standin/host"}},

@@ -14,6 +14,7 @@ import (
 	"telex/standin/openai"
 	"telex/standin/slack"
 	"telex/standin/telegram"
+	"telex/standin/whatsapp"
 )
 
 // Server is a stand-in on its own address.
@@ -28,18 +29,21 @@ type StandinOptions struct {
 	NoLimits bool          // enforce no rate limits
 	Log      *slog.Logger
 
-	Token          string // Telegram, Discord, Home Assistant: the bot's; empty: one of its own
+	Token          string // Telegram, Discord, Home Assistant, WhatsApp: the bot's; empty: one of its own
 	MessageContent bool   // Discord: grant the privileged intent
 
 	BotToken, AppToken, SigningSecret string // Slack; empty: of its own
 	RequestURL                        string // Slack: gets events by HTTP; empty: Socket Mode
+
+	AppSecret, VerifyToken string // WhatsApp; empty: of its own
+	CallbackURL            string // WhatsApp: gets the webhooks; empty: they are lost
 
 	Key     string  // OpenAI; empty: any key is accepted
 	Rate    float64 // OpenAI: tokens per second
 	Context int     // OpenAI: the models' context window in tokens; 0: unlimited
 }
 
-// NewStandin returns a stand-in: telegram, discord, slack, homeassistant or openai. Announce tells how to reach it.
+// NewStandin returns a stand-in: telegram, discord, slack, whatsapp, homeassistant or openai. Announce tells how to reach it.
 func NewStandin(name string, o StandinOptions) (s Server, announce func(url string) string, err error) {
 	switch name {
 	case "telegram":
@@ -67,6 +71,12 @@ func NewStandin(name string, o StandinOptions) (s Server, announce func(url stri
 	case "homeassistant":
 		s := homeassistant.New(homeassistant.Options{Token: o.Token, Latency: o.Latency, Log: o.Log})
 		return s, func(url string) string { return fmt.Sprintf("%s, token %s", url, s.Token()) }, nil
+	case "whatsapp":
+		s := whatsappStandin(o)
+		return s, func(url string) string {
+			return fmt.Sprintf("%s, access token %s, phone number id %s, app secret %s, verify token %s",
+				url, s.Token(), whatsapp.PhoneNumberID, s.AppSecret(), s.VerifyToken())
+		}, nil
 	case "openai":
 		return openaiStandin(o), func(url string) string { return url + "/v1" }, nil
 	default:
@@ -80,6 +90,16 @@ func telegramStandin(o StandinOptions) *telegram.Server {
 		t.Limits = telegram.NoLimits()
 	}
 	return telegram.New(t)
+}
+
+func whatsappStandin(o StandinOptions) *whatsapp.Server {
+	w := whatsapp.Options{
+		Token: o.Token, AppSecret: o.AppSecret, VerifyToken: o.VerifyToken, CallbackURL: o.CallbackURL, Latency: o.Latency, Log: o.Log,
+	}
+	if o.NoLimits {
+		w.Limits = whatsapp.NoLimits()
+	}
+	return whatsapp.New(w)
 }
 
 func openaiStandin(o StandinOptions) *openai.Server {

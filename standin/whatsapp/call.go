@@ -1,0 +1,301 @@
+package whatsapp
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"telex/standin/rig"
+)
+
+// Names of calls.
+const (
+	methodSend     = "sendMessage"
+	methodRead     = "markRead"
+	methodUpload   = "uploadMedia"
+	methodMedia    = "getMedia"
+	methodDelete   = "deleteMedia"
+	methodDownload = "download"
+	methodNumber   = "getPhoneNumber"
+	// methodEdit is every attempt to change or delete what was sent, for which there is no method.
+	methodEdit    = "edit"
+	methodUnknown = "unknown"
+)
+
+// Call is one call to the API, or the download of media.
+type Call struct {
+	rig.Call
+	// User is the business-scoped user id of the person that it is about.
+	User string `json:"user,omitempty"`
+	// Message is the message that was made or addressed.
+	Message string `json:"message,omitempty"`
+	Code    int    `json:"code,omitempty"` // of an error.
+	// Text is the text of a message.
+	Text string `json:"text,omitempty"`
+	// Body is the request as it arrived, "" for an upload.
+	Body string `json:"body,omitempty"`
+
+	webhook bool // it is a webhook, which faults choose like a call.
+}
+
+// request is one call on its way through a method; s.mu is held meanwhile.
+type request struct {
+	now    time.Time
+	call   *Call
+	http   *http.Request
+	id     string // of the object in the path.
+	fields fields // of a JSON body.
+	form   rig.Form
+}
+
+const (
+	// maxBody is the largest JSON body that is read, in bytes, and maxUpload the largest upload with its form.
+	maxBody   = 1 << 20
+	maxUpload = 101 << 20
+)
+
+// version is the first element of most paths. It may be left out.
+var version = regexp.MustCompile(`^/v(\d+)\.\d+/`)
+
+// serve answers what is no control.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	s.learnBase(r)
+	call := &Call{Call: rig.Call{At: time.Now()}}
+	req := &request{now: call.At, call: call, http: r}
+	aerr := s.read(req)
+	s.Locked(func() { call.User = s.userOf(req.fields) })
+	var refused *rig.Answer
+	if aerr != nil {
+		_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; its end is no news
+		call.Code = aerr.code
+		refused = new(aerr.answer(s.trace()))
+	}
+	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(req) })
+}
+
+// learnBase notes where clients reach the server.
+func (s *Server) learnBase(r *http.Request) {
+	if s.opts.BaseURL != "" || r.Host == "" {
+		return
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	s.Locked(func() { s.base = scheme + r.Host })
+}
+
+// userOf is the person that a request is about, as far as it can be told before the request is checked.
+func (s *Server) userOf(f fields) string {
+	var to, recipient, message string
+	for name, into := range map[string]*string{"to": &to, "recipient": &recipient, "message_id": &message} {
+		_ = json.Unmarshal(f.values[name], into) // what is no text names nobody
+	}
+	if c := s.byPhone[normalizePhone(to)]; c != nil {
+		return c.person.UserID
+	}
+	if m := s.messages[message]; m != nil {
+		return m.User
+	}
+	return recipient
+}
+
+// trace is the id that an error has for Meta's support.
+func (s *Server) trace() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	return fmt.Sprintf("Astandin%015d", s.serial)
+}
+
+// read finds the method of a call and reads its body.
+func (s *Server) read(r *request) *apiError {
+	path := r.http.URL.Path
+	if strings.HasPrefix(path, downloadPath) {
+		r.call.Method = methodDownload
+		return nil
+	}
+	rest := version.ReplaceAllString(path, "/")
+	id, edge, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+	r.id = id
+	r.call.Method = s.method(r.http.Method, id, edge)
+	switch r.call.Method {
+	case methodUpload:
+		return r.readForm()
+	case methodSend, methodEdit:
+		return r.readBody()
+	case methodUnknown:
+		if m := version.FindString(path); edge != "" || id == "" || m == "" && rest != path {
+			return noPath("/" + strings.TrimPrefix(rest, "/"))
+		}
+		return noObject(strings.ToLower(r.http.Method), id)
+	}
+	return nil
+}
+
+// method is the name of a call.
+func (s *Server) method(verb, id, edge string) string {
+	number := id == s.opts.PhoneNumberID
+	switch {
+	case number && edge == "messages" && verb == http.MethodPost:
+		return methodSend
+	case number && (edge == "messages" || strings.HasPrefix(edge, "messages/")), strings.HasPrefix(id, idPrefix):
+		if verb != http.MethodGet {
+			return methodEdit
+		}
+	case number && edge == "media" && verb == http.MethodPost:
+		return methodUpload
+	case number && edge == "" && verb == http.MethodGet:
+		return methodNumber
+	case !number && edge == "" && isDigits(id) && verb == http.MethodGet:
+		return methodMedia
+	case !number && edge == "" && isDigits(id) && verb == http.MethodDelete:
+		return methodDelete
+	}
+	return methodUnknown
+}
+
+// readBody reads a JSON object. Graph reads no parameters from a body of another type.
+func (r *request) readBody() *apiError {
+	data, err := io.ReadAll(http.MaxBytesReader(nil, r.http.Body, maxBody))
+	if err != nil {
+		return badParam("Request body could not be read")
+	}
+	r.call.Body = string(data)
+	kind, _, _ := strings.Cut(r.http.Header.Get("Content-Type"), ";")
+	if strings.TrimSpace(strings.ToLower(kind)) == "application/json" {
+		if r.fields, err = readFields(data); err != nil {
+			return badParam("Invalid JSON for POST body")
+		}
+	}
+	switch {
+	case r.call.Method == methodEdit:
+	case r.fields.asksForEdit():
+		r.call.Method = methodEdit
+	case r.fields.has("status"):
+		r.call.Method = methodRead
+	}
+	r.call.Text = r.fields.caption()
+	return nil
+}
+
+// readForm reads a multipart form.
+func (r *request) readForm() *apiError {
+	var err error
+	if r.form, err = rig.ReadForm(r.http, maxUpload); err != nil {
+		return badParam("Invalid multipart form")
+	}
+	return nil
+}
+
+func (s *Server) invoke(r *request) rig.Answer {
+	trace := s.trace()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	result, aerr := rig.Run[apiError](func() any { return s.dispatch(r) })
+	if aerr != nil {
+		r.call.Code = aerr.code
+		return aerr.answer(trace)
+	}
+	r.call.Effect = r.call.Code == 0 // a download fails without an error of the API
+	if a, ok := result.(rig.Answer); ok {
+		return a
+	}
+	return reply(http.StatusOK, result.(object)) //nolint:forcetypeassert,errcheck // methods return nothing else
+}
+
+// dispatch runs a call; s.mu is held.
+func (s *Server) dispatch(r *request) any {
+	s.authorize(r)
+	switch r.call.Method {
+	case methodSend:
+		return s.send(r)
+	case methodRead:
+		return s.markRead(r)
+	case methodUpload:
+		return s.upload(r)
+	case methodMedia:
+		return s.lookUp(r)
+	case methodDelete:
+		return s.deleteMedia(r)
+	case methodDownload:
+		return s.download(r)
+	case methodNumber:
+		return s.number(r)
+	}
+	// What is sent can't be changed.
+	s.stats.EditAttempts++
+	s.violate(EditAttempt, r.call.Method, "", r.http.Method+" "+r.http.URL.Path)
+	if r.http.Method == http.MethodPost && r.id == s.opts.PhoneNumberID {
+		panic(fail(CodeParameter, "There is no way to change a message."))
+	}
+	panic(noObject(strings.ToLower(r.http.Method), r.id))
+}
+
+// authorize checks the access token.
+func (s *Server) authorize(r *request) {
+	kind, token, _ := strings.Cut(r.http.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	var refusal *apiError
+	switch {
+	case !strings.EqualFold(kind, "Bearer") || token == "":
+		refusal = &apiError{status: http.StatusUnauthorized, code: CodeNoToken, message: "An access token is required to request this resource."}
+	case token != s.opts.Token:
+		refusal = fail(CodeToken, "")
+	case s.expired:
+		refusal = fail(CodeToken, "")
+		refusal.message, refusal.subcode = "Error validating access token: Session has expired.", 463
+	default:
+		return
+	}
+	panic(refusal)
+}
+
+// number describes the business's number.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
+func (s *Server) number(r *request) any {
+	s.charge(r, s.limiter.account())
+	level := "STANDARD"
+	if s.opts.Coexistence {
+		level = "NOT_APPLICABLE"
+	}
+	all := object{
+		"verified_name": verifiedName, "code_verification_status": "VERIFIED", "display_phone_number": displayNumber,
+		"quality_rating": "GREEN", "platform_type": "CLOUD_API", "throughput": object{"level": level},
+		"id": s.opts.PhoneNumberID, "name_status": "APPROVED", "status": "CONNECTED", "account_mode": "LIVE",
+	}
+	names := r.http.URL.Query().Get("fields")
+	if names == "" {
+		for _, name := range []string{"name_status", "status", "account_mode"} {
+			delete(all, name)
+		}
+		return all
+	}
+	chosen := object{"id": all["id"]}
+	for name := range strings.SplitSeq(names, ",") {
+		v, ok := all[name]
+		rig.RefuseIf(!ok, badParam("Tried accessing nonexisting field (%s) on node type (WhatsAppBusinessPhoneNumber)", name))
+		chosen[name] = v
+	}
+	return chosen
+}
+
+// displayNumber is Number as people read it.
+const displayNumber = "+1 555-078-3881"
+
+// finish counts the end of a call.
+func (s *Server) finish(call *Call, _ rig.Answer) []slog.Attr {
+	if call.Code != 0 {
+		s.stats.ByCode[call.Code]++
+	}
+	return []slog.Attr{slog.String("user", call.User), slog.Int("code", call.Code)}
+}
+
+func isDigits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}

@@ -1,0 +1,200 @@
+package whatsapp
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"telex/standin/fault"
+	"telex/standin/rig"
+)
+
+// retryTime is how long a webhook is tried again.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
+const retryTime = 7 * 24 * time.Hour
+
+// backoff is the wait before a webhook is tried again: "immediately, then with decreasing frequency". The numbers
+// are an assumption.
+func backoff(retry int) time.Duration {
+	waits := []time.Duration{
+		0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
+		time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	}
+	if retry < len(waits) {
+		return waits[retry]
+	}
+	return 24 * time.Hour
+}
+
+// Delivery is a webhook, and how its requests went.
+type Delivery struct {
+	At time.Time `json:"at"`
+	// Kind is message when it tells of any message, else status.
+	Kind string `json:"kind"`
+	// Users and Messages are whom and what it is about.
+	Users    []string `json:"users"`
+	Messages []string `json:"messages"`
+	// Payload is the body of its requests.
+	Payload  json.RawMessage `json:"payload"`
+	Attempts []Attempt       `json:"attempts"`
+	// Acked is when the app answered with status 200, zero before.
+	Acked time.Time `json:"acked,omitzero"`
+	// Lost tells that no more attempts will be made.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// Attempt is one request.
+type Attempt struct {
+	At time.Time `json:"at"`
+	// Retry counts from 0.
+	Retry  int `json:"retry"`
+	Status int `json:"status,omitempty"` // of the answer.
+	// Failed is why it did not succeed.
+	Failed string `json:"failed,omitempty"`
+}
+
+func (d *Delivery) clone() Delivery {
+	c := *d
+	c.Attempts = slices.Clone(d.Attempts)
+	return c
+}
+
+// Deliveries returns all webhooks. It is a copy.
+func (s *Server) Deliveries() []Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Delivery, len(s.deliveries))
+	for i, d := range s.deliveries {
+		list[i] = d.clone()
+	}
+	return list
+}
+
+// courier brings one webhook to the app.
+type courier struct {
+	*Delivery
+	target string
+	// before are closed once the earlier webhooks about the same people were tried, which keeps their order.
+	before []<-chan struct{}
+	// tried closes that of this webhook.
+	tried func()
+}
+
+// dispatchWebhook begins to deliver; s.mu is held.
+func (s *Server) dispatchWebhook(batch []*notice) {
+	d := &Delivery{At: time.Now(), Kind: kindStatus, Payload: rig.Encode(s.payload(batch))}
+	for _, n := range batch {
+		if n.kind == kindMessage {
+			d.Kind = kindMessage
+		}
+		if !slices.Contains(d.Users, n.user) {
+			d.Users = append(d.Users, n.user)
+		}
+		d.Messages = append(d.Messages, n.about)
+	}
+	s.deliveries = append(s.deliveries, d)
+	if s.callback == "" {
+		d.Lost = true
+		s.stats.Lost++
+		return
+	}
+	s.stats.Pending++
+	tried := make(chan struct{})
+	c := &courier{Delivery: d, target: s.callback, tried: sync.OnceFunc(func() { close(tried) })}
+	for _, user := range d.Users {
+		if earlier := s.lanes[user]; earlier != nil {
+			c.before = append(c.before, earlier)
+		}
+		s.lanes[user] = tried
+	}
+	ctx, rule := s.era, s.Match(d.call())
+	s.Host.Go(func() {
+		defer c.tried()
+		s.deliver(ctx, c, rule)
+	})
+}
+
+// call is what faults choose a delivery by.
+func (d *Delivery) call() *Call {
+	return &Call{Call: rig.Call{At: time.Now(), Method: d.Kind}, User: d.Users[0], Text: string(d.Payload), webhook: true}
+}
+
+// deliver makes attempts until one is answered with 200 or there are no more.
+func (s *Server) deliver(ctx context.Context, c *courier, rule *Fault) {
+	if !c.takeTurn(ctx, rule) {
+		return
+	}
+	acked := false
+	for retry := 0; ; retry++ {
+		acked = s.attempt(ctx, c, retry, rule)
+		c.tried()
+		if acked && rule != nil && rule.Action == ActDuplicate && wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS)) {
+			s.attempt(ctx, c, retry+1, nil)
+		}
+		if acked || time.Since(c.At) > retryTime || !wait(ctx, backoff(retry)) {
+			break
+		}
+		s.Locked(func() { rule = s.Match(c.call()) })
+	}
+	s.Locked(func() {
+		if ctx.Err() != nil {
+			return
+		}
+		s.stats.Pending--
+		if acked {
+			c.Acked = time.Now()
+		} else {
+			c.Lost = true
+			s.stats.Lost++
+		}
+		s.Publish("delivery", Event{User: c.Users[0], Delivery: c.Delivery})
+	})
+}
+
+// takeTurn waits for the webhooks before this one, unless a fault lets it come late.
+func (c *courier) takeTurn(ctx context.Context, rule *Fault) bool {
+	if rule != nil && rule.Action == ActReorder {
+		c.tried()
+		return wait(ctx, max(fault.Lasts(rule.Delay, rule.DelayMS), time.Second))
+	}
+	for _, earlier := range c.before {
+		select {
+		case <-earlier:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	if rule != nil && rule.Action == fault.Latency {
+		return wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS))
+	}
+	return ctx.Err() == nil
+}
+
+// attempt delivers once, and reports whether the app took the webhook.
+func (s *Server) attempt(ctx context.Context, c *courier, retry int, rule *Fault) bool {
+	over := false
+	s.Locked(func() {
+		if over = ctx.Err() != nil; over { // under the lock, so that nothing outlives Reset
+			return
+		}
+		c.Attempts = append(c.Attempts, Attempt{At: time.Now(), Retry: retry})
+		s.stats.Deliveries++
+		if retry > 0 {
+			s.stats.Redelivered++
+		}
+	})
+	if over {
+		return false
+	}
+	status, failed := 0, "dropped"
+	if rule == nil || rule.Action != ActDrop {
+		status, failed = s.post(ctx, c.target, c.Payload, rule)
+	}
+	s.Locked(func() {
+		last := &c.Attempts[len(c.Attempts)-1]
+		last.Status, last.Failed = status, failed
+	})
+	return failed == ""
+}

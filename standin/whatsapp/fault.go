@@ -1,0 +1,102 @@
+package whatsapp
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"telex/standin/fault"
+	"telex/standin/rig"
+)
+
+// Actions of faults that hit webhooks. Their Method is message, status, or "message|status" for both; fault.Latency
+// may be used, too, and delays the webhook and those after it about the same person.
+const (
+	// ActDrop loses a request on its way, so that it is made again.
+	ActDrop = "drop"
+	// ActDuplicate makes the request once more, after Delay, although the app answered with 200.
+	ActDuplicate = "duplicate"
+	// ActReorder makes the request only after Delay, 1 second or more; later webhooks overtake it.
+	ActReorder = "reorder"
+	// ActBadSignature signs a request with another secret, and ActNoSignature does not sign it.
+	ActBadSignature = "bad_signature"
+	ActNoSignature  = "no_signature"
+)
+
+// Fault is a rule: which calls it hits, and what happens to them. Without a Method it is about calls, never about
+// webhooks. Channel is a business-scoped user id, and Contains looks into the text of a message. Error answers with
+// the error whose Code is given. RateLimit answers with Code, or 130429 when it is 0, and closes that limit for
+// RetryAfter seconds; as on the platform, the client is not told for how long. A status is answered as HTML.
+type Fault = fault.Fault[Call]
+
+// Paused is a call that a fault holds.
+type Paused = fault.Paused[Call]
+
+// check tells what is wrong with a fault.
+func check(f *Fault) error {
+	switch {
+	case f.Chat != 0 || f.Error != "" || f.Description != "" || f.Scope != "":
+		return errors.New("fault: chat, error, description and scope are other platforms'")
+	case ofWebhooks(f):
+		return f.Check(fault.Latency, ActDrop, ActDuplicate, ActReorder, ActBadSignature, ActNoSignature)
+	case (f.Action == fault.CutMiddle || f.Action == fault.Drip) && !strings.EqualFold(f.Method, methodDownload):
+		return fmt.Errorf("fault %s: only downloads are large enough", f.Action)
+	case f.Action == fault.Error && known()[f.Code].message == "":
+		return fmt.Errorf("fault error: unknown code %d", f.Code)
+	}
+	if f.Action == fault.RateLimit {
+		switch f.Code {
+		case 0, CodeAppCalls, CodeAccountCalls, CodeThroughput, CodePair:
+		default:
+			return fmt.Errorf("fault rate_limit: %d is no code of a limit", f.Code)
+		}
+	}
+	return f.Check(
+		fault.Error, fault.Latency, fault.RateLimit, fault.Status, fault.CutBefore, fault.CutAfter, fault.CutMiddle, fault.Drip,
+		fault.Hang, fault.Malformed, fault.PauseBefore, fault.PauseAfter, fault.PauseAnswered,
+	)
+}
+
+// ofWebhooks tells whether the rule is about webhooks.
+func ofWebhooks(f *Fault) bool {
+	return fault.Named(f.Method, kindMessage) && f.Method != "" || fault.Named(f.Method, kindStatus) && f.Method != ""
+}
+
+func chooses(f *Fault, call *Call) bool {
+	return ofWebhooks(f) == call.webhook && (f.Channel == "" || f.Channel == call.User) &&
+		(f.Contains == "" || strings.Contains(call.Text, f.Contains)) &&
+		fault.Named(f.Method, call.Method)
+}
+
+// act does what a fault does in place of a call's effect, or after it.
+func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+	var e *apiError
+	switch f.Action {
+	case fault.Status:
+		return rig.HTML(f.Status, ""), true
+	case fault.RateLimit:
+		e = fail(cmp.Or(f.Code, CodeThroughput), "")
+		s.Locked(func() { s.closeLimit(e.code, call, time.Duration(f.RetryAfter*float64(time.Second))) })
+	case fault.Error:
+		e = fail(f.Code, "")
+	default:
+		return rig.Answer{}, false
+	}
+	s.Locked(func() { call.Code = e.code })
+	return e.answer(s.trace()), true
+}
+
+// closeLimit closes the limit with a code.
+func (s *Server) closeLimit(code int, call *Call, lasts time.Duration) {
+	s.Counted.Forced++
+	sc := s.limiter.throughput()
+	switch code {
+	case CodePair:
+		sc = s.limiter.pair(call.User)
+	case CodeAppCalls, CodeAccountCalls:
+		sc = s.limiter.account()
+	}
+	sc.Close(time.Now().Add(lasts), "")
+}

@@ -1,0 +1,170 @@
+package whatsapp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"telex/standin/rig"
+)
+
+// fields are the parameters of a JSON object. Their methods refuse the call, by a panic, when a parameter is not what
+// it must be.
+type fields struct {
+	path   string // of the object in the request, "" for the request itself.
+	values map[string]json.RawMessage
+}
+
+// readFields reads a request.
+func readFields(data []byte) (fields, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	var f fields
+	if err := d.Decode(&f.values); err != nil {
+		return fields{}, fmt.Errorf("decode request: %w", err)
+	}
+	if d.More() || f.values == nil {
+		return fields{}, errors.New("decode request: one object expected")
+	}
+	return f, nil
+}
+
+// param is how an error names a parameter, such as interactive['body']['text'].
+func (f fields) param(name string) string {
+	if f.path == "" {
+		return name
+	}
+	return f.path + "['" + name + "']"
+}
+
+// has tells whether a parameter was given. One that is null was not.
+func (f fields) has(name string) bool {
+	raw, ok := f.values[name]
+	return ok && string(raw) != "null"
+}
+
+// only refuses parameters with other names.
+func (f fields) only(names ...string) {
+	for _, name := range sortedKeys(f.values) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if f.path == "" {
+			panic(badParam("Unexpected key %q on the request.", name))
+		}
+		panic(badParam("Unexpected key %q on param %q.", name, f.path))
+	}
+}
+
+// need refuses a call without the parameter.
+func (f fields) need(name string) {
+	rig.RefuseIf(!f.has(name), badParam("The parameter %s is required.", f.param(name)))
+}
+
+// text is a string; "" when it was not given.
+func (f fields) text(name string) string {
+	var v string
+	f.decode(name, &v, "a string")
+	return v
+}
+
+// flag is a boolean; false when it was not given.
+func (f fields) flag(name string) bool {
+	var v bool
+	f.decode(name, &v, "a boolean")
+	return v
+}
+
+// object is a nested object, without parameters when it was not given.
+func (f fields) object(name string) fields {
+	o := fields{path: f.param(name)}
+	f.decode(name, &o.values, "a JSON object")
+	return o
+}
+
+// list are nested objects.
+func (f fields) list(name string) []fields {
+	var values []map[string]json.RawMessage
+	f.decode(name, &values, "an array of objects")
+	list := make([]fields, len(values))
+	for i, v := range values {
+		list[i] = fields{path: fmt.Sprintf("%s[%d]", f.param(name), i), values: v}
+	}
+	return list
+}
+
+func (f fields) decode(name string, to any, kind string) {
+	if !f.has(name) {
+		return
+	}
+	rig.RefuseIf(json.Unmarshal(f.values[name], to) != nil, badParam("Param %s must be %s.", f.param(name), kind))
+}
+
+// requiredText is a text that may not be blank and has at most so many characters.
+func (f fields) requiredText(name string, most int) string {
+	f.need(name)
+	text := f.text(name)
+	rig.RefuseIf(strings.TrimSpace(text) == "", badParam("The parameter %s is required.", f.param(name)))
+	f.limit(name, text, most)
+	return text
+}
+
+// limit refuses a text that is too long.
+func (f fields) limit(name, text string, most int) {
+	rig.RefuseIf(units(text) > most, badParam("Param %s must be at most %d characters long.", f.param(name), most))
+}
+
+// units is the length of a text in UTF-16 units. The documentation does not say what a character is; this is the
+// strictest that JSON clients have in common.
+func units(text string) int { return len(utf16.Encode([]rune(text))) }
+
+// asksForEdit tells whether a request tries to change or delete a message.
+func (f fields) asksForEdit() bool {
+	word := func(name string) string {
+		var v string
+		_ = json.Unmarshal(f.values[name], &v) // what is no text asks for nothing
+		return strings.ToLower(v)
+	}
+	verbs := []string{"edit", "edited", "revoke", "revoked", "delete", "deleted", "update"}
+	return slices.Contains(verbs, word("type")) || slices.Contains(verbs, word("status")) ||
+		f.has("edit") || f.has("revoke") || f.has("message_id") && !f.has("status")
+}
+
+// caption is the text of a message, whether or not the request is valid.
+func (f fields) caption() string {
+	type part struct {
+		Body    json.RawMessage `json:"body"`
+		Caption string          `json:"caption"`
+	}
+	for _, name := range sortedKeys(f.values) {
+		var p part
+		if json.Unmarshal(f.values[name], &p) != nil {
+			continue
+		}
+		var text string
+		var nested struct {
+			Text string `json:"text"`
+		}
+		switch {
+		case p.Caption != "":
+			return p.Caption
+		case json.Unmarshal(p.Body, &text) == nil && text != "":
+			return text
+		case json.Unmarshal(p.Body, &nested) == nil && nested.Text != "":
+			return nested.Text
+		}
+	}
+	return ""
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,84 @@
+package whatsapp
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"telex/standin/rig"
+)
+
+// Kinds of violations.
+const (
+	// OverLimit is a call beyond the published limits.
+	OverLimit = "over_limit"
+	// EditAttempt is an attempt to change or delete what was sent, for which there is no method.
+	EditAttempt = "edit_attempt"
+	// BadReference is a reply to a message that is not in the conversation.
+	BadReference = "bad_reference"
+)
+
+// Violation is something a client did that the platform punishes, or that its documentation asks not to do.
+type Violation struct {
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"`
+	Method string    `json:"method,omitempty"`
+	User   string    `json:"user,omitempty"`
+	Detail string    `json:"detail"`
+}
+
+// Violations count by kind; a good client has none.
+type Violations struct {
+	ByKind  map[string]int `json:"by_kind,omitempty"`
+	Details []Violation    `json:"details,omitempty"`
+}
+
+// Total is the number of violations of all kinds.
+func (v Violations) Total() int { return len(v.Details) }
+
+// Stats are counters since the start or the last Reset.
+type Stats struct {
+	rig.Stats
+	// ByCode counts errors by code.
+	ByCode map[int]int `json:"by_code"`
+	// Messages, Reactions, Reads, Typings and Uploads are the business's and took effect.
+	Messages  int `json:"messages"`
+	Reactions int `json:"reactions"`
+	Reads     int `json:"reads"`
+	Typings   int `json:"typings"`
+	Uploads   int `json:"uploads"`
+	// EditAttempts are attempts to change or delete what was sent. All were refused.
+	EditAttempts int `json:"edit_attempts"`
+	// Failed are messages that were accepted and then not delivered.
+	Failed int `json:"failed"`
+	// Deliveries are requests to the callback URL, Redelivered those of them that repeat an earlier one. Lost is what
+	// was given up, Pending is under way.
+	Deliveries  int        `json:"deliveries"`
+	Redelivered int        `json:"redelivered"`
+	Lost        int        `json:"lost"`
+	Pending     int        `json:"pending"`
+	Violations  Violations `json:"violations"`
+}
+
+func newStats() Stats {
+	return Stats{ByCode: make(map[int]int), Violations: Violations{ByKind: make(map[string]int)}}
+}
+
+// Stats returns the counters. It is a copy.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.Stats = s.Counted.Clone(s.limiter.Stats())
+	st.ByCode = maps.Clone(st.ByCode)
+	st.Violations.ByKind = maps.Clone(st.Violations.ByKind)
+	st.Violations.Details = slices.Clone(st.Violations.Details)
+	return st
+}
+
+func (s *Server) violate(kind, method, user, detail string) {
+	v := Violation{At: time.Now(), Kind: kind, Method: method, User: user, Detail: detail}
+	s.stats.Violations.ByKind[kind]++
+	s.stats.Violations.Details = append(s.stats.Violations.Details, v)
+	s.Publish("violation", Event{User: user, Violation: &v})
+}

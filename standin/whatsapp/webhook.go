@@ -1,0 +1,267 @@
+package whatsapp
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kinds of what a webhook tells, as faults choose them.
+const (
+	kindMessage = "message"
+	kindStatus  = "status"
+)
+
+const (
+	// answerTime is how long the app may take to answer. That there is a limit is documented, but not which.
+	answerTime = 10 * time.Second
+	// maxAnswer is how much of an app's answer is read, in bytes.
+	maxAnswer = 1 << 20
+)
+
+// Sign is the signature of a webhook: "sha256=" and the HMAC-SHA256 of the body in hexadecimal digits.
+// Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads
+func Sign(secret string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// notice is one thing that a webhook tells.
+type notice struct {
+	user  string
+	about string // the message.
+	kind  string
+	// contact describes the person; nil when that is left out.
+	contact object
+	item    object
+}
+
+// notify tells the app of something; s.mu is held.
+func (s *Server) notify(n *notice) {
+	if s.Host.Ended() {
+		return
+	}
+	if s.opts.BatchWindow <= 0 {
+		s.dispatchWebhook([]*notice{n})
+		return
+	}
+	s.batch = append(s.batch, n)
+	if len(s.batch) > 1 {
+		return
+	}
+	s.stats.Pending++
+	ctx := s.era
+	s.Host.Go(func() {
+		if !wait(ctx, s.opts.BatchWindow) {
+			return
+		}
+		s.Locked(func() {
+			if ctx.Err() != nil {
+				return
+			}
+			s.stats.Pending--
+			batch := s.batch
+			s.batch = nil
+			s.dispatchWebhook(batch)
+		})
+	})
+}
+
+// payload is the body of a webhook. A change holds up to two messages, and an entry up to two changes, so that an app
+// that reads only the first of any of them loses some.
+func (s *Server) payload(batch []*notice) object {
+	var changes []object
+	for _, kind := range []string{kindMessage, kindStatus} {
+		of := slices.DeleteFunc(slices.Clone(batch), func(n *notice) bool { return n.kind != kind })
+		for part := range slices.Chunk(of, 2) {
+			changes = append(changes, s.change(kind, part))
+		}
+	}
+	var entries []object
+	for part := range slices.Chunk(changes, 2) {
+		entries = append(entries, object{"id": AccountID, "changes": part})
+	}
+	return object{"object": "whatsapp_business_account", "entry": entries}
+}
+
+// change holds messages or statuses.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
+func (s *Server) change(kind string, notices []*notice) object {
+	var items, contacts []object
+	var users []string
+	for _, n := range notices {
+		items = append(items, n.item)
+		if n.contact != nil && !slices.Contains(users, n.user) {
+			users, contacts = append(users, n.user), append(contacts, n.contact)
+		}
+	}
+	value := object{
+		"messaging_product": "whatsapp",
+		"metadata":          object{"display_phone_number": Number, "phone_number_id": s.opts.PhoneNumberID},
+		map[string]string{kindMessage: "messages", kindStatus: "statuses"}[kind]: items,
+	}
+	if len(contacts) > 0 {
+		value["contacts"] = contacts
+	}
+	return object{"field": "messages", "value": value}
+}
+
+// status tells what happened to a message of the business.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
+func (s *Server) status(c *conversation, m *Message, status string) {
+	now := time.Now()
+	m.Statuses = append(m.Statuses, Status{At: now, Status: status})
+	s.Publish("status", Event{User: m.User, Message: m})
+	item := object{
+		"id": m.ID, "status": status, "timestamp": strconv.FormatInt(now.Unix(), 10), "recipient_user_id": m.User,
+		"pricing": object{"billable": false, "pricing_model": "PMP", "category": "service", "type": "free_customer_service"},
+	}
+	if m.toPhone || !c.person.HidePhone {
+		item["recipient_id"] = c.person.Phone
+	}
+	if m.opaque != "" {
+		item["biz_opaque_callback_data"] = m.opaque
+	}
+	person := c.person
+	person.HidePhone = person.HidePhone && !m.toPhone
+	s.notify(&notice{user: m.User, about: m.ID, kind: kindStatus, contact: person.contact(status != "sent"), item: item})
+}
+
+// tellFailure tells that a message was accepted and then not delivered.
+func (s *Server) tellFailure(to recipient, out *outgoing, e *apiError) {
+	title := strings.TrimPrefix(e.message, fmt.Sprintf("(#%d) ", e.code))
+	item := object{
+		"id": out.ID, "status": "failed", "timestamp": strconv.FormatInt(time.Now().Unix(), 10),
+		"errors": []object{{
+			"code": e.code, "title": title, "message": title, "error_data": object{"details": e.details},
+			"href": "https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes",
+		}},
+	}
+	if to.byPhone {
+		item["recipient_id"] = to.digits
+	} else {
+		item["recipient_user_id"] = to.user
+	}
+	if out.opaque != "" {
+		item["biz_opaque_callback_data"] = out.opaque
+	}
+	s.notify(&notice{user: to.user, about: out.ID, kind: kindStatus, item: item})
+}
+
+// SetCallback makes the URL the one that gets webhooks, once it has passed the handshake. Without a URL, webhooks are
+// lost.
+func (s *Server) SetCallback(ctx context.Context, target string) error {
+	if target != "" {
+		if err := s.Verify(ctx, target, s.opts.VerifyToken); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.callback = target
+	return nil
+}
+
+// Verify makes the handshake with a callback URL: it must answer the challenge to whoever knows the verify token.
+// Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
+func (s *Server) Verify(ctx context.Context, target, token string) error {
+	u, err := url.Parse(target)
+	if err != nil {
+		return fmt.Errorf("verify callback URL: %w", err)
+	}
+	s.mu.Lock()
+	s.serial++
+	challenge := strconv.Itoa(1158201444 + s.serial)
+	s.mu.Unlock()
+	query := u.Query()
+	query.Set("hub.mode", "subscribe")
+	query.Set("hub.challenge", challenge)
+	query.Set("hub.verify_token", token)
+	u.RawQuery = query.Encode()
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return fmt.Errorf("verify callback URL: %w", err)
+	}
+	status, body, err := s.ask(req)
+	switch {
+	case err != nil:
+		return fmt.Errorf("verify callback URL: %w", err)
+	case status != http.StatusOK:
+		return fmt.Errorf("verify callback URL: answer with status %d", status)
+	case string(body) != challenge:
+		return errors.New("verify callback URL: the challenge was not answered")
+	}
+	return nil
+}
+
+// ask makes a request to the app and reads the answer.
+func (s *Server) ask(req *http.Request) (status int, body []byte, err error) {
+	req.Header.Set("User-Agent", "facebookexternalua")
+	res, err := s.app.Do(req)
+	if err != nil {
+		return 0, nil, fmt.Errorf("call the app: %w", err)
+	}
+	body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err = errors.Join(err, res.Body.Close()); err != nil {
+		return 0, nil, fmt.Errorf("read the app's answer: %w", err)
+	}
+	return res.StatusCode, body, nil
+}
+
+// post makes one attempt to deliver, and returns the status of the answer, or why there was none.
+func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fault) (status int, failed string) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		return 0, "invalid callback URL"
+	}
+	req.Header.Set("Content-Type", "application/json")
+	secret := s.opts.AppSecret
+	if rule != nil && rule.Action == ActBadSignature {
+		secret += "-of-somebody-else"
+	}
+	if rule == nil || rule.Action != ActNoSignature {
+		req.Header.Set("X-Hub-Signature-256", Sign(secret, body))
+	}
+	status, _, err = s.ask(req)
+	var opError *net.OpError
+	switch {
+	case err == nil && status == http.StatusOK:
+		return status, ""
+	case err == nil:
+		return status, "status"
+	case ctx.Err() != nil:
+		return 0, "timeout"
+	case errors.As(err, &opError) && opError.Op == "dial":
+		return 0, "connection"
+	}
+	return 0, "broken off"
+}
+
+// wait pauses unless ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
