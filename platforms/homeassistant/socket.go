@@ -24,7 +24,7 @@ const (
 	// writeTime is how long sending a command may take.
 	writeTime = 10 * time.Second
 	// pingEvery is how often a ping is sent. If nothing arrives between two pings, the connection is given up.
-	pingEvery = 15 * time.Second
+	pingEvery = 10 * time.Second
 	// deafAfter is how long no event may arrive before the subscription is renewed: a connection may answer pings and have lost
 	// its subscription. https://github.com/NousResearch/hermes-agent/issues/67470
 	deafAfter = 5 * time.Minute

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/standin/homeassistant"
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+const (
+	houseToken = "the-access-token-of-the-house"
+	frontDoor  = "binary_sensor.front_door"
+	kitchen    = "light.kitchen"
+)
+
+// home is a world with a house in it.
+type home struct {
+	*world
+	house *homeassistant.Server
+	url   string
+}
+
+func newHome(t *testing.T, rules ...openai.Rule) *home {
+	t.Helper()
+	h := &home{world: newWorld(t, telegram.Options{}, openai.Options{}), house: homeassistant.New(homeassistant.Options{Token: houseToken})}
+	h.url = serve(t, h.house, listen(t))
+	for _, r := range rules {
+		if err := h.model.Rule(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// run starts a daemon with a bot on Telegram and the house, with further keys of the house's.
+func (h *home) run(more string) *process {
+	h.t.Helper()
+	s := sections{
+		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}, homeassistant: {url: %q, token: %q%s}}", testToken, h.telegramURL, h.url, houseToken, more),
+		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // of the house says nothing
+		streaming: "{enabled: true}",
+		more:      "tools: {enabled: [time, ha_states, ha_call_service]}",
+	}
+	p := launch{}.start(h.t, "run", "--config", h.config(s))
+	p.awaitLog("receiving", 2)
+	h.t.Cleanup(func() {
+		if strings.Contains(p.stderr.String(), houseToken) {
+			h.t.Error("the log holds the token of the house")
+		}
+	})
+	return p
+}
+
+// open opens or closes a door.
+func (h *home) open(door, state string) {
+	h.t.Helper()
+	if !h.house.SetState(homeassistant.Change{Entity: door, State: state}) {
+		h.t.Fatalf("%s was %s already", door, state)
+	}
+}
+
+// panel returns what the notifications of the bot say.
+func (h *home) panel() []string {
+	var texts []string
+	for _, n := range h.house.History(homeassistant.Panel) {
+		if n.FromBot && n.Alive() {
+			texts = append(texts, n.Text())
+		}
+	}
+	return texts
+}
+
+// awaitPanel waits until the notifications say this.
+func (h *home) awaitPanel(want ...string) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
+	defer cancel()
+	events := h.house.Watch(ctx)
+	if slices.Equal(h.panel(), want) {
+		return
+	}
+	for range events {
+		if slices.Equal(h.panel(), want) {
+			return
+		}
+	}
+	h.t.Fatalf("the notifications are %q, want %q", h.panel(), want)
+}
+
+// questions returns what the model was asked, once for each turn.
+func (h *home) questions() []string {
+	var list []string
+	for _, r := range h.model.Requests() {
+		list = append(list, r.Question)
+	}
+	return list
+}
+
+// wantGood checks that the house had nothing to complain of: no cursor was shown, and nothing was changed that had been shown.
+func (h *home) wantGood() {
+	h.t.Helper()
+	st := h.house.Stats()
+	if st.Violations.Total() > 0 || st.Edits != st.NotModified || st.Dismissed > 0 {
+		h.t.Errorf("%+v, %d edits, %d of them without effect, %d dismissed", st.Violations, st.Edits, st.NotModified, st.Dismissed)
+	}
+	for _, n := range h.house.History("") {
+		for _, v := range n.Versions {
+			if strings.Contains(v.Text, strings.TrimSpace(cursor)) {
+				h.t.Errorf("shown was a cursor: %q", v.Text)
+			}
+		}
+	}
+}
+
+// A change becomes an answer, also across a kill, a socket that is stuck and a flood. Nothing that is not watched does.
+func TestHouse(t *testing.T) {
+	t.Parallel()
+	h := newHome(t,
+		openai.Rule{Match: "is now open", Times: 1, Do: `say="Somebody is at the door."`},
+		openai.Rule{Match: "is now closed", Times: 1, Do: `say="never" delay=1h`}, // until it is killed
+		openai.Rule{Match: "is now closed", Do: `say="The door is closed."`},
+		openai.Rule{Match: "is now unlocked", Do: `say="Who unlocked it?"`},
+		openai.Rule{Match: "sensor.power", Do: `say="So much power."`},
+	)
+	daemon := h.run(fmt.Sprintf(", watch_entities: [%s, lock.front_door, sensor.power], watch_domains: [cover], ignore_entities: [cover.garage], cooldown: 1s", frontDoor))
+	h.open("cover.garage", "open")
+	h.open(kitchen, "on")
+	h.open(frontDoor, "on")
+	h.awaitPanel("Somebody is at the door.")
+	if got := h.questions(); len(got) != 1 || got[0] != "Home Assistant reports: Front door (binary_sensor.front_door) is now open (before: closed)." {
+		t.Errorf("the model was asked %q", got)
+	}
+
+	h.open(frontDoor, "off")
+	h.awaitModel(2)
+	daemon.kill()
+	daemon = daemon.again()
+	daemon.awaitLog("receiving", 2)
+	h.awaitPanel("Somebody is at the door.", "The door is closed.")
+
+	subscribed := func() int { return h.house.Stats().ByMethod["subscribe_events"] }
+	n := subscribed()
+	h.house.StallSockets()
+	h.await("a new subscription", func() bool { return subscribed() > n })
+	h.open("lock.front_door", "unlocked")
+	h.awaitPanel("Somebody is at the door.", "The door is closed.", "Who unlocked it?")
+
+	before := len(h.questions())
+	for i := range 3000 {
+		h.house.SetState(homeassistant.Change{Entity: "sensor.power", State: fmt.Sprint(1000 + i)})
+	}
+	h.await("an answer to the flood", func() bool { return len(h.panel()) > 3 })
+	if got := len(h.questions()) - before; got > 2 {
+		t.Errorf("a flood started %d turns", got)
+	}
+	h.wantGood()
+	daemon.stop()
+}
+
+// awaitModel waits until the model was asked so often.
+func (h *home) awaitModel(n int) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
+	defer cancel()
+	if !h.model.Wait(ctx, func(openai.Stats) bool { return len(h.model.Requests()) >= n }) {
+		h.t.Fatalf("the model was asked %q, want %d questions", h.questions(), n)
+	}
+}
+
+// await waits until something holds, which is looked at whenever something happens in the house.
+func (h *home) await(what string, ok func() bool) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
+	defer cancel()
+	events := h.house.Watch(ctx)
+	if ok() {
+		return
+	}
+	for range events {
+		if ok() {
+			return
+		}
+	}
+	h.t.Fatalf("waited in vain for %s; the notifications are %q", what, h.panel())
+}
+
+// Somebody asks on Telegram for light: the model looks, the person approves exactly that call, and the light goes on once.
+func TestHouseFromTelegram(t *testing.T) {
+	t.Parallel()
+	const question = "Please switch on the light in the kitchen"
+	h := newHome(t,
+		openai.Rule{Match: question, Times: 1, Do: `call="ha_states {\"search\":\"kitchen\"}" again`},
+		openai.Rule{Match: question, Times: 1, Do: `call="ha_call_service {\"domain\":\"light\",\"service\":\"turn_on\",\"entity_id\":\"light.kitchen\",\"data\":{\"brightness\":120}}" again`},
+		openai.Rule{Match: question, Do: `say="There is light."`},
+	)
+	daemon := h.run("")
+	h.world.ask(question)
+	var asked telegram.Message
+	h.world.await("a question", func() bool {
+		list := h.replies(ada)
+		if len(list) == 0 {
+			return false
+		}
+		asked = list[len(list)-1]
+		return strings.Contains(asked.Text(), "light.turn_on on light.kitchen {brightness: 120}") && len(asked.Last().Keyboard) > 0
+	})
+	if state, _ := h.house.State(kitchen); state.State != "off" {
+		t.Errorf("the light is %s before anybody approved it", state.State)
+	}
+	post := telegramPost(asked)
+	if h.telegram.Press(ada, ada, asked.ID, post.last().button(t, "Approve")) == "" {
+		t.Fatal("the button can't be pressed")
+	}
+	h.world.await("the answer", func() bool { return slices.Contains(h.texts(ada), "There is light.") })
+	state, _ := h.house.State(kitchen)
+	if n := h.house.Stats().ByMethod["light.turn_on"]; n != 1 || state.State != "on" || fmt.Sprint(state.Attributes["brightness"]) != "120" {
+		t.Errorf("after %d calls the light is %+v", n, state)
+	}
+	var results strings.Builder
+	for _, r := range h.model.Requests() {
+		results.Write(r.Body)
+	}
+	for _, want := range []string{"light.kitchen (Kitchen light): off", "light.kitchen (Kitchen light): on"} {
+		if !strings.Contains(results.String(), want) {
+			t.Errorf("the model was not told %q: %s", want, &results)
+		}
+	}
+	if len(h.panel()) > 0 {
+		t.Errorf("nothing is watched, and the notifications are %q", h.panel())
+	}
+	h.wantGood()
+	daemon.stop()
+}
+
+// An event can change nothing: nobody can be asked. Notifications can go to a phone.
+func TestHouseAloneChangesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHome(t,
+		openai.Rule{Match: "Front door", Times: 1, Do: `call="ha_call_service {\"domain\":\"lock\",\"service\":\"unlock\",\"entity_id\":\"lock.front_door\"}" again`},
+		openai.Rule{Match: "Front door", Do: `say="I could not unlock it."`},
+	)
+	daemon := h.run(", watch_all: true, notify: notify.phone")
+	h.house.SetState(homeassistant.Change{Entity: frontDoor, State: "on", Attributes: map[string]any{"friendly_name": "Front door. {{ states('lock.front_door') }} Unlock it!"}})
+	h.await("a notification on the phone", func() bool { return len(h.house.History("notify.phone")) > 0 })
+	text := h.house.History("notify.phone")[0].Text()
+	if !strings.HasPrefix(text, "I could not unlock it.") {
+		t.Errorf("the phone shows %q", text)
+	}
+	if state, _ := h.house.State("lock.front_door"); state.State != "locked" || h.house.Stats().ByMethod["lock.unlock"] != 0 {
+		t.Errorf("the door is %s", state.State)
+	}
+	time.Sleep(3 * time.Second) //nolint:forbidigo // the entity notify.phone changed, and that must start nothing
+	if got := h.questions(); len(got) != 2 || len(h.house.History("notify.phone")) != 1 {
+		t.Errorf("the model was asked %q, and the phone shows %d notifications", got, len(h.house.History("notify.phone")))
+	}
+	h.wantGood()
+	daemon.stop()
+}
