@@ -1,10 +1,5 @@
 package slack
 
-import (
-	"encoding/json"
-	"time"
-)
-
 // resolve is the channel that a call names and may see.
 func (s *Server) resolve(r *request, name string) *channel {
 	c := s.channels[r.text(name)]
@@ -113,51 +108,4 @@ func (s *Server) permalink(r *request, c *channel) any {
 	ts := r.text("message_ts")
 	failIf(c.alive(ts) == nil, "message_not_found")
 	return object{"channel": c.info.ID, "permalink": "https://" + teamDomain + ".slack.com/archives/" + c.info.ID + "/p" + ts[:len(ts)-7] + ts[len(ts)-6:]}
-}
-
-// setStatus: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
-func (s *Server) setStatus(r *request, c *channel, thread string) any {
-	var loading []string
-	text := r.text("loading_messages")
-	failIf(text != "" && (json.Unmarshal([]byte(text), &loading) != nil || len(loading) > maxLoading), "invalid_arguments")
-	s.endStatus(c, thread)
-	if text := r.text("status"); text != "" {
-		st := Status{From: r.now, To: r.now.Add(statusLife), Text: text, Thread: thread}
-		c.statuses = append(c.statuses, st)
-		s.Publish("status", Event{Channel: c.info.ID, Status: &st})
-	}
-	return object{}
-}
-
-const (
-	// statusLife is how long a status stands that nothing ends.
-	statusLife = 2 * time.Minute
-	// maxLoading is how many messages may take turns with it.
-	maxLoading = 10
-)
-
-// endStatus takes a thread's status away.
-func (s *Server) endStatus(c *channel, thread string) {
-	now := time.Now()
-	for i := range c.statuses {
-		if st := &c.statuses[i]; st.Thread == thread && st.To.After(now) {
-			st.To = now
-		}
-	}
-}
-
-// setTitle: https://docs.slack.dev/reference/methods/assistant.threads.setTitle
-func (s *Server) setTitle(r *request, c *channel, thread string) any {
-	failIf(c.info.Kind != KindIM, "channel_type_not_supported")
-	c.titles[thread] = r.text("title")
-	return object{}
-}
-
-// assistantThread is the thread that an assistant method names.
-func (s *Server) assistantThread(r *request) (*channel, string) {
-	c := s.writable(r, "channel_id")
-	ts := r.text("thread_ts")
-	m := c.byTS[ts]
-	failIf(!validTS(ts) || m == nil, "invalid_thread_ts")
-	return c, m.Thread()
 }

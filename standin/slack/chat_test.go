@@ -35,7 +35,7 @@ func TestRefusals(t *testing.T) {
 	p.server.SetChannel(slack.Channel{ID: "C9", BotOut: true})
 	p.server.SetChannel(slack.Channel{ID: "G9", Kind: slack.KindPrivate, BotOut: true})
 	reply := p.server.Say(slack.Incoming{Channel: channel, Text: "reply", Thread: p.asked})
-	stream := p.ok("chat.startStream", args{"channel": channel, "recipient_user_id": "U1001", "recipient_team_id": slack.TeamID}).TS
+	stream := p.ok("chat.startStream", args{"channel": channel, "thread_ts": p.asked, "recipient_user_id": "U1001", "recipient_team_id": slack.TeamID}).TS
 	long := strings.Repeat("x", 12_001)
 	cases := []struct {
 		method string
@@ -66,9 +66,10 @@ func TestRefusals(t *testing.T) {
 		{"chat.delete", args{"channel": channel, "ts": p.asked}, "cant_delete_message"},
 		{"chat.delete", args{"channel": channel, "ts": "1.000001"}, "message_not_found"},
 		{"chat.getPermalink", args{"channel": channel, "message_ts": "1.000001"}, "message_not_found"},
-		{"chat.startStream", args{"channel": channel}, "missing_recipient_user_id"},
-		{"chat.startStream", args{"channel": channel, "recipient_user_id": "U1001"}, "missing_recipient_team_id"},
-		{"chat.startStream", args{"channel": channel, "recipient_user_id": "U404", "recipient_team_id": slack.TeamID}, "user_not_found"},
+		{"chat.startStream", args{"channel": channel, "recipient_user_id": "U1001", "recipient_team_id": slack.TeamID}, "invalid_thread_ts"},
+		{"chat.startStream", args{"channel": channel, "thread_ts": p.asked}, "missing_recipient_user_id"},
+		{"chat.startStream", args{"channel": channel, "thread_ts": p.asked, "recipient_user_id": "U1001"}, "missing_recipient_team_id"},
+		{"chat.startStream", args{"channel": channel, "thread_ts": p.asked, "recipient_user_id": "U404", "recipient_team_id": slack.TeamID}, "user_not_found"},
 		{"chat.appendStream", args{"channel": channel, "ts": p.own, "markdown_text": "x"}, "message_not_in_streaming_state"},
 		{"chat.appendStream", args{"channel": channel, "ts": stream}, "no_text"},
 		{"chat.appendStream", args{"channel": channel, "ts": stream, "markdown_text": long}, "msg_too_long"},
@@ -274,45 +275,6 @@ func TestEditWindow(t *testing.T) {
 		c.server.Archive(direct, true)
 		if r := c.call("chat.update", args{"channel": direct, "ts": ts, "text": "z"}); r.Error != "is_inactive" {
 			t.Errorf("archived: got %s, want is_inactive", r.Raw)
-		}
-	})
-}
-
-func TestAssistant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := free(t)
-		k := c.socket()
-		thread := c.server.OpenAssistant("U7")
-		k.take() // the message that begins the thread
-		if e := k.take(); e.Payload.Event.Type != "assistant_thread_started" || e.Payload.Event.Assistant.ThreadTS != thread {
-			t.Errorf("got %+v", e)
-		}
-		zero := time.Now()
-		status := func() string {
-			if list := c.server.Screen("D7", time.Now()).Statuses; len(list) == 1 && list[0].Thread == thread {
-				return list[0].Text
-			}
-			return ""
-		}
-		set := args{"channel_id": "D7", "thread_ts": thread, "status": "is thinking…"}
-		c.ok("assistant.threads.setStatus", set)
-		c.ok("assistant.threads.setTitle", args{"channel_id": "D7", "thread_ts": thread, "title": "Whales"})
-		pause(2*time.Minute - 1)
-		if got := status(); got != "is thinking…" {
-			t.Errorf("after %v: got %q", time.Since(zero), got)
-		}
-		pause(1)
-		if got := status(); got != "" {
-			t.Errorf("after two minutes: got %q, want none", got)
-		}
-		c.ok("assistant.threads.setStatus", set)
-		c.ok("chat.postMessage", args{"channel": "D7", "thread_ts": thread, "text": "answer"})
-		if got := status(); got != "" {
-			t.Errorf("after an answer: got %q, want none", got)
-		}
-		h := c.server.Chronicle("D7")
-		if len(h.Statuses) != 2 || h.Titles[thread] != "Whales" {
-			t.Errorf("history: got %+v", h)
 		}
 	})
 }

@@ -165,16 +165,18 @@ type payload struct {
 }
 
 type event struct {
-	Type        string `json:"type"`
-	Subtype     string `json:"subtype"`
-	Channel     string `json:"channel"`
-	ChannelType string `json:"channel_type"`
-	User        string `json:"user"`
-	BotID       string `json:"bot_id"`
-	Text        string `json:"text"`
-	TS          string `json:"ts"`
-	ThreadTS    string `json:"thread_ts"`
-	DeletedTS   string `json:"deleted_ts"`
+	Type        string   `json:"type"`
+	Subtype     string   `json:"subtype"`
+	Channel     string   `json:"channel"`
+	ChannelType string   `json:"channel_type"`
+	User        string   `json:"user"`
+	BotID       string   `json:"bot_id"`
+	Text        string   `json:"text"`
+	TS          string   `json:"ts"`
+	ThreadTS    string   `json:"thread_ts"`
+	DeletedTS   string   `json:"deleted_ts"`
+	Tab         string   `json:"tab"`
+	Streams     []string `json:"streaming_message_ts"`
 	Message     struct {
 		TS   string `json:"ts"`
 		Text string `json:"text"`

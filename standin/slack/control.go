@@ -34,6 +34,10 @@ func (s *Server) controls() rig.Controls {
 			"press":         rig.Posted(s.controlPress),
 			"command":       rig.Posted(s.controlCommand),
 			"assistant":     rig.Posted(func(c body) (any, error) { return map[string]string{"thread_ts": s.OpenAssistant(c.User)}, nil }),
+			"home":          rig.Done(func(c body) error { s.OpenHome(c.User); return nil }),
+			"prompt":        rig.Posted(s.controlPrompt),
+			"context":       rig.Done(func(c body) error { return rig.Found("thread", s.MoveAssistant(c.User, c.TS, c.Channel)) }),
+			"stop":          rig.Done(func(c body) error { return rig.Found("session that works", s.StopSession(c.Channel, c.User, c.TS)) }),
 			"archive":       rig.Done(func(c body) error { s.Archive(c.Channel, !c.Off); return nil }),
 			"remove_bot":    rig.Done(func(c body) error { s.RemoveBot(c.Channel); return nil }),
 			"add_bot":       rig.Done(func(c body) error { s.AddBot(c.Channel); return nil }),
@@ -121,6 +125,11 @@ func (s *Server) controlCommand(c controlRequest) (any, error) {
 func (s *Server) controlPress(c controlRequest) (any, error) {
 	id := s.Press(c.Channel, c.User, c.TS, c.Button)
 	return map[string]int{"id": id}, rig.Found("button", id != 0)
+}
+
+func (s *Server) controlPrompt(c controlRequest) (any, error) {
+	ts := s.PressPrompt(c.User, c.TS, c.Button)
+	return map[string]string{"ts": ts}, rig.Found("prompt", ts != "")
 }
 
 func (s *Server) controlURL(r *http.Request) (any, error) {

@@ -30,7 +30,8 @@ func retryAfter() []time.Duration { return []time.Duration{0, time.Minute, 5 * t
 func AllEvents() []string {
 	return []string{
 		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim",
-		"assistant_thread_started", "assistant_thread_context_changed", "member_joined_channel",
+		"assistant_thread_started", "assistant_thread_context_changed", "app_home_opened", "agent_session_stopped",
+		"member_joined_channel",
 		"channel_archive", "channel_unarchive",
 	}
 }

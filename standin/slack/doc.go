@@ -44,10 +44,16 @@
 // one ts, and the app hears of its own messages too. Version.Mentions says whom a message
 // calls; all control sequences do, those in code and in Markdown too.
 //
+// An app has a pane: assistants (assistant_view) have threads with a title and with prompts
+// of their own, agents (Options.Agent) have prompts above their Messages tab, and ignore
+// prompts for a thread. While an app streams or shows a status, the thread's session is
+// processing and can be stopped; only the app makes it active again, by the end of a
+// stream or by an empty status.
+//
 // # What is not
 //
-// Workspaces besides the one, chat.postEphemeral, views, reactions, the stop button of
-// streams, links found in texts, and app_rate_limited. Events are told whatever the scopes.
+// Workspaces besides the one, chat.postEphemeral, views, reactions, agents.sessions.*, the end of
+// a session after an hour, links found in texts, and app_rate_limited. Events are told whatever the scopes.
 // Forwarded messages come from the same channel. client_msg_id is no idempotency key; nothing documents one. While an outage or a restart
 // lasts, events are still posted to a request URL.
 //
@@ -61,7 +67,11 @@
 //	POST   /control/delete        {"channel":"C1","ts":"…"}               a person deletes
 //	POST   /control/press         {"channel":"C1","ts":"…","button":"Stop"} → {"id":1}; action_id, value or text
 //	POST   /control/command       {"channel":"C1","command":"/ask","text":"why"} → {"id":1}
-//	POST   /control/assistant     {"user":"U7"}                           → {"thread_ts":"…"}
+//	POST   /control/assistant     {"user":"U7"}                           → {"thread_ts":"…"}; a person opens the assistant's pane
+//	POST   /control/home          {"user":"U7"}                           a person opens the Messages tab
+//	POST   /control/prompt        {"user":"U7","ts":"…","button":"Ideas"} → {"ts":"…"}; a person presses a prompt, in the thread of ts
+//	POST   /control/context       {"user":"U7","ts":"…","channel":"C1"}   a person views another channel beside the assistant's thread of ts
+//	POST   /control/stop          {"channel":"D7","ts":"…"}               a person stops the session of a thread
 //	POST   /control/user          {"id":"U7","name":"ann"}                fields: User
 //	POST   /control/channel       {"id":"G9","kind":"private","name":"x"} fields: Channel
 //	POST   /control/archive       {"channel":"C1"}                        "off":true takes it back

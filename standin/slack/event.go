@@ -4,12 +4,13 @@ import "telex/standin/rig"
 
 // Event is one thing that happened, as Watch and /control/events tell it.
 type Event struct {
-	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, status, delivery, socket, violation, channel, command.
+	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
 
 	Channel string `json:"channel,omitempty"`
 	// Message is the state after a message, edit or delete.
 	Message   *Message    `json:"message,omitempty"`
 	Status    *Status     `json:"status,omitempty"`
+	Prompts   *Prompts    `json:"prompts,omitempty"`
 	Delivery  *Delivery   `json:"delivery,omitempty"`
 	Command   *CommandRun `json:"command,omitempty"`
 	Violation *Violation  `json:"violation,omitempty"`

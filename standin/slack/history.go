@@ -27,6 +27,7 @@ type Message struct {
 	// StreamEnds is when a native stream ends by itself; zero for what is not streaming.
 	StreamEnds time.Time `json:"stream_ends,omitzero"`
 
+	stopped  bool     // a person ended the stream.
 	clientID string   // client_msg_id of what a person wrote.
 	share    *Message // that was forwarded with it; nil: none.
 }
@@ -105,6 +106,7 @@ type Screen struct {
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
 	Statuses []Status  `json:"statuses,omitempty"`
+	Prompts  []Prompts `json:"prompts,omitempty"`
 }
 
 // In are the messages of a thread, its parent first; of "" those of the channel itself.
@@ -123,7 +125,10 @@ type ChannelHistory struct {
 	Channel  Channel           `json:"channel"`
 	Messages []Message         `json:"messages"`
 	Statuses []Status          `json:"statuses,omitempty"`
-	Titles   map[string]string `json:"titles,omitempty"` // of assistant threads, by thread_ts.
+	Titles   map[string]string `json:"titles,omitempty"` // of threads, by thread_ts.
+	Prompts  []Prompts         `json:"prompts,omitempty"`
+	// Sessions are active, or processing while the app works, by thread_ts.
+	Sessions map[string]string `json:"sessions,omitempty"`
 }
 
 // History returns all messages of a channel, deleted ones too, by ts. It is a copy.
@@ -137,7 +142,7 @@ func (s *Server) Chronicle(id string) ChannelHistory {
 	if !ok {
 		return ChannelHistory{Channel: Channel{ID: id, Kind: kindOf(id)}}
 	}
-	h := ChannelHistory{Channel: c.info, Statuses: slices.Clone(c.statuses), Titles: maps.Clone(c.titles)}
+	h := ChannelHistory{Channel: c.info, Statuses: slices.Clone(c.statuses), Titles: maps.Clone(c.titles), Prompts: slices.Clone(c.prompts), Sessions: maps.Clone(c.sessions)}
 	for _, m := range c.messages {
 		m.expire(time.Now())
 		h.Messages = append(h.Messages, m.clone())
@@ -170,6 +175,11 @@ func (s *Server) Screen(id string, at time.Time) Screen {
 	for _, st := range c.statuses {
 		if !st.From.After(at) && st.To.After(at) {
 			screen.Statuses = append(screen.Statuses, st)
+		}
+	}
+	for _, p := range c.prompts {
+		if !p.From.After(at) && (p.To.IsZero() || p.To.After(at)) {
+			screen.Prompts = append(screen.Prompts, p)
 		}
 	}
 	return screen

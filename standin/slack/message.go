@@ -23,6 +23,9 @@ func (s *Server) show(c *channel, m *Message, v Version) {
 	if m.FromBot && m.EphemeralTo == "" {
 		s.endStatus(c, m.Thread())
 	}
+	if !m.FromBot {
+		c.endPrompts(m.ThreadTS)
+	}
 	s.Publish("message", Event{Channel: c.info.ID, Message: m})
 }
 

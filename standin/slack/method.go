@@ -50,6 +50,7 @@ type method struct {
 // https://docs.slack.dev/reference/methods/<name>.
 func methods() map[string]method {
 	write := []string{"chat:write"}
+	pane := []string{"assistant:write"}
 	status := []string{"assistant:write", "chat:write"}
 	history := []string{"channels:history", "groups:history", "im:history", "mpim:history"}
 	read := []string{"channels:read", "groups:read", "im:read", "mpim:read"}
@@ -68,8 +69,9 @@ func methods() map[string]method {
 		"chat.appendStream": {tier: tier4, scopes: write, run: rig.OnBoth((*Server).streaming, (*Server).appendStream)},
 		"chat.stopStream":   {tier: tier2, scopes: write, run: rig.OnBoth((*Server).streaming, (*Server).stopStream)},
 
-		"assistant.threads.setStatus": {tier: tierStatus, scopes: status, run: rig.OnBoth((*Server).assistantThread, (*Server).setStatus)},
-		"assistant.threads.setTitle":  {tier: tier2, scopes: status, run: rig.OnBoth((*Server).assistantThread, (*Server).setTitle)},
+		"assistant.threads.setStatus":           {tier: tierStatus, scopes: status, run: rig.OnBoth((*Server).threadOf, (*Server).setStatus)},
+		"assistant.threads.setTitle":            {tier: tier4, scopes: pane, run: rig.OnBoth((*Server).threadOf, (*Server).setTitle)},
+		"assistant.threads.setSuggestedPrompts": {tier: tier4, scopes: pane, run: (*Server).setPrompts},
 
 		"conversations.history": {tier: tier3, scopes: history, run: rig.On((*Server).readable, (*Server).channelHistory)},
 		"conversations.replies": {tier: tier3, scopes: history, run: rig.On((*Server).readable, (*Server).threadReplies)},

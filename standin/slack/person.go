@@ -116,23 +116,3 @@ func (s *Server) Delete(channel, ts string) bool {
 	s.remove(c, c.byTS[ts], "person")
 	return true
 }
-
-// OpenAssistant lets a person begin a new thread with the app as an assistant, and
-// returns its thread_ts.
-// Source: https://docs.slack.dev/reference/events/assistant_thread_started
-func (s *Server) OpenAssistant(user string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	user = cmp.Or(user, DefaultUser)
-	c := s.ensure(imOf(user))
-	root := &Message{User: BotUser, BotID: BotID, FromBot: true, Subtype: "assistant_app_thread"}
-	s.add(c, root, s.settle(Version{Method: "person", Text: "New Assistant Thread"}))
-	s.tell(c, "assistant_thread_started", object{
-		"type": "assistant_thread_started", "event_ts": s.nextTS(),
-		"assistant_thread": object{
-			"user_id": user, "channel_id": c.info.ID, "thread_ts": root.TS,
-			"context": object{"team_id": TeamID, "force_search": false},
-		},
-	})
-	return root.TS
-}

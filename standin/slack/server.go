@@ -56,6 +56,9 @@ type Options struct {
 	StreamLife time.Duration
 	// SocketLife is when a socket is asked to refresh; 18,060 seconds when 0.
 	SocketLife time.Duration
+	// Agent makes the app an agent (agent_view in its manifest): conversations are in the Messages tab. Else it is an
+	// assistant (assistant_view), with threads of their own.
+	Agent bool
 	// EditWindow is how long a message may be edited, 0 for ever.
 	EditWindow time.Duration
 	// Log gets one line per call at level debug; nil discards.

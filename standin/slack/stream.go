@@ -94,8 +94,7 @@ func (s *Server) grow(now time.Time, before Version, g growth, method string) Ve
 func (s *Server) startStream(r *request, c *channel) any {
 	thread := s.thread(c, r)
 	direct, recipient := c.info.Kind == KindIM, r.text("recipient_user_id")
-	rig.RefuseIf(direct && thread == "", // only in channels it may be left out.
-		&apiError{code: "invalid_arguments", detail: []string{"[ERROR] missing required field: thread_ts"}})
+	failIf(thread == "", "invalid_thread_ts") // it may be left out only in channels that are one session.
 	failIf(!direct && recipient == "", "missing_recipient_user_id")
 	failIf(!direct && r.text("recipient_team_id") == "", "missing_recipient_team_id")
 	failIf(recipient != "" && !s.isPerson(recipient), "user_not_found")
@@ -108,6 +107,7 @@ func (s *Server) startStream(r *request, c *channel) any {
 	}
 	s.add(c, m, v)
 	r.call.TS = m.TS
+	c.sessions[thread] = SessionProcessing
 	s.stats.Streams++
 	return object{"channel": c.info.ID, "ts": m.TS}
 }
@@ -116,6 +116,7 @@ func (s *Server) startStream(r *request, c *channel) any {
 func (s *Server) streaming(r *request) (*channel, *Message) {
 	c := s.writable(r, "channel")
 	m := s.own(c, r, "message_not_owned_by_app")
+	failIf(m.stopped && r.call.Method == "chat.appendStream", "stopped_by_user")
 	failIf(m.StreamEnds.IsZero(), "message_not_in_streaming_state")
 	return c, m
 }
@@ -146,6 +147,12 @@ func (s *Server) stopStream(r *request, c *channel, m *Message) any {
 		v.Metadata = tail.metadata
 	}
 	m.StreamEnds = time.Time{}
+	if status := r.text("session_status"); status != "" {
+		failIf(!slices.Contains([]string{SessionActive, SessionProcessing, "suspended", "closed"}, status), "invalid_arguments")
+		c.sessions[m.Thread()] = status
+	} else {
+		c.sessions[m.Thread()] = SessionActive
+	}
 	s.change(c, m, v)
 	s.stats.Edits++
 	return object{"channel": c.info.ID, "ts": m.TS, "message": s.wire(c, m)}

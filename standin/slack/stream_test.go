@@ -13,8 +13,8 @@ func TestStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		asked := c.server.Say(slack.Incoming{Text: "question"})
-		if r := c.call("chat.startStream", args{"channel": direct}); r.Error != "invalid_arguments" {
-			t.Errorf("without a thread in a direct message: got %s", r.Raw)
+		if r := c.call("chat.startStream", args{"channel": direct}); r.Error != "invalid_thread_ts" {
+			t.Errorf("without a thread: got %s", r.Raw)
 		}
 		ts := c.ok("chat.startStream", args{"channel": direct, "thread_ts": asked, "markdown_text": "One"}).TS
 		c.ok("chat.appendStream", args{"channel": direct, "ts": ts, "markdown_text": " two"})

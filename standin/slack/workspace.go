@@ -79,7 +79,9 @@ type channel struct {
 	messages []*Message // by ts.
 	byTS     map[string]*Message
 	statuses []Status
-	titles   map[string]string // of assistant threads.
+	titles   map[string]string // of threads, by their ts.
+	prompts  []Prompts
+	sessions map[string]string // statuses of sessions, by the ts of their threads.
 }
 
 // alive is a message that is not deleted, or nil.
@@ -122,7 +124,7 @@ func (s *Server) ensure(id string) *channel {
 }
 
 func (s *Server) put(info Channel) *channel {
-	c := &channel{info: info, byTS: make(map[string]*Message), titles: make(map[string]string)}
+	c := &channel{info: info, byTS: make(map[string]*Message), titles: make(map[string]string), sessions: make(map[string]string)}
 	s.channels[info.ID] = c
 	s.Publish("channel", Event{Channel: info.ID, Info: &info})
 	return c

@@ -1,0 +1,249 @@
+package slack
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The pane in which people talk with the app. An assistant (assistant_view) has threads of its own there; an agent
+// (agent_view) has its Messages tab.
+// Source: https://docs.slack.dev/ai/developing-agents and https://docs.slack.dev/ai/migrating-to-agent-messaging
+
+// Prompts are questions that the app suggested.
+// Source: https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+type Prompts struct {
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to,omitzero"` // others took their place, or a person wrote.
+	Thread string    `json:"thread_ts,omitempty"`
+	Title  string    `json:"title,omitempty"`
+	List   []Prompt  `json:"prompts"`
+}
+
+// Prompt is one suggested question.
+type Prompt struct {
+	Title   string `json:"title"`
+	Message string `json:"message"`
+}
+
+// Statuses of a session. Source: https://docs.slack.dev/ai/agent-sessions
+const (
+	SessionActive     = "active"
+	SessionProcessing = "processing"
+)
+
+const (
+	// maxPrompts: "up to four suggested prompts".
+	maxPrompts = 4
+	// maxTitle is the longest title of a session, which a thread's title becomes.
+	// Source: https://docs.slack.dev/reference/methods/agents.sessions.rename
+	maxTitle = 200
+	// statusLife is how long a status stands that nothing ends.
+	// Source: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+	statusLife = 2 * time.Minute
+	// maxLoading is how many messages may take turns with it.
+	maxLoading = 10
+
+	subtypeAssistant = "assistant_app_thread"
+)
+
+// OpenAssistant lets a person begin a new thread with the app as an assistant, and
+// returns its thread_ts.
+// Source: https://docs.slack.dev/reference/events/assistant_thread_started
+func (s *Server) OpenAssistant(user string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user = cmp.Or(user, DefaultUser)
+	c := s.ensure(imOf(user))
+	root := &Message{User: BotUser, BotID: BotID, FromBot: true, Subtype: subtypeAssistant}
+	s.add(c, root, s.settle(Version{Method: "person", Text: "New Assistant Thread"}))
+	s.tellAssistant(c, "assistant_thread_started", user, root.TS, "")
+	return root.TS
+}
+
+// MoveAssistant lets a person look at another channel beside an assistant's thread.
+// Source: https://docs.slack.dev/reference/events/assistant_thread_context_changed
+func (s *Server) MoveAssistant(user, thread, channel string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user = cmp.Or(user, DefaultUser)
+	c := s.channels[imOf(user)]
+	if !c.isAssistant(thread) {
+		return false
+	}
+	s.tellAssistant(c, "assistant_thread_context_changed", user, thread, channel)
+	return true
+}
+
+func (s *Server) tellAssistant(c *channel, name, user, thread, viewed string) {
+	context := object{"team_id": TeamID, "enterprise_id": nil}
+	if viewed != "" {
+		context["channel_id"] = viewed
+	}
+	s.tell(c, name, object{
+		"type": name, "event_ts": s.nextTS(),
+		"assistant_thread": object{"user_id": user, "channel_id": c.info.ID, "thread_ts": thread, "context": context},
+	})
+}
+
+// isAssistant tells whether a thread was begun by OpenAssistant.
+func (c *channel) isAssistant(thread string) bool {
+	root := c.alive(thread)
+	return root != nil && root.Subtype == subtypeAssistant
+}
+
+// OpenHome lets a person open the Messages tab of the app.
+// Source: https://docs.slack.dev/reference/events/app_home_opened
+func (s *Server) OpenHome(user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user = cmp.Or(user, DefaultUser)
+	c := s.ensure(imOf(user))
+	s.tell(c, "app_home_opened", object{
+		"type": "app_home_opened", "user": user, "channel": c.info.ID, "tab": "messages", "event_ts": s.nextTS(),
+	})
+}
+
+// PressPrompt lets a person press a suggested prompt, which sends its message: in the thread, or outside of threads.
+// It returns the message's ts; "" when no such prompt is shown.
+func (s *Server) PressPrompt(user, thread, title string) string {
+	user = cmp.Or(user, DefaultUser)
+	message := ""
+	s.Locked(func() {
+		if c := s.channels[imOf(user)]; c != nil {
+			message = c.prompt(thread, title)
+		}
+	})
+	if message == "" {
+		return ""
+	}
+	return s.Say(Incoming{User: user, Text: message, Thread: thread})
+}
+
+// prompt is the message of a prompt that is shown.
+func (c *channel) prompt(thread, title string) string {
+	for _, p := range c.prompts {
+		i := slices.IndexFunc(p.List, func(one Prompt) bool { return one.Title == title })
+		if p.Thread == thread && p.To.IsZero() && i >= 0 {
+			return p.List[i].Message
+		}
+	}
+	return ""
+}
+
+// endPrompts takes the prompts of a thread away.
+func (c *channel) endPrompts(thread string) {
+	for i := range c.prompts {
+		if p := &c.prompts[i]; p.Thread == thread && p.To.IsZero() {
+			p.To = time.Now()
+		}
+	}
+}
+
+// StopSession lets a person press the stop button of a session, which Slack shows while the app works on it. Streams
+// end there; the session stays as it is until the app changes it. It reports whether there is such a button.
+// Source: https://docs.slack.dev/reference/events/agent_session_stopped
+func (s *Server) StopSession(channel, user, thread string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channel]
+	if c == nil || c.sessions[thread] != SessionProcessing || !slices.Contains(s.opts.Subscriptions, "agent_session_stopped") {
+		return false
+	}
+	stopped := []string{}
+	for _, m := range c.messages {
+		m.expire(time.Now())
+		if m.Thread() != thread || m.StreamEnds.IsZero() {
+			continue
+		}
+		v := m.Last()
+		v.At, v.Method, v.Streaming = time.Now(), "person", false
+		m.StreamEnds, m.stopped = time.Time{}, true
+		s.change(c, m, v)
+		stopped = append(stopped, m.TS)
+	}
+	s.tell(c, "agent_session_stopped", object{
+		"type": "agent_session_stopped", "channel": channel, "thread_ts": thread, "user": cmp.Or(user, c.info.User, DefaultUser),
+		"streaming_message_ts": stopped, "event_ts": s.nextTS(),
+	})
+	return true
+}
+
+// threadOf is the thread that a method of the pane names.
+func (s *Server) threadOf(r *request) (*channel, string) {
+	c := s.writable(r, "channel_id")
+	ts := r.text("thread_ts")
+	m := c.byTS[ts]
+	failIf(!validTS(ts) || m == nil, "invalid_thread_ts")
+	return c, m.Thread()
+}
+
+// setStatus: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+func (s *Server) setStatus(r *request, c *channel, thread string) any {
+	var loading []string
+	text := r.text("loading_messages")
+	failIf(text != "" && (json.Unmarshal([]byte(text), &loading) != nil || len(loading) > maxLoading), "invalid_arguments")
+	s.endStatus(c, thread)
+	c.sessions[thread] = SessionActive
+	if text := r.text("status"); text != "" {
+		st := Status{From: r.now, To: r.now.Add(statusLife), Text: text, Thread: thread}
+		c.statuses = append(c.statuses, st)
+		c.sessions[thread] = SessionProcessing
+		s.Publish("status", Event{Channel: c.info.ID, Status: &st})
+	}
+	return object{}
+}
+
+// endStatus takes a thread's status away.
+func (s *Server) endStatus(c *channel, thread string) {
+	now := time.Now()
+	for i := range c.statuses {
+		if st := &c.statuses[i]; st.Thread == thread && st.To.After(now) {
+			st.To = now
+		}
+	}
+}
+
+// setTitle: https://docs.slack.dev/reference/methods/assistant.threads.setTitle
+func (s *Server) setTitle(r *request, c *channel, thread string) any {
+	title := r.text("title")
+	failIf(c.info.Kind != KindIM, "channel_type_not_supported")
+	failIf(!s.opts.Agent && !c.isAssistant(thread), "invalid_thread_ts")
+	failIf(strings.TrimSpace(title) == "" || units(title) > maxTitle, "invalid_arguments")
+	c.titles[thread] = title
+	if root := c.alive(thread); root != nil && root.Subtype == subtypeAssistant { // its text is the title
+		v := root.Last()
+		v.At, v.Method, v.Text = r.now, r.call.Method, title
+		s.change(c, root, s.settle(v))
+	}
+	return object{}
+}
+
+// setPrompts: https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+func (s *Server) setPrompts(r *request) any {
+	c := s.writable(r, "channel_id")
+	failIf(c.info.Kind != KindIM, "channel_type_not_supported")
+	p := Prompts{From: r.now, Title: r.text("title"), Thread: r.text("thread_ts")}
+	failIf(json.Unmarshal([]byte(r.text("prompts")), &p.List) != nil || len(p.List) == 0 || len(p.List) > maxPrompts, "invalid_arguments")
+	failIf(slices.ContainsFunc(p.List, func(one Prompt) bool { return one.Title == "" || one.Message == "" }), "invalid_arguments")
+	switch {
+	case s.opts.Agent && p.Thread != "": // "will cause the call to silently fail".
+		return object{}
+	case s.opts.Agent:
+	case p.Thread == "": // of the latest thread.
+		for _, m := range c.messages {
+			if c.isAssistant(m.TS) {
+				p.Thread = m.TS
+			}
+		}
+		failIf(p.Thread == "", "message_not_found")
+	default:
+		failIf(!c.isAssistant(p.Thread), "invalid_thread_ts")
+	}
+	c.endPrompts(p.Thread)
+	c.prompts = append(c.prompts, p)
+	s.Publish("prompts", Event{Channel: c.info.ID, Prompts: &p})
+	return object{}
+}
