@@ -128,6 +128,7 @@ func TestSlackManifest(t *testing.T) {
 	needs := map[string]string{
 		"app_mention": "app_mentions:read", "message.channels": "channels:history", "message.groups": "groups:history",
 		"message.im": "im:history", "message.mpim": "mpim:history", "app_home_opened": "", "app_context_changed": "assistant:write",
+		"agent_session_stopped": "assistant:write",
 	}
 	scopes, events := m.OAuthConfig.Scopes.Bot, m.Settings.EventSubscriptions.BotEvents
 	for _, event := range events {

@@ -55,6 +55,11 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	}
 	in = g.named(e, in)
 	switch {
+	case in.Kind == chat.Opened && in.To.Thread == "":
+		if allowed {
+			g.opened(g.now(c), in.To)
+		}
+		return nil
 	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // addressed to somebody else
 		return nil
 	case in.Sender.Bot && !g.policy.Rules().Names(who): // two bots would answer each other forever

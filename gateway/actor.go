@@ -166,6 +166,8 @@ func (a *actor) sort(m queue.Message) {
 	case a.late(m):
 	case m.Kind == chat.AccessRequest:
 		a.sendCode(m.Inbound)
+	case m.Kind == chat.Opened:
+		a.greet(m.Inbound)
 	case m.Kind == chat.Oversized:
 		a.owe(TextTooLong, "", m.Inbound)
 	case m.Kind == chat.Button:

@@ -75,14 +75,14 @@ func (a *actor) clear(before time.Time) {
 	a.forgive(func(chat.UserID) bool { return true })
 }
 
-// answersCommand reports whether a turn answers a command, a request for access, or no message.
+// answersCommand reports whether a turn answers a command, a request for access or the opening of a pane, or no message.
 func answersCommand(rec chat.Turn) bool {
 	n := len(rec.Messages)
 	if n == 0 {
 		return true
 	}
 	last := rec.Messages[n-1]
-	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.AccessRequest
+	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.AccessRequest || last.Kind == chat.Opened
 }
 
 // tells reports whether the turn only shows an earlier process's answer to a command.

@@ -286,6 +286,11 @@ type script struct {
 	calls       int                 // model calls of a turn: before each but the first it asks for more
 }
 
+func newScript() *script {
+	return &script{answers: map[string]string{}, stop: map[string]agent.StopReason{}}
+}
+
+// wordTime is how long a word takes.
 const wordTime = 100 * time.Millisecond
 
 func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -371,7 +376,7 @@ type house struct {
 // open starts a gateway inside a synctest bubble.
 func open(t *testing.T, change func(*gateway.Options)) house {
 	t.Helper()
-	h := house{platform: newPlatform(), script: &script{answers: map[string]string{}, stop: map[string]agent.StopReason{}}}
+	h := house{platform: newPlatform(), script: newScript()}
 	return openWith(t, h, change)
 }
 

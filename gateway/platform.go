@@ -49,6 +49,21 @@ type Named interface {
 	Name() string
 }
 
+// Pane is an adapter whose platform has a pane for conversations with the bot. Errors are a *chat.SendError.
+type Pane interface {
+	// Suggest shows questions that people can ask by pressing them, in place of those before. heading stands above them;
+	// empty: the platform's own. MaxPrompts is the maximum number.
+	Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error
+	// NameThread gives a thread a name, by which people find it again. A long name is cut.
+	NameThread(ctx context.Context, to chat.Target, name string) error
+}
+
+// Idler is an adapter whose typing indicator may stay after an answer.
+type Idler interface {
+	// Idle removes the typing indicator. It can be repeated. Errors are a *chat.SendError.
+	Idle(ctx context.Context, to chat.Target) error
+}
+
 // Menu is an adapter whose platform shows a menu of commands.
 type Menu interface {
 	// SetCommands replaces the platform's commands by these; admin commands are shown to admins only. It changes
@@ -105,6 +120,8 @@ type endpoint struct {
 	told     Concluder    // nil: it does not want to know
 	pulse    Pulse        // nil: it reports no pulse
 	marker   Marker       // nil: it can't show that a message waits
+	pane     Pane         // nil: it has no pane
+	idler    Idler        // nil: its typing indicator vanishes by itself
 	vital    vital
 	buttons  bool // the platform can show buttons
 	purse    *budget.Budget
@@ -168,6 +185,8 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	}
 	r.pulse, _ = p.(Pulse)
 	r.marker, _ = p.(Marker)
+	r.pane, _ = p.(Pane)
+	r.idler, _ = p.(Idler)
 	for _, c := range []struct {
 		name     string
 		promised bool
@@ -184,6 +203,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		{"Thread", p.Capabilities().Thread, r.threads != nil},
 		{"Menu", p.Capabilities().Menu, r.menu != nil},
 		{"Concludes", p.Capabilities().Concludes, r.told != nil},
+		{"Pane", p.Capabilities().Pane, r.pane != nil},
 	} {
 		if c.promised != c.kept {
 			return nil, fmt.Errorf("endpoint %s: capability %s is %t but its interface is implemented: %t",

@@ -189,6 +189,8 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 		defer a.poke() // so that the actor collects a parked turn
 		defer close(t.done)
 		t.outcome = show(a.g.deliveries, opts)
+		a.suggestAfter(rec.Messages)
+		a.rest(rec.To)
 	}()
 	return t
 }
@@ -199,7 +201,7 @@ func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= mostRuns:
 		a.owe(TextFailed, newID(), m.Inbound)
-	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.AccessRequest && time.Since(m.WaitsSince()) > a.g.MaxAge:
+	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.AccessRequest && m.Kind != chat.Opened && time.Since(m.WaitsSince()) > a.g.MaxAge:
 		a.owe(TextLate, "", m.Inbound)
 	default:
 		return false

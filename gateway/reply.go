@@ -172,6 +172,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 		case !out.Delivered:
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}
+		a.suggestAfter(rec.Messages)
 		a.arrived.Store(true)
 		if err := caught(func() { a.settle(rec.ID, out, growth) }); err != nil {
 			a.log.Error("end of an answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))

@@ -107,6 +107,9 @@ const (
 	TextNoFact       TextKey = "no_fact" // {slash}
 
 	TextStopButton TextKey = "stop_button" // label of the button that stops an answer
+
+	TextGreeting TextKey = "greeting" // to a person who opened the bot's pane
+	TextPrompts  TextKey = "prompts"  // questions that the pane suggests; see ParsePrompts
 )
 
 // DefaultTexts returns every fixed text in English. The descriptions of commands come from commands, and the
@@ -155,6 +158,12 @@ func DefaultTexts() Texts {
 		TextUnreadable: "I could not read {files}. I can read text and pictures.",
 
 		TextStopButton: "Stop",
+
+		TextGreeting: "Hi! How can I help?",
+		TextPrompts: "What can you do?\n" +
+			"Explain something | I want to understand something. Ask me what, then explain it step by step.\n" +
+			"Write a message | I want to write a message. Ask me what you need to know, then write a draft.\n" +
+			"Find ideas | I need ideas. Ask me what for, then list some.",
 
 		TextNoAccess: "You don't have access to this bot. Its operator can let you in.",
 		TextUnstored: "⚠️ I couldn't save your message. Please send it again.",

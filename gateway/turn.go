@@ -113,6 +113,7 @@ func (a *actor) start(rec chat.Turn) {
 	streaming := a.endpoint.streaming()
 	log.Info("turn begins", slog.String("user", string(t.in.Sender.ID)))
 	a.turn = t
+	a.nameThread(t)
 	opts := a.replyTo(rec, t.slot, streaming)
 	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)
 	go func() {
@@ -140,6 +141,7 @@ func (a *actor) start(rec chat.Turn) {
 		close(t.delivery.decided)
 		a.poke() // the delivery may already be in trouble
 		showing.Wait()
+		a.rest(rec.To)
 	}()
 }
 

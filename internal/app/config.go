@@ -17,7 +17,7 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, c.CheckTexts(gateway.TextKeys())
+	return c, c.CheckTexts(gateway.TextKeys(), gateway.CheckText)
 }
 
 // Version returns the given release version, or the version in the build information.

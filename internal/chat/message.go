@@ -15,6 +15,7 @@ const (
 	Migration                 // the chat To has a new id, MovedTo; no person wrote anything
 	Edited                    // the sender changed the message ID; Text is its new text. It is not stored
 	Deleted                   // the message ID was deleted; Sender may be empty. It is not stored
+	Opened                    // the sender opened the bot's pane and wrote nothing. To is a new thread, or without a thread a place that is opened again and again
 )
 
 // Origin says who wrote the text of a message. Only typed text has the sender's authority.
@@ -108,6 +109,12 @@ type CommandSpec struct {
 type Action struct {
 	ID    string // what comes back in Inbound.Action: at most 64 bytes of a-z, 0-9, "-" and ":"
 	Label string // what people read on it
+}
+
+// Prompt is a question that a platform suggests to people.
+type Prompt struct {
+	Label string // what people read
+	Text  string // what they ask by pressing it
 }
 
 // Resume says where receiving continues.

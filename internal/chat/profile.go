@@ -16,6 +16,7 @@ type Capabilities struct {
 	Thread    bool // it can read what was written in a thread
 	Menu      bool // it has a menu of commands
 	Concludes bool // it wants to know when messages have been answered
+	Pane      bool // it has a pane for conversations with the bot, somewhere
 	// Buttons: it shows Outgoing.Actions, and takes them away from a message that is edited without.
 	Buttons bool
 }
@@ -77,7 +78,8 @@ const (
 	OpStop   // end one
 	OpFind   // look for a message
 	OpFile   // send a message that is a file
-	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop | OpFind | OpFile
+	OpPane   // suggest questions in the bot's pane, or name a thread there
+	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop | OpFind | OpFile | OpPane
 )
 
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window,

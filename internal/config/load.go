@@ -153,12 +153,14 @@ func (c *Config) CheckRun() error {
 	return Errors{c.problem("platforms", "no platform to run on", "add one under platforms, such as telegram")}
 }
 
-// CheckTexts reports every unknown key of texts.
-func (c *Config) CheckTexts(known []string) error {
+// CheckTexts reports every unknown key of texts, and every text that valid does not accept.
+func (c *Config) CheckTexts(known []string, valid func(key, text string) error) error {
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {
 		if !slices.Contains(known, key) {
 			errs = append(errs, c.problem(join("texts", key), fmt.Sprintf("unknown key %s in texts", shownKey(key)), suggest(key, known)))
+		} else if err := valid(key, c.Texts[key]); err != nil {
+			errs = append(errs, c.problem(join("texts", key), err.Error(), ""))
 		}
 	}
 	return errs.err()

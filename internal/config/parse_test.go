@@ -519,10 +519,18 @@ func TestCheckRun(t *testing.T) {
 func TestCheckTexts(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+"texts:\n  stoped: a\n  help: b\n", nil)
-	checkErrors(t, c.CheckTexts([]string{"help", "stopped"}), []string{
+	valid := func(key, text string) error {
+		if key == "help" && text != "a" {
+			return errors.New("help must be a")
+		}
+		return nil
+	}
+	checkErrors(t, c.CheckTexts([]string{"help", "stopped"}, valid), []string{
 		`5:3: unknown key "stoped" in texts; did you mean "stopped"?`,
+		`6:3: help must be a`,
 	})
-	if err := c.CheckTexts([]string{"help", "stoped"}); err != nil {
+	c.Texts["help"] = "a"
+	if err := c.CheckTexts([]string{"help", "stoped"}, valid); err != nil {
 		t.Errorf("CheckTexts = %v, want nil", err)
 	}
 }

@@ -95,6 +95,7 @@ func sendCases() []testCase {
 				{"Fetch", c.Fetch, is[gateway.Fetcher](s.adapter)},
 				{"Menu", c.Menu, is[gateway.Menu](s.adapter)},
 				{"Concludes", c.Concludes, is[gateway.Concluder](s.adapter)},
+				{"Pane", c.Pane, is[gateway.Pane](s.adapter)},
 			} {
 				if a.promised != a.kept {
 					s.Errorf("capability %s is %t, but its interface is implemented: %t", a.name, a.promised, a.kept)

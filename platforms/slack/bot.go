@@ -98,7 +98,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Stream: true, Find: true, Fetch: true, Buttons: true,
-		Thread: true,
+		Thread: true, Pane: true,
 	}
 }
 

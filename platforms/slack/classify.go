@@ -31,6 +31,7 @@ func closedBy(method string) (chat.Scope, chat.Op) {
 	ops := map[string]chat.Op{
 		methodUpdate: chat.OpEdit, methodDelete: chat.OpDelete, methodDrop: chat.OpDelete, methodStart: chat.OpStart,
 		methodAppend: chat.OpAppend, methodStop: chat.OpStop, methodStatus: chat.OpTyping,
+		methodPrompts: chat.OpPane, methodTitle: chat.OpPane,
 	}
 	return chat.ScopeEndpoint, cmp.Or(ops[method], chat.OpAll)
 }

@@ -123,7 +123,8 @@ func TestEventsDecoded(t *testing.T) {
 		{"a change", `"type":"message","subtype":"message_changed","hidden":true,"channel":"D7","message":{"text":"x"},` + ts, chat.Inbound{}, true},
 		{"a deletion", `"type":"message","subtype":"message_deleted","channel":"D7","deleted_ts":"1.000000",` + ts, chat.Inbound{}, true},
 		{"somebody joined", `"type":"message","subtype":"channel_join","channel":"C7","user":"U7","text":"<@U7> has joined",` + ts, chat.Inbound{}, true},
-		{"an assistant's thread", `"type":"assistant_thread_started","assistant_thread":{"channel_id":"D7"}`, chat.Inbound{}, true},
+		{"another channel beside an assistant's thread", `"type":"assistant_thread_context_changed","assistant_thread":{"channel_id":"D7","user_id":"U7","thread_ts":"1.000000"},"event_ts":"2.000000"`, chat.Inbound{}, true},
+		{"the home tab", `"type":"app_home_opened","channel":"D7","user":"U7","tab":"home","event_ts":"2.000000"`, chat.Inbound{}, true},
 		{"a reaction", `"type":"reaction_added","user":"U7"`, chat.Inbound{}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,6 +149,45 @@ func TestEventsDecoded(t *testing.T) {
 				t.Errorf("got %+v of %s", in, a.ts)
 			}
 		})
+	}
+}
+
+// Of the pane's events, three are for the bot.
+func TestPaneDecoded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, event string
+		want        chat.Inbound
+	}{
+		{"an assistant's thread", `"type":"assistant_thread_started","assistant_thread":{"channel_id":"D7","user_id":"U7","thread_ts":"1.000000"},"event_ts":"2.000000"`, chat.Inbound{
+			To: chat.Target{Chat: "D7", Thread: "1.000000"}, ID: "thread:1.000000/U7", Kind: chat.Opened,
+		}},
+		{"the messages tab", `"type":"app_home_opened","channel":"D7","user":"U7","tab":"messages","event_ts":"2.000000"`, chat.Inbound{
+			To: chat.Target{Chat: "D7"}, ID: "home:2.000000/U7", Kind: chat.Opened,
+		}},
+		{"Slack's stop button", `"type":"agent_session_stopped","channel":"C7","user":"U7","thread_ts":"1.000000","streaming_message_ts":["1.500000"],"event_ts":"2.000000"`, chat.Inbound{
+			To: chat.Target{Chat: "C7", Thread: "1.000000", Kind: chat.Group}, ID: "stop:2.000000/U7", Kind: chat.Command, Command: "stop",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a, found, err := decodeEvent(event(c.event), self())
+			if err != nil || !found || !a.said(names) {
+				t.Fatalf("found = %t, error %v: %+v", found, err, a.in)
+			}
+			if in := a.in; in.To != c.want.To || in.ID != c.want.ID || in.Kind != c.want.Kind || in.Command != c.want.Command ||
+				in.Sender.ID != "U7" || !in.Addressed || in.At.IsZero() || a.ts != "" {
+				t.Errorf("got %+v, want %+v", in, c.want)
+			}
+		})
+	}
+	for _, broken := range []string{
+		`"type":"assistant_thread_started","assistant_thread":{"channel_id":"D7","user_id":"U7"}`, `"type":"app_home_opened","tab":"messages","user":"U7"`,
+		`"type":"agent_session_stopped","channel":"D7"`, `"type":"agent_session_stopped","channel":7`,
+	} {
+		if a, found, err := decodeEvent(event(broken), self()); found || err == nil {
+			t.Errorf("%s: got %+v and error %v", broken, a.in, err)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 var (
 	// https://docs.slack.dev/apis/events-api/#rate-limiting
 	errTooMany = errors.New("events: Slack left events out for a minute, for the app gets more than 30,000 in an hour: let it be in fewer channels")
-	errNoPlace = errors.New("a message has no channel or no ts")
+	errNoPlace = errors.New("the channel, the person or the ts is missing")
 )
 
 // arrival is a decoded message, command or press, without the names of people.
@@ -50,7 +50,11 @@ func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 	if err != nil {
 		return arrival{}, false, fmt.Errorf("decode event: %w", err)
 	}
-	if head.Type != "message" && head.Type != "app_mention" {
+	switch head.Type {
+	case "message", "app_mention":
+	case eventThread, eventHome, eventStop:
+		return decodePane(head.Type, c.Event)
+	default:
 		return arrival{}, false, nil
 	}
 	if head.Subtype == subtypeChanged || head.Subtype == subtypeDeleted {
@@ -234,7 +238,7 @@ func decodeInteraction(data []byte) (arrival, bool, error) {
 func (a *arrival) said(name func(user string) string) bool {
 	text := readable(a.raw, a.self.User, name)
 	switch a.in.Kind {
-	case chat.Button, chat.Deleted:
+	case chat.Button, chat.Deleted, chat.Opened:
 		return true
 	case chat.Command:
 		a.in.Args = text

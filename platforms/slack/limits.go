@@ -30,6 +30,10 @@ const (
 	// https://docs.slack.dev/reference/block-kit/blocks/table-block
 	maxColumns = 20
 
+	// titleLimit is the longest name of a thread. Slack takes 200, and shows them in a narrow list.
+	// https://docs.slack.dev/reference/methods/agents.sessions.rename
+	titleLimit = 80
+
 	// maxUpload is the largest file. https://slack.com/help/articles/201330736
 	maxUpload = 1_000_000_000 // bytes
 )
@@ -84,6 +88,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 			inAll(chat.OpAppend, tier4),
 			inAll(chat.OpStop, tier2),
 			inAll(chat.OpFind, findCount),
+			inAll(chat.OpPane, tier4), // of each of its two methods
 			inAll(chat.OpTyping, 600), // https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 		},
 	}

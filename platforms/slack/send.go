@@ -85,26 +85,6 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-const (
-	methodStatus = "assistant.threads.setStatus"
-	// working is what the status says, after the bot's name.
-	working = "is thinking…"
-)
-
-// Typing shows below a thread that the bot is at work, for two minutes or until its next message.
-// Outside of threads there is no such sign, and Typing does nothing.
-func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
-	if to.Thread == "" {
-		return nil
-	}
-	_, err := b.call(ctx, methodStatus, func(ctx context.Context, api *library.Client) error {
-		return api.SetAssistantThreadsStatusContext(ctx, library.AssistantThreadsSetStatusParameters{
-			ChannelID: string(to.Chat), ThreadTS: string(to.Thread), Status: working,
-		})
-	})
-	return err
-}
-
 // message makes a call about one message. kind is the library's option for its method.
 func (b *Bot) message(ctx context.Context, method string, channel chat.ChatID, kind library.MsgOption, options ...library.MsgOption) (*answer, error) {
 	return b.call(ctx, method, func(ctx context.Context, api *library.Client) error {

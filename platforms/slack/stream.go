@@ -95,11 +95,14 @@ func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error 
 		options = append(options, library.MsgOptionMarkdownText(harmless(text)))
 	}
 	_, err = b.message(ctx, methodStop, ref.Target.Chat, library.MsgOptionStopStream(ts), options...)
-	if text == "" && calls.Code(err) == notStreaming && time.Since(timeOf(ts)) < streamMayEnd {
+	if text == "" && (calls.Code(err) == notStreaming || calls.Code(err) == stoppedByUser) && time.Since(timeOf(ts)) < streamMayEnd {
 		return nil
 	}
 	return err
 }
 
-// notStreaming is the error of adding to a stream, or stopping it, once it has ended.
-const notStreaming = "message_not_in_streaming_state"
+// The errors of adding to a stream, or stopping it, once it has ended.
+const (
+	notStreaming  = "message_not_in_streaming_state"
+	stoppedByUser = "stopped_by_user" // by Slack's own button
+)

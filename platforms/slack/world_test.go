@@ -32,6 +32,8 @@ var (
 	_ preview.Streamer = (*slack.Bot)(nil)
 	_ preview.Finder   = (*slack.Bot)(nil)
 	_ gateway.Fetcher  = (*slack.Bot)(nil)
+	_ gateway.Pane     = (*slack.Bot)(nil)
+	_ gateway.Idler    = (*slack.Bot)(nil)
 
 	_ conformance.Threader    = (*world)(nil)
 	_ conformance.Presser     = (*world)(nil)
@@ -91,9 +93,10 @@ func (d *door) dial(ctx context.Context, network, address string) (net.Conn, err
 // socketWorld receives by Socket Mode; its private chat is a direct message outside of threads.
 func socketWorld(t *testing.T) conformance.World { return newWorld(t, standin.Options{}, false) }
 
-// eventsWorld receives by HTTP; its private chat is an assistant's thread.
+// eventsWorld receives by HTTP; its private chat is an assistant's thread, which was opened before and is not greeted.
 func eventsWorld(t *testing.T) conformance.World {
-	w := newWorld(t, standin.Options{}, true)
+	ungreeted := slices.DeleteFunc(standin.AllEvents(), func(e string) bool { return e == "assistant_thread_started" })
+	w := newWorld(t, standin.Options{Subscriptions: ungreeted}, true)
 	w.private.Thread = chat.ThreadID(w.server.OpenAssistant(person))
 	return w
 }

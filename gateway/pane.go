@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"telex/internal/chat"
+)
+
+// Some platforms have a pane for conversations with the bot. It suggests questions, and its threads have names.
+
+// MaxPrompts is the maximum number of questions that a pane suggests.
+// https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+const MaxPrompts = 4
+
+// ParsePrompts reads the questions that a pane suggests. Each line is one: its label, "|", and what pressing it asks. A line
+// without "|" is both.
+func ParsePrompts(text string) ([]chat.Prompt, error) {
+	var list []chat.Prompt
+	for line := range strings.Lines(text) {
+		label, question, both := strings.Cut(strings.TrimSpace(line), "|")
+		label, question = strings.TrimSpace(label), strings.TrimSpace(question)
+		switch {
+		case label == "" && question == "":
+			continue
+		case !both:
+			question = label
+		case label == "" || question == "":
+			return nil, fmt.Errorf("a line of prompts needs a label and a question: %q", strings.TrimSpace(line))
+		}
+		list = append(list, chat.Prompt{Label: label, Text: question})
+	}
+	if len(list) == 0 || len(list) > MaxPrompts {
+		return nil, fmt.Errorf("prompts must be 1 to %d lines, not %d", MaxPrompts, len(list))
+	}
+	return list, nil
+}
+
+// CheckText reports whether a fixed text can be used under its key.
+func CheckText(key, text string) error {
+	if TextKey(key) != TextPrompts || text == "" {
+		return nil
+	}
+	_, err := ParsePrompts(text)
+	return err
+}
+
+// greet greets a person who opened a new thread in the pane. The suggestions follow the greeting; see suggestAfter.
+func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.Texts[TextGreeting]) }
+
+// opened suggests questions to a person who opened a pane without threads of its own. Nothing is stored: the platform says
+// so each time, and suggesting again changes nothing.
+func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
+	g.wake(c, func(a *actor) {
+		a.orders = append(a.orders, func() {
+			a.answers.Go(func() { a.suggestPrompts(to, a.g.Texts[TextGreeting]) })
+		})
+	})
+}
+
+// suggestAfter suggests questions below a greeting. The greeting's turn ends afterwards, so that a restart in between
+// suggests them again.
+func (a *actor) suggestAfter(greeted []chat.Inbound) {
+	if n := len(greeted); n > 0 && greeted[n-1].Kind == chat.Opened {
+		a.suggestPrompts(greeted[n-1].To, "")
+	}
+}
+
+func (a *actor) suggestPrompts(to chat.Target, heading string) {
+	if a.endpoint.pane == nil {
+		return
+	}
+	prompts, err := ParsePrompts(a.g.Texts[TextPrompts])
+	if err != nil {
+		prompts, _ = ParsePrompts(DefaultTexts()[TextPrompts]) // the defaults are valid
+	}
+	a.aside(to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.Suggest(ctx, to, heading, prompts) })
+}
+
+// nameThread names a thread of the pane after its first question.
+func (a *actor) nameThread(t *turn) {
+	to, name := t.in.To, strings.Join(strings.Fields(firstLine(t.messages[0].Text)), " ")
+	if a.endpoint.pane == nil || to.Kind != chat.Private || to.Thread == "" || name == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {
+		return
+	}
+	a.answers.Go(func() {
+		a.aside(to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.NameThread(ctx, to, name) })
+	})
+}
+
+// firstLine returns the first line of a text that is not blank.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// rest removes the typing indicator at the end of a turn, where it would stay otherwise. The platform also takes this for
+// the end of the bot's work.
+func (a *actor) rest(to chat.Target) {
+	if a.endpoint.idler == nil || a.g.deliveries.Err() != nil {
+		return
+	}
+	waiting, cancel := context.WithTimeout(a.g.deliveries, asideTimeout) // the conversation must not wait for a rate limit
+	defer cancel()
+	a.aside(to, chat.OpTyping, waiting.Done(), func(ctx context.Context) error { return a.endpoint.idler.Idle(ctx, to) })
+}
