@@ -53,7 +53,7 @@ func decodeJSON(body []byte, into any) *apiError {
 		err = errors.New("text behind the JSON value")
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := mistyped.Field
+		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // embedded types of ours
 		return badRequest(field, "Invalid type for %q: got %s.", field, mistyped.Value)
 	}
 	if invalid, ok := errors.AsType[*apiError](err); ok {

@@ -38,7 +38,8 @@ func (p *reply) stream(broken context.CancelCauseFunc, onError func(*apiError)) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.broken, p.onError, p.written = broken, onError, time.Now()
-	p.beat = time.AfterFunc(silence, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
+	p.beat = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
+	p.beat.Reset(silence)                         // once comment may see it
 }
 
 // event adds an event to what flush will write. Without a name, it is data alone.
@@ -70,7 +71,10 @@ func (p *reply) flush() {
 
 // comment writes a comment after a silence, and waits for the next one.
 func (p *reply) comment() {
-	p.mu.Lock()
+	if !p.mu.TryLock() { // something is being written
+		p.beat.Reset(silence)
+		return
+	}
 	defer p.mu.Unlock()
 	if p.closed {
 		return

@@ -159,7 +159,10 @@ func chatFormat(format json.RawMessage) (json.RawMessage, *apiError) {
 		return nil, nil
 	case "json_schema":
 		delete(fields, "type")
-		out, err := json.Marshal(map[string]any{"type": kind, "json_schema": fields})
+		out, err := json.Marshal(struct {
+			Type   string                     `json:"type"`
+			Schema map[string]json.RawMessage `json:"json_schema"`
+		}{kind, fields})
 		if err != nil {
 			panic(fmt.Errorf("encode a schema: %w", err)) // it was decoded a moment ago
 		}

@@ -1,0 +1,320 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/agent"
+)
+
+// chatting is a body of Chat Completions with more fields.
+func chatting(more string) string {
+	return `{"model":"main","messages":[{"role":"user","content":"hi"}]` + more + `}`
+}
+
+// Every mistake of a client has its status and OpenAI's envelope.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	l := open(t, hello(), nil)
+	const chat, responses = "/v1/chat/completions", "/v1/responses"
+	large := chatting(`,"x":"` + strings.Repeat("a", maxBody) + `"`)
+	for _, tt := range []struct {
+		name, method, path, body string
+		status                   int
+		param, code              string
+		head                     []string
+	}{
+		{name: "no key", method: "GET", path: "/v1/models", status: 401, code: "invalid_api_key", head: []string{"Authorization", ""}},
+		{name: "wrong key", method: "POST", path: chat, body: chatting(""), status: 401, code: "invalid_api_key", head: []string{"Authorization", "Bearer " + secret + "x"}},
+		{name: "another scheme", method: "GET", path: "/v1/models", status: 401, code: "invalid_api_key", head: []string{"Authorization", "Basic " + secret}},
+		{name: "unknown address", method: "GET", path: "/v1/embeddings", status: 404},
+		{name: "no version", method: "POST", path: "/chat/completions", body: chatting(""), status: 404},
+		{name: "method", method: "GET", path: chat, status: 405},
+		{name: "method of models", method: "DELETE", path: "/v1/models", status: 405},
+		{name: "method of health", method: "POST", path: "/health", status: 405},
+		{name: "too large", method: "POST", path: chat, body: large, status: 413, code: "request_too_large"},
+		{name: "empty", method: "POST", path: chat, status: 400},
+		{name: "no JSON", method: "POST", path: chat, body: "{", status: 400},
+		{name: "two values", method: "POST", path: chat, body: chatting("") + "{}", status: 400},
+		{name: "deep", method: "POST", path: chat, body: chatting(`,"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)), status: 400},
+		{name: "no model", method: "POST", path: chat, body: `{"messages":[{"role":"user","content":"hi"}]}`, status: 400, param: "model", code: "invalid_value"},
+		{name: "unknown model", method: "POST", path: chat, body: `{"model":"gpt","messages":[{"role":"user","content":"hi"}]}`, status: 404, param: "model", code: "model_not_found"},
+		{name: "unknown model of responses", method: "POST", path: responses, body: `{"model":"gpt","input":"hi"}`, status: 404, param: "model", code: "model_not_found"},
+		{name: "no messages", method: "POST", path: chat, body: `{"model":"main","messages":[]}`, status: 400, param: "messages", code: "invalid_value"},
+		{name: "mistyped", method: "POST", path: chat, body: chatting(`,"temperature":"hot"`), status: 400, param: "temperature", code: "invalid_value"},
+		{name: "temperature", method: "POST", path: chat, body: chatting(`,"temperature":3`), status: 400, param: "temperature", code: "invalid_value"},
+		{name: "n", method: "POST", path: chat, body: chatting(`,"n":2`), status: 400, param: "n", code: "invalid_value"},
+		{name: "max_tokens", method: "POST", path: chat, body: chatting(`,"max_tokens":0`), status: 400, param: "max_tokens", code: "invalid_value"},
+		{name: "role", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"boss","content":"hi"}]}`, status: 400, param: "messages[0].role", code: "invalid_value"},
+		{name: "part", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"user","content":[{"type":"input_audio"}]}]}`, status: 400, param: "messages[0].content[0].type", code: "invalid_value"},
+		{name: "image address", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]}]}`, status: 400, param: "messages[0].content[0].image_url", code: "invalid_value"},
+		{name: "tool result without a call", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"tool","content":"hi"}]}`, status: 400, param: "messages[0].tool_call_id", code: "invalid_value"},
+		{name: "tool name", method: "POST", path: chat, body: chatting(`,"tools":[{"type":"function","function":{"name":"a b"}}]`), status: 400, param: "tools[0].function.name", code: "invalid_value"},
+		{name: "two tools", method: "POST", path: chat, body: chatting(`,"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]`), status: 400, param: "tools[1].function.name", code: "invalid_value"},
+		{name: "choice without tools", method: "POST", path: chat, body: chatting(`,"tool_choice":"required"`), status: 400, param: "tool_choice", code: "invalid_value"},
+		{name: "choice of an unknown tool", method: "POST", path: chat, body: chatting(`,"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":{"type":"function","function":{"name":"b"}}`), status: 400, param: "tool_choice", code: "invalid_value"},
+		{name: "session name", method: "POST", path: chat, body: chatting(""), status: 400, param: "X-Telex-Session", code: "invalid_value", head: []string{"X-Telex-Session", "a b"}},
+		{name: "long key", method: "POST", path: chat, body: chatting(""), status: 400, param: "Idempotency-Key", code: "invalid_value", head: []string{"Idempotency-Key", strings.Repeat("k", 300)}},
+		{name: "no input", method: "POST", path: responses, body: `{"model":"main"}`, status: 400, param: "input", code: "invalid_value"},
+		{name: "background", method: "POST", path: responses, body: `{"model":"main","input":"hi","background":true}`, status: 400, param: "background", code: "invalid_value"},
+		{name: "conversation", method: "POST", path: responses, body: `{"model":"main","input":"hi","conversation":"c"}`, status: 400, param: "conversation", code: "invalid_value"},
+		{name: "item", method: "POST", path: responses, body: `{"model":"main","input":[{"type":"item_reference","id":"x"}]}`, status: 400, param: "input[0].type", code: "invalid_value"},
+		{name: "unknown response before", method: "POST", path: responses, body: `{"model":"main","input":"hi","previous_response_id":"resp_x"}`, status: 400, param: "previous_response_id", code: "previous_response_not_found"},
+		{name: "unknown response", method: "GET", path: "/v1/responses/resp_x", status: 404, param: "response_id", code: "response_not_found"},
+		{name: "delete an unknown response", method: "DELETE", path: "/v1/responses/resp_x", status: 404, param: "response_id", code: "response_not_found"},
+		{name: "unknown model", method: "GET", path: "/v1/models/gpt", status: 404, param: "model", code: "model_not_found"},
+	} {
+		status, data := l.call(tt.method, tt.path, tt.body, tt.head...)
+		var e struct{ Error map[string]any }
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			t.Errorf("%s: %v: %s", tt.name, err, data)
+			continue
+		}
+		null := func(s string) any {
+			if s == "" {
+				return nil
+			}
+			return s
+		}
+		if status != tt.status || e.Error["message"] == "" || e.Error["type"] == "" || len(e.Error) != 4 || e.Error["param"] != null(tt.param) ||
+			tt.code != "" && e.Error["code"] != tt.code || strings.Contains(data, secret) {
+			t.Errorf("%s: got %d: %s, want %d, param %q and code %q", tt.name, status, data, tt.status, tt.param, tt.code)
+		}
+	}
+}
+
+// What a client sends reaches the turn, and fields that nobody knows are ignored.
+func TestTurnOfARequest(t *testing.T) {
+	t.Parallel()
+	var got agent.Turn
+	l := open(t, runner(func(_ context.Context, turn agent.Turn, _ func(agent.Event)) (agent.Result, error) {
+		got = turn
+		return agent.Result{Stop: agent.StopDone}, nil
+	}), nil)
+	const person = "api:user:laptop"
+	png := base64.StdEncoding.EncodeToString([]byte("png"))
+	typed := func(text string) agent.Message { return agent.Typed(person, text) }
+	ptr := func(f float64) *float64 { return &f }
+	weather := []agent.ToolSpec{{Name: "weather", Description: "says it", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	schema := json.RawMessage(`{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object"}}}`)
+	for _, tt := range []struct {
+		name, path, body string
+		want             agent.Turn
+	}{
+		{
+			"everything", "/v1/chat/completions", `{"model":"main","unknown":{"a":[1]},"user":null,"stream":true,"temperature":0,"top_p":0.5,"seed":7,"stop":"END",
+				"max_tokens":10,"max_completion_tokens":20,"presence_penalty":1,"frequency_penalty":2,"reasoning_effort":"low","parallel_tool_calls":false,
+				"response_format":` + string(schema) + `,"tools":[{"type":"function","function":{"name":"weather","description":"says it","strict":true,"parameters":{"type":"object"}}}],
+				"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi","name":"Ann B"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"weather","arguments":"{}"}}]},
+				{"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"rain"}]},{"role":"developer","content":[{"type":"text","text":"In verse."}]}]}`,
+			agent.Turn{
+				Context: "Be brief.\n\nIn verse.", Stream: true, Live: true, ClientTools: weather,
+				Messages: []agent.Message{
+					{Role: agent.User, Name: "Ann_B", Text: "hi", Sources: typed("hi").Sources},
+					{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "weather", Arguments: "{}"}}},
+					{Role: agent.ToolRole, ToolCallID: "c1", Text: "rain"},
+				},
+				Params: agent.Params{
+					Temperature: ptr(0), TopP: ptr(0.5), PresencePenalty: ptr(1), FrequencyPenalty: ptr(2), MaxOutput: 20, Seed: new(int64(7)), Stop: []string{"END"},
+					Format: schema, ParallelToolCalls: new(bool), Effort: "low",
+				},
+			},
+		},
+		{
+			"pictures and files", "/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + png + `"}},
+				{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,` + png + `"}},{"type":"file","file":{"filename":"b.txt","file_data":"data:text/plain;base64,` + png + `"}}]}]}`,
+			agent.Turn{Messages: []agent.Message{{
+				Role: agent.User, Text: "see\n[file b.txt]\npng", Images: []agent.Image{{MediaType: "image/png", Data: []byte("png")}},
+				Files:   []agent.File{{Name: "a.pdf", MediaType: "application/pdf", Content: []byte("png")}},
+				Sources: []agent.Source{{Origin: agent.OriginTyped, Person: person, Text: "see"}, {Origin: agent.OriginPicture}, {Origin: agent.OriginFile}, {Origin: agent.OriginFile}},
+			}}},
+		},
+		{
+			"only rules", "/v1/chat/completions", `{"model":"main","messages":[{"role":"system","content":"Say hi."}]}`,
+			agent.Turn{Messages: []agent.Message{typed("Say hi.")}},
+		},
+		{
+			"a demanded call", "/v1/chat/completions", chatting(`,"tools":[{"type":"function","function":{"name":"weather","description":"says it","parameters":{"type":"object"}}}],"tool_choice":{"type":"function","function":{"name":"weather"}}`),
+			agent.Turn{Messages: []agent.Message{typed("hi")}, ClientTools: weather, Params: agent.Params{MustCall: true, MustCallName: "weather"}},
+		},
+		{
+			"no call", "/v1/chat/completions", chatting(`,"tools":[{"type":"function","function":{"name":"weather"}}],"tool_choice":"none"`),
+			agent.Turn{Messages: []agent.Message{typed("hi")}},
+		},
+		{
+			"a text", "/v1/responses", `{"model":"main","input":"hi","store":false}`, agent.Turn{Messages: []agent.Message{typed("hi")}},
+		},
+		{
+			"items", "/v1/responses", `{"model":"main","store":false,"instructions":"Be brief.","max_output_tokens":9,"reasoning":{"effort":"high","summary":"auto"},"include":["reasoning.encrypted_content"],
+				"text":{"format":{"type":"json_schema","name":"a","schema":{"type":"object"}},"verbosity":"low"},
+				"tools":[{"type":"web_search"},{"type":"function","name":"weather","description":"says it","parameters":{"type":"object"},"strict":false}],"tool_choice":"auto",
+				"input":[{"type":"message","role":"developer","content":"In verse."},{"role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_image","image_url":"data:image/png;base64,` + png + `"}]},
+				{"type":"reasoning","id":"rs","summary":[]},{"type":"message","role":"assistant","id":"m","content":[{"type":"output_text","text":"One moment."}]},
+				{"type":"function_call","call_id":"c1","name":"weather","arguments":"{}"},{"type":"function_call_output","call_id":"c1","output":"rain"}]}`,
+			agent.Turn{
+				Context: "Be brief.\n\nIn verse.", ClientTools: weather,
+				Messages: []agent.Message{
+					{Role: agent.User, Text: "hi", Images: []agent.Image{{MediaType: "image/png", Data: []byte("png")}}, Sources: []agent.Source{{Origin: agent.OriginTyped, Person: person, Text: "hi"}, {Origin: agent.OriginPicture}}},
+					{Role: agent.Assistant, Text: "One moment.", ToolCalls: []agent.ToolCall{{ID: "c1", Name: "weather", Arguments: "{}"}}},
+					{Role: agent.ToolRole, ToolCallID: "c1", Text: "rain"},
+				},
+				Params: agent.Params{MaxOutput: 9, Format: schema, Effort: "high"},
+			},
+		},
+	} {
+		got = agent.Turn{}
+		if status, data := l.call(http.MethodPost, tt.path, tt.body); status != http.StatusOK {
+			t.Errorf("%s: got %d: %s", tt.name, status, data)
+			continue
+		}
+		tt.want.ID, tt.want.Model, tt.want.Person, tt.want.Conversation = got.ID, "main", person, "api:laptop"
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A failed turn is an HTTP status as long as nothing was sent, then an error event. Clients read no secret and nothing of the
+// provider that they can't change.
+func TestFailedTurns(t *testing.T) {
+	t.Parallel()
+	fails := func(reason agent.StopReason, err error, events ...agent.Event) runner {
+		return func(_ context.Context, _ agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+			for _, e := range events {
+				emit(e)
+			}
+			return agent.Result{Stop: reason}, &agent.Error{Reason: reason, Err: err}
+		}
+	}
+	hidden := errors.New("hidden words of the provider")
+	for _, tt := range []struct {
+		reason       agent.StopReason
+		err          error
+		status       int
+		code, header string
+		shown        bool
+	}{
+		{agent.StopError, &agent.ModelError{Kind: agent.Retryable, Status: 500, Err: hidden}, 502, "model_failed", "", false},
+		{agent.StopError, &agent.ModelError{Kind: agent.Auth, Status: 401, Err: hidden}, 502, "model_failed", "", false},
+		{agent.StopError, &agent.ModelError{Kind: agent.RateLimited, Status: 429, RetryAfter: 7 * time.Second, Err: hidden}, 429, "rate_limit_exceeded", "7", false},
+		{agent.StopError, &agent.ModelError{Kind: agent.Quota, Status: 429, Err: hidden}, 429, "insufficient_quota", "", false},
+		{agent.StopError, &agent.ModelError{Kind: agent.BadRequest, Status: 400, Err: hidden}, 400, "invalid_request", "", true},
+		{agent.StopError, &agent.ModelError{Kind: agent.BadRequest, Status: 404, Err: hidden}, 502, "model_failed", "", false},
+		{agent.StopTimeLimit, hidden, 503, "model_timeout", "", false},
+		{agent.StopFirstToken, hidden, 503, "model_timeout", "", false},
+		{agent.StopCalls, hidden, 502, "model_failed", "", false},
+	} {
+		l := open(t, fails(tt.reason, tt.err), nil)
+		for _, body := range []string{chatting(""), chatting(`,"stream":true`)} {
+			res := l.request(t.Context(), http.MethodPost, "/v1/chat/completions", body)
+			var e envelope
+			if err := json.NewDecoder(res.Body).Decode(&e); err != nil || res.StatusCode != tt.status || *e.Error.Code != tt.code || res.Header.Get("Retry-After") != tt.header ||
+				strings.Contains(e.Error.Message, "hidden") != tt.shown {
+				t.Errorf("%v: got %d %v %+v, %v", tt.err, res.StatusCode, res.Header, e, err)
+			}
+		}
+		l = open(t, fails(tt.reason, tt.err, agent.Text{Delta: "One"}), nil)
+		got, err := checkChat(l.stream("/v1/chat/completions", chatting(`,"stream":true`)), false)
+		if err != nil || got.text != "One" || got.failed == "" || strings.Contains(got.failed, "hidden") != tt.shown {
+			t.Errorf("%v: got %+v, %v", tt.err, got, err)
+		}
+		got, err = checkResponse(l.stream("/v1/responses", `{"model":"main","input":"hi","stream":true}`))
+		if err != nil || got.text != "One" || got.failed == "" {
+			t.Errorf("%v: got %+v, %v", tt.err, got, err)
+		}
+	}
+	l := open(t, says(agent.StopTooLong), nil)
+	if status, data := l.call(http.MethodPost, "/v1/chat/completions", chatting("")); status != 400 || !strings.Contains(data, "context_length_exceeded") {
+		t.Errorf("too long: got %d: %s", status, data)
+	}
+}
+
+// A panic in one request reaches no other one.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	l := open(t, runner(func(_ context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+		if turn.Stream {
+			emit(agent.Text{Delta: "One"})
+		}
+		if strings.HasPrefix(turn.Messages[0].Text, "hi") {
+			panic("a bug")
+		}
+		return agent.Result{Stop: agent.StopDone}, nil
+	}), nil)
+	for range 3 {
+		if status, data := l.call(http.MethodPost, "/v1/chat/completions", chatting(""), "Idempotency-Key", "k"); status != 500 || strings.Contains(data, "a bug") {
+			t.Fatalf("got %d: %s", status, data)
+		}
+		if got, err := checkChat(l.stream("/v1/chat/completions", chatting(`,"stream":true`)), false); err != nil || got.failed == "" {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	}
+	if status, data := l.call(http.MethodPost, "/v1/chat/completions", strings.Replace(chatting(""), `"hi"`, `"well"`, 1)); status != 200 {
+		t.Errorf("got %d: %s", status, data)
+	}
+}
+
+func TestModels(t *testing.T) {
+	t.Parallel()
+	l := open(t, hello(), nil)
+	var list struct {
+		Object string
+		Data   []modelEntry
+	}
+	l.document(&list, http.MethodGet, "/v1/models", "")
+	want := []modelEntry{{ID: "main", Object: "model", OwnedBy: "telex"}, {ID: "small/one", Object: "model", OwnedBy: "telex"}}
+	if list.Object != "list" || !reflect.DeepEqual(list.Data, want) {
+		t.Errorf("got %+v", list)
+	}
+	var one modelEntry
+	l.document(&one, http.MethodGet, "/v1/models/small/one", "")
+	if one != want[1] {
+		t.Errorf("got %+v", one)
+	}
+	if status, data := l.call(http.MethodGet, "/health", "", "Authorization", ""); status != 200 || data != `{"status":"ok"}`+"\n" {
+		t.Errorf("health: got %d: %s", status, data)
+	}
+}
+
+// Web pages may call the server only if they are configured, and without keys it takes nothing that any page could send.
+func TestWebPages(t *testing.T) {
+	t.Parallel()
+	const page = "https://chat.example.org"
+	with := open(t, hello(), func(o *Options) { o.Origins = []string{page} })
+	res := with.request(t.Context(), http.MethodOptions, "/v1/chat/completions", "", "Origin", page, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization", "Authorization", "")
+	if h := res.Header; res.StatusCode != 204 || h.Get("Access-Control-Allow-Origin") != page || h.Get("Access-Control-Allow-Headers") != "authorization" || h.Get("Vary") != "Origin" {
+		t.Errorf("preflight: got %d, %v", res.StatusCode, h)
+	}
+	res = with.request(t.Context(), http.MethodPost, "/v1/chat/completions", chatting(""), "Origin", page)
+	if res.StatusCode != 200 || res.Header.Get("Access-Control-Allow-Origin") != page {
+		t.Errorf("got %d, %v", res.StatusCode, res.Header)
+	}
+	for _, l := range []*lab{with, open(t, hello(), nil)} {
+		res := l.request(t.Context(), http.MethodOptions, "/v1/chat/completions", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST")
+		if res.StatusCode < 400 || res.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("another page: got %d, %v", res.StatusCode, res.Header)
+		}
+	}
+	keyless := open(t, hello(), func(o *Options) { o.Keys = nil })
+	for _, tt := range []struct {
+		head   []string
+		status int
+	}{
+		{nil, 200},
+		{[]string{"Host", "localhost:1234"}, 200},
+		{[]string{"Host", "evil.example"}, 403},
+		{[]string{"Origin", "https://evil.example"}, 403},
+		{[]string{"Content-Type", "text/plain"}, 403},
+	} {
+		if status, data := keyless.call(http.MethodPost, "/v1/chat/completions", chatting(""), append([]string{"Authorization", ""}, tt.head...)...); status != tt.status {
+			t.Errorf("%v: got %d: %s, want %d", tt.head, status, data, tt.status)
+		}
+	}
+}
