@@ -111,6 +111,8 @@ func show(e Event) string {
 		return "reset"
 	case Tool:
 		return tool(e)
+	case Call:
+		return fmt.Sprintf("call:%s:%s:%q", e.ID, e.Name, e.Arguments)
 	default:
 		return fmt.Sprintf("%T", e)
 	}
