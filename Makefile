@@ -105,6 +105,11 @@ killtest: build ## Kill the built binary at random and at chosen instants, and j
 test-mcp: ## Run the MCP client against servers of other makers, from npm; Node.js and the registry are needed.
 	go test -count=1 -v -tags=mcpnpm -run='^TestNPM' ./agent/mcp
 
+.PHONY: test-clients
+test-clients: build ## Run other makers' clients of OpenAI's APIs, from npm, against the built daemon; Node.js and the registry are needed.
+	@command -v npm >/dev/null || { echo 'make test-clients: npm not found: install Node.js 20 or newer'; exit 1; }
+	cd tools/clients && npm ci --no-audit --no-fund --silent && TELEX_BINARY='$(CURDIR)/bin/telex' node --test --test-timeout=120000
+
 .PHONY: test-browser
 test-browser: ## Use the demo's page with a browser; Debian's package chromium is needed.
 	@command -v chromium >/dev/null || { echo 'make test-browser: chromium not found: install the Debian package chromium (apt-get install chromium)'; exit 1; }

@@ -25,13 +25,15 @@ type responseEvent struct {
 	LogProbs     *[]any    `json:"logprobs,omitempty"`
 }
 
-// errorEvent is the event of an error.
+// errorEvent is the event of an error. OpenAI documents the fields at its top and sends those below error, which the official SDKs
+// raise (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
-	Type     string  `json:"type"`
-	Sequence int     `json:"sequence_number"`
-	Code     *string `json:"code"`
-	Message  string  `json:"message"`
-	Param    *string `json:"param"`
+	Type     string    `json:"type"`
+	Sequence int       `json:"sequence_number"`
+	Code     *string   `json:"code"`
+	Message  string    `json:"message"`
+	Param    *string   `json:"param"`
+	Error    errorBody `json:"error"`
 }
 
 // responseStream writes an answer as events of the Responses API. Each item is announced before its first piece, and a text or a
@@ -170,7 +172,7 @@ func (s *responseStream) fail(err *apiError) {
 	if code == "" {
 		code = err.kind
 	}
-	s.out.event("error", errorEvent{Type: "error", Sequence: s.sequence, Code: &code, Message: err.message, Param: orNull(err.param)})
+	s.out.event("error", errorEvent{Type: "error", Sequence: s.sequence, Code: &code, Message: err.message, Param: orNull(err.param), Error: err.envelope().Error})
 	s.sequence++
 	r := newResponse(s.head)
 	r.Status, r.Error = "failed", &responseError{Code: serverError, Message: err.message}
