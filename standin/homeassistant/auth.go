@@ -24,7 +24,7 @@ func (s *Server) readFirst(ctx context.Context, conn *websocket.Conn) ([]byte, b
 }
 
 // authenticate answers the first frame of a client, after which commands may follow or the socket ends.
-// Source: homeassistant/components/websocket_api/auth.py
+// Source: homeassistant/components/websocket_api/auth.py.
 func (s *Server) authenticate(ctx context.Context, k *socket, data []byte, arrived time.Time, cut <-chan struct{}) {
 	token, wrong, err := parseAuth(data)
 	if err != nil {

@@ -42,7 +42,7 @@ func commands() map[string]commandKind {
 			"return_response": may(boolField),
 		}},
 		"get_states":   {run: func(s *Server, _ *request) any { return s.sorted() }},
-		"get_services": {task: true, run: func(s *Server, _ *request) any { return s.describe() }},
+		"get_services": {task: true, run: func(s *Server, _ *request) any { return s.descriptions() }},
 		"get_config":   {run: func(s *Server, _ *request) any { return s.config() }},
 		"ping":         {run: func(*Server, *request) any { return pong{} }},
 		"conversation/process": {task: true, fields: conversationFields(), run: func(s *Server, r *request) any {
@@ -64,14 +64,13 @@ type prepared struct {
 }
 
 // prepare checks the order and the kind of a command.
-// Source: homeassistant/components/websocket_api/connection.py, async_handle
+// Source: homeassistant/components/websocket_api/connection.py, async_handle.
 func (s *Server) prepare(k *socket, c command, arrived time.Time) prepared {
 	call := &Call{Call: rig.Call{At: arrived, Method: methodOf(c)}, Via: viaSocket, id: c.echo}
-	call.called(asObject(c.fields["service_data"]))
-	if c.kind != "call_service" {
+	if c.kind == "call_service" {
+		call.describe(asObject(c.fields["service_data"]), asObject(c.fields["target"]))
+	} else {
 		call.Data = rig.Encode(c.fields)
-	} else if ids := entityIDs(asObject(c.fields["target"])); call.Place == "" && len(ids) > 0 {
-		call.Place = ids[0]
 	}
 	p := prepared{call: call}
 	refuse := func(kind, code, text string) prepared {
@@ -169,7 +168,7 @@ func (s *Server) fireEvent(r *request) any {
 	return object{"context": ctx}
 }
 
-// callAction calls a service. Source: homeassistant/components/websocket_api/commands.py, handle_call_service
+// callAction calls a service. Source: homeassistant/components/websocket_api/commands.py, handle_call_service.
 func (s *Server) callAction(r *request) any {
 	target := asObject(r.fields["target"])
 	fields := schema{}

@@ -47,7 +47,7 @@
 //
 // Users besides the bot's, areas, devices, labels and floors (they select nothing), triggers, templates, the history and
 // logbook APIs, registries, automations, the texts of notifications as Markdown. The conversation agent understands
-// "turn on <name>", "turn off <name>" and "what is <name>". While an entity is set by SetState its services still work.
+// "turn on <name>", "turn off <name>" and "what is <name>".
 //
 // # Control over HTTP
 //

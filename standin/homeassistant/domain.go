@@ -54,7 +54,7 @@ func services(targets []string) map[string]service {
 }
 
 // notifiers are the services that tell people something.
-// Sources: homeassistant/components/persistent_notification/__init__.py, homeassistant/components/notify/__init__.py
+// Sources: homeassistant/components/persistent_notification/__init__.py, homeassistant/components/notify/__init__.py.
 func notifiers(targets []string) map[string]service {
 	legacy := schema{"message": need(textField), "title": may(textField), "target": may(anyField), "data": may(objectField)}
 	all := map[string]service{
@@ -135,21 +135,28 @@ func setPosition(s *Server, a *action) any {
 }
 
 func setTemperature(s *Server, a *action) any {
-	wanted, ok := number(a.data, "temperature")
-	if !ok {
-		s.require(a.method(), "must contain at least one of temperature, target_temp_high, target_temp_low.")
-	}
-	for _, e := range a.entities {
-		if low, high := raw(e.Attributes["min_temp"]), raw(e.Attributes["max_temp"]); wanted < low || wanted > high {
-			panic(validation("temp_out_of_range", fmt.Sprintf("Provided temperature %v is not valid. Accepted range is %v to %v", wanted, low, high)))
+	wanted := make(map[string]any)
+	for _, name := range []string{"temperature", "target_temp_high", "target_temp_low"} {
+		t, ok := number(a.data, name)
+		if !ok {
+			continue
 		}
+		wanted[name] = t
+		for _, e := range a.entities {
+			if low, high := floatOf(e.Attributes["min_temp"]), floatOf(e.Attributes["max_temp"]); t < low || t > high {
+				panic(validation("temp_out_of_range", fmt.Sprintf("Provided temperature %v is not valid. Accepted range is %v to %v", t, low, high)))
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		s.require(a.method(), "must contain at least one of temperature, target_temp_high, target_temp_low.")
 	}
 	for _, e := range a.entities {
 		state := e.State
 		if mode := text(a.data, "hvac_mode"); mode != "" {
 			state = mode
 		}
-		s.set(e.Entity, state, with(e.Attributes, map[string]any{"temperature": wanted}), a.ctx, false)
+		s.set(e.Entity, state, with(e.Attributes, wanted), a.ctx, false)
 	}
 	return nil
 }
@@ -201,7 +208,7 @@ func (s *Server) dismissByBot(method, id string) {
 func sendMessage(s *Server, a *action) any {
 	for _, e := range a.entities {
 		v := TextVersion{Method: a.method(), Text: text(a.data, "message")}
-		if int(raw(e.Attributes["supported_features"]))&1 != 0 {
+		if int(floatOf(e.Attributes["supported_features"]))&1 != 0 {
 			v.Title = text(a.data, "title")
 		}
 		s.set(e.Entity, Time{time.Now()}.String(), e.Attributes, a.ctx, false)

@@ -200,8 +200,13 @@ func TestImpossibleFaults(t *testing.T) {
 	t.Parallel()
 	s := homeassistant.New(homeassistant.Options{})
 	for _, f := range []homeassistant.Fault{
-		{Action: "rain"}, {Action: fault.RateLimit}, {Action: fault.Error}, {Action: fault.Status, Status: 200},
-		{Action: fault.Hang, Chat: 7}, {Action: fault.Hang, Scope: "global"}, {Action: fault.Hang, Nth: -1},
+		{Action: "rain"},
+		{Action: fault.RateLimit},
+		{Action: fault.Error},
+		{Action: fault.Status, Status: 200},
+		{Action: fault.Hang, Chat: 7},
+		{Action: fault.Hang, Scope: "global"},
+		{Action: fault.Hang, Nth: -1},
 	} {
 		func() {
 			defer func() {

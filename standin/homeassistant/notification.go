@@ -44,7 +44,7 @@ func (n *Notification) clone() Notification {
 }
 
 // show puts a notification into the panel; one with the same id is overwritten. s.mu is held.
-// Source: homeassistant/components/persistent_notification/__init__.py
+// Source: homeassistant/components/persistent_notification/__init__.py.
 func (s *Server) show(id string, v TextVersion, bot bool) {
 	v.At = time.Now()
 	if id == "" {
@@ -115,7 +115,7 @@ func (s *Server) forgetPanel() {
 }
 
 // loginFailed is the notification of a wrong token; s.mu is held.
-// Source: homeassistant/components/http/ban.py, process_wrong_login
+// Source: homeassistant/components/http/ban.py, process_wrong_login.
 func (s *Server) loginFailed() {
 	s.stats.FailedLogins++
 	s.show("http-login", TextVersion{

@@ -13,7 +13,7 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the largest body of a request, in bytes. Source: homeassistant/components/http/__init__.py
+// maxBody is the largest body of a request, in bytes. Source: homeassistant/components/http/__init__.py.
 const maxBody = 16 << 20
 
 // restCall is one request on its way; s.mu is held meanwhile.
@@ -82,7 +82,7 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request, cut <-chan st
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if data, problem := decode(body); problem == nil {
-		call.called(asObject(data))
+		call.describe(asObject(data), nil)
 	}
 	if rt.path == "/api/services/*/*" {
 		call.Method = strings.ToLower(args[0] + "." + args[1])
@@ -215,7 +215,7 @@ func (s *Server) postEvent(r *restCall) any {
 }
 
 func (s *Server) listServices(*restCall) any {
-	all := s.describe()
+	all := s.descriptions()
 	list := []object{}
 	for _, domain := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, object{"domain": domain, "services": all[domain]})
@@ -224,7 +224,7 @@ func (s *Server) listServices(*restCall) any {
 }
 
 // postService calls a service and answers with the states that it changed.
-// Source: homeassistant/components/api/__init__.py, APIDomainServicesView
+// Source: homeassistant/components/api/__init__.py, APIDomainServicesView.
 func (s *Server) postService(r *restCall) any {
 	data := make(map[string]any)
 	if len(r.body) > 0 {

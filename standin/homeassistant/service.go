@@ -43,12 +43,12 @@ func targetFields() []string {
 	return []string{"area_id", "device_id", "entity_id", "floor_id", "label_id"}
 }
 
-// needsTarget is the error of an entity service without a target. Source: homeassistant/helpers/config_validation.py
+// needsTarget is the error of an entity service without a target. Source: homeassistant/helpers/config_validation.py.
 const needsTarget = "must contain at least one of entity_id, device_id, area_id, floor_id, label_id."
 
 // callService runs a service in the order of the platform's checks: does it exist, has it a response, are its
 // arguments right. target may be nil. s.mu is held.
-// Source: homeassistant/core.py, ServiceRegistry.async_call
+// Source: homeassistant/core.py, ServiceRegistry.async_call.
 func (s *Server) callService(a *action, target map[string]any, wantsResponse bool, call *Call) any {
 	sv, ok := s.services[a.method()]
 	if !ok {
@@ -183,23 +183,18 @@ const (
 	coreDomain  = "homeassistant"
 )
 
-// called is the part of a Call that the data of a service tell.
-func (c *Call) called(data map[string]any) {
+// describe notes what the data and the target of a service say of its call. Either may be nil.
+func (c *Call) describe(data, target map[string]any) {
 	c.Data = rig.Encode(data)
 	c.Text = text(data, "message")
 	c.Place = text(data, "notification_id")
-	if target, ok := data["target"].(map[string]any); ok && c.Place == "" {
-		if ids := entityIDs(target); len(ids) > 0 {
-			c.Place = ids[0]
-		}
-	}
-	if ids := entityIDs(data); c.Place == "" && len(ids) > 0 {
+	if ids := append(entityIDs(data), entityIDs(target)...); c.Place == "" && len(ids) > 0 {
 		c.Place = ids[0]
 	}
 }
 
-// describe is what get_services tells of all services, by domain.
-func (s *Server) describe() map[string]map[string]object {
+// descriptions are what get_services tells of all services, by domain.
+func (s *Server) descriptions() map[string]map[string]object {
 	out := make(map[string]map[string]object)
 	for name, sv := range s.services {
 		domain, short, _ := strings.Cut(name, ".")
@@ -228,8 +223,8 @@ func asObject(v any) map[string]any {
 	return o
 }
 
-// raw is a number in an attribute, whoever wrote it.
-func raw(v any) float64 {
+// floatOf is a number in an attribute, 0 for anything else. Go code and clients write different types.
+func floatOf(v any) float64 {
 	n, err := json.Number(fmt.Sprint(v)).Float64()
 	if err != nil {
 		return 0

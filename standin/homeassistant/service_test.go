@@ -31,6 +31,7 @@ func TestServices(t *testing.T) {
 		{"alarm_control_panel.alarm_arm_away", `{"entity_id":"alarm_control_panel.home"}`, "alarm_control_panel.home", "armed_away"},
 		{"climate.set_hvac_mode", `{"entity_id":"climate.hall","hvac_mode":"off"}`, "climate.hall", "off"},
 		{"climate.set_temperature", `{"entity_id":"climate.hall","temperature":22.5,"hvac_mode":"cool"}`, "climate.hall", "cool"},
+		{"climate.set_temperature", `{"entity_id":"climate.hall","target_temp_low":18,"target_temp_high":22}`, "climate.hall", "heat"},
 	} {
 		t.Run(tc.service, func(t *testing.T) {
 			t.Parallel()

@@ -64,17 +64,17 @@ type socket struct {
 func (k *socket) put(data []byte) <-chan struct{} {
 	o := outgoing{data: data, written: make(chan struct{})}
 	k.out = append(k.out, o)
-	k.poke()
+	k.signal()
 	return o.written
 }
 
 // end closes the socket in order once everything is written.
 func (k *socket) end() {
 	k.ending = true
-	k.poke()
+	k.signal()
 }
 
-func (k *socket) poke() {
+func (k *socket) signal() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -260,25 +260,23 @@ func (s *Server) cutSocket(k *socket) {
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) {
 	for {
 		var list []outgoing
-		var stalled, coalesce, ending bool
+		var stalled, ending bool
 		s.Locked(func() {
-			list, k.out = k.out, nil
-			stalled, coalesce, ending = k.stalled, k.coalesce, k.ending
+			list = k.take()
+			stalled, ending = k.stalled, k.ending
 		})
-		for _, f := range frames(list, coalesce) {
-			if !stalled && conn.Write(ctx, websocket.MessageText, f) != nil {
+		switch {
+		case len(list) > 0:
+			if !stalled && conn.Write(ctx, websocket.MessageText, join(list)) != nil {
 				return
 			}
-		}
-		for _, o := range list {
-			close(o.written)
-		}
-		if ending && len(list) == 0 {
+			for _, o := range list {
+				close(o.written)
+			}
+			continue
+		case ending:
 			_ = conn.Close(websocket.StatusNormalClosure, "") // the client may have closed it first
 			return
-		}
-		if len(list) > 0 {
-			continue
 		}
 		select {
 		case <-k.wake:
@@ -290,17 +288,28 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 	}
 }
 
-// frames are the frames in which messages go out: one for each, or one for all of them. What a fault has broken goes
-// alone.
-func frames(list []outgoing, coalesce bool) [][]byte {
-	var out [][]byte
+// take removes from the queue what goes out in the next frame: one message, or all for a client that takes arrays.
+// What a fault has broken would break an array, so it goes alone. The Server's mutex is held.
+func (k *socket) take() []outgoing {
+	n := min(1, len(k.out))
+	if k.coalesce && !slices.ContainsFunc(k.out, func(o outgoing) bool { return !json.Valid(o.data) }) {
+		n = len(k.out)
+	}
+	list := k.out[:n:n]
+	k.out = k.out[n:]
+	return list
+}
+
+// join makes a frame of messages: the only one, or an array.
+func join(list []outgoing) []byte {
+	if len(list) == 1 {
+		return list[0].data
+	}
+	var data [][]byte
 	for _, o := range list {
-		out = append(out, o.data)
+		data = append(data, o.data)
 	}
-	if !coalesce || len(out) < 2 || slices.ContainsFunc(out, func(data []byte) bool { return !json.Valid(data) }) {
-		return out
-	}
-	return [][]byte{slices.Concat([]byte("["), bytes.Join(out, []byte(",")), []byte("]"))}
+	return slices.Concat([]byte("["), bytes.Join(data, []byte(",")), []byte("]"))
 }
 
 // pingSocket pings until the client does not answer in time.

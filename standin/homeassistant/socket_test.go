@@ -333,32 +333,63 @@ func TestBrokenSockets(t *testing.T) {
 func TestServerPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
-		k := c.socket()
+		c.socket()
 		began := time.Now()
 		pause(10 * time.Minute) // it does not read, so it answers no ping
 		if n := c.server.Sockets(); n != 0 {
 			t.Errorf("%d sockets after %v, want none", n, time.Since(began))
 		}
-		k = c.socket()
+		k := c.socket()
+		late := make(chan int, 1)
+		time.AfterFunc(59*time.Minute, func() { late <- c.server.Sockets() })
 		if e := k.within(time.Hour); e.err == nil {
 			t.Errorf("got %+v, want nothing", e)
+		}
+		if n := <-late; n != 1 {
+			t.Errorf("%d sockets of a client that reads, and so answers pings, want 1", n)
 		}
 	})
 }
 
-// TestSlowReader: who takes too few of the messages that wait for it is disconnected.
+// TestSlowReader: who lets too many messages wait is disconnected, at once or after five seconds.
 func TestSlowReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := start(t, homeassistant.Options{})
-		k := c.socket()
-		k.ok("subscribe_events", `,"event_type":"state_changed"`)
-		big := strings.Repeat("x", 4000)
-		for i := range 20000 {
-			c.server.SetState(homeassistant.Change{Entity: "sensor.power", State: fmt.Sprint(i), Attributes: map[string]any{"big": big}})
-			if c.server.Sockets() == 0 {
-				break
-			}
+	t.Parallel()
+	changes := func(n int) []homeassistant.Change {
+		var list []homeassistant.Change
+		for i := range n {
+			list = append(list, homeassistant.Change{Entity: "sensor.power", State: fmt.Sprint(i), Attributes: map[string]any{
+				"big": strings.Repeat("x", 100),
+			}})
 		}
-		c.violations("slow_reader")
-	})
+		return list
+	}
+	for _, tc := range []struct {
+		name                   string
+		subscriptions, changes int
+		wait                   time.Duration // before one more change.
+		cut                    bool
+	}{
+		{"few", 1, 1000, time.Minute, false},
+		{"many for a short time", 1, 1500, 4 * time.Second, false},
+		{"many for a long time", 1, 1500, 6 * time.Second, true},
+		{"too many", 40, 1000, 0, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := start(t, homeassistant.Options{})
+				k := c.socket()
+				for range tc.subscriptions {
+					k.ok("subscribe_events", `,"event_type":"state_changed"`)
+				}
+				c.server.Burst(changes(tc.changes)...)
+				synctest.Wait()
+				pause(tc.wait)
+				c.server.SetState(homeassistant.Change{Entity: "sensor.power", State: "last"})
+				if n := c.server.Stats().Violations.ByKind[homeassistant.SlowReader]; (n == 1) != tc.cut || (c.server.Sockets() == 0) != tc.cut {
+					t.Errorf("%d violations and %d sockets, want it cut: %v", n, c.server.Sockets(), tc.cut)
+				}
+			})
+		})
+	}
 }
