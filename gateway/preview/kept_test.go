@@ -77,3 +77,26 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 		}
 	})
 }
+
+// D9: a create is looked for in vain, and the reply is stopped before another message exists. The message that comes later stays,
+// without its cursor: people may have read it.
+func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.LateFor, p.latency, p.fate = 10*time.Second, 200*ms, nth(map[int]fate{0: uncertain(false)})
+		e := p.endpoint()
+		e.Finder = channel{p}
+		s := beginAt(t, p, e, streamed(), "key")
+		s.says("one two three", 1800*ms) // it is being looked for
+		s.slot.Finish(Ending{Keep: true})
+		s.waits(4 * time.Second)
+		p.mu.Lock()
+		p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: "one two three ▌"})
+		p.mu.Unlock()
+		<-s.ended
+		equal(t, "person sees", s.sees(), []string{"one two three"})
+		if n := s.count(chat.OpSend | chat.OpDelete); n != 1 || !s.out.Delivered {
+			t.Errorf("%d messages were sent or deleted, outcome %+v", n, s.out)
+		}
+	})
+}
