@@ -132,13 +132,13 @@ func (w *world) overtaken(above, below *turnLog) bool {
 	if len(all) == 0 {
 		return false
 	}
-	began, failures := all[0].by.at, 0
+	began, failures, parked := all[0].by.at, 0, false
 	for _, c := range w.tries(above) {
 		if c.op == chat.OpTyping && c.err == nil {
 			continue
 		}
 		hangs := c.learned().After(began) && began.Sub(c.at) >= hung
-		if late := !c.learned().Before(began); late && (failures > 0 || hangs) {
+		if late := !c.learned().Before(began); late && (failures > 0 || hangs || parked) {
 			if w.waived(above) {
 				return true
 			}
@@ -158,6 +158,9 @@ func (w *world) overtaken(above, below *turnLog) bool {
 				w.except(overtakenByNext)
 				return true
 			}
+		}
+		if !c.learned().After(below.begun[0].at) {
+			parked = failures > 0 // the conversation went on because of it, also if it is over when the next reply is shown
 		}
 	}
 	return false

@@ -93,16 +93,16 @@ func (p probing) Newest(chat.Target) chat.MessageID {
 
 func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, next string) (chat.Found, error) {
 	l := p.a.l
-	n, ok := p.candidate(to, create, next)
-	switch {
-	case !ok:
-		return chat.Found{}, &chat.SendError{Kind: chat.Temporary}
-	case n == 0:
-		return chat.Found{}, nil
-	}
 	m := create.Message
 	m.Key = create.Key
 	c := &call{op: chat.OpFind, to: to, m: m}
+	n, ok := p.candidate(to, create, next)
+	switch {
+	case !ok:
+		return chat.Found{}, l.w.putOff(l, c)
+	case n == 0:
+		return chat.Found{}, nil
+	}
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID("b" + number(n))}
 	matched, replaced := false, false
 	err := l.serve(ctx, c, func() *chat.SendError {
@@ -125,6 +125,16 @@ func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, n
 	}
 	k.learn(ref.ID)
 	return chat.Found{Ref: ref, Taken: replaced || before}, nil
+}
+
+// putOff notes that a search can't be made now.
+func (w *world) putOff(l *life, c *call) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.life, c.n, c.at, c.done, c.err = l, -1, time.Now(), time.Now(), &chat.SendError{Kind: chat.Temporary}
+	c.turn, _, _ = strings.Cut(c.m.Key, ".")
+	w.calls = append(w.calls, c)
+	return c.err
 }
 
 // candidate returns the next id to try, 0 when none is left. It returns false when that can't be said now.

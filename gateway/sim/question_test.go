@@ -110,7 +110,9 @@ func (w *world) noteSteps(turn string, steps []chat.Step) {
 			w.noteAsked(t, s)
 		case chat.StepDecided:
 			w.noteDecided(t, s)
-		case chat.StepBegun, chat.StepReads, chat.StepStopped, chat.StepAnswered:
+		case chat.StepStopped:
+			w.noteCutOff(t, s.Call)
+		case chat.StepBegun, chat.StepReads, chat.StepAnswered:
 		}
 	}
 }

@@ -245,7 +245,8 @@ type deed struct {
 type effect struct {
 	life    *life
 	at      time.Time
-	stopped bool // the call ended with its turn, while its process lived
+	failed  time.Time // when the call ended with an error of its own
+	stopped bool      // the call ended with its turn, while its process lived
 }
 
 // deedName finds the key of a call.
@@ -279,6 +280,7 @@ func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
 		return agent.Output{}, err
 	}
 	if d.fails {
+		w.noteFailed(d.key)
 		return agent.Output{}, errors.New("no luck")
 	}
 	return agent.Output{Text: "done " + d.key}, nil
@@ -317,6 +319,23 @@ func (w *world) do(l *life, key string) error {
 		return errDead
 	}
 	return nil
+}
+
+// noteFailed notes that a call ended with an error of its own.
+func (w *world) noteFailed(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := w.deeds[key]
+	d.effects[len(d.effects)-1].failed = time.Now()
+}
+
+// noteCutOff notes that a call which only reads is taken to have ended with its turn. If it failed in that very moment, nobody can tell.
+func (w *world) noteCutOff(t *turnLog, call string) {
+	for _, d := range w.deeds {
+		if n := len(d.effects); n > 0 && d.turn == t.id && (d.key == call || w.s.recount) && d.effects[n-1].failed.Equal(time.Now()) {
+			d.effects[n-1].stopped = true
+		}
+	}
 }
 
 // noteStopped notes that a call ended with its turn, unless its process is dead.

@@ -201,7 +201,7 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 	}
 	i := slices.IndexFunc(v.note, func(n string) bool { return strings.Contains(text, n) })
 	if i < 0 {
-		return text, slices.ContainsFunc(v.note, func(n string) bool { return strings.Contains(r.whole, n) })
+		return text, slices.ContainsFunc(v.note, func(n string) bool { return strings.Contains(r.whole, n) || r.hasEndOf(n) })
 	}
 	before, after, _ := strings.Cut(text, v.note[i])
 	switch {
@@ -216,6 +216,19 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 		return before, true
 	}
 	return text, false
+}
+
+// hasEndOf says that a line goes on behind a message that the person deleted, in which it began.
+func (r reading) hasEndOf(line string) bool {
+	last := ""
+	if n := len(r.each); n > 0 && r.between {
+		last = r.each[n-1]
+	}
+	if last == "" || !strings.HasSuffix(line, last) {
+		return false
+	}
+	r.w.except(deletedBetween)
+	return true
 }
 
 // keepsLonger says that what was longer before stays: messages can be edited, not deleted.

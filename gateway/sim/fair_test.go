@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"telex/gateway"
+)
+
+// What the judge once called a violation, and is none.
+
+// D14: an answer can't be looked for while another search in its chat hangs. The next answer overtakes it.
+func TestFairSearchThatHasToWait(t *testing.T) {
+	t.Parallel()
+	s := probed(talk("a0w0x a0w1x"), talk("a1w0x a1w1x"))
+	s.busy, s.config.MinTokens = gateway.Queue, 10
+	s.says = []say{{user: "ann", kind: "help"}, {at: 20 * time.Millisecond, user: "ann", kind: "text"}, {at: 3 * time.Second, user: "ann", kind: "text"}}
+	s.faults = map[int]fault{0: {kind: cutBefore}, 1: {kind: cutAfter}, 2: {kind: hangBefore, after: time.Minute}}
+	w := perform(t, s)
+	if w.counts["exception: "+string(overtakenByNext)] == 0 {
+		t.Errorf("it was not overtaken: %q", w.see(0))
+	}
+}
+
+// D14: an answer is refused for a moment, so that the conversation goes on. When its message can be made, what it should say is too
+// long for it: the rest stands below the next answer, which begins in that moment.
+func TestFairTooLongBehindTrouble(t *testing.T) {
+	t.Parallel()
+	s := story("edit-with-keys", talk(numbered(8)), talk("a1w0x a1w1x"))
+	s.profile.TextLimit, s.real, s.hidden, s.busy = 80, 40, true, gateway.Queue
+	s.kills = []kill{{where: afterAnswer, n: 0, down: 30 * time.Millisecond}}
+	s.faults = each(refused, 1, 2, 3)
+	s.says = append(s.says, say{at: 500 * time.Millisecond, user: "ann", kind: "text"})
+	perform(t, s)
+}
+
+// D6: a person deletes a message, and the line below the answer takes that message and the one behind it. What the first of them was to
+// say is missing.
+func TestFairLineAcrossADeletedMessage(t *testing.T) {
+	at(t, 0, 3*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
+		s := story("edit", talk(numbered(30)), failing(talk("a1w0x a1w1x")))
+		s.fickle = true
+		s.profile.TextLimit, s.real = 40, 40
+		s.kills = []kill{{where: atTime, at: 2900 * time.Millisecond, down: time.Second}}
+		s.accidents = []accident{{at: when, kind: "delete"}}
+		perform(t, s)
+	})
+}
+
+// A call that reads fails in the moment in which its turn is interrupted, and then the process dies. It is run again.
+func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
+	t.Parallel()
+	for n := range 40 { // either may come first
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			s := story("edit", calling("a0w0x", "a0w1x", look))
+			s.tools, s.latency, s.approval, s.config.MinTokens = true, 300*time.Millisecond, time.Hour, 10
+			call := &s.answers[0].deltas[0].calls[0]
+			call.takes, call.fails = wordTime, true
+			s.says = append(s.says, say{at: 2 * wordTime, user: "ann", kind: "text"})
+			s.kills = []kill{{where: atTime, at: 250 * time.Millisecond, down: time.Second}}
+			perform(t, s)
+		})
+	}
+}
