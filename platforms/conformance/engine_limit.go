@@ -127,9 +127,9 @@ func refusalCases() []testCase {
 				h.ask(to, word)
 				h.until("the refused call", func() bool { return h.Calls(op) > before })
 				since, n := time.Now(), len(h.Versions(to))
-				pass(RetryAfter - 100*time.Millisecond)
+				pass(h.retryAfter() - 100*time.Millisecond)
 				if got := len(h.Versions(to)); got != n {
-					h.Errorf("%d versions more were shown %v after the 429 that asked for %v", got-n, time.Since(since), RetryAfter)
+					h.Errorf("%d versions more were shown %v after the 429 that asked for %v", got-n, time.Since(since), h.retryAfter())
 				}
 				if word == "go" {
 					pass(400 * time.Millisecond)

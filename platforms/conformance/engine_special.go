@@ -117,8 +117,8 @@ func commandCases() []testCase {
 					h.Errorf("shown are %q, want one answer to each question", got)
 				}
 			}
-			if len(h.ledger.took()) != 4 {
-				h.Errorf("accepted %+v, want four messages", h.ledger.took())
+			if want := 2 * len(h.both()); len(h.ledger.took()) != want {
+				h.Errorf("accepted %+v, want %d messages", h.ledger.took(), want)
 			}
 		})},
 		{"a question that is asked by a command is answered in its place, and nothing else stays", asked(func(s *scene, w Asker, to chat.Target) {

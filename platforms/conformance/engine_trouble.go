@@ -131,7 +131,7 @@ func endingCases() []testCase {
 				h.wantAcknowledged(w)
 			})
 		})},
-		{"a button to stop stands below previews where commands can't be typed, and nowhere else", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+		{"a button to stop stands below previews where commands can't be typed, and nowhere else", editable(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 			h := s.house(map[string]answer{"go": {text: prose(600)}}, func(h *house) { h.button = gateway.ButtonAuto })
 			h.ask(to, "go")
 			h.seen(to, "word20")

@@ -37,7 +37,7 @@ func failureCases() []testCase {
 				s.Break(c.op, RateLimit)
 				s.wantLimited(c.run(s.Context(), s.adapter))
 				s.wantCalls(c.op, before+1)
-				pass(RetryAfter)
+				pass(s.retryAfter())
 			}
 		}},
 		{"an unclear outcome is uncertain, and nothing is repeated (F13)", func(s *scene) {

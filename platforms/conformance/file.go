@@ -30,7 +30,7 @@ func fileCases() []testCase {
 					File{Name: "answer.md", Content: file().Content, Caption: "the *rest* 🦊"},
 					File{Name: "answer.md", Content: file().Content})
 			}
-			s.wantCalls(chat.OpSend, 8)
+			s.wantCalls(chat.OpSend, 4*len(s.both()))
 		})},
 		{"a file's name is no path and breaks nothing", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, name := range []string{"../../etc/passwd", `C:\a\"b".md`, "a\r\nContent-Type: x\r\n\r\n.md", "", strings.Repeat("x", 300) + ".md"} {

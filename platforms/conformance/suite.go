@@ -156,9 +156,17 @@ func (s *scene) wantNone(list []string, what string, args ...any) {
 // wantLimited checks that a call failed because of a rate, and that it told how long to wait.
 func (s *scene) wantLimited(err error) {
 	s.Helper()
-	if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != RetryAfter {
-		s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+	if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != s.retryAfter() {
+		s.Errorf("retry after %v, want %v", failure.RetryAfter, s.retryAfter())
 	}
+}
+
+// retryAfter returns how long the adapter waits after a RateLimit.
+func (s *scene) retryAfter() time.Duration {
+	if w, ok := s.World.(Untold); ok {
+		return w.RetryAfter()
+	}
+	return RetryAfter
 }
 
 // sendFails sends a text and lets the call fail, so that nobody knows whether it took effect.

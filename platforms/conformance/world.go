@@ -160,6 +160,28 @@ type Reporter interface {
 	Said(text string) string
 }
 
+// Brief is a World whose platform has buttons below short texts only.
+type Brief interface {
+	// ButtonText is the length of the longest one, in the dialect's unit.
+	ButtonText() int
+}
+
+// Unordered is a World whose platform delivers what nobody received again by and by, after newer messages as well.
+type Unordered interface {
+	Unordered()
+}
+
+// Unsized is a World whose platform does not say how large a file is that somebody sent.
+type Unsized interface {
+	Unsized()
+}
+
+// Untold is a World whose platform does not say how long a RateLimit lasts.
+type Untold interface {
+	// RetryAfter is how long the adapter waits then, RetryAfter or longer.
+	RetryAfter() time.Duration
+}
+
 // OpenFiles is a World whose platform hands out what is attached to whoever knows its address, credentials or not.
 type OpenFiles interface {
 	OpenFiles()

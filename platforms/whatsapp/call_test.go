@@ -138,7 +138,9 @@ func TestSendNothing(t *testing.T) {
 		"an archive":           {"1", chat.Outgoing{}, &chat.File{Name: "a.zip", MediaType: "application/zip", Content: []byte("x")}, chat.Rejected},
 		"no type":              {"1", chat.Outgoing{}, &chat.File{Name: "a", Content: []byte("x")}, chat.Rejected},
 		"a caption, too long":  {"1", chat.Outgoing{Text: strings.Repeat("x", captionLimit+1)}, &file, chat.TooLong},
-		"a file that is large": {"1", chat.Outgoing{}, &chat.File{Name: "a", MediaType: "text/plain", Content: make([]byte, maxUpload+1)}, chat.TooLong},
+		"a large picture":      {"1", chat.Outgoing{}, &chat.File{Name: "a.png", MediaType: "image/png", Content: make([]byte, maxImage+1)}, chat.TooLong},
+		"sound with a text":    {"1", chat.Outgoing{Text: "x"}, &chat.File{Name: "a.mp3", MediaType: "audio/mpeg", Content: []byte("x")}, chat.Rejected},
+		"a file that is large": {"1", chat.Outgoing{}, &chat.File{Name: "a", MediaType: "text/plain", Content: make([]byte, maxDocument+1)}, chat.TooLong},
 	} {
 		var err error
 		if c.f != nil {
@@ -165,7 +167,8 @@ func TestSendFile(t *testing.T) {
 	}{
 		{"a text", chat.File{Name: "answer.md", MediaType: "text/markdown; charset=utf-8", Content: []byte("# x")}, "text/plain", `"type":"document","document":{"id":"77","caption":"all of it","filename":"answer.md"}`},
 		{"a picture", chat.File{Name: "a.png", MediaType: "image/png", Content: []byte("png")}, "image/png", `"type":"image","image":{"id":"77","caption":"all of it"}`},
-		{"a large picture", chat.File{Name: "a.png", MediaType: "image/png", Content: make([]byte, maxImage+1)}, "image/png", `"type":"document","document":{"id":"77","caption":"all of it","filename":"a.png"}`},
+		{"a film", chat.File{Name: "a.mp4", MediaType: "video/mp4", Content: []byte("mp4")}, "video/mp4", `"type":"video","video":{"id":"77","caption":"all of it"}`},
+		{"data", chat.File{Name: "a.json", MediaType: "application/json", Content: []byte("{}")}, "text/plain", `"type":"document","document":{"id":"77","caption":"all of it","filename":"a.json"}`},
 		{"a document", chat.File{Name: "../a\"b.pdf", MediaType: "application/pdf", Content: []byte("pdf")}, "application/pdf", `"type":"document","document":{"id":"77","caption":"all of it","filename":"a_b.pdf"}`},
 	} {
 		a := connect(t, answer{status: 200, body: `{"id":"77"}`}, answer{status: 200, body: sent})

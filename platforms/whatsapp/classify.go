@@ -15,6 +15,7 @@ import (
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 const (
 	pairRetryAfter       = 2 * pairEvery
+	fetchRetryAfter      = pairRetryAfter
 	throughputRetryAfter = 4 * time.Second
 	accountRetryAfter    = 5 * time.Minute // limits that count over an hour, and those of the number's quality
 )

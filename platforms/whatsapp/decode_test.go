@@ -111,6 +111,7 @@ func TestDecodeOthers(t *testing.T) {
 	}{
 		{"a reaction", `"messages":[{` + incoming + `,"type":"reaction","reaction":{"message_id":"wamid.Q","emoji":"\ud83d\udc4d"}}]`, 0, 0},
 		{"a group", `"messages":[{"group_id":"g",` + incoming + `,"type":"text","text":{"body":"private words"}}]`, 0, 0},
+		{"an edit that is not told", `"messages":[{` + incoming + `,"type":"unsupported","unsupported":{"type":"edit"}}]`, 0, 0},
 		{"an empty text", `"messages":[{` + incoming + `,"type":"text","text":{"body":" "}}]`, 0, 0},
 		{"a form", `"messages":[{` + incoming + `,"type":"interactive","interactive":{"type":"nfm_reply"}}]`, 0, 0},
 		{"an edit of nothing", `"messages":[{` + incoming + `,"type":"edit"}]`, 0, 0},

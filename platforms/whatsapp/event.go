@@ -63,6 +63,9 @@ type message struct {
 	Button   struct {
 		Text string `json:"text"`
 	} `json:"button"` // of a template
+	Unsupported struct {
+		Type string `json:"type"`
+	} `json:"unsupported"`
 	Interactive struct {
 		Type   string `json:"type"`
 		Button struct {

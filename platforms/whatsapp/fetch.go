@@ -35,7 +35,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(string(opMedia) + ": not an address of Meta's")}
 	}
 	d := calls.Download{
-		Client: b.client, Secrets: b.secrets, Header: b.header(), Size: file.Size, Limit: limit, RetryAfter: throughputRetryAfter,
+		Client: b.client, Secrets: b.secrets, Header: b.header(), Size: file.Size, Limit: limit, RetryAfter: fetchRetryAfter,
 	}
 	return d.Fetch(ctx, file.URL, nil)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 
 	"telex/internal/chat"
@@ -14,34 +13,43 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile shows a new message that is a picture or a document, with m's text as its caption. It takes two calls. Only the second
-// one shows anything, so a failure of the first is never Uncertain.
+// SendFile shows a new message that is a file, with m's text as its caption. It takes two calls. Only the second one shows
+// anything, so a failure of the first is never Uncertain.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#upload-media
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
-	kind := uploadType(f.MediaType)
+	kind, mediaType := uploadType(f.MediaType)
 	var problem error
 	failure := chat.TooLong
 	switch caption := markup.Units(m.Text); {
 	case len(f.Content) == 0:
 		failure, problem = chat.Rejected, errors.New("the file is empty")
-	case kind == "":
-		failure, problem = chat.Rejected, fmt.Errorf("WhatsApp takes no files of type %q", f.MediaType)
-	case len(f.Content) > maxUpload:
-		problem = fmt.Errorf("the file has %d bytes, and %d is the most", len(f.Content), maxUpload)
+	case kind == "", kind == kindAudio && caption > 0: // sound has no caption
+		failure, problem = chat.Rejected, fmt.Errorf("WhatsApp takes no such files of type %q", f.MediaType)
+	case len(f.Content) > maxUpload(kind):
+		problem = fmt.Errorf("the file has %d bytes, and %d is the most", len(f.Content), maxUpload(kind))
 	case caption > captionLimit:
 		problem = fmt.Errorf("the caption has %d UTF-16 units, and %d is the most", caption, captionLimit)
 	}
 	if problem != nil {
 		return chat.Receipt{}, &chat.SendError{Kind: failure, Err: fmt.Errorf("%s: %w", opUpload, problem)}
 	}
-	id, err := b.upload(ctx, chat.File{Name: f.Name, MediaType: kind, Content: f.Content})
+	id, err := b.upload(ctx, chat.File{Name: f.Name, MediaType: mediaType, Content: f.Content})
 	if err != nil {
 		return chat.Receipt{}, calls.Repeatable(err)
 	}
-	if strings.HasPrefix(kind, "image/") && len(f.Content) <= maxImage {
-		return b.create(ctx, to, m, outgoing{Type: "image", Image: &mediaBody{ID: id, Caption: m.Text}})
+	out, body := outgoing{Type: kind}, &mediaBody{ID: id, Caption: m.Text}
+	switch kind {
+	case kindImage:
+		out.Image = body
+	case kindVideo:
+		out.Video = body
+	case kindAudio:
+		out.Audio = body
+	default:
+		body.Name = calls.FileName(f.Name)
+		out.Document = body
 	}
-	return b.create(ctx, to, m, outgoing{Type: "document", Document: &mediaBody{ID: id, Caption: m.Text, Name: calls.FileName(f.Name)}})
+	return b.create(ctx, to, m, out)
 }
 
 // upload stores a file at Meta for 30 days and returns its id.
@@ -57,23 +65,36 @@ func (b *Bot) upload(ctx context.Context, f chat.File) (string, error) {
 	return made.ID, err
 }
 
-// uploadType returns the type as which a file can be uploaded; empty: it can't. All text is plain text to WhatsApp.
+// The kinds of messages that are files.
+const (
+	kindDocument = "document"
+	kindImage    = "image"
+	kindVideo    = "video"
+	kindAudio    = "audio"
+)
+
+// uploadType returns as which kind of message and as which type a file can be sent; empty: it can't. All text is plain text to
+// WhatsApp.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
-func uploadType(mediaType string) string {
-	kind, _, err := mime.ParseMediaType(mediaType)
-	switch {
-	case err != nil:
-		return ""
-	case strings.HasPrefix(kind, "text/"), slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/x-yaml"}, kind):
-		return "text/plain"
-	case slices.Contains([]string{
-		"image/jpeg", "image/png", "application/pdf", "audio/aac", "audio/amr", "audio/mpeg", "audio/mp4", "audio/ogg", "video/3gpp", "video/mp4",
-		"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint",
+func uploadType(mediaType string) (kind, as string) {
+	as, _, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		return "", ""
+	}
+	major, _, _ := strings.Cut(as, "/")
+	switch as {
+	case "image/jpeg", "image/png", "video/mp4", "video/3gpp", "audio/aac", "audio/amr", "audio/mpeg", "audio/mp4", "audio/ogg":
+		return major, as
+	case "application/json", "application/xml", "application/yaml", "application/x-yaml":
+		return kindDocument, "text/plain"
+	case "application/pdf", "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint",
 		"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-		"application/vnd.openxmlformats-officedocument.presentationml.presentation",
-	}, kind):
-		return kind
+		"application/vnd.openxmlformats-officedocument.presentationml.presentation":
+		return kindDocument, as
 	}
-	return ""
+	if major == "text" {
+		return kindDocument, "text/plain"
+	}
+	return "", ""
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,6 +192,11 @@ func (m *message) decode(in *chat.Inbound) bool {
 		return in.ID != ""
 	case "reaction", "request_welcome", "identity":
 		return false
+	case "unsupported":
+		if slices.Contains([]string{"edit", "pin", "keep_in_chat", "reaction", "poll_update", "unknown"}, m.Unsupported.Type) {
+			return false // something happened to another message; "unknown" is most often that it was deleted
+		}
+		m.attach(in)
 	default:
 		m.attach(in)
 	}

@@ -21,11 +21,26 @@ const (
 	// captionLimit is the longest text below a picture or a document.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/document-messages
 	captionLimit = 1024
-	// maxUpload and maxImage are the largest files, in bytes.
-	// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
-	maxUpload = 100_000_000
-	maxImage  = 5_000_000
 )
+
+// The largest files, in bytes.
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
+const (
+	maxDocument = 100_000_000
+	maxSound    = 16_000_000 // and videos
+	maxImage    = 5_000_000
+)
+
+// maxUpload returns the size of the largest file of a kind.
+func maxUpload(kind string) int {
+	switch kind {
+	case kindImage:
+		return maxImage
+	case kindVideo, kindAudio:
+		return maxSound
+	}
+	return maxDocument
+}
 
 // typingEvery renews the typing indicator, which ends after 25 seconds or with the next message.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
@@ -48,7 +63,7 @@ const (
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	const ops = chat.OpSend | chat.OpFile
 	return chat.Profile{
-		TextLimit: textLimit, TypingEvery: typingEvery, FileLimit: maxUpload,
+		TextLimit: textLimit, TypingEvery: typingEvery, FileLimit: maxDocument,
 		Limits: []chat.Limit{
 			{Scope: chat.ScopeChat, Ops: ops, Count: pairAhead, Window: pairAhead * pairEvery, Burst: pairBurst},
 			{Scope: chat.ScopeEndpoint, Ops: ops, Count: throughput, Window: time.Second, Burst: throughput},

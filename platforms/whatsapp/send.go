@@ -25,6 +25,8 @@ type outgoing struct {
 	Text        *textBody    `json:"text,omitempty"`
 	Interactive *interactive `json:"interactive,omitempty"`
 	Image       *mediaBody   `json:"image,omitempty"`
+	Video       *mediaBody   `json:"video,omitempty"`
+	Audio       *mediaBody   `json:"audio,omitempty"`
 	Document    *mediaBody   `json:"document,omitempty"`
 }
 

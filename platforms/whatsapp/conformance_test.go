@@ -1,0 +1,41 @@
+package whatsapp_test
+
+import (
+	"testing"
+
+	"telex/platforms/conformance"
+	standin "telex/standin/whatsapp"
+)
+
+// The profile without edits (F56): one send, no cursor, ever. The stand-in counts an attempt to edit as a violation.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t, standin.Options{}) })
+}
+
+// sample is the suite's Markdown in WhatsApp's marks.
+const sample = "*The plan*\n" +
+	"\n" +
+	"Some *bold*, _italic_ and ~old~ words, with `code_1` and a link (https://example.org/a_b).\n" +
+	"\n" +
+	"- first\n" +
+	"- second\n" +
+	"  ◦ deeper\n" +
+	"\n" +
+	"1. one\n" +
+	"2. two\n" +
+	"\n" +
+	"> quoted\n" +
+	"\n" +
+	"```\n" +
+	"fmt.Println(\"a < b\")\n" +
+	"```\n" +
+	"\n" +
+	"```\n" +
+	"Name    Size\n" +
+	"------  ----\n" +
+	"ant        1\n" +
+	"beetle    20\n" +
+	"```\n" +
+	"\n" +
+	"That is all."
