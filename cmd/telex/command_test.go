@@ -127,7 +127,7 @@ func TestHelp(t *testing.T) {
 		{"standin discord --help", []string{"--listen", "--token", "--latency", "--no-limits", "--message-content"}},
 		{"standin homeassistant --help", []string{"--listen", "--token", "--latency"}},
 		{"standin openai --help", []string{"--listen", "--key", "--rate", "--context"}},
-		{"standin slack --help", []string{"--listen", "--bot-token", "--app-token", "--signing-secret", "--request-url", "--latency", "--no-limits"}},
+		{"standin slack --help", []string{"--listen", "--bot-token", "--app-token", "--signing-secret", "--request-url", "--agent", "--latency", "--no-limits"}},
 		{"standin whatsapp --help", []string{"--listen", "--token", "--app-secret", "--verify-token", "--callback-url", "--latency", "--no-limits"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {

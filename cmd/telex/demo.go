@@ -73,7 +73,7 @@ func standinCommand() *cobra.Command {
 		standin("telegram", "127.0.0.1:8081", "Imitate the Telegram Bot API, with a chat page and a control API", "token", "latency", "no-limits"),
 		standin("discord", "127.0.0.1:8083", "Imitate Discord's API and gateway, with a control API", "token", "latency", "no-limits", "message-content"),
 		standin("slack", "127.0.0.1:8084", "Imitate Slack's Web API, Socket Mode and Events API, with a control API",
-			"bot-token", "app-token", "signing-secret", "request-url", "latency", "no-limits"),
+			"bot-token", "app-token", "signing-secret", "request-url", "agent", "latency", "no-limits"),
 		standin("homeassistant", "127.0.0.1:8123", "Imitate Home Assistant's WebSocket and REST APIs, with a control API", "token", "latency"),
 		standin("whatsapp", "127.0.0.1:8085", "Imitate the WhatsApp Cloud API and its webhooks, with a control API",
 			"token", "app-secret", "verify-token", "callback-url", "latency", "no-limits"),
@@ -122,6 +122,7 @@ func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f.StringVar(&o.AppToken, "app-token", "", "the app token that opens sockets (default: one it prints)")
 	f.StringVar(&o.SigningSecret, "signing-secret", "", "the secret that signs requests to the app (default: one it prints)")
 	f.StringVar(&o.RequestURL, "request-url", "", "where events are posted to (default: nowhere, it is Socket Mode)")
+	f.BoolVar(&o.Agent, "agent", false, "the app is an agent (agent_view), not an assistant (assistant_view)")
 	f.StringVar(&o.AppSecret, "app-secret", "", "the secret that signs webhooks (default: one it prints)")
 	f.StringVar(&o.VerifyToken, "verify-token", "", "the token of the handshake with the callback URL (default: one it prints)")
 	f.StringVar(&o.CallbackURL, "callback-url", "", "where webhooks are posted to (default: nowhere)")

@@ -34,6 +34,7 @@ type StandinOptions struct {
 
 	BotToken, AppToken, SigningSecret string // Slack; empty: of its own
 	RequestURL                        string // Slack: gets events by HTTP; empty: Socket Mode
+	Agent                             bool   // Slack: the app is an agent, else an assistant
 
 	AppSecret, VerifyToken string // WhatsApp; empty: of its own
 	CallbackURL            string // WhatsApp: gets the webhooks; empty: they are lost
@@ -59,7 +60,7 @@ func NewStandin(name string, o StandinOptions) (s Server, announce func(url stri
 	case "slack":
 		so := slack.Options{
 			BotToken: o.BotToken, AppToken: o.AppToken, SigningSecret: o.SigningSecret, RequestURL: o.RequestURL,
-			Latency: o.Latency, Log: o.Log,
+			Agent: o.Agent, Latency: o.Latency, Log: o.Log,
 		}
 		if o.NoLimits {
 			so.Limits = slack.NoLimits()

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/standin/openai"
+	"telex/standin/slack"
+)
+
+const onSlack = `
+models: [{name: main, base_url: "%s/v1", api_key: "${MODEL_KEY}", model: standin}]
+access: {default: allow}
+platforms:
+  slack: {bot_token: "${SLACK_BOT_TOKEN}", app_token: "${SLACK_APP_TOKEN}", api_base: "%s/api/"}
+streaming: {enabled: true, slack: {enabled: true, transport: native}}
+texts: {greeting: "Good day.", prompts: "Count | words: 150\nsay: Hello!"}
+admin: {listen: ""}
+`
+
+// paneOf is what a person sees in a thread of the pane, and what came of it.
+type paneOf struct {
+	remote
+	user, channel, thread string
+}
+
+// sees returns the bot's messages there, and everything that a person sees in the direct message now.
+func (p paneOf) sees() (answers []slack.Message, screen slack.Screen) {
+	screen = decode[slack.Screen](p.remote, "/control/view?channel="+p.channel+"&at="+url.QueryEscape(time.Now().Format(time.RFC3339Nano)))
+	for _, m := range screen.Messages {
+		if m.FromBot && m.Subtype == "" && m.ThreadTS == p.thread {
+			answers = append(answers, m)
+		}
+	}
+	return answers, screen
+}
+
+// await waits until the bot's n-th message there shows the text.
+func (p paneOf) await(n int, what string, shows func(slack.Version) bool) {
+	p.t.Helper()
+	p.awaitEvent(what, func() bool {
+		answers, _ := p.sees()
+		return len(answers) >= n && shows(answers[n-1].Last())
+	})
+}
+
+// pressPrompt waits for a suggestion and presses it.
+func (p paneOf) pressPrompt(label string) {
+	p.t.Helper()
+	p.awaitEvent("the suggestions", func() bool { _, screen := p.sees(); return len(screen.Prompts) == 1 })
+	p.post("/control/prompt", map[string]any{"user": p.user, "ts": p.thread, "button": label})
+}
+
+// checkAnswered checks that the greeting and the whole answer are there, and nothing of the work.
+func (p paneOf) checkAnswered(title, answer string) {
+	p.t.Helper()
+	p.await(2, "the answer", func(v slack.Version) bool { return v.Shown == answer && !v.Streaming })
+	p.awaitEvent("the end of the work", func() bool {
+		return decode[slack.ChannelHistory](p.remote, "/control/history?channel="+p.channel).Sessions[p.thread] == slack.SessionActive
+	})
+	answers, screen := p.sees()
+	if len(answers) != 2 || answers[0].Shown() != "Good day." || len(screen.Statuses)+len(screen.Prompts) != 0 {
+		p.t.Errorf("%s sees %d messages, statuses %+v and prompts %+v", p.user, len(answers), screen.Statuses, screen.Prompts)
+	}
+	if got := decode[slack.ChannelHistory](p.remote, "/control/history?channel="+p.channel).Titles[p.thread]; got != title {
+		p.t.Errorf("title: got %q, want %q", got, title)
+	}
+}
+
+// TestSlacksPane: people open the assistant's pane, see the greeting and suggestions, and press one. The answer streams, also
+// across kill -9: of the greeting, and of the stream.
+func TestSlacksPane(t *testing.T) {
+	t.Parallel()
+	standin := func(name string, args ...string) *process {
+		p := launch{bare: true}.start(t, append([]string{"standin", name, "--listen", "127.0.0.1:0"}, args...)...)
+		t.Cleanup(p.stop)
+		return p
+	}
+	model := remote{t, standin("openai", "--key", testKey, "--rate", "60").awaitAddress(openaiAddress)}
+	sl := remote{t, standin("slack", "--latency", "20ms").awaitAddress(slackAddress)}
+	daemon := launch{env: []string{
+		"MODEL_KEY=" + testKey, "SLACK_BOT_TOKEN=" + slack.DefaultBotToken, "SLACK_APP_TOKEN=" + slack.DefaultAppToken,
+	}}.start(t, "run", "--config", writeConfig(t, fmt.Sprintf(onSlack, model.url, sl.url)))
+	daemon.awaitLog("receiving", 1)
+	open := func(user string) paneOf {
+		var opened struct {
+			Thread string `json:"thread_ts"`
+		}
+		sl.ask("/control/assistant", map[string]any{"user": user}, &opened)
+		return paneOf{sl, user, "D" + strings.TrimPrefix(user, "U"), opened.Thread}
+	}
+	greeted := func(v slack.Version) bool { return v.Shown == "Good day." }
+
+	first := open("U1")
+	first.await(1, "the greeting", greeted)
+	first.pressPrompt("say: Hello!")
+	first.checkAnswered("say: Hello!", "Hello!")
+
+	killed := open("U2")
+	killed.await(1, "the greeting", greeted)
+	daemon.kill() // before, while or after the suggestions are shown
+	daemon = daemon.again()
+	daemon.awaitLog("receiving", 1)
+	killed.pressPrompt("Count")
+	killed.await(2, "the beginning of the stream", func(v slack.Version) bool { return v.Streaming && strings.Count(v.Shown, " ") > 20 })
+	daemon.kill()
+	daemon = daemon.again()
+	killed.checkAnswered("words: 150", openai.Answer("words: 150"))
+
+	stopped := open("U3")
+	stopped.pressPrompt("Count")
+	stopped.await(2, "the beginning of the stream", func(v slack.Version) bool { return v.Streaming && strings.Count(v.Shown, " ") > 20 })
+	sl.post("/control/stop", map[string]any{"channel": stopped.channel, "ts": stopped.thread})
+	stopped.await(2, "the end of the stopped answer", func(v slack.Version) bool { return strings.HasSuffix(v.Shown, "\n(stopped)") })
+	daemon.stop()
+	if n := decode[slack.Stats](sl, "/control/stats").Violations.Total(); n != 0 {
+		t.Errorf("%d violations: %s", n, sl.get("/control/stats"))
+	}
+}
