@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -130,8 +131,8 @@ func (s *Server) read(r *request) *apiError {
 	case methodSend, methodEdit:
 		return r.readBody()
 	case methodUnknown:
-		if m := version.FindString(path); edge != "" || id == "" || m == "" && rest != path {
-			return noPath("/" + strings.TrimPrefix(rest, "/"))
+		if id == s.opts.PhoneNumberID || !isDigits(id) && edge != "" || id == "" {
+			return noPath("/" + cmp.Or(edge, id))
 		}
 		return noObject(strings.ToLower(r.http.Method), id)
 	}
@@ -169,7 +170,7 @@ func (r *request) readBody() *apiError {
 	r.call.Body = string(data)
 	kind, _, _ := strings.Cut(r.http.Header.Get("Content-Type"), ";")
 	if strings.TrimSpace(strings.ToLower(kind)) == "application/json" {
-		if r.fields, err = readFields(data); err != nil {
+		if r.fields, err = readFields(data); err != nil && r.call.Method != methodEdit {
 			return badParam("Invalid JSON for POST body")
 		}
 	}

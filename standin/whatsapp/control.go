@@ -25,17 +25,19 @@ func (s *Server) controls() rig.Controls {
 			"view":       s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){
-			"say":          rig.Posted(s.controlSay),
-			"press":        rig.Posted(s.controlPress),
-			"react":        rig.Done(func(c body) error { return s.React(c.User, c.Message, c.Emoji) }),
-			"edit":         rig.Done(func(c body) error { return s.Edit(c.User, c.Message, c.Text) }),
-			"delete":       rig.Done(func(c body) error { return s.Revoke(c.User, c.Message) }),
-			"read":         rig.Done(func(c body) error { s.Read(c.User); return nil }),
-			"person":       rig.Done(s.SetPerson),
-			"callback":     s.controlCallback,
-			"verify":       s.controlVerify,
-			"expire_token": rig.Done(func(c body) error { s.ExpireToken(!c.Off); return nil }),
-			"limits":       rig.Limits(NoLimits(), s.SetLimits),
+			"say":           rig.Posted(s.controlSay),
+			"press":         rig.Posted(s.controlPress),
+			"react":         rig.Done(func(c body) error { return s.React(c.User, c.Message, c.Emoji) }),
+			"edit":          rig.Done(func(c body) error { return s.Edit(c.User, c.Message, c.Text) }),
+			"delete":        rig.Done(func(c body) error { return s.Revoke(c.User, c.Message) }),
+			"read":          rig.Done(func(c body) error { s.Read(c.User); return nil }),
+			"person":        rig.Done(s.SetPerson),
+			"change_number": rig.Done(func(c body) error { return s.ChangeNumber(c.User, c.Phone, c.UserID) }),
+			"redeliver":     rig.Posted(func(body) (any, error) { return map[string]int{"webhooks": s.Redeliver()}, nil }),
+			"callback":      s.controlCallback,
+			"verify":        s.controlVerify,
+			"expire_token":  rig.Done(func(c body) error { s.ExpireToken(!c.Off); return nil }),
+			"limits":        rig.Limits(NoLimits(), s.SetLimits),
 		},
 	}
 }
@@ -47,6 +49,8 @@ type controlRequest struct {
 	Button  string `json:"button"`
 	Emoji   string `json:"emoji"`
 	Text    string `json:"text"`
+	Phone   string `json:"phone"`
+	UserID  string `json:"user_id"`
 	URL     string `json:"url"`
 	Token   string `json:"token"`
 	Off     bool   `json:"off"`

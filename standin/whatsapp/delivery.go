@@ -116,6 +116,15 @@ func (s *Server) dispatchWebhook(batch []*notice) {
 	})
 }
 
+// Redeliver tries at once what waits to be tried again, and returns how many webhooks are under way.
+func (s *Server) Redeliver() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.retry)
+	s.retry = make(chan struct{})
+	return s.stats.Pending
+}
+
 // call is what faults choose a delivery by.
 func (d *Delivery) call() *Call {
 	return &Call{Call: rig.Call{At: time.Now(), Method: d.Kind}, User: d.Users[0], Text: string(d.Payload), webhook: true}
@@ -128,12 +137,14 @@ func (s *Server) deliver(ctx context.Context, c *courier, rule *Fault) {
 	}
 	acked := false
 	for retry := 0; ; retry++ {
+		var now <-chan struct{}
+		s.Locked(func() { now = s.retry })
 		acked = s.attempt(ctx, c, retry, rule)
 		c.tried()
 		if acked && rule != nil && rule.Action == ActDuplicate && wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS)) {
 			s.attempt(ctx, c, retry+1, nil)
 		}
-		if acked || time.Since(c.At) > retryTime || !wait(ctx, backoff(retry)) {
+		if acked || time.Since(c.At) > retryTime || !waitOr(ctx, backoff(retry), now) {
 			break
 		}
 		s.Locked(func() { rule = s.Match(c.call()) })

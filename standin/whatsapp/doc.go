@@ -66,6 +66,8 @@
 //	POST   /control/delete        {"user":"US.7","message":"wamid.…"}                 a person deletes for everybody
 //	POST   /control/read          {"user":"US.7"}                                     a person looks at the conversation
 //	POST   /control/person        {"user_id":"US.7","hide_phone":true,"username":"@ann"}   fields: Person
+//	POST   /control/change_number {"user":"US.7","phone":"15557654321","user_id":"US.8"}
+//	POST   /control/redeliver     {} → {"webhooks":1}               tries at once what waits to be tried again
 //	POST   /control/callback      {"url":"http://…"}                makes the handshake; "" loses all webhooks
 //	POST   /control/verify        {"url":"http://…","token":"…"}    only the handshake, by default with the right token
 //	POST   /control/expire_token  {}                                "off":true takes it back

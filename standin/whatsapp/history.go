@@ -22,7 +22,7 @@ type Message struct {
 	Pressed string `json:"pressed,omitempty"`
 	// Seen has one version of a message of the business, as nothing can change it.
 	rig.Seen[Version]
-	// Statuses are what the business was told of its message, or would have been: sent, delivered, read or failed.
+	// Statuses are what the business was told of its message, or would have been: sent, delivered or read.
 	Statuses []Status `json:"statuses,omitempty"`
 	// Read is when the business marked a person's message as read.
 	Read      time.Time  `json:"read,omitzero"`
@@ -62,7 +62,6 @@ type Button struct {
 type Status struct {
 	At     time.Time `json:"at"`
 	Status string    `json:"status"`
-	Code   int       `json:"code,omitempty"` // of a failure.
 }
 
 // Reaction is an emoji that somebody added to a message, or "" when they took it back.
@@ -70,6 +69,8 @@ type Reaction struct {
 	At      time.Time `json:"at"`
 	FromBot bool      `json:"from_bot"`
 	Emoji   string    `json:"emoji"`
+
+	to string // the message.
 }
 
 // Typing is a time in which the person saw that the business types.
@@ -88,6 +89,9 @@ func (m Message) Status() string {
 	}
 	return m.Statuses[len(m.Statuses)-1].Status
 }
+
+// age is how long ago the message was sent.
+func (m *Message) age(now time.Time) time.Duration { return now.Sub(m.Versions[0].At) }
 
 func (m *Message) clone() Message {
 	c := *m

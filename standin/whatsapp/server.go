@@ -104,6 +104,7 @@ type Server struct {
 	batch      []*notice                  // of the webhooks that wait for others.
 	lanes      map[string]<-chan struct{} // closed once a person's last webhook was tried.
 	deliveries []*Delivery
+	retry      chan struct{} // closed and replaced by Redeliver.
 
 	limiter limiter
 	stats   Stats // except for what the rig counts.
@@ -150,6 +151,7 @@ func (s *Server) reset() {
 	s.persons, s.byPhone = make(map[string]*conversation), make(map[string]*conversation)
 	s.messages, s.media = make(map[string]*Message), make(map[string]*media)
 	s.batch, s.lanes, s.deliveries = nil, make(map[string]<-chan struct{}), nil
+	s.retry = make(chan struct{})
 	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
 	s.stats = newStats()
 }

@@ -119,14 +119,17 @@ func (s *Server) change(kind string, notices []*notice) object {
 	return object{"field": "messages", "value": value}
 }
 
-// status tells what happened to a message of the business.
+// status notes and tells what happened to a message of the business.
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
 func (s *Server) status(c *conversation, m *Message, status string) {
-	now := time.Now()
-	m.Statuses = append(m.Statuses, Status{At: now, Status: status})
+	m.Statuses = append(m.Statuses, Status{At: time.Now(), Status: status})
 	s.Publish("status", Event{User: m.User, Message: m})
+	s.tellStatus(c, m, status)
+}
+
+func (s *Server) tellStatus(c *conversation, m *Message, status string) {
 	item := object{
-		"id": m.ID, "status": status, "timestamp": strconv.FormatInt(now.Unix(), 10), "recipient_user_id": m.User,
+		"id": m.ID, "status": status, "timestamp": stamp(time.Now()), "recipient_user_id": m.User,
 		"pricing": object{"billable": false, "pricing_model": "PMP", "category": "service", "type": "free_customer_service"},
 	}
 	if m.toPhone || !c.person.HidePhone {
@@ -144,7 +147,7 @@ func (s *Server) status(c *conversation, m *Message, status string) {
 func (s *Server) tellFailure(to recipient, out *outgoing, e *apiError) {
 	title := strings.TrimPrefix(e.message, fmt.Sprintf("(#%d) ", e.code))
 	item := object{
-		"id": out.ID, "status": "failed", "timestamp": strconv.FormatInt(time.Now().Unix(), 10),
+		"id": out.ID, "status": "failed", "timestamp": stamp(time.Now()),
 		"errors": []object{{
 			"code": e.code, "title": title, "message": title, "error_data": object{"details": e.details},
 			"href": "https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes",
@@ -255,13 +258,16 @@ func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fau
 }
 
 // wait pauses unless ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
+func wait(ctx context.Context, d time.Duration) bool { return waitOr(ctx, d, nil) }
+
+// waitOr is wait that ends when now is closed, too.
+func waitOr(ctx context.Context, d time.Duration, now <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+	case <-now:
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }

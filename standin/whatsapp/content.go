@@ -1,0 +1,175 @@
+package whatsapp
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"telex/standin/rig"
+)
+
+const (
+	// maxText is the length of a text, in characters; so are the limits below.
+	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
+	maxText = 4096
+	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/image-messages
+	maxCaption  = 1024
+	maxFilename = 240 // an assumption: the documentation has no limit.
+	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/interactive-reply-buttons-messages
+	maxBodyText    = 1024
+	maxHeader      = 60
+	maxFooter      = 60
+	maxButtons     = 3
+	maxButtonID    = 256
+	maxButtonTitle = 20
+)
+
+// content reads what a message consists of.
+func (s *Server) content(r *request) outgoing {
+	f := r.fields
+	kind := f.text("type")
+	if !f.has("type") {
+		kind = "text"
+	}
+	out := outgoing{Message: Message{Type: kind}}
+	switch kind {
+	case "text", "image", "audio", "video", "document", "sticker", "interactive", "reaction":
+	case "template":
+		panic(fail(CodeTemplate, ""))
+	default:
+		panic(fail(CodeType, "Unsupported message type: "+kind))
+	}
+	f.need(kind)
+	part := f.object(kind)
+	switch kind {
+	case "text":
+		part.only("body", "preview_url")
+		out.version.Text = part.requiredText("body", maxText)
+		if part.flag("preview_url") {
+			out.version.Opened = firstLink(out.version.Text)
+		}
+	case "interactive":
+		out.version = s.interactive(r, part)
+	case "reaction":
+		part.only("message_id", "emoji")
+		part.need("message_id")
+		part.need("emoji")
+		out.reaction = &Reaction{At: r.now, FromBot: true, Emoji: part.text("emoji"), to: part.text("message_id")}
+		failIf(units(out.reaction.Emoji) > maxEmoji || strings.ContainsAny(out.reaction.Emoji, asciiLetters), CodeValue, "Invalid emoji")
+	default:
+		out.version = s.mediaPart(r, kind, part)
+	}
+	return out
+}
+
+const (
+	// maxEmoji is the longest emoji, in UTF-16 units: families have up to 11, flags of regions 14.
+	maxEmoji     = 16
+	asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// mediaPart reads a message with media: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/document-messages
+func (s *Server) mediaPart(r *request, kind string, part fields) Version {
+	allowed := map[string][]string{
+		"image": {"caption"}, "video": {"caption"}, "document": {"caption", "filename"}, "audio": {"voice"},
+	}[kind]
+	part.only(append([]string{"id", "link"}, allowed...)...)
+	rig.RefuseIf(part.has("id") == part.has("link"), badParam("Exactly one of %s and %s is required.", part.param("id"), part.param("link")))
+	v := Version{Text: part.text("caption"), Link: part.text("link")}
+	part.limit("caption", v.Text, maxCaption)
+	name := part.text("filename")
+	part.limit("filename", name, maxFilename)
+	if v.Link != "" {
+		u, err := url.Parse(v.Link)
+		failIf(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https", CodeValue, "Invalid link: "+part.param("link"))
+		return v
+	}
+	m := s.media[part.text("id")]
+	failIf(m == nil || !m.usable(r.now), CodeValue, "Media ID is not valid or has expired.")
+	failIf(!slices.Contains(mimesOf(kind), m.Mime), CodeMedia, fmt.Sprintf("Media of type %s can't be sent as %s.", m.Mime, kind))
+	file := m.File
+	if name != "" {
+		file.Name = name
+	}
+	v.File = &file
+	return v
+}
+
+// interactive reads a message with reply buttons.
+func (s *Server) interactive(r *request, part fields) Version {
+	part.only("type", "header", "body", "footer", "action")
+	part.need("type")
+	failIf(part.text("type") != "button", CodeValue, "The stand-in has no interactive messages of type "+part.text("type"))
+	part.need("body")
+	part.need("action")
+	v := Version{Text: part.bounded("body", "Body text", maxBodyText), Footer: part.bounded("footer", "Footer text", maxFooter)}
+	if part.has("header") {
+		v.Header, v.File, v.Link = s.header(r, part.object("header"))
+	}
+	action := part.object("action")
+	action.only("buttons")
+	action.need("buttons")
+	buttons := action.list("buttons")
+	failIf(len(buttons) < 1 || len(buttons) > maxButtons, CodeValue, fmt.Sprintf("Invalid buttons count. Min allowed buttons: 1, Max allowed buttons: %d", maxButtons))
+	for _, b := range buttons {
+		b.only("type", "reply")
+		failIf(b.text("type") != "reply", CodeValue, "Button type must be reply")
+		reply := b.object("reply")
+		reply.only("id", "title")
+		button := Button{ID: reply.text("id"), Title: reply.text("title")}
+		failIf(outside(button.ID, maxButtonID), CodeValue, fmt.Sprintf("Button id length invalid. Min length: 1, Max length: %d", maxButtonID))
+		failIf(outside(button.Title, maxButtonTitle), CodeValue, fmt.Sprintf("Button title length invalid. Min length: 1, Max length: %d", maxButtonTitle))
+		failIf(strings.TrimSpace(button.ID) != button.ID, CodeValue, "Button id has leading or trailing spaces")
+		failIf(slices.ContainsFunc(v.Buttons, func(other Button) bool { return other.ID == button.ID || other.Title == button.Title }),
+			CodeValue, "Duplicate button id or title")
+		v.Buttons = append(v.Buttons, button)
+	}
+	return v
+}
+
+// bounded is the text of a part of an interactive message; "" when the part was not given.
+func (f fields) bounded(name, title string, most int) string {
+	if !f.has(name) {
+		return ""
+	}
+	part := f.object(name)
+	part.only("text")
+	text := part.text("text")
+	failIf(outside(text, most), CodeValue, fmt.Sprintf("%s length invalid. Min length: 1, Max length: %d", title, most))
+	return text
+}
+
+// outside tells whether a text is blank or too long.
+func outside(text string, most int) bool {
+	return strings.TrimSpace(text) == "" || units(text) > most
+}
+
+// header reads that of an interactive message: a text, an image, a video or a document.
+func (s *Server) header(r *request, part fields) (text string, file *File, link string) {
+	kind := part.text("type")
+	part.only("type", kind)
+	switch kind {
+	case "text":
+		text = part.text("text")
+		failIf(outside(text, maxHeader), CodeValue, fmt.Sprintf("Header text length invalid. Min length: 1, Max length: %d", maxHeader))
+	case "image", "video", "document":
+		v := s.mediaPart(r, kind, part.object(kind))
+		file, link = v.File, v.Link
+	default:
+		panic(fail(CodeValue, "Invalid header type"))
+	}
+	return text, file, link
+}
+
+// firstLink is the address that gets a preview.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages#link-preview
+func firstLink(text string) []string {
+	for word := range strings.FieldsSeq(text) {
+		word = strings.Trim(word, "<>()[]*_~`\"'.,;:!?")
+		if u, err := url.Parse(word); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+			return []string{word}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package whatsapp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Edit lets a person change the text of their message. Only a number with Options.Coexistence learns the new text;
+// another one is told of something unsupported.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
+func (s *Server) Edit(user, message, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, m, err := s.own(user, message)
+	if err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	v := m.Last()
+	if now := time.Now(); m.FromBot || m.age(now) > editTime || strings.TrimSpace(text) == "" {
+		return errors.New("edit: only the person's own texts, for 15 minutes")
+	}
+	v.At, v.Text = time.Now(), text
+	m.Versions = append(m.Versions, v)
+	s.Publish("edit", Event{User: m.User, Message: m})
+	item := unsupported("edit")
+	if s.opts.Coexistence {
+		content := object{"type": m.Type, "text": object{"body": text}}
+		if v.File != nil {
+			content = object{"type": m.Type, m.Type: mediaItem(m.Type, &v, false)}
+		}
+		if m.ReplyTo != "" {
+			content["context"] = object{"id": m.ReplyTo}
+		}
+		item = object{"type": "edit", "edit": object{"original_message_id": m.ID, "message": content}}
+	}
+	s.tell(c, s.nextMessageID(m.User), item, nil)
+	return nil
+}
+
+// How long a person may change and delete a message. Sources: see Edit and Revoke.
+const (
+	editTime   = 15 * time.Minute
+	revokeTime = 48 * time.Hour
+)
+
+// Revoke lets a person delete their message for everybody. Only a number with Options.Coexistence is told which.
+// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
+func (s *Server) Revoke(user, message string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, m, err := s.own(user, message)
+	if err != nil {
+		return fmt.Errorf("revoke: %w", err)
+	}
+	now := time.Now()
+	if m.FromBot || m.age(now) > revokeTime {
+		return errors.New("revoke: only the person's own messages, for two days")
+	}
+	m.Deleted, m.DeletedBy = now, "person"
+	s.Publish("delete", Event{User: m.User, Message: m})
+	item := unsupported("unknown")
+	if s.opts.Coexistence {
+		item = object{"type": "revoke", "revoke": object{"original_message_id": m.ID}}
+	}
+	s.tell(c, s.nextMessageID(m.User), item, nil)
+	return nil
+}
+
+// Read lets a person look at the conversation, of which the business is told. Whoever writes has looked at it, too.
+func (s *Server) Read(user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.find(user); c != nil {
+		s.readAll(c)
+	}
+}
+
+func (s *Server) readAll(c *conversation) {
+	for _, m := range c.messages {
+		if m.FromBot && m.Status() == "delivered" {
+			s.status(c, m, "read")
+		}
+	}
+}
