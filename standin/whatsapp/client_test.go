@@ -150,7 +150,7 @@ func (c *client) requestWithin(ctx context.Context, verb, path, token, contentTy
 	data, err := io.ReadAll(res.Body)
 	err = errors.Join(err, res.Body.Close())
 	r := reply{Status: res.StatusCode, Header: res.Header, Raw: string(data), Err: err}
-	if err == nil && strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+	if err == nil && !strings.Contains(path, "/control/") && strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
 		r.Err = json.Unmarshal(data, &r)
 	}
 	return r
