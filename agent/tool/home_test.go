@@ -85,6 +85,13 @@ func (h *homeServer) tool(t *testing.T, name string) agent.ToolDef {
 	return tools[i]
 }
 
+// answer lets the server answer otherwise at a path.
+func (h *homeServer) answer(path string, f func(http.ResponseWriter)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answers[path] = f
+}
+
 func (h *homeServer) call(t *testing.T, name, arguments string) (string, error) {
 	t.Helper()
 	out, err := h.tool(t, name).Call(t.Context(), agent.Input{Arguments: arguments})
@@ -141,7 +148,7 @@ func TestAreaIsNoTemplate(t *testing.T) {
 	if want := `template {"template":"{{ area_entities(area) | to_json }}","variables":{"area":"{{ states }}"}}`; h.calls[0] != want {
 		t.Errorf("called %s, want %s", h.calls[0], want)
 	}
-	h.answers["template"] = func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }
+	h.answer("template", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) })
 	if _, err := h.call(t, HAStates, `{"area":"Kitchen"}`); err == nil || !strings.Contains(err.Error(), "administrator") {
 		t.Errorf("error = %v", err)
 	}
@@ -160,9 +167,9 @@ func TestManyStates(t *testing.T) {
 	if got, err := h.call(t, HAStates, `{"domain":"sensor"}`); err != nil || !strings.Contains(got, "more; narrow the list") || len(got) > maxHomeText+100 {
 		t.Errorf("%d bytes: %s, %v", len(got), got[max(0, len(got)-200):], err)
 	}
-	h.answers["states"] = func(w http.ResponseWriter) {
+	h.answer("states", func(w http.ResponseWriter) {
 		_, _ = io.WriteString(w, `["`+strings.Repeat("x", maxHomeList)+`"]`)
-	}
+	})
 	if _, err := h.call(t, HAStates, `{}`); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("error = %v", err)
 	}
@@ -207,7 +214,7 @@ func TestServiceTrouble(t *testing.T) {
 	t.Parallel()
 	const turnOn, unknown = `{"domain":"light","service":"turn_on"}`, "is unknown: look with ha_states"
 	h := newHomeServer(t)
-	answer := func(f func(http.ResponseWriter)) { h.answers["services/light/turn_on"] = f }
+	answer := func(f func(http.ResponseWriter)) { h.answer("services/light/turn_on", f) }
 	want := func(name, arguments, text string) {
 		t.Helper()
 		if _, err := h.call(t, HACallService, arguments); err == nil || !strings.Contains(err.Error(), text) {
