@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -236,4 +237,5 @@ func (r *running) answer(id chat.MessageID) {
 
 func wait(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // it is virtual time
+	synctest.Wait()
 }

@@ -81,7 +81,9 @@ func TestRun(t *testing.T) {
 		b := h.bot(watchAll)
 		r := start(t, b)
 		full := errors.New("disk full")
+		r.mu.Lock()
 		r.refuse = full
+		r.mu.Unlock()
 		h.change(door, "off", "on")
 		if err := <-r.done; !errors.Is(err, full) {
 			t.Errorf("Run = %v, want %v", err, full)

@@ -59,7 +59,8 @@ type entity struct {
 type watcher struct {
 	Watch
 	entities map[string]*entity
-	dropped  int // changes that were not remembered because too many entities changed
+	cleaned  time.Time // when entities were forgotten last
+	dropped  int       // changes that were not remembered because too many entities changed
 }
 
 func newWatcher(w Watch) *watcher { return &watcher{Watch: w, entities: map[string]*entity{}} }
@@ -89,8 +90,13 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	return true
 }
 
-// forget removes the entities of which nothing is to be remembered, and reports whether there were any.
+// forget removes the entities of which nothing is to be remembered, and reports whether there were any. It looks through all of
+// them, so it does that once a second.
 func (w *watcher) forget(now time.Time) bool {
+	if now.Sub(w.cleaned).Abs() < time.Second {
+		return false
+	}
+	w.cleaned = now
 	before := len(w.entities)
 	maps.DeleteFunc(w.entities, func(_ string, e *entity) bool { return e.open == nil && !now.Before(e.until) })
 	return len(w.entities) < before
