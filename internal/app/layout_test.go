@@ -115,6 +115,7 @@ func importTable() []row {
 		{Path: "internal/outside", Imports: []string{"standin/*"}},
 		{Path: "internal/bench", Imports: []string{"internal/outside", "standin/*"}},
 		{Path: "internal/killtest", Imports: []string{"internal/outside", "standin/*", "internal/store", "internal/chat"}},
+		{Path: "deploy"},
 		{Path: "docs", Tests: []string{"..."}},
 	}
 }

@@ -50,14 +50,14 @@ func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 		return []string{name}, ""
 	}
 	if dir := d.env.Value(envCredentials); dir != "" {
-		return []string{filepath.Join(dir, name), filepath.Join(dir, secretsName+"_"+name)}, "a relative path is looked up in $" + envCredentials
+		return []string{filepath.Join(dir, name), filepath.Join(dir, SecretsDir+"_"+name)}, "a relative path is looked up in $" + envCredentials
 	}
-	return []string{filepath.Join(d.dir, name), filepath.Join(d.dir, secretsName, name)},
-		"a relative path is looked up beside the configuration file, and in the folder " + secretsName + " there"
+	return []string{filepath.Join(d.dir, name), filepath.Join(d.dir, SecretsDir, name)},
+		"a relative path is looked up beside the configuration file, and in the folder " + SecretsDir + " there"
 }
 
-// secretsName is the folder of secret files beside the configuration file, and the id of the unit's credentials.
-const secretsName = "secrets"
+// SecretsDir is the folder of secret files beside the configuration file, and the id of the unit's credentials.
+const SecretsDir = "secrets"
 
 // readFirst reads the first of some files that is there.
 func readFirst(paths []string) (text string, mode fs.FileMode, err error) {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"telex/internal/app"
+)
+
+func setupCommand() *cobra.Command {
+	var o app.SetupOptions
+	var uninstall bool
+	c := &cobra.Command{
+		Use: "setup", Short: "Ask a few questions, check the answers, and write the configuration", Args: noArgs,
+		Long: "Ask which platforms and which model, check each answer at its server, and write the configuration and the files\n" +
+			"of its secrets. Nothing is overwritten. Secrets that are set in the environment are not asked for, such as\n" +
+			"TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, SLACK_BOT_TOKEN, SLACK_APP_TOKEN and OPENAI_API_KEY.\n" +
+			"As root, --service installs the service as well and starts it; --uninstall takes that back.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if uninstall {
+				return app.Uninstall(c.Context(), results(c))
+			}
+			o.In = os.Stdin
+			if term.IsTerminal(int(os.Stdin.Fd())) {
+				o.ReadSecret = func() (string, error) {
+					text, err := term.ReadPassword(int(os.Stdin.Fd()))
+					return string(text), err
+				}
+			}
+			err := app.Setup(c.Context(), os.LookupEnv, results(c), o)
+			if errors.Is(err, app.ErrNotSetUp) {
+				return fmt.Errorf("%w: correct what is named above, and run telex setup again", err)
+			}
+			return err
+		},
+	}
+	f := c.Flags()
+	f.StringSliceVar(&o.Platforms, "platform", nil, "a platform, such as telegram; with commas, or once for each")
+	f.StringToStringVar(&o.Set, "set", nil, "a key of a platform, such as whatsapp.listen=127.0.0.1:8644")
+	f.StringVar(&o.BaseURL, "base-url", "", "address of the model's API")
+	f.StringVar(&o.Model, "model", "", "name of the model")
+	f.StringSliceVar(&o.Allow, "allow", nil, "somebody who may talk to the bot, such as telegram:user:1234")
+	f.StringVar(&o.File, "output", "", "the file to write (default config.yaml, with --service /etc/telex/config.yaml)")
+	f.BoolVar(&o.Silent, "non-interactive", false, "ask nothing: take flags, the environment and the usual answers")
+	f.BoolVar(&o.Service, "service", false, "install the systemd service as well, and start it")
+	f.BoolVar(&uninstall, "uninstall", false, "remove the service that --service installed")
+	return c
+}

@@ -1,0 +1,333 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"telex/internal/config"
+)
+
+// SetupOptions are the inputs of Setup. Where a value is missing, Setup asks for it, or takes the usual one without
+// questions.
+type SetupOptions struct {
+	File      string // the configuration to write; empty: config.yaml, for the service /etc/telex/config.yaml
+	Platforms []string
+	Set       map[string]string // more keys of platforms, such as "whatsapp.listen"
+	BaseURL   string            // of the model
+	Model     string
+	Allow     []string // people who may talk to the bot
+	Service   bool     // install and start the service
+	Silent    bool     // ask nothing
+
+	In io.Reader // answers, one on each line
+	// ReadSecret reads an answer that the terminal does not show; nil: secrets are read like other answers.
+	ReadSecret func() (string, error)
+	Transport  http.RoundTripper // for every check; nil: the standard one
+}
+
+// ErrNotSetUp is returned by Setup if it wrote nothing, after it said why.
+var ErrNotSetUp = errors.New("nothing was set up")
+
+const (
+	defaultBaseURL = "https://api.openai.com/v1"
+	defaultModel   = "gpt-5-mini"
+	modelKeyEnv    = "OPENAI_API_KEY"
+	maxTries       = 3 // of a question whose answer does not work
+)
+
+// setup asks and writes.
+type setup struct {
+	o     SetupOptions
+	env   config.Env
+	out   Output
+	in    *bufio.Reader
+	draft draft
+}
+
+// Setup asks which platforms and which model, checks each answer at its server, and writes a configuration and the files of
+// its secrets, which only their owner can read. It overwrites nothing. With Service it installs the service, too.
+func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) error {
+	s := &setup{o: o, env: env, out: out, in: bufio.NewReader(o.In)}
+	if s.o.File == "" {
+		if s.o.File = "config.yaml"; o.Service {
+			s.o.File = serviceConfig
+		}
+	}
+	if o.Service {
+		if err := canInstall(); err != nil {
+			return err
+		}
+	}
+	if exists(s.o.File) {
+		return fmt.Errorf("%s is there already, and setup overwrites nothing: move it away, or name another file with --output", s.o.File)
+	}
+	for _, step := range []func(context.Context) error{s.platforms, s.model, s.people, s.write} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if o.Service {
+		return s.install(ctx)
+	}
+	return s.next()
+}
+
+// ask returns the answer to a question: the one that was given with the command, else what is typed. An empty answer is the
+// usual one.
+func (s *setup) ask(question, given, usual string, secret bool) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	if s.o.Silent {
+		if usual == "" {
+			return "", fmt.Errorf("%s: there is no answer, and --non-interactive asks nothing", question)
+		}
+		return usual, nil
+	}
+	for range maxTries {
+		if usual != "" && !secret {
+			fmt.Fprintf(s.out.Remarks, "%s [%s]: ", question, usual)
+		} else {
+			fmt.Fprintf(s.out.Remarks, "%s: ", question)
+		}
+		answer, err := s.read(secret)
+		if answer == "" {
+			answer = usual
+		}
+		if answer != "" || err != nil && !errors.Is(err, io.EOF) {
+			return answer, err
+		}
+		if err != nil {
+			break
+		}
+	}
+	return "", fmt.Errorf("%s: no answer", question)
+}
+
+func (s *setup) read(secret bool) (string, error) {
+	if secret && s.o.ReadSecret != nil {
+		text, err := s.o.ReadSecret()
+		fmt.Fprintln(s.out.Remarks)
+		return strings.TrimSpace(text), err
+	}
+	text, err := s.in.ReadString('\n')
+	return strings.TrimSpace(text), err
+}
+
+// again asks whether to repeat a step that found a problem.
+func (s *setup) again(try int) bool {
+	if s.o.Silent || try >= maxTries {
+		return false
+	}
+	answer, err := s.ask("Try again? (y or n)", "", "y", false)
+	return err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
+}
+
+// platforms asks for the platforms and what each of them needs.
+func (s *setup) platforms(ctx context.Context) error {
+	names := make([]string, 0, len(setupKinds()))
+	for i, k := range setupKinds() {
+		names = append(names, fmt.Sprintf("%d %s", i+1, k.kind))
+	}
+	answer, err := s.ask("Which platforms? "+strings.Join(names, ", ")+"; numbers or names, with commas", strings.Join(s.o.Platforms, ","), "telegram", false)
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(answer, ",") {
+		name = strings.TrimSpace(name)
+		if i, err := strconv.Atoi(name); err == nil && i >= 1 && i <= len(names) {
+			name = setupKinds()[i-1].kind
+		}
+		kind, ok := setupKindOf(name)
+		if !ok {
+			return fmt.Errorf("%q is not a platform; there are %s", name, strings.Join(names, ", "))
+		}
+		if slices.ContainsFunc(s.draft.platforms, func(p draftPlatform) bool { return p.kind == name }) {
+			continue
+		}
+		if err := s.platform(ctx, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// platform asks for one platform until its server takes the answers.
+func (s *setup) platform(ctx context.Context, kind setupKind) error {
+	if !s.o.Silent {
+		fmt.Fprintf(s.out.Remarks, "\n%s: %s says where each of these is.\n", network(kind.kind), kind.page)
+	}
+	for try := 1; ; try++ {
+		p := draftPlatform{kind: kind.kind}
+		for _, k := range kind.keys {
+			given := s.o.Set[kind.kind+"."+k.key]
+			if given == "" && try == 1 {
+				given = s.env.Value(k.env)
+			}
+			usual := k.usual
+			if k.random {
+				usual = madeUp()
+			}
+			value, err := s.ask(k.ask, given, usual, k.secret)
+			if err != nil {
+				return err
+			}
+			p.set(k.key, value, k.secret)
+		}
+		for key, value := range s.o.Set {
+			if section, name, _ := strings.Cut(key, "."); section == kind.kind {
+				secret := slices.ContainsFunc(kind.keys, func(k setupKey) bool { return k.key == name && k.secret })
+				p.set(name, value, secret)
+			}
+		}
+		found, err := s.check(ctx, draft{baseURL: defaultBaseURL, modelKey: "not asked for yet", model: defaultModel, platforms: []draftPlatform{p}}, func(ctx context.Context, d *doctor, c *config.Config) []finding {
+			return d.endpoint(ctx, c, c.Endpoints[0])
+		})
+		if err != nil {
+			return err
+		}
+		if found {
+			s.draft.platforms = append(s.draft.platforms, p)
+			return nil
+		}
+		if !s.again(try) {
+			return ErrNotSetUp
+		}
+	}
+}
+
+// model asks for the model until it answers.
+func (s *setup) model(ctx context.Context) error {
+	if !s.o.Silent {
+		fmt.Fprintf(s.out.Remarks, "\nThe model: any service with OpenAI's API.\n")
+	}
+	for try := 1; ; try++ {
+		var err error
+		if s.draft.baseURL, err = s.ask("Address of its API", s.o.BaseURL, defaultBaseURL, false); err != nil {
+			return err
+		}
+		given := ""
+		if try == 1 {
+			given = s.env.Value(modelKeyEnv)
+		}
+		if s.draft.modelKey, err = s.ask("API key", given, "", true); err != nil {
+			return err
+		}
+		if s.draft.model, err = s.ask("Model", s.o.Model, defaultModel, false); err != nil {
+			return err
+		}
+		checked := draft{baseURL: s.draft.baseURL, modelKey: s.draft.modelKey, model: s.draft.model, platforms: s.draft.platforms}
+		found, err := s.check(ctx, checked, func(ctx context.Context, d *doctor, c *config.Config) []finding { return d.model(ctx, c, c.Models[0]) })
+		if err != nil || found {
+			return err
+		}
+		if !s.again(try) {
+			return ErrNotSetUp
+		}
+	}
+}
+
+// people asks who may talk to the bot.
+func (s *setup) people(context.Context) error {
+	s.draft.allow = s.o.Allow
+	if len(s.o.Allow) > 0 || s.o.Silent {
+		return nil
+	}
+	const question = "\nWho may talk to the bot at once? Such as telegram:user:1234, with commas; nobody: people get a code, and you let them in"
+	answer, err := s.ask(question, "", "nobody", false)
+	if err != nil || answer == "nobody" {
+		return err
+	}
+	for who := range strings.SplitSeq(answer, ",") {
+		s.draft.allow = append(s.draft.allow, strings.TrimSpace(who))
+	}
+	return nil
+}
+
+// check examines a draft as the daemon would read it, and writes what was found. It reports whether all is well.
+func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
+	dir, err := os.MkdirTemp("", "telex-setup-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "config.yaml")
+	if err := d.write(file); err != nil {
+		return false, err
+	}
+	c, err := config.Load(file, func(string) (string, bool) { return "", false })
+	if err != nil {
+		fmt.Fprintln(s.out.Remarks, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+		return false, nil
+	}
+	if s.o.Transport == nil {
+		s.o.Transport = http.DefaultTransport
+	}
+	doc := &doctor{env: s.env, away: newDistances(s.o.Transport)}
+	doc.o = Options{Log: slog.New(slog.DiscardHandler), Transport: doc.away, Env: s.env}
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	found := examine(ctx, doc, c)
+	well = !slices.ContainsFunc(found, func(f finding) bool { return f.State == problem })
+	return well, Output{Results: s.out.Remarks}.findings(found)
+}
+
+// write stores the configuration and its secrets.
+func (s *setup) write(context.Context) error {
+	if err := s.draft.write(s.o.File); err != nil {
+		return err
+	}
+	return s.out.line("%s: written; the secrets are in %s", s.o.File, filepath.Join(filepath.Dir(s.o.File), config.SecretsDir))
+}
+
+// write stores a draft at path, and its secrets beside it, readable by their owner alone. It overwrites no configuration.
+func (d *draft) write(path string) error {
+	dir := filepath.Join(filepath.Dir(path), config.SecretsDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for name, secret := range d.secrets() {
+		if err := writePrivate(filepath.Join(dir, name), secret+"\n", os.O_TRUNC); err != nil {
+			return err
+		}
+	}
+	return writePrivate(path, d.yaml(), os.O_EXCL)
+}
+
+func writePrivate(path, text string, how int) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, and setup overwrites nothing", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
+}
+
+// next says what to do now.
+func (s *setup) next() error {
+	file, err := filepath.Abs(s.o.File)
+	if err != nil {
+		return err
+	}
+	if err := s.out.line("Next: telex run --config %s, then write to the bot.", file); err != nil {
+		return err
+	}
+	if len(s.draft.allow) > 0 {
+		return nil
+	}
+	return s.out.line("The first message is answered with a code: telex pair approve CODE lets that person in.")
+}

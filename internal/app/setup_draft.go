@@ -1,0 +1,164 @@
+package app
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"telex/internal/config"
+)
+
+// setupKey is a key of a platform that setup asks for.
+type setupKey struct {
+	key    string
+	ask    string
+	env    string // the variable that answers without a question
+	secret bool
+	usual  string // the answer where people give none; empty: an answer is needed
+	random bool   // the usual answer is made up
+}
+
+// setupKind is a kind of platform.
+type setupKind struct {
+	kind string
+	page string // of the documentation
+	keys []setupKey
+}
+
+// setupKinds are the platforms that setup knows, in the order of its question.
+func setupKinds() []setupKind {
+	return []setupKind{
+		{config.KindTelegram, "docs/setup-telegram.md", []setupKey{
+			{key: "token", ask: "Bot token, from @BotFather", env: "TELEGRAM_BOT_TOKEN", secret: true},
+		}},
+		{config.KindDiscord, "docs/setup-discord.md", []setupKey{
+			{key: "token", ask: "Bot token, from the application's page Bot in the Developer Portal", env: "DISCORD_BOT_TOKEN", secret: true},
+		}},
+		{config.KindSlack, "docs/setup-slack.md", []setupKey{
+			{key: "bot_token", ask: "Bot User OAuth Token (xoxb-…), from the page Install App", env: "SLACK_BOT_TOKEN", secret: true},
+			{key: "app_token", ask: "App-Level Token (xapp-…), from the page Basic Information", env: "SLACK_APP_TOKEN", secret: true},
+		}},
+		{config.KindWhatsApp, "docs/setup-whatsapp.md", []setupKey{
+			{key: "phone_number_id", ask: "Phone number ID, from the page API Setup", env: "WHATSAPP_PHONE_NUMBER_ID"},
+			{key: "access_token", ask: "Access token of the system user", env: "WHATSAPP_ACCESS_TOKEN", secret: true},
+			{key: "app_secret", ask: "App secret, from App settings, Basic", env: "WHATSAPP_APP_SECRET", secret: true},
+			{key: "verify_token", ask: "Verify token of the webhook", env: "WHATSAPP_VERIFY_TOKEN", secret: true, random: true},
+			{key: "listen", ask: "Address for webhooks, behind a proxy that speaks HTTPS", env: "WHATSAPP_LISTEN", usual: "127.0.0.1:8644"},
+		}},
+		{config.KindHomeAssistant, "docs/setup-homeassistant.md", []setupKey{
+			{key: "url", ask: "Address of Home Assistant", env: "HASS_URL", usual: "http://homeassistant.local:8123"},
+			{key: "token", ask: "Long-lived access token, from your profile's page Security", env: "HASS_TOKEN", secret: true},
+		}},
+		{config.KindAPIServer, "docs/api-server.md", []setupKey{
+			{key: "key", ask: "Key for clients", env: "TELEX_API_KEY", secret: true, random: true},
+		}},
+	}
+}
+
+func setupKindOf(kind string) (setupKind, bool) {
+	kinds := setupKinds()
+	i := slices.IndexFunc(kinds, func(k setupKind) bool { return k.kind == kind })
+	if i < 0 {
+		return setupKind{}, false
+	}
+	return kinds[i], true
+}
+
+// draft is a configuration that is being made.
+type draft struct {
+	baseURL, modelKey, model string
+	platforms                []draftPlatform
+	allow                    []string
+}
+
+// draftPlatform is a section of a draft, in the order of its keys.
+type draftPlatform struct {
+	kind   string
+	values []draftValue
+}
+
+type draftValue struct {
+	key, value string
+	secret     bool
+}
+
+func (p *draftPlatform) set(key, value string, secret bool) {
+	i := slices.IndexFunc(p.values, func(v draftValue) bool { return v.key == key })
+	if i < 0 {
+		p.values = append(p.values, draftValue{})
+		i = len(p.values) - 1
+	}
+	p.values[i] = draftValue{key, value, secret}
+}
+
+// secretFile is the name of the file of a secret.
+func (p *draftPlatform) secretFile(key string) string {
+	return strings.ReplaceAll(p.kind+"-"+key, "_", "-")
+}
+
+// modelKeyFile is the name of the file of the model's key.
+const modelKeyFile = "model-key"
+
+// secrets returns the draft's secrets by the names of their files.
+func (d *draft) secrets() map[string]string {
+	out := map[string]string{}
+	if d.modelKey != "" {
+		out[modelKeyFile] = d.modelKey
+	}
+	for _, p := range d.platforms {
+		for _, v := range p.values {
+			if v.secret {
+				out[p.secretFile(v.key)] = v.value
+			}
+		}
+	}
+	return out
+}
+
+// yaml returns the text of the configuration. Secrets stand in files.
+func (d *draft) yaml() string {
+	var b strings.Builder
+	b.WriteString("# Made by telex setup. config.yaml.example explains these keys and all others.\nmodels:\n  - name: main\n")
+	fmt.Fprintf(&b, "    base_url: %s\n", quoted(d.baseURL))
+	if d.modelKey != "" {
+		fmt.Fprintf(&b, "    api_key_file: %s\n", modelKeyFile)
+	}
+	fmt.Fprintf(&b, "    model: %s\nplatforms:\n", quoted(d.model))
+	for _, p := range d.platforms {
+		fmt.Fprintf(&b, "  %s:\n", p.kind)
+		for _, v := range p.values {
+			switch {
+			case p.kind == config.KindAPIServer && v.secret:
+				fmt.Fprintf(&b, "    keys: [{name: main, key_file: %s}]\n", p.secretFile(v.key))
+			case v.secret:
+				fmt.Fprintf(&b, "    %s_file: %s\n", v.key, p.secretFile(v.key))
+			default:
+				fmt.Fprintf(&b, "    %s: %s\n", v.key, quoted(v.value))
+			}
+		}
+	}
+	b.WriteString("access:\n  default: pair   # strangers get a code; \"telex pair approve CODE\" lets them in\n")
+	if len(d.allow) > 0 {
+		b.WriteString("  allow:\n")
+		for _, who := range d.allow {
+			fmt.Fprintf(&b, "    - %s\n", quoted(who))
+		}
+	}
+	b.WriteString("streaming:\n  enabled: true\n")
+	return b.String()
+}
+
+// quoted writes a text as YAML.
+func quoted(text string) string {
+	out, err := yaml.Marshal(text)
+	if err != nil {
+		return "\"\"" // never: it is a text
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// madeUp returns a secret that nobody can guess.
+func madeUp() string { return rand.Text() }

@@ -1,0 +1,126 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"telex/internal/config"
+)
+
+// setUp runs Setup in a directory of its own and returns what it wrote and said.
+func (p *patient) setUp(o SetupOptions, answers string, env map[string]string) (dir, results, remarks string, err error) {
+	p.Helper()
+	dir = p.TempDir()
+	o.File, o.In = filepath.Join(dir, "config.yaml"), strings.NewReader(answers)
+	var said, asked bytes.Buffer
+	err = Setup(p.Context(), func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Output{Results: &said, Remarks: &asked}, o)
+	for _, secret := range []string{goodToken, goodKey} {
+		if strings.Contains(said.String()+asked.String(), secret) {
+			p.Errorf("a secret was shown: %s%s", said.String(), asked.String())
+		}
+	}
+	return dir, said.String(), asked.String(), err
+}
+
+// checkWritten checks that a configuration is one, and that only its owner can read it and its secrets.
+func (p *patient) checkWritten(dir string) *config.Config {
+	p.Helper()
+	c, err := LoadConfig(filepath.Join(dir, "config.yaml"), func(string) (string, bool) { return "", false })
+	if err == nil {
+		err = c.CheckRun()
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	if len(c.Warnings) > 0 {
+		p.Errorf("warnings %q", c.Warnings)
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			p.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		p.Error(err)
+	}
+	return c
+}
+
+func TestSetupAsks(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t)
+	set := map[string]string{"telegram.api_base": p.world.TelegramURL}
+	answers := "1, homeassistant x\n"
+	_, _, _, err := p.setUp(SetupOptions{Set: set}, answers, nil)
+	if err == nil || !strings.Contains(err.Error(), `no answer`) && !strings.Contains(err.Error(), "is not a platform") {
+		t.Errorf("an unknown platform: %v", err)
+	}
+	answers = "1\n123456:wrong\ny\n" + goodToken + "\n" + p.world.ModelURL + "/v1\nwrong\nstandin\ny\n" + p.world.ModelURL + "/v1\n" + goodKey + "\nstandin\ntelegram:user:1, telegram:user:2\n"
+	dir, results, remarks, err := p.setUp(SetupOptions{Set: set}, answers, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, remarks)
+	}
+	c := p.checkWritten(dir)
+	if got := c.Endpoints[0].Settings.(*config.Telegram); got.Token.Reveal() != goodToken || got.APIBase != p.world.TelegramURL {
+		t.Errorf("telegram %+v", got)
+	}
+	if m := c.Models[0]; m.APIKey.Reveal() != goodKey || m.Model != "standin" || m.BaseURL != p.world.ModelURL+"/v1" {
+		t.Errorf("model %+v", m)
+	}
+	for _, want := range []string{"problem  endpoint telegram: auth", "ok       endpoint telegram: Telegram is @", "problem  model main: auth", "ok       model main: standin began"} {
+		if !strings.Contains(remarks, want) {
+			t.Errorf("%q was not said:\n%s", want, remarks)
+		}
+	}
+	if !strings.Contains(results, "Next: telex run --config "+filepath.Join(dir, "config.yaml")) {
+		t.Errorf("results %q", results)
+	}
+}
+
+func TestSetupAsksNothing(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t)
+	env := map[string]string{"TELEGRAM_BOT_TOKEN": goodToken, "OPENAI_API_KEY": goodKey}
+	o := SetupOptions{
+		Silent: true, Platforms: []string{"telegram", "api_server"}, BaseURL: p.world.ModelURL + "/v1", Model: "standin",
+		Set: map[string]string{"telegram.api_base": p.world.TelegramURL}, Allow: []string{"telegram:user:7"},
+	}
+	dir, _, remarks, err := p.setUp(o, "", env)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, remarks)
+	}
+	c := p.checkWritten(dir)
+	if len(c.Endpoints) != 2 || len(c.Endpoints[1].Settings.(*config.APIServer).Keys) != 1 {
+		t.Errorf("endpoints %+v", c.Endpoints)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.File, o.In = filepath.Join(dir, "config.yaml"), strings.NewReader("")
+	err = Setup(t.Context(), func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Output{}, o)
+	if err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a second time: %v", err)
+	}
+	if after, err := os.ReadFile(o.File); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the configuration was changed (%v):\n%s", err, after)
+	}
+	env["TELEGRAM_BOT_TOKEN"] = "123456:wrong"
+	if dir, _, _, err := p.setUp(o, "", env); !errors.Is(err, ErrNotSetUp) || exists(filepath.Join(dir, "config.yaml")) {
+		t.Errorf("a wrong token: %v", err)
+	}
+	delete(env, "TELEGRAM_BOT_TOKEN")
+	if _, _, _, err := p.setUp(o, "", env); err == nil || !strings.Contains(err.Error(), "Bot token, from @BotFather: there is no answer") {
+		t.Errorf("no token: %v", err)
+	}
+}
