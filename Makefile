@@ -120,9 +120,10 @@ pictures: ## Draw the README's pictures from the demo's page; Debian's package c
 	PICTURES='$(CURDIR)/docs' go test -count=1 -tags=browser -run='^TestBrowserDrawsTheAnswer$$' ./cmd/telex
 
 .PHONY: test-systemd
-test-systemd: package ## Boot a Debian with the package: kill -9, restart, upgrade, reboot, purge; root, debootstrap and systemd-nspawn are needed.
+test-systemd: package ## Boot a Debian with the package: install, kill -9, restart, upgrade, reboot, remove; root, debootstrap and systemd-nspawn are needed.
 	tools/debian.sh bin/debian
-	TELEX_DEB='$(CURDIR)/bin/package/*.deb' TELEX_DEBIAN='$(CURDIR)/bin/debian' go test -count=1 -v -tags=systemd -run='^TestSystemd$$' ./cmd/telex
+	TELEX_DEB='$(CURDIR)/bin/package/*.deb' TELEX_PROGRAM='$(CURDIR)/bin/package/telex' TELEX_DEBIAN='$(CURDIR)/bin/debian' \
+		go test -count=1 -v -tags=systemd -run='^TestSystemd' ./cmd/telex
 
 .PHONY: test-hostile
 test-hostile: ## Run the built program against hostile MCP servers, and print memory, calls and processes left.

@@ -188,6 +188,47 @@ func TestSystemd(t *testing.T) {
 	m.checkPurged()
 }
 
+// The program alone, without a package: telex setup installs the service, which answers, and takes it back.
+func TestSystemdSetup(t *testing.T) {
+	program, err := os.ReadFile(os.Getenv("TELEX_PROGRAM"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, root: os.Getenv("TELEX_DEBIAN")}
+	path := filepath.Join(m.root, "root", "telex")
+	if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, program, 0o755)); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	m.start()
+	platform, model := startStandins(t, "60")
+	said := m.run("env", "TELEGRAM_BOT_TOKEN="+testToken, "OPENAI_API_KEY="+testKey, "/root/telex", "setup", "--non-interactive", "--service",
+		"--platform=telegram", "--set=telegram.api_base="+platform.url, "--base-url="+model.url+"/v1", "--model=standin", "--allow=telegram:user:1001")
+	for _, want := range []string{"ok       endpoint telegram: Telegram is @", "/etc/telex/config.yaml: written", "telex starts", "telex.service runs"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+	m.active()
+	platform.say("Explain the tides")
+	list := platform.awaitReplies(ada, "the whole answer", func(texts []string) bool {
+		return len(texts) == 1 && strings.HasSuffix(texts[0], lastOfTides(t))
+	})
+	checkTides(t, list[0].Last())
+	if found := m.run("telex", "doctor"); strings.Contains(found, "problem") || !strings.Contains(found, "ok       service: telex.service is active") {
+		t.Errorf("the doctor found\n%s", found)
+	}
+	m.run("telex", "setup", "--uninstall")
+	if state, _ := m.output("systemctl", "is-active", "telex"); state != "inactive" {
+		t.Errorf("after --uninstall telex.service is %s", state)
+	}
+	for _, gone := range []string{"/usr/local/bin/telex", "/etc/systemd/system/telex.service"} {
+		if _, err := os.Lstat(filepath.Join(m.root, gone)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("after --uninstall %s is there: %v", gone, err)
+		}
+	}
+	m.run("rm", "-r", "/etc/telex", "/var/lib/telex", "/var/lib/private/telex")
+}
+
 // lastOfTides returns the end of the stand-in's answer.
 func lastOfTides(t *testing.T) string {
 	text, _ := tides(t)

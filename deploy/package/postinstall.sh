@@ -10,5 +10,5 @@ systemctl daemon-reload
 if systemctl --quiet is-active telex.service; then # an upgrade: the new process completes what the old one began
 	systemctl restart telex.service
 elif [ ! -e /etc/telex/config.yaml ]; then
-	echo 'telex: next, write /etc/telex/config.yaml (an example is in /usr/share/doc/telex) and run "systemctl enable --now telex"'
+	echo 'telex: next, run "telex setup --service"'
 fi
