@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"telex/internal/chat"
 	"telex/internal/markup"
 	"telex/platforms/internal/calls"
@@ -46,6 +48,7 @@ type Bot struct {
 	log     *slog.Logger
 
 	greeting receiving.Greeting
+	unread   rate.Sometimes // how often the log warns of messages that can't be read
 	heart    chat.Heartbeat
 	news     chan struct{} // capacity 1: signals a change of what follows
 
@@ -62,6 +65,7 @@ func New(o Options) *Bot {
 		base: calls.Base(o.URL, ""), token: o.Token, notify: strings.TrimPrefix(o.Notify, domainNotify+"."), pause: o.Pause,
 		secrets: calls.Secrets{}.With(o.Token), client: calls.NewClient(o.HTTP, idleConnections),
 		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), news: make(chan struct{}, 1), watcher: newWatcher(o.Watch),
+		unread: rate.Sometimes{Interval: time.Minute},
 	}
 }
 

@@ -3,6 +3,7 @@ package homeassistant
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -45,11 +46,15 @@ func (b *Bot) listen(ctx context.Context, s *socket) error {
 	for {
 		b.heart.Beat()
 		data, err := s.read(ctx)
-		if err != nil {
+		if err == nil {
+			err = b.take(ctx, s, data)
+		} else if !errors.Is(err, errLarge) {
 			return err
 		}
-		if err := b.take(ctx, s, data); err != nil {
-			b.log.WarnContext(ctx, "a message of Home Assistant can't be read", slog.Any("error", err))
+		if err != nil {
+			b.unread.Do(func() {
+				b.log.WarnContext(ctx, "a message of Home Assistant can't be read", slog.Any("error", err))
+			})
 		}
 	}
 }

@@ -68,13 +68,17 @@ func (s state) isMeasurement() bool {
 	return s.Attributes.Unit != ""
 }
 
+// isAbsent reports whether an entity has no state of its own.
+// https://www.home-assistant.io/docs/configuration/state_object/
+func (s state) isAbsent() bool { return s.State == "unavailable" || s.State == "unknown" }
+
 // words returns a state in words that follow "is now", such as "open", "at home" or "21.5 °C".
 func (s state) words() string {
 	word := s.State
 	switch {
 	case word == "":
 		return "empty"
-	case word == "unavailable", word == "unknown":
+	case s.isAbsent():
 		return word
 	}
 	switch domain := s.domain(); domain {

@@ -32,6 +32,7 @@ const (
 
 var (
 	errSilent  = errors.New("the connection is stuck: no answer to a ping")
+	errLarge   = errors.New("the message is larger than 1 MiB")
 	errRefused = errors.New("the access token was refused: create a long-lived access token on the profile page of Home Assistant")
 )
 
@@ -115,25 +116,22 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	return f, nil
 }
 
-// read returns the next message that is not too large. It blocks until one is there, the connection is lost or ctx ends.
+// read returns the next message. It blocks until one is there, the connection is lost or ctx ends. After errLarge, which skips a
+// message, it can be called again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
-	for {
-		_, r, err := s.ws.Reader(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.heard.Store(true)
-		data, err := io.ReadAll(io.LimitReader(r, maxFrame+1))
-		if err != nil {
-			return nil, err
-		}
-		if len(data) <= maxFrame {
-			return data, nil
-		}
-		if _, err := io.Copy(io.Discard, r); err != nil {
-			return nil, err
-		}
+	_, r, err := s.ws.Reader(ctx)
+	if err != nil {
+		return nil, err
 	}
+	s.heard.Store(true)
+	data, err := io.ReadAll(io.LimitReader(r, maxFrame+1))
+	if err != nil || len(data) <= maxFrame {
+		return data, err
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return nil, err
+	}
+	return nil, errLarge
 }
 
 // command sends a command under a new id, which it returns.

@@ -16,6 +16,8 @@ const (
 	// maxEntities is the maximum number of entities that are remembered because they changed recently. The largest
 	// installations have a few thousand entities.
 	maxEntities = 4000
+	// absentFor is how long it is remembered that an entity was told of as absent.
+	absentFor = 24 * time.Hour
 )
 
 // Watch says which entities are told of. The zero value tells of none.
@@ -71,6 +73,9 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 		return false
 	}
 	e := w.entities[to.EntityID]
+	if from.isAbsent() && (e == nil || e.open == nil && !e.told.isAbsent()) {
+		return false // it was told of as it is now, or never: all entities come back when Home Assistant restarts
+	}
 	if e == nil {
 		if len(w.entities) >= maxEntities && !w.forget(now) {
 			w.dropped++
@@ -98,7 +103,13 @@ func (w *watcher) forget(now time.Time) bool {
 	}
 	w.cleaned = now
 	before := len(w.entities)
-	maps.DeleteFunc(w.entities, func(_ string, e *entity) bool { return e.open == nil && !now.Before(e.until) })
+	maps.DeleteFunc(w.entities, func(_ string, e *entity) bool {
+		until := e.until
+		if e.told.isAbsent() {
+			until = until.Add(absentFor)
+		}
+		return e.open == nil && !now.Before(until)
+	})
 	return len(w.entities) < before
 }
 

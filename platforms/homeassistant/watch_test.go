@@ -43,7 +43,8 @@ func TestWatchIncludes(t *testing.T) {
 	}
 }
 
-// A step of a story about one door: at a second its state becomes another, or what is to be told is taken.
+// A step of a story about one door: at a second its state becomes another (after "=": while nobody listens), or what is to be told
+// is taken.
 type step struct {
 	second int
 	to     string // empty: take
@@ -61,6 +62,9 @@ func TestCooldown(t *testing.T) {
 		"back and forth in the cooldown is quiet":  {{0, "on", ""}, {1, "", "off>on"}, {2, "off", ""}, {3, "on", ""}, {60, "", ""}, {61, "off", ""}, {62, "", "on>off"}},
 		"after the cooldown it is as at first":     {{0, "on", ""}, {1, "", "off>on"}, {40, "off", ""}, {41, "", "on>off"}},
 		"a moment is told, before it is cooled":    {{0, "on", ""}, {0, "off", ""}, {1, "", "off>(on)>off"}},
+		"what was told absent is told back":        {{0, "unavailable", ""}, {1, "", "off>unavailable"}, {40, "off", ""}, {41, "", "unavailable>off"}},
+		"what was never told absent comes back":    {{0, "=unavailable", ""}, {1, "off", ""}, {60, "", ""}, {61, "on", ""}, {62, "", "off>on"}},
+		"a moment of absence":                      {{0, "unknown", ""}, {0, "off", ""}, {1, "", "off>(unknown)>off"}},
 		"several changes are one, the newest last": {{0, "1", ""}, {0, "2", ""}, {0, "3", ""}, {1, "", "off>(2)>3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +73,10 @@ func TestCooldown(t *testing.T) {
 			now := "off"
 			for _, s := range steps {
 				when := epoch.Add(time.Duration(s.second) * time.Second)
+				if to, unseen := strings.CutPrefix(s.to, "="); unseen {
+					now = to
+					continue
+				}
 				if s.to != "" {
 					w.add(when, at(door, now), at(door, s.to))
 					now = s.to
@@ -147,7 +155,7 @@ func TestWatcherProperty(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "ms")) * time.Millisecond)
 			id := rapid.SampledFrom([]string{"light.a", "light.b", "light.c"}).Draw(t, "id")
-			to := rapid.SampledFrom([]string{"on", "off", "unavailable"}).Draw(t, "state")
+			to := rapid.SampledFrom([]string{"on", "off", "dim"}).Draw(t, "state")
 			if real[id] == "" {
 				real[id], told[id] = "off", "off"
 			}

@@ -171,12 +171,12 @@ func (w *world) Say(_ chat.Target, s conformance.Saying) {
 	w.t.Helper()
 	w.said++
 	entity := fmt.Sprintf("input_text.said%d", w.said)
-	w.server.SetState(standin.Change{Entity: entity, State: "unknown"})
+	w.server.SetState(standin.Change{Entity: entity, State: "nothing"})
 	w.server.SetState(standin.Change{Entity: entity, State: s.Text})
 }
 
 func (w *world) Said(text string) string {
-	_, said, _ := strings.Cut(text, " changed from unknown to ")
+	_, said, _ := strings.Cut(text, " changed from nothing to ")
 	return strings.TrimSuffix(said, ".")
 }
 
