@@ -597,7 +597,7 @@ func TestHostilePagesEndSoon(t *testing.T) {
 		size := maxRead / 8 // the race detector makes it slow enough
 		body := "<body><table>" + strings.Repeat(piece, size/len(piece))
 		_, _ = answer{mediaType: "text/html", charset: "utf-8", body: []byte(body)}.text(t.Context(), u) // an error is as good
-		if took := time.Since(begun); took > time.Minute { // a second where nothing else runs
+		if took := time.Since(begun); took > time.Minute {                                               // a second where nothing else runs
 			t.Errorf("%s took %s", piece, took)
 		}
 	}
