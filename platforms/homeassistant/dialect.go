@@ -2,6 +2,7 @@ package homeassistant
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -43,8 +44,14 @@ func (Markdown) Render(p markup.Piece) markup.Rendered {
 // Len counts characters.
 func (Markdown) Len(r markup.Rendered) int { return utf8.RuneCountInString(r.Text) }
 
-// Render returns the text alone.
+// Render returns the text, with the addresses of links behind their labels.
 func (d Text) Render(p markup.Piece) markup.Rendered {
+	for _, f := range slices.Backward(p.Formats) {
+		to := marks.Destination(f.URL, "http", "https")
+		if f.Style == markup.Link && !f.Open && to != "" && p.Text[f.Start:f.End] != f.URL {
+			p.Text = p.Text[:f.End] + " (" + to + ")" + p.Text[f.End:]
+		}
+	}
 	r := d.Plain.Render(p)
 	r.Text = literal(r.Text)
 	return r

@@ -97,6 +97,32 @@ func TestLiteral(t *testing.T) {
 	})
 }
 
+// What a phone shows loses no address.
+func TestText(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"see [the **page**](https://e.org/a) and [it](https://e.org/b).": "see the page (https://e.org/a) and it (https://e.org/b).",
+		"https://e.org/a, me@e.org, ![x](https://e.org/{{i}}.png)":       "https://e.org/a, me@e.org, x (https://e.org/%7B%7Bi%7D%7D.png)",
+		"[a](javascript:x) `{{ b }}`\n\n- *c*":                           "a {" + j + "{ b }}\n\n• c",
+	} {
+		parts := markup.Layout(source, markup.Options{Dialect: Text{}, Limit: textLimit})
+		if len(parts) != 1 || parts[0].Rendered.Text != want {
+			t.Errorf("%q becomes %+v, want %q", source, parts, want)
+		}
+	}
+	long := strings.Repeat("some [words](https://example.org/a/long/address) in **bold**\n\n", 200)
+	addresses := 0
+	for _, p := range markup.Layout(long, markup.Options{Dialect: Text{}, Limit: textLimit}) {
+		if len(p.Rendered.Text) > textLimit {
+			t.Errorf("a part has %d bytes", len(p.Rendered.Text))
+		}
+		addresses += strings.Count(p.Rendered.Text, "words (https://example.org/a/long/address)")
+	}
+	if addresses != 200 {
+		t.Errorf("%d addresses are shown, want 200", addresses)
+	}
+}
+
 func TestLen(t *testing.T) {
 	t.Parallel()
 	r := markup.Rendered{Text: "é😀"}
