@@ -29,6 +29,12 @@
 // that the asker did not type, exactly as it is to be fetched, needs approval, unless its domain is listed. A
 // redirect is followed within its site and to listed domains: nobody typed or approved any other.
 //
+// # What the tools for Home Assistant reach
+//
+// Only the configured installation, wherever it is: the guard of fetch does not hold for it. The arguments become parts of a path
+// and the data of a call, never an address or a template. Every call of an action needs approval, and the person sees all that
+// is sent. Names and states are outside content.
+//
 // # What memory asks
 //
 // Remembering changes only the bot's own notes of the person who asks, so it needs no approval: it would be a

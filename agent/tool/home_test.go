@@ -252,6 +252,7 @@ func TestProposeService(t *testing.T) {
 		`{"domain":"light","service":"turn_on","entity_id":"light.kitchen","data":{"brightness":120}}`:                                                            "light.turn_on on light.kitchen {brightness: 120}",
 		`{"domain":"light","service":"turn_off","entity_id":"light.a,light.b"}`:                                                                                   "light.turn_off on light.a, light.b",
 		`{"domain":"notify","service":"phone","data":{"message":"Hi, you","b":true,"c":null,"d":"true","n":12345678901234567890,"l":["x",1.50],"m":{"k y":"z"}}}`: `notify.phone {b: true, c: null, d: "true", l: [x, 1.50], m: {"k y": z}, message: "Hi, you", n: 12345678901234567890}`,
+		`{"domain":"tts","service":"speak","data":{"message":"<b> & {{ x }}"}}`:                                                                                   `tts.speak {message: "<b> & {{ x }}"}`,
 		`{"domain":"weather","service":"get","return_response":true}`:                                                                                             "weather.get, returning data",
 		`{"domain":"light","service":"turn_on","hidden":"field"}`:                                                                                                 "",
 		`{"domain":"light turn_on on light.a","service":"x"}`:                                                                                                     "",

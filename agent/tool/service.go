@@ -105,11 +105,13 @@ func flow(value any) string {
 			return v
 		}
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
+	var text strings.Builder
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	if out.Encode(value) != nil {
 		return fmt.Sprint(value)
 	}
-	return string(text)
+	return strings.TrimSpace(text.String())
 }
 
 // entities returns the ids of the entities to act on.
