@@ -73,9 +73,11 @@ type account interface {
 func newAdapter(e config.Endpoint, l config.AccessLimits, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:
-		return telegram.New(telegram.Options{
-			Token: s.Token.Reveal(), APIBase: s.APIBase, HTTP: o.Transport, Log: log, Rich: telegram.Rich(s.Rich),
-		})
+		t := telegram.Options{Token: s.Token.Reveal(), APIBase: s.APIBase, HTTP: o.Transport, Log: log, Rich: telegram.Rich(s.Rich)}
+		if h := s.Hook(); h != nil {
+			t.Webhook = telegram.Webhook{Listen: h.Listen, URL: h.URL, Secret: h.Secret.Reveal()}
+		}
+		return telegram.New(t)
 	case *config.Discord:
 		return discord.New(discord.Options{
 			Token: s.Token.Reveal(), APIBase: s.APIBase, Threads: s.Threads, Content: s.MessageContent,

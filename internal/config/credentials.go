@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,8 @@ import (
 var (
 	// telegramToken is a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
 	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	// telegramSecret is what Telegram takes as secret_token: https://core.telegram.org/bots/api#setwebhook
+	telegramSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 	// discordToken has three parts in base64url, the first of them the bot's id:
 	// https://docs.discord.com/developers/reference#authentication
 	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
@@ -44,6 +47,9 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 		case *Telegram:
 			d.validateTelegram(at, s)
 			own("token", "token", ownBot, [3]string{e.Kind, s.APIBase, s.Token.Reveal()})
+			if h := s.Hook(); h != nil {
+				own("webhook.listen", "address", "every endpoint needs its own", [3]string{"", "", h.Listen})
+			}
 		case *Discord:
 			d.validateDiscord(at, s)
 			own("token", "token", ownBot, [3]string{e.Kind, s.APIBase, s.Token.Reveal()})
@@ -65,9 +71,41 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 }
 
 func (d *decoder) validateTelegram(at string, t *Telegram) {
-	d.validateURL(join(at, "api_base"), &t.APIBase)
+	base := d.validateURL(join(at, "api_base"), &t.APIBase)
 	if !t.Token.Empty() && !telegramToken.MatchString(t.Token.Reveal()) {
 		d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "invalid Telegram token in %s", human(at))
+	}
+	hook, mode := join(at, "webhook"), join(at, "mode")
+	switch {
+	case t.Webhook != nil:
+		if !d.isSet(mode) {
+			t.Mode = ModeWebhook
+		}
+		d.validateTelegramHook(hook, t.Webhook, base != nil && isPrivate(base.Hostname()))
+	case t.Mode == ModeWebhook && d.isValid(hook):
+		d.failAt(d.at(mode), `add "webhook: {listen: 127.0.0.1:8644, url: https://bot.example.com/telegram, secret: ${NAME}}"`,
+			"missing key %q in %s", "webhook", human(at))
+	}
+}
+
+// validateTelegramHook checks a webhook. own says that the Bot API is a server of one's own, which takes any address.
+// https://core.telegram.org/bots/api#setwebhook
+func (d *decoder) validateTelegramHook(at string, w *TelegramWebhook, own bool) {
+	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8644")
+	address := join(at, "url")
+	if d.isSet(address) && d.isValid(address) {
+		u := d.parseURL(address, w.URL, "secret")
+		switch {
+		case u == nil || own:
+		case u.Scheme != "https":
+			d.failAt(d.at(address), "let a proxy in front of telex speak TLS, and write https://", "Telegram calls only https: %s", human(address))
+		case !slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()):
+			d.failAt(d.at(address), "use 443, 80, 88 or 8443", "Telegram calls no port %s: %s", u.Port(), human(address))
+		}
+	}
+	if secret := w.Secret.Reveal(); secret != "" && !telegramSecret.MatchString(secret) {
+		d.failAt(d.at(join(at, "secret")), "use 1 to 256 characters of A-Z, a-z, 0-9, _ and -, for example of: openssl rand -hex 32",
+			"invalid secret in %s", human(at))
 	}
 }
 

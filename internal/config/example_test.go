@@ -138,6 +138,8 @@ func exampleEnv(name string) (string, bool) {
 	switch {
 	case strings.HasPrefix(name, "DISCORD_"):
 		return "MTIzNDU2Nzg5MDEyMzQ1Njc4.value.of-" + name, true
+	case strings.HasSuffix(name, "_WEBHOOK_SECRET"):
+		return "value-of-" + name, true
 	case strings.HasSuffix(name, "SLACK_BOT_TOKEN"):
 		return "xoxb-value-of-" + strings.ReplaceAll(name, "_", "-"), true
 	case strings.HasSuffix(name, "SLACK_APP_TOKEN"):

@@ -368,8 +368,6 @@ func TestParseNotBuilt(t *testing.T) {
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
 		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},
 		{"admin: {show_text: true}", "9: admin.show_text: the admin server is not built yet; this version takes false"},
-		{"  b: {kind: telegram, token: 2:x, mode: webhook}", "35: platforms.b.mode: webhooks are not built yet; this version takes polling"},
-		{"  b: {kind: telegram, token: 2:x, webhook: {secret: hidden}}", "35: platforms.b.webhook: webhooks are not built yet; leave it out"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {

@@ -30,17 +30,31 @@ type Endpoint struct {
 // Telegram is a bot on Telegram.
 type Telegram struct {
 	Token   Secret           `yaml:"token" required:"true"`
-	APIBase string           `yaml:"api_base"` // without a slash at the end
-	Mode    string           `yaml:"mode" enum:"polling|webhook" unbuilt:"webhooks are"`
-	Webhook *TelegramWebhook `yaml:"webhook" unbuilt:"webhooks are"`
+	APIBase string           `yaml:"api_base"`                    // without a slash at the end
+	Mode    string           `yaml:"mode" enum:"polling|webhook"` // webhook where only the section says so
+	Webhook *TelegramWebhook `yaml:"webhook"`                     // nil: there is none
 	Rich    string           `yaml:"rich" enum:"off|auto|always"`
 }
 
-// TelegramWebhook configures where Telegram delivers updates.
+// The modes of a bot on Telegram.
+const (
+	ModePolling = "polling"
+	ModeWebhook = "webhook"
+)
+
+// TelegramWebhook configures where Telegram delivers updates in the mode webhook.
 type TelegramWebhook struct {
-	Listen string `yaml:"listen"`
-	URL    string `yaml:"url"`
-	Secret Secret `yaml:"secret"`
+	Listen string `yaml:"listen" required:"true"` // host:port
+	URL    string `yaml:"url" required:"true"`    // what Telegram calls
+	Secret Secret `yaml:"secret" required:"true"`
+}
+
+// Hook returns the webhook of a bot that receives by it, nil for one that polls.
+func (t *Telegram) Hook() *TelegramWebhook {
+	if t.Mode != ModeWebhook {
+		return nil
+	}
+	return t.Webhook
 }
 
 // Discord is a bot on Discord.
@@ -90,7 +104,7 @@ type Endpoints []Endpoint
 func newSettings(kind string) any {
 	switch kind {
 	case KindTelegram:
-		return &Telegram{APIBase: "https://api.telegram.org", Mode: "polling", Rich: "off"}
+		return &Telegram{APIBase: "https://api.telegram.org", Mode: ModePolling, Rich: "off"}
 	case KindDiscord:
 		return &Discord{APIBase: "https://discord.com"}
 	case KindSlack:
@@ -176,8 +190,8 @@ func (c *Config) Listens() (list []Listen) {
 		case *APIServer:
 			address = s.Listen
 		case *Telegram:
-			if s.Webhook != nil {
-				key, address = "webhook.listen", s.Webhook.Listen
+			if h := s.Hook(); h != nil {
+				key, address = "webhook.listen", h.Listen
 			}
 		}
 		if address != "" {

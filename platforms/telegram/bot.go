@@ -25,6 +25,7 @@ type Options struct {
 	HTTP    http.RoundTripper // nil: a transport of the bot's own
 	Log     *slog.Logger      // nil: nothing is logged
 	Rich    Rich              // which messages are rich messages
+	Webhook Webhook           // by which updates arrive; without a URL: by polling
 }
 
 // Bot is one bot account. Its methods may be called at the same time from many goroutines,
@@ -41,6 +42,8 @@ type Bot struct {
 	name     atomic.Pointer[string] // of the bot; nil until the first Run
 
 	webhookRemoved bool // for Run
+	webhook        Webhook
+	recent         *receiving.Recent[struct{}] // updates that were accepted from the webhook, by id
 
 	rich     Rich
 	richless atomic.Bool // the server does not know rich messages
@@ -50,9 +53,11 @@ type Bot struct {
 func New(o Options) *Bot {
 	b := &Bot{
 		api:     tgbotapi.BotAPI{Token: o.Token},
-		secrets: calls.Secrets{o.Token},
+		secrets: calls.Secrets{o.Token}.With(o.Webhook.Secret),
 		client:  calls.NewClient(o.HTTP, endpointCount),
 		rich:    o.Rich,
+		webhook: o.Webhook,
+		recent:  receiving.NewRecent[struct{}](maxRecent),
 		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 	}
 	base := calls.Base(o.APIBase, defaultAPIBase)

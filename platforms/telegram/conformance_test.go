@@ -54,6 +54,12 @@ func TestConformanceRichAuto(t *testing.T) {
 	conformance.Run(t, richWorld(telegram.RichAuto))
 }
 
+// Updates arrive by a webhook.
+func TestConformanceWebhook(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.World { return newHookedWorld(t) })
+}
+
 func richWorld(r telegram.Rich) func(t *testing.T) conformance.World {
 	return func(t *testing.T) conformance.World {
 		w := newWorld(t).(*world)
@@ -79,15 +85,17 @@ type world struct {
 
 	presses int
 	rich    telegram.Rich
+	hook    *door // where updates arrive; nil: the bot polls
 }
 
-func newWorld(t *testing.T) conformance.World {
-	w := &world{
-		t: t,
-		server: standin.New(standin.Options{
-			Username: username, Limits: standin.NoLimits(), Latency: 20 * time.Millisecond, ReadAll: true,
-		}),
+func newWorld(t *testing.T) conformance.World { return makeWorld(t, nil) }
+
+func makeWorld(t *testing.T, hook *door) *world {
+	o := standin.Options{Username: username, Limits: standin.NoLimits(), Latency: 20 * time.Millisecond, ReadAll: true}
+	if hook != nil {
+		o.Dial = hook.dial
 	}
+	w := &world{t: t, server: standin.New(o), hook: hook}
 	for _, id := range []int64{privateID, groupID} {
 		w.server.SetAdmin(id, false) // the chat exists from here on
 	}
@@ -105,15 +113,19 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 		dial = memnet.Refuse
 	case conformance.Proper:
 	}
-	bot := telegram.New(telegram.Options{
+	o := telegram.Options{
 		Token: token, APIBase: "http://telegram.test", Log: log, Rich: w.rich,
 		HTTP: garbling{&http.Transport{DialContext: dial}},
-	})
+	}
+	if w.hook != nil {
+		o.Webhook = telegram.Webhook{URL: hookURL, Secret: hookSecret, Listener: w.hook.listen}
+	}
+	bot := telegram.New(o)
 	w.t.Cleanup(bot.Close)
 	return bot
 }
 
-func (w *world) Secrets() []string { return []string{w.server.Token(), "1234567890:wrong"} }
+func (w *world) Secrets() []string { return []string{w.server.Token(), "1234567890:wrong", hookSecret} }
 
 func (w *world) Private() chat.Target { return chat.Target{Chat: "1001"} }
 

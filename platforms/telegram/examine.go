@@ -12,5 +12,9 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	if err != nil {
 		return chat.Examination{}, err
 	}
-	return chat.Examination{Account: "@" + self.UserName}, nil
+	out := chat.Examination{Account: "@" + self.UserName}
+	if b.webhook.URL != "" {
+		out.Findings = b.webhookFindings(ctx)
+	}
+	return out, nil
 }

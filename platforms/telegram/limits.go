@@ -78,6 +78,23 @@ const (
 	maxUpdates  = 100
 )
 
+// Limits of receiving by a webhook.
+const (
+	// maxUpdate bounds an update, in bytes. Telegram documents no limit; the longest message and what it replies to are far shorter.
+	maxUpdate = 1 << 20
+	// updateTimeout is how long an update may take to arrive.
+	updateTimeout = 5 * time.Second
+	// maxConnections is how many updates Telegram delivers at the same time: those of a chat come one after the other.
+	// https://core.telegram.org/bots/api#setwebhook
+	maxConnections = 10
+	// maxRecent is how many updates are remembered as accepted. The gateway's store knows all messages; this spares it most.
+	maxRecent = 4096
+	// webhookCheck is how often it is looked whether the webhook is set and Telegram reaches it.
+	webhookCheck = time.Minute
+	// partingTime is how long the deletion of the webhook may take when Run ends.
+	partingTime = 5 * time.Second
+)
+
 // Limits of the menu, https://core.telegram.org/bots/api#botcommand and
 // https://core.telegram.org/bots/api#setmycommands.
 const (

@@ -25,12 +25,12 @@ const allowedUpdates = `["message","edited_message","callback_query","stopped_me
 
 // Run receives messages until ctx ends and hands each to accept, one after the other, in the
 // order of their arrival. An update counts as received once accept has returned nil; only
-// then does a later poll confirm it to Telegram. Where from has no cursor of an earlier
-// [chat.Inbound], Run starts with the oldest update that Telegram still has.
+// then does a later poll confirm it to Telegram, or is the webhook answered. Where from has no cursor of an earlier
+// [chat.Inbound], polling starts with the oldest update that Telegram still has.
 //
 // Run returns ctx's error when ctx ended, accept's when accept failed, and a
-// *chat.SendError when polling failed: Auth if Telegram does not know the bot, Conflict,
-// RateLimited, or Temporary. An update that was not accepted is delivered again, and first, in the next Run.
+// *chat.SendError when receiving failed: Auth if Telegram does not know the bot, Conflict,
+// RateLimited, or Temporary. An update that was not accepted is delivered again in the next Run; by polling it comes first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -39,6 +39,20 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	b.name.Store(new("@" + self.UserName))
 	b.greeting.Log(ctx, b.log, slog.String("username", self.UserName),
 		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
+	b.ids.begin(from.Sent)
+	r := &reception{self: self}
+	r.answers.SetLimit(maxAnswers)
+	defer func() { _ = r.answers.Wait() }() // none has an error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if b.webhook.URL != "" {
+		return b.serve(ctx, r, accept)
+	}
+	return b.pollAll(ctx, r, from, accept)
+}
+
+// pollAll is Run by polling.
+func (b *Bot) pollAll(ctx context.Context, r *reception, from chat.Resume, accept func(context.Context, chat.Inbound) error) (err error) {
 	offset := 0
 	if from.Cursor != "" {
 		if offset, err = strconv.Atoi(from.Cursor); err != nil {
@@ -46,12 +60,6 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 			offset = 0
 		}
 	}
-	b.ids.begin(from.Sent)
-	r := &reception{self: self}
-	r.answers.SetLimit(maxAnswers)
-	defer func() { _ = r.answers.Wait() }() // none has an error
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	for r.missed = true; ; {
 		b.heart.Beat()
 		updates, err := b.poll(ctx, offset, r.missed)
@@ -137,29 +145,37 @@ func (b *Bot) take(
 		case confirmed:
 			offset++ // ids are consecutive
 		}
-		if a.err != nil {
-			b.log.WarnContext(ctx, "update skipped", slog.Int("update_id", a.id), slog.Any("error", a.err))
-			continue
-		}
-		if !a.found {
-			b.log.DebugContext(ctx, "update ignored", slog.Int("update_id", a.id))
-			continue
-		}
 		a.in.Resume, a.in.Missed = strconv.Itoa(offset), r.missed
-		if err := accept(ctx, a.in); err != nil {
-			if ctx.Err() != nil {
-				return 0, ctx.Err()
-			}
-			return 0, fmt.Errorf("accept update %d: %w", a.id, err)
-		}
-		if a.in.Kind == chat.Button {
-			b.answerPress(ctx, r, a.in)
+		if err := b.hand(ctx, r, a, accept); err != nil {
+			return 0, err
 		}
 	}
 	if len(updates) > 0 && !confirmed {
 		return 0, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getUpdates: no update has an id")}
 	}
 	return offset, nil
+}
+
+// hand hands an update on, unless it says nothing to the bot.
+func (b *Bot) hand(ctx context.Context, r *reception, a arrival, accept func(context.Context, chat.Inbound) error) error {
+	switch {
+	case a.err != nil:
+		b.log.WarnContext(ctx, "update skipped", slog.Int("update_id", a.id), slog.Any("error", a.err))
+		return nil
+	case !a.found:
+		b.log.DebugContext(ctx, "update ignored", slog.Int("update_id", a.id))
+		return nil
+	}
+	if err := accept(ctx, a.in); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("accept update %d: %w", a.id, err)
+	}
+	if a.in.Kind == chat.Button {
+		b.answerPress(ctx, r, a.in)
+	}
+	return nil
 }
 
 // reception is what one Run knows of what it received.

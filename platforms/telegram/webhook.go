@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/url"
 
@@ -41,12 +42,8 @@ func (b *Bot) removeWebhook(ctx context.Context) bool {
 
 // webhookHost returns the host of the webhook; empty: not known. The rest of its address may be a secret.
 func (b *Bot) webhookHost(ctx context.Context) string {
-	result, err := b.call(ctx, "getWebhookInfo", nil)
+	info, err := b.webhookInfo(ctx)
 	if err != nil {
-		return ""
-	}
-	var info tgbotapi.WebhookInfo
-	if json.Unmarshal(result, &info) != nil {
 		return ""
 	}
 	u, err := url.Parse(info.URL)
@@ -54,4 +51,16 @@ func (b *Bot) webhookHost(ctx context.Context) string {
 		return ""
 	}
 	return u.Hostname()
+}
+
+// webhookInfo returns what Telegram says of the webhook. https://core.telegram.org/bots/api#webhookinfo
+func (b *Bot) webhookInfo(ctx context.Context) (info tgbotapi.WebhookInfo, err error) {
+	result, err := b.call(ctx, "getWebhookInfo", nil)
+	if err != nil {
+		return info, err
+	}
+	if json.Unmarshal(result, &info) != nil {
+		return info, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getWebhookInfo: the answer is no webhook")}
+	}
+	return info, nil
 }

@@ -17,14 +17,15 @@ func (s *Server) controls() rig.Controls {
 	return rig.Controls{
 		File: s.sentFile,
 		Get: map[string]func(url.Values) (any, error){
-			"info":     func(url.Values) (any, error) { return s.info(), nil },
-			"chats":    func(url.Values) (any, error) { return s.Chats(), nil },
-			"stats":    func(url.Values) (any, error) { return s.Stats(), nil },
-			"commands": func(url.Values) (any, error) { return append([]Command{}, s.Commands()...), nil }, // a list, also of none
-			"menu":     s.controlMenu,
-			"answers":  func(url.Values) (any, error) { return s.CallbackAnswers(), nil },
-			"history":  s.controlHistory,
-			"view":     s.controlView,
+			"info":       func(url.Values) (any, error) { return s.info(), nil },
+			"chats":      func(url.Values) (any, error) { return s.Chats(), nil },
+			"stats":      func(url.Values) (any, error) { return s.Stats(), nil },
+			"commands":   func(url.Values) (any, error) { return append([]Command{}, s.Commands()...), nil }, // a list, also of none
+			"menu":       s.controlMenu,
+			"answers":    func(url.Values) (any, error) { return s.CallbackAnswers(), nil },
+			"history":    s.controlHistory,
+			"deliveries": func(url.Values) (any, error) { return append([]Delivery{}, s.Deliveries()...), nil }, // a list, also of none
+			"view":       s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){
 			"say":        rig.Posted(s.controlSay),

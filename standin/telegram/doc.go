@@ -55,7 +55,15 @@
 //	GET    /control/file        ?chat=1001&message_id=2                 the file of a message
 //	GET    /control/commands    the default command menu
 //	GET    /control/menu        ?chat=-1001&user=1001                   the commands that a person is offered
+//	GET    /control/deliveries  what a webhook was sent, and how that went
 //	GET    /control/answers     what button presses were answered with
+//
+// # Webhooks
+//
+// setWebhook lets updates be posted with the secret in X-Telegram-Bot-Api-Secret-Token: those of a chat one after the other,
+// others at the same time. What is not answered with 2xx within a minute comes again, after a second, two, four and so on, or
+// after Retry-After; getWebhookInfo says why. getUpdates is answered 409 meanwhile. Without Options.Dial only addresses on
+// this machine are reached, which need neither HTTPS nor one of the platform's ports.
 //
 // # Buttons
 //

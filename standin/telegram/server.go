@@ -2,7 +2,9 @@ package telegram
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,6 +43,8 @@ type Options struct {
 	// GrowingIDs lets the ids of updates and messages begin at a number that grows with the clock, so that none comes again
 	// after a restart of the stand-in's process or after Reset. False: they begin at the same numbers each time.
 	GrowingIDs bool
+	// Dial makes the connections to a webhook; nil: to this machine only.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Log gets one line per call at level debug; nil discards.
 	Log *slog.Logger
 }
@@ -72,7 +76,10 @@ type Server struct {
 
 	richless bool // it does not know rich messages.
 
-	updates queue
+	updates    queue
+	deliveries []Delivery
+	bot        *http.Client // posts to the webhook.
+
 	limiter limiter
 	stats   Stats // but for what the rig counts.
 }
@@ -89,6 +96,13 @@ func New(opts Options) *Server {
 	s := &Server{
 		opts: opts,
 		me:   User{ID: opts.BotID, IsBot: true, FirstName: opts.Name, Username: opts.Username},
+	}
+	if opts.Dial == nil {
+		opts.Dial = dialLocal
+	}
+	s.bot = &http.Client{
+		Transport:     &http.Transport{DialContext: opts.Dial, MaxIdleConnsPerHost: maxConnections},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	rig.Init(&s.Rig, rig.Platform[Call, Event]{
 		Name: "telegram", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
@@ -109,7 +123,9 @@ func (s *Server) Bot() User { return s.me }
 // reset forgets everything that happened; s.mu is held.
 func (s *Server) reset() {
 	s.started = time.Now()
+	s.dropWebhook(true)
 	s.firstID, s.updates = s.begin()
+	s.deliveries = nil
 	s.chats = make(map[int64]*chat)
 	s.users = map[int64]User{s.me.ID: s.me}
 	s.nextShared, s.nextQuery = s.firstID, s.firstID
@@ -120,6 +136,14 @@ func (s *Server) reset() {
 	s.nextLink, s.albums = 0, 0
 	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
 	s.stats = Stats{}
+}
+
+// Close ends Serve, cuts all connections and waits for what is under way.
+func (s *Server) Close() error {
+	s.Locked(func() { s.dropWebhook(false) })
+	err := s.Rig.Close()
+	s.bot.CloseIdleConnections()
+	return err
 }
 
 // ServeHTTP answers /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /, which is there

@@ -51,7 +51,7 @@ type Stats struct {
 	NotModified int `json:"not_modified"`
 	// Conflicts are answers with status 409.
 	Conflicts int `json:"conflicts"`
-	// Pending are updates that no poll has confirmed.
+	// Pending are updates that no poll has confirmed and no webhook has taken.
 	Pending    int        `json:"pending_updates"`
 	Violations Violations `json:"violations"`
 }

@@ -25,13 +25,17 @@ type queue struct {
 	next    int64
 	pending []pendingUpdate
 	allowed []string // nil: the default set.
-	webhook string
-	poll    *poll // the getUpdates in flight.
+	hook    *hook    // nil: no webhook is set.
+	poll    *poll    // the getUpdates in flight.
 }
 
 type pendingUpdate struct {
 	at     time.Time
 	update *wireUpdate
+	// For a webhook: whether it is being delivered, how often that failed, and when to try again.
+	busy     bool
+	failures int
+	due      time.Time
 }
 
 // poll is a getUpdates that waits.
@@ -80,6 +84,9 @@ func (s *Server) deliver(u *wireUpdate) {
 	u.UpdateID = q.next
 	q.next++
 	q.pending = append(q.pending, pendingUpdate{at: time.Now(), update: u})
+	if q.hook != nil {
+		q.hook.rouse()
+	}
 	if q.poll != nil {
 		select {
 		case q.poll.wake <- struct{}{}:
@@ -126,7 +133,7 @@ func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) 
 
 	s.mu.Lock()
 	q := &s.updates
-	if q.webhook != "" {
+	if q.hook != nil {
 		s.mu.Unlock()
 		panic(conflict("can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"))
 	}
@@ -199,48 +206,4 @@ func readAllowed(p params) *[]string {
 		list[i] = strings.ToLower(list[i])
 	}
 	return &list
-}
-
-func (s *Server) setWebhook(r *request) any {
-	url := r.text("url")
-	if url == "" {
-		return s.deleteWebhook(r)
-	}
-	badRequestIf(!strings.HasPrefix(url, "https://"), "bad webhook: An HTTPS URL must be provided for webhook")
-	allowed := readAllowed(r.params)
-	badRequestIf(!validSecret(r.text("secret_token")), "secret token contains unallowed characters")
-	if allowed != nil {
-		s.updates.allowed = *allowed
-	}
-	if r.flag("drop_pending_updates") {
-		s.updates.pending = nil
-	}
-	s.updates.webhook = url
-	if s.updates.poll != nil {
-		close(s.updates.poll.replaced)
-		s.updates.poll = nil
-	}
-	return true
-}
-
-func validSecret(secret string) bool {
-	return len(secret) <= 256 && strings.Trim(secret,
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
-func (s *Server) deleteWebhook(r *request) any {
-	s.updates.webhook = ""
-	if r.flag("drop_pending_updates") {
-		s.updates.pending = nil
-	}
-	return true
-}
-
-func (s *Server) webhookInfo(*request) any {
-	return struct {
-		URL            string   `json:"url"`
-		Custom         bool     `json:"has_custom_certificate"`
-		Pending        int      `json:"pending_update_count"`
-		AllowedUpdates []string `json:"allowed_updates,omitempty"`
-	}{URL: s.updates.webhook, Pending: len(s.updates.pending), AllowedUpdates: s.updates.allowed}
 }

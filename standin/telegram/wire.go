@@ -167,6 +167,23 @@ func (u *wireUpdate) kind() string {
 	return "message"
 }
 
+// line is what tells which updates a webhook gets one after the other: those of a chat, and the presses of a person.
+func (u *wireUpdate) line() int64 {
+	switch {
+	case u.EditedMessage != nil:
+		return u.EditedMessage.Chat.ID
+	case u.CallbackQuery != nil:
+		return u.CallbackQuery.From.ID + 3<<33
+	case u.MyChatMember != nil:
+		return u.MyChatMember.Chat.ID
+	case u.Stopped != nil:
+		return u.Stopped.Chat.ID
+	case u.Message != nil:
+		return u.Message.Chat.ID
+	}
+	return 0
+}
+
 type wireCallback struct {
 	ID           string       `json:"id"`
 	From         User         `json:"from"`

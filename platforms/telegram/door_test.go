@@ -1,0 +1,62 @@
+package telegram_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"telex/standin/memnet"
+)
+
+const (
+	hookURL    = "http://localhost/hook"
+	hookSecret = "hook-secret_1"
+)
+
+// newHookedWorld is a world whose bots receive by a webhook.
+func newHookedWorld(t *testing.T) *world { return makeWorld(t, &door{}) }
+
+// door is an address that a new listener may take over.
+type door struct {
+	mu sync.Mutex
+	l  *memnet.Listener
+}
+
+func (d *door) listen(context.Context) (net.Listener, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.l = memnet.Listen()
+	return d.l, nil
+}
+
+func (d *door) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	l := d.l
+	d.mu.Unlock()
+	if l == nil {
+		return memnet.Refuse(ctx, network, address)
+	}
+	c, err := l.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return garblingConn{c}, nil
+}
+
+// garblingConn makes marked updates unreadable on their way: the date is no number.
+type garblingConn struct{ net.Conn }
+
+var date = regexp.MustCompile(`"date":[0-9]{3,}`)
+
+func (c garblingConn) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(garbled)) {
+		b = date.ReplaceAllFunc(bytes.Clone(b), func(s []byte) []byte {
+			return []byte(`"date":"` + strings.Repeat("x", len(s)-len(`"date":""`)) + `"`)
+		})
+	}
+	return c.Conn.Write(b)
+}

@@ -1,0 +1,279 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/standin/fault"
+	"telex/standin/rig"
+)
+
+const (
+	// webhookMethod is by what faults choose deliveries to a webhook: CutAfter loses the bot's answer.
+	webhookMethod = "webhook"
+	// webhookTimeout is how long a bot may take to answer.
+	webhookTimeout = time.Minute
+	// The wait after the first failure of a delivery, which doubles with each further one, and the longest.
+	firstRedelivery   = time.Second
+	longestRedelivery = time.Minute
+	// longestRetryAfter is the most that a bot's Retry-After is followed.
+	longestRetryAfter = time.Hour
+	// defaultConnections and maxConnections are for max_connections.
+	defaultConnections = 40
+	maxConnections     = 100
+)
+
+// hook is a webhook that is set. It belongs to one setWebhook; Server.mu guards it.
+// Source: https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/WebhookActor.cpp
+type hook struct {
+	url, secret string
+	connections int
+	busy        int             // deliveries under way
+	ctx         context.Context //nolint:containedctx // what deliveries live in: ended when the webhook is deleted.
+	end         context.CancelFunc
+	wake        chan struct{} // capacity 1: look again for what can be delivered.
+	failed      string        // why the newest failed delivery failed.
+	failedAt    time.Time
+}
+
+// Delivery is one attempt to deliver an update to the webhook.
+type Delivery struct {
+	At       time.Time `json:"at"`
+	UpdateID int64     `json:"update_id"`
+	// Status is the bot's answer; 0: there was none.
+	Status int    `json:"status,omitempty"`
+	Failed string `json:"failed,omitempty"`
+}
+
+// Deliveries returns all attempts to deliver updates to webhooks. It is a copy.
+func (s *Server) Deliveries() []Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.deliveries)
+}
+
+// setWebhook replaces the webhook. Updates of one chat are delivered one after the other, those of different chats at the
+// same time. Source: https://core.telegram.org/bots/api#setwebhook
+func (s *Server) setWebhook(r *request) any {
+	address := r.text("url")
+	if address == "" {
+		return s.deleteWebhook(r)
+	}
+	u, err := url.Parse(address)
+	badRequestIf(err != nil || u.Hostname() == "", "bad webhook: invalid webhook URL specified")
+	if !isLocal(u.Hostname()) { // nothing but this machine can be reached in another way
+		badRequestIf(u.Scheme != "https", "bad webhook: An HTTPS URL must be provided for webhook")
+		badRequestIf(!slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()),
+			"bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
+	}
+	allowed := readAllowed(r.params)
+	badRequestIf(!validSecret(r.text("secret_token")), "secret token contains unallowed characters")
+	connections := int(r.integer("max_connections"))
+	if connections < 1 || connections > maxConnections {
+		connections = defaultConnections
+	}
+	if allowed != nil {
+		s.updates.allowed = *allowed
+	}
+	s.dropWebhook(r.flag("drop_pending_updates"))
+	h := &hook{url: address, secret: r.text("secret_token"), connections: connections, wake: make(chan struct{}, 1)}
+	h.ctx, h.end = context.WithCancel(context.Background())
+	s.updates.hook = h
+	if s.updates.poll != nil {
+		close(s.updates.poll.replaced)
+		s.updates.poll = nil
+	}
+	s.Host.Go(func() { s.push(h) })
+	return true
+}
+
+func validSecret(secret string) bool {
+	return len(secret) <= 256 && strings.Trim(secret,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// isLocal reports whether a host is this machine.
+func isLocal(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (s *Server) deleteWebhook(r *request) any {
+	s.dropWebhook(r.flag("drop_pending_updates"))
+	return true
+}
+
+// dropWebhook forgets the webhook. What was under way counts as not delivered.
+func (s *Server) dropWebhook(pending bool) {
+	if s.updates.hook != nil {
+		s.updates.hook.end()
+		s.updates.hook = nil
+	}
+	for i := range s.updates.pending {
+		p := &s.updates.pending[i]
+		p.busy, p.failures, p.due = false, 0, time.Time{}
+	}
+	if pending {
+		s.updates.pending = nil
+	}
+}
+
+// webhookInfo: https://core.telegram.org/bots/api#webhookinfo
+func (s *Server) webhookInfo(*request) any {
+	info := struct {
+		URL            string   `json:"url"`
+		Custom         bool     `json:"has_custom_certificate"`
+		Pending        int      `json:"pending_update_count"`
+		ErrorDate      int64    `json:"last_error_date,omitempty"`
+		ErrorMessage   string   `json:"last_error_message,omitempty"`
+		Connections    int      `json:"max_connections,omitempty"`
+		AllowedUpdates []string `json:"allowed_updates,omitempty"`
+	}{Pending: len(s.updates.pending), AllowedUpdates: s.updates.allowed}
+	if h := s.updates.hook; h != nil {
+		info.URL, info.Connections, info.ErrorMessage = h.url, h.connections, h.failed
+		if h.failed != "" {
+			info.ErrorDate = h.failedAt.Unix()
+		}
+	}
+	return info
+}
+
+// push delivers updates until the webhook is gone.
+func (s *Server) push(h *hook) {
+	for h.ctx.Err() == nil {
+		s.mu.Lock()
+		list, next := s.updates.deliverable(h, time.Now())
+		for _, u := range list {
+			s.Host.Go(func() { s.pushOne(h, u) })
+		}
+		s.mu.Unlock()
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-h.wake:
+		case <-timer.C:
+		case <-h.ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// deliverable takes the updates that can be delivered now, and tells when to look again at the latest.
+func (q *queue) deliverable(h *hook, now time.Time) (list []*wireUpdate, next time.Time) {
+	if h.ctx.Err() != nil {
+		return nil, now
+	}
+	next = now.Add(time.Hour)
+	q.confirm(0, now)
+	waits := make(map[int64]bool)
+	for i := range q.pending {
+		p := &q.pending[i]
+		line := p.update.line()
+		switch {
+		case waits[line] || p.busy:
+		case p.due.After(now):
+			if p.due.Before(next) {
+				next = p.due
+			}
+		case h.busy < h.connections:
+			p.busy = true
+			h.busy++
+			list = append(list, p.update)
+		}
+		waits[line] = true
+	}
+	return list, next
+}
+
+// pushOne makes one attempt.
+func (s *Server) pushOne(h *hook, u *wireUpdate) {
+	call := &Call{Call: rig.Call{At: time.Now(), Method: webhookMethod}, Chat: u.line()}
+	s.mu.Lock()
+	rule := s.Match(call)
+	s.mu.Unlock()
+	status, wait, err := s.call(h, u)
+	if err == nil && rule != nil && rule.Action == fault.CutAfter {
+		status, err = 0, errors.New("Webhook connection closed") //nolint:staticcheck // as the platform writes it.
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := Delivery{At: call.At, UpdateID: u.UpdateID, Status: status}
+	if err != nil {
+		d.Failed = err.Error()
+	}
+	s.deliveries = append(s.deliveries, d)
+	if h.ctx.Err() != nil {
+		return // it is nobody's any more
+	}
+	h.busy--
+	i := slices.IndexFunc(s.updates.pending, func(p pendingUpdate) bool { return p.update == u })
+	switch {
+	case i < 0:
+	case err == nil:
+		s.updates.pending = slices.Delete(s.updates.pending, i, i+1)
+	default:
+		h.failed, h.failedAt = d.Failed, time.Now()
+		p := &s.updates.pending[i]
+		if wait == 0 {
+			wait = min(firstRedelivery<<min(p.failures, 10), longestRedelivery)
+		}
+		p.busy, p.failures, p.due = false, p.failures+1, time.Now().Add(wait)
+	}
+	h.rouse()
+}
+
+// rouse lets push look again.
+func (h *hook) rouse() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// call sends an update to the bot. wait is how long the bot wants to be left alone after a failure.
+func (s *Server) call(h *hook, u *wireUpdate) (status int, wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(h.ctx, webhookTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(rig.Encode(u)))
+	if err != nil {
+		return 0, 0, fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if h.secret != "" {
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", h.secret)
+	}
+	resp, err := s.bot.Do(req)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return 0, 0, errors.New("Read timeout expired") //nolint:staticcheck // as the platform writes it.
+	case err != nil:
+		return 0, 0, errors.New("Connection refused") //nolint:staticcheck // as the platform writes it.
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // the status says all
+	_ = resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none without a number
+		wait = min(time.Duration(max(seconds, 0))*time.Second, longestRetryAfter)
+		return resp.StatusCode, wait, fmt.Errorf("Wrong response from the webhook: %s", resp.Status) //nolint:staticcheck // the same
+	}
+	return resp.StatusCode, 0, nil
+}
+
+// dialLocal reaches this machine only: a stand-in calls nobody else.
+func dialLocal(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !isLocal(host) {
+		return nil, errors.New("the stand-in delivers on this machine only")
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
