@@ -46,6 +46,26 @@ func TestInterruptionIsToldTwice(t *testing.T) {
 	})
 }
 
+// A refusal that lasts until the operator changes something is an error at each try, however many there are.
+func TestARefusalIsToldAtEachTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := &chat.SendError{Kind: chat.Rejected, RetryAfter: 10 * time.Minute, Err: errors.New("switch the intent on")}
+		p := newPlatform()
+		p.runs = []error{refused, refused, refused}
+		var log *journal
+		h := openWith(t, house{platform: p, script: newScript()}, func(o *gateway.Options) { log = logged(o) })
+		later(time.Minute)
+		counts(t, log, map[string]int{"level=ERROR": 1, "the platform refuses this bot": 1, "switch the intent on": 1, "retry_in=10m0s": 1})
+		later(25 * time.Minute)
+		counts(t, log, map[string]int{"level=ERROR": 3, "switch the intent on": 3, "receiving works again": 0})
+		later(10 * time.Minute)
+		counts(t, log, map[string]int{"level=ERROR": 3, "receiving works again": 1})
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		equal(t, "messages", h.sees(), []string{"re: hi"})
+	})
+}
+
 // What the end of the daemon keeps from people is not lost, and is not called so.
 func TestAReplyThatIsKeptIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,8 @@ const (
 )
 
 // supervise keeps one endpoint receiving until ctx ends, whatever fails. It gives up earlier only if the
-// credentials are refused, since retrying does not help then.
+// credentials are refused, since retrying does not help then. Other refusals end once the operator changes a
+// setting of the platform: each try says so.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
@@ -65,12 +66,15 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 			g.buried(e)
 			return
 		}
-		if !failing || se.Kind != last {
+		wait := max(se.RetryAfter, jitter(delay))
+		switch {
+		case se.Kind == chat.Rejected:
+			log.Error("the platform refuses this bot until an operator changes something; no messages are received", slog.Any("error", err), slog.Duration("retry_in", wait))
+		case !failing || se.Kind != last:
 			log.Warn("receiving is interrupted; trying again until it works", slog.Any("error", err), slog.Duration("first_retry", delay))
 		}
 		failing, last = true, se.Kind
 		tries++
-		wait := max(se.RetryAfter, jitter(delay))
 		e.vital.retries(wait)
 		pause(ctx, wait)
 		delay = min(mostRetry, 2*delay)
