@@ -34,7 +34,7 @@ type actor struct {
 	turn    *turn                            // the running turn; nil if no turn runs
 	parked  []*turn                          // earlier turns that are still being delivered
 	writes  writes                           // writes that the store has not accepted yet
-	marked  map[chat.MessageID]chan struct{} // messages with a sign that they wait; closing the channel removes it
+	marked  map[chat.MessageID]chan struct{} // messages with a sign that they wait; closing the channel removes it; nil: an earlier process may have left the sign
 	answers sync.WaitGroup                   // command answers being sent, and signs
 	saying  atomic.Int32                     // number of command answers being sent
 	stalled atomic.Int32                     // number of further command answers that can't be shown at the moment
@@ -67,7 +67,9 @@ func (a *actor) run() {
 	defer a.answers.Wait()
 	defer func() { // a moved conversation takes its messages along, not their signs
 		for _, over := range a.marked {
-			close(over)
+			if over != nil {
+				close(over)
+			}
 		}
 	}()
 	defer a.ticket.Leave()

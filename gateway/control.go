@@ -42,7 +42,7 @@ func (a *actor) stop(m queue.Message) {
 	if a.cutParked(anyTurn) {
 		idle = false
 	}
-	a.clear(m.Accepted)
+	marked := a.clear(m.Accepted)
 	switch {
 	case a.turn != nil:
 		if earlier := a.turn.stoppedBy; earlier != nil {
@@ -53,18 +53,20 @@ func (a *actor) stop(m queue.Message) {
 	case idle:
 		a.say(in, a.g.Texts[TextNothing])
 	default:
-		a.say(in, a.g.Texts[TextStopped])
+		a.confirmStop(in, marked)
 	}
 }
 
 // clear drops queued messages. Replies that an earlier process began to show stay as they are, like a running
-// turn's. Only answers to commands and to messages sent after before are still delivered.
-func (a *actor) clear(before time.Time) {
+// turn's. Only answers to commands and to messages sent after before are still delivered. It reports whether people see
+// a text that now gets the mark of a stopped one.
+func (a *actor) clear(before time.Time) (marked bool) {
 	for _, rec := range a.left {
 		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
 			a.deliver(rec, e)
 			continue
 		}
+		marked = marked || rec.State != chat.TurnDecided && slices.ContainsFunc(rec.Parts, stands)
 		a.leave(rec, a.shown(rec))
 	}
 	a.left = nil
@@ -73,6 +75,12 @@ func (a *actor) clear(before time.Time) {
 	}
 	a.dropWaiting(func(chat.Inbound) bool { return true })
 	a.forgive(func(chat.UserID) bool { return true })
+	return marked
+}
+
+// stands reports whether a message of a reply exists.
+func stands(p chat.Part) bool {
+	return p.State == chat.PartStands || p.State == chat.PartSealed || p.State == chat.PartStreams
 }
 
 // answersCommand reports whether a turn answers a command, a request for access or the opening of a pane, or no message.

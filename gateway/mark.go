@@ -13,7 +13,7 @@ type Marker interface {
 }
 
 // mark shows on a queued message that it waits, until unmark. It is a sign that nobody misses: its calls are the least urgent
-// ones, and failures are ignored. When the process ends, signs stay.
+// ones, and failures are ignored. When the process ends, signs stay; the next process removes them.
 func (a *actor) mark(in chat.Inbound) {
 	if a.endpoint.marker == nil {
 		return
@@ -35,10 +35,21 @@ func (a *actor) mark(in chat.Inbound) {
 // unmark removes the signs of messages that wait no longer.
 func (a *actor) unmark(messages ...chat.Inbound) {
 	for _, in := range messages {
-		if over := a.marked[in.ID]; over != nil {
+		over, marked := a.marked[in.ID]
+		delete(a.marked, in.ID)
+		switch {
+		case over != nil:
 			close(over)
-			delete(a.marked, in.ID)
+		case marked:
+			a.answers.Go(func() { a.callMark(in, false, nil) })
 		}
+	}
+}
+
+// inherit assumes that an earlier process left a sign on a message.
+func (a *actor) inherit(in chat.Inbound) {
+	if a.endpoint.marker != nil && in.Kind == chat.Text {
+		a.marked[in.ID] = nil
 	}
 }
 

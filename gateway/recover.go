@@ -80,7 +80,18 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	}
 	for _, c := range left.order {
 		l := left.of[c]
-		g.wake(c, func(a *actor) { a.left, a.inbox, a.ticket = l.turns, l.messages, a.endpoint.restored.Enter(a.poke) })
+		g.wake(c, func(a *actor) {
+			a.left, a.inbox, a.ticket = l.turns, l.messages, a.endpoint.restored.Enter(a.poke)
+			for _, m := range l.messages {
+				a.inherit(m.Inbound)
+			}
+			for _, rec := range l.turns { // they wait no longer
+				for _, in := range rec.Messages {
+					a.inherit(in)
+				}
+				a.unmark(rec.Messages...)
+			}
+		})
 	}
 	if len(turns)+len(pending) > 0 {
 		g.Log.Info("going on where the last process ended",

@@ -1,12 +1,18 @@
 package gateway_test
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"telex/gateway"
+	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // An answer that was stopped says so below what people saw of it, in the words of the configuration. The model reads
@@ -76,4 +82,69 @@ func TestAnAnswerThatNewEndsIsMarked(t *testing.T) {
 			t.Errorf("people see %q, want a beginning with the mark and a line", got)
 		}
 	})
+}
+
+// slowToRevise is a store that takes a moment to store an edited question.
+type slowToRevise struct{ gateway.Store }
+
+func (s slowToRevise) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	time.Sleep(100 * time.Millisecond)
+	return s.Store.Revise(ctx, c, in)
+}
+
+// toldOnce checks that a stop is told by the mark below what people see, or by a line where they see nothing.
+func toldOnce(t *testing.T, when string, sees []string) {
+	t.Helper()
+	line, marked := slices.Contains(sees, "Stopped."), len(sees) > 0 && strings.HasSuffix(sees[0], stoppedMark)
+	if len(sees) != 1 || line == marked {
+		t.Errorf("%s: people see %q", when, sees)
+	}
+}
+
+// An answer is stopped while it starts over because its question was edited.
+func TestAStopAfterAnEditIsToldOnce(t *testing.T) {
+	for shown := time.Duration(0); shown < 1300*time.Millisecond; shown += 50 * time.Millisecond {
+		for after := time.Duration(0); after < 250*time.Millisecond; after += 15 * time.Millisecond {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, func(o *gateway.Options) { o.OnEdit, o.Store = gateway.Restart, slowToRevise{memory.New()} })
+				h.answers["a"], h.answers["b"] = long, long
+				h.say(t, revised(chat.Text, "m1", "a"))
+				later(shown)
+				h.say(t, revised(chat.Edited, "m1", "b"))
+				later(after)
+				h.say(t, command("stop"))
+				later(10 * time.Second)
+				toldOnce(t, fmt.Sprintf("edited after %v, stopped after %v", shown, after), h.sees())
+			})
+		}
+	}
+}
+
+// After a kill, an answer is stopped before its turn to be continued has come.
+func TestAStopAfterAKillIsToldOnce(t *testing.T) {
+	for _, shown := range []time.Duration{0, 500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife()
+			l.begin(t, nil)
+			for i := range 40 { // more than are continued at once
+				in := ask("a")
+				in.To.Chat = chat.ChatID(strconv.Itoa(100 + i))
+				l.say(t, in)
+			}
+			later(50 * time.Millisecond)
+			l.say(t, ask("a"))
+			later(shown)
+			l.kill()
+			l.begin(t, nil)
+			l.say(t, command("stop"))
+			later(time.Minute)
+			var sees []string
+			for _, m := range l.platform.messages {
+				if m.to.Chat == "7" {
+					sees = append(sees, m.text())
+				}
+			}
+			toldOnce(t, "shown for "+shown.String(), sees)
+		})
+	}
 }
