@@ -52,6 +52,8 @@ type request struct {
 	id     string // of the object in the path.
 	fields fields // of a JSON body.
 	form   rig.Form
+	// malformed is the refusal of a request that can't be read, or that no method takes.
+	malformed *apiError
 }
 
 const (
@@ -63,20 +65,15 @@ const (
 // version is the first element of most paths. It may be left out.
 var version = regexp.MustCompile(`^/v(\d+)\.\d+/`)
 
-// serve answers what is no control.
+// serve answers every request that is not for the control API.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	s.learnBase(r)
 	call := &Call{Call: rig.Call{At: time.Now()}}
 	req := &request{now: call.At, call: call, http: r}
-	aerr := s.read(req)
+	req.malformed = s.read(req)
+	_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; an error here changes nothing
 	s.Locked(func() { call.User = s.userOf(req.fields) })
-	var refused *rig.Answer
-	if aerr != nil {
-		_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; its end is no news
-		call.Code = aerr.code
-		refused = new(aerr.answer(s.trace()))
-	}
-	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(req) })
+	s.Answer(w, r, call, cut, nil, func() rig.Answer { return s.invoke(req) })
 }
 
 // learnBase notes where clients reach the server.
@@ -91,11 +88,11 @@ func (s *Server) learnBase(r *http.Request) {
 	s.Locked(func() { s.base = scheme + r.Host })
 }
 
-// userOf is the person that a request is about, as far as it can be told before the request is checked.
+// userOf finds the person that a request is about before the request is checked, so that faults can choose it by person.
 func (s *Server) userOf(f fields) string {
 	var to, recipient, message string
 	for name, into := range map[string]*string{"to": &to, "recipient": &recipient, "message_id": &message} {
-		_ = json.Unmarshal(f.values[name], into) // what is no text names nobody
+		_ = json.Unmarshal(f.values[name], into) // a value that is not a string names nobody
 	}
 	if c := s.byPhone[normalizePhone(to)]; c != nil {
 		return c.person.UserID
@@ -106,7 +103,7 @@ func (s *Server) userOf(f fields) string {
 	return recipient
 }
 
-// trace is the id that an error has for Meta's support.
+// trace is a new fbtrace_id.
 func (s *Server) trace() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,6 +210,7 @@ func (s *Server) invoke(r *request) rig.Answer {
 // dispatch runs a call; s.mu is held.
 func (s *Server) dispatch(r *request) any {
 	s.authorize(r)
+	rig.RefuseIf(r.malformed != nil, r.malformed)
 	switch r.call.Method {
 	case methodSend:
 		return s.send(r)
@@ -229,7 +227,7 @@ func (s *Server) dispatch(r *request) any {
 	case methodNumber:
 		return s.number(r)
 	}
-	// What is sent can't be changed.
+	// There is no method that changes a message.
 	s.stats.EditAttempts++
 	s.violate(EditAttempt, r.call.Method, "", r.http.Method+" "+r.http.URL.Path)
 	if r.http.Method == http.MethodPost && r.id == s.opts.PhoneNumberID {

@@ -25,7 +25,7 @@ const (
 	maxButtonTitle = 20
 )
 
-// content reads what a message consists of.
+// content reads the content of a message.
 func (s *Server) content(r *request) outgoing {
 	f := r.fields
 	kind := f.text("type")
@@ -145,7 +145,7 @@ func outside(text string, most int) bool {
 	return strings.TrimSpace(text) == "" || units(text) > most
 }
 
-// header reads that of an interactive message: a text, an image, a video or a document.
+// header reads the header of an interactive message: a text, an image, a video or a document.
 func (s *Server) header(r *request, part fields) (text string, file *File, link string) {
 	kind := part.text("type")
 	part.only("type", kind)
@@ -162,7 +162,7 @@ func (s *Server) header(r *request, part fields) (text string, file *File, link 
 	return text, file, link
 }
 
-// firstLink is the address that gets a preview.
+// firstLink returns the URL that gets a preview.
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages#link-preview
 func firstLink(text string) []string {
 	for word := range strings.FieldsSeq(text) {

@@ -49,7 +49,7 @@
 //
 // # What is not
 //
-// Other numbers and accounts, templates, lists, flows, location and contacts from the business, groups, calls. Media
+// Other numbers and accounts, the headers that tell how much of a limit is used, templates, lists, flows, location and contacts from the business, groups, calls. Media
 // that are sent by link are not fetched. Statuses come at once; "played" never comes. Videos and audio are not looked
 // into. While an outage or a restart lasts, webhooks are still posted.
 //

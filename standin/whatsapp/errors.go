@@ -22,6 +22,7 @@ const (
 	CodeGeneric       = 131000 // something went wrong.
 	CodeValue         = 131009 // the value of a parameter is invalid.
 	CodeOverloaded    = 131016 // temporarily unavailable.
+	CodeSelf          = 131021 // the recipient is the business itself.
 	CodeUndeliverable = 131026
 	CodeWindow        = 131047 // more than 24 hours since the person's last message.
 	CodeType          = 131051 // an unsupported type of message.
@@ -56,6 +57,7 @@ func known() map[int]apiError {
 		CodeGeneric:       {status: 500, message: "Something went wrong", details: later},
 		CodeValue:         {status: 400, message: "Parameter value is not valid"},
 		CodeOverloaded:    {status: 500, message: "Service unavailable", details: later},
+		CodeSelf:          {status: 400, message: "Recipient cannot be sender"},
 		CodeUndeliverable: {status: 400, message: "Message undeliverable", details: "Message Undeliverable."},
 		CodeWindow: {
 			status: 400, message: "Re-engagement message",

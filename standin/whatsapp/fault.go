@@ -26,7 +26,7 @@ const (
 )
 
 // Fault is a rule: which calls it hits, and what happens to them. Without a Method it is about calls, never about
-// webhooks. Channel is a business-scoped user id, and Contains looks into the text of a message. Error answers with
+// webhooks. Channel is a business-scoped user id, and Contains looks into the text of a message, or into the body of a webhook. Error answers with
 // the error whose Code is given. RateLimit answers with Code, or 130429 when it is 0, and closes that limit for
 // RetryAfter seconds; as on the platform, the client is not told for how long. A status is answered as HTML.
 type Fault = fault.Fault[Call]

@@ -182,11 +182,16 @@ func (s *Server) receive(c *conversation, m *Message, v Version, item, context o
 	m.ID, m.User = s.nextMessageID(c.person.UserID), c.person.UserID
 	v.At, v.Method = now, "person"
 	m.Versions = []Version{v}
+	s.active(c, now)
+	s.add(c, m)
+	s.tell(c, m.ID, item, context)
+}
+
+// active notes that a person has sent something: the window begins anew, and the person has seen the conversation.
+func (s *Server) active(c *conversation, now time.Time) {
 	c.last = now
 	s.readAll(c)
-	s.add(c, m)
 	s.limiter.throughput().Take(now)
-	s.tell(c, m.ID, item, context)
 }
 
 // tell tells the business of something that a person did.
@@ -210,8 +215,9 @@ func (s *Server) React(user, message, emoji string) error {
 	if err != nil {
 		return fmt.Errorf("react: %w", err)
 	}
-	c.last = time.Now()
-	s.react(m, Reaction{At: c.last, Emoji: emoji})
+	now := time.Now()
+	s.active(c, now)
+	s.react(m, Reaction{At: now, Emoji: emoji})
 	reaction := object{"message_id": message}
 	if emoji != "" {
 		reaction["emoji"] = emoji
@@ -243,7 +249,7 @@ func (s *Server) Press(user, message, button string) (string, error) {
 	return pressed.ID, nil
 }
 
-// own finds a message of the conversation with a person.
+// own finds a message in the conversation with a person.
 func (s *Server) own(user, message string) (*conversation, *Message, error) {
 	c := s.find(user)
 	if c == nil {

@@ -40,8 +40,7 @@ func (s *Server) send(r *request) any {
 		panic(badParam(`Param recipient_type must be one of {INDIVIDUAL} - got %q.`, kind))
 	}
 	out := s.content(r)
-	f.only("messaging_product", "recipient_type", "to", "recipient", "type", "context", "biz_opaque_callback_data",
-		"text", "image", "audio", "video", "document", "sticker", "interactive", "reaction", "template", "location", "contacts")
+	f.only("messaging_product", "recipient_type", "to", "recipient", "type", "context", "biz_opaque_callback_data", out.Type)
 	out.opaque = f.text("biz_opaque_callback_data")
 	f.limit("biz_opaque_callback_data", out.opaque, maxOpaque)
 	context := f.object("context")
@@ -73,7 +72,7 @@ func needProduct(product string, given bool) {
 	rig.RefuseIf(product != "whatsapp", badParam(`Param messaging_product must be one of {WHATSAPP} - got %q.`, product))
 }
 
-// place lets a message arrive, or not.
+// place delivers a message to the person, or fails as the platform does.
 func (s *Server) place(r *request, to recipient, out *outgoing) {
 	out.ID = s.nextMessageID(to.user)
 	r.call.Message = out.ID
@@ -107,7 +106,7 @@ func (s *Server) place(r *request, to recipient, out *outgoing) {
 	s.status(to.conversation, m, "delivered")
 }
 
-// placeReaction adds an emoji to a message. The platform tells only by a webhook when it can't.
+// placeReaction adds an emoji to a message. If that is impossible, the platform reports it only by a webhook.
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/reaction-messages
 func (s *Server) placeReaction(r *request, to recipient, out *outgoing) {
 	target := s.messages[out.reaction.to]
@@ -121,7 +120,7 @@ func (s *Server) placeReaction(r *request, to recipient, out *outgoing) {
 	s.tellStatus(to.conversation, &out.Message, "sent")
 }
 
-// recipient is to whom a message goes.
+// recipient is the person to whom a message goes.
 type recipient struct {
 	*conversation // nil when there is no such person.
 	user          string
@@ -136,7 +135,7 @@ var (
 	userPattern = regexp.MustCompile(`^[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}$`)
 )
 
-// recipient finds to whom a message goes: a phone number goes before a business-scoped user id.
+// recipient finds to whom a message goes. A phone number takes precedence over a business-scoped user id.
 func (s *Server) recipient(f fields) recipient {
 	if !f.has("to") && f.has("recipient") {
 		id := f.text("recipient")
@@ -147,7 +146,7 @@ func (s *Server) recipient(f fields) recipient {
 	input := f.text("to")
 	digits := normalizePhone(input)
 	rig.RefuseIf(digits == "", fail(CodeParameter, "Parameter Invalid: to"))
-	failIf(digits == Number, 131021, "Recipient phone number cannot be sender phone number")
+	failIf(digits == Number, CodeSelf, "")
 	to := recipient{conversation: s.byPhone[digits], user: digits, input: input, digits: digits, byPhone: true}
 	if to.conversation != nil {
 		to.user = to.person.UserID
@@ -155,7 +154,7 @@ func (s *Server) recipient(f fields) recipient {
 	return to
 }
 
-// normalizePhone leaves the digits of a phone number; "" when it is none.
+// normalizePhone returns the digits of a phone number, or "" if the text is not a phone number.
 func normalizePhone(text string) string {
 	if !phonePattern.MatchString(text) {
 		return ""
@@ -172,7 +171,7 @@ func normalizePhone(text string) string {
 	return digits
 }
 
-// quoted is the message that a reply quotes, "" when the person sees no quotation.
+// quoted returns the message that a reply quotes, or "" if the person sees no quotation.
 func (s *Server) quoted(r *request, to recipient, id string) string {
 	rig.RefuseIf(!strings.HasPrefix(id, idPrefix), fail(CodeParameter, "Parameter Invalid: context['message_id']"))
 	if m := s.messages[id]; m == nil || m.User != to.user {
@@ -238,8 +237,8 @@ func (s *Server) react(m *Message, reaction Reaction) {
 	s.Publish("reaction", Event{User: m.User, Message: m})
 }
 
-// nextMessageID is an id that was never used. Like the platform's it holds the recipient, and characters that must be
-// escaped in addresses.
+// nextMessageID returns a new id. Like the platform's, it contains the recipient, and characters that must be escaped
+// in URLs.
 func (s *Server) nextMessageID(user string) string {
 	s.serial++
 	return idPrefix + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "\x1d\x03%s\x15\x02\x00\x11\x18\xff%012d", user, s.serial))

@@ -26,7 +26,7 @@ type Person struct {
 	Blocked bool `json:"blocked,omitempty"`
 }
 
-// SetPerson makes a person known, or changes what is known of one.
+// SetPerson adds a person, or replaces one. An empty Name or Phone leaves the old one.
 func (s *Server) SetPerson(p Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
