@@ -345,6 +345,13 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// answers lets the app answer webhooks from now on as f says.
+func (a *app) answers(f func(n int) (status int, after time.Duration)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answer = f
+}
+
 // webhooks are the requests so far.
 func (a *app) webhooks() []webhook {
 	a.mu.Lock()

@@ -76,9 +76,9 @@ func (s *Server) Deliveries() []Delivery {
 type courier struct {
 	*Delivery
 	target string
-	// before are closed once the earlier webhooks about the same people were tried, which keeps their order.
+	// before are closed once the earlier webhooks about the same people were tried. Waiting for them keeps the order.
 	before []<-chan struct{}
-	// tried closes that of this webhook.
+	// tried lets the next webhook about the same people go.
 	tried func()
 }
 
@@ -116,7 +116,7 @@ func (s *Server) dispatchWebhook(batch []*notice) {
 	})
 }
 
-// Redeliver tries at once what waits to be tried again, and returns how many webhooks are under way.
+// Redeliver ends all waits for a retry, and returns the number of webhooks that the app has not accepted yet.
 func (s *Server) Redeliver() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,12 +125,12 @@ func (s *Server) Redeliver() int {
 	return s.stats.Pending
 }
 
-// call is what faults choose a delivery by.
+// call describes a webhook to the faults.
 func (d *Delivery) call() *Call {
 	return &Call{Call: rig.Call{At: time.Now(), Method: d.Kind}, User: d.Users[0], Text: string(d.Payload), webhook: true}
 }
 
-// deliver makes attempts until one is answered with 200 or there are no more.
+// deliver makes attempts until one is answered with 200, or the time for attempts is over.
 func (s *Server) deliver(ctx context.Context, c *courier, rule *Fault) {
 	if !c.takeTurn(ctx, rule) {
 		return
@@ -164,7 +164,7 @@ func (s *Server) deliver(ctx context.Context, c *courier, rule *Fault) {
 	})
 }
 
-// takeTurn waits for the webhooks before this one, unless a fault lets it come late.
+// takeTurn waits until the earlier webhooks about the same people were tried, or for the delay of ActReorder.
 func (c *courier) takeTurn(ctx context.Context, rule *Fault) bool {
 	if rule != nil && rule.Action == ActReorder {
 		c.tried()
@@ -177,14 +177,14 @@ func (c *courier) takeTurn(ctx context.Context, rule *Fault) bool {
 			return false
 		}
 	}
-	if rule != nil && rule.Action == fault.Latency {
-		return wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS))
-	}
 	return ctx.Err() == nil
 }
 
-// attempt delivers once, and reports whether the app took the webhook.
+// attempt makes one request, and reports whether the app accepted the webhook.
 func (s *Server) attempt(ctx context.Context, c *courier, retry int, rule *Fault) bool {
+	if rule != nil && rule.Action == fault.Latency {
+		wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS))
+	}
 	over := false
 	s.Locked(func() {
 		if over = ctx.Err() != nil; over { // under the lock, so that nothing outlives Reset

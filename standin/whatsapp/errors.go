@@ -43,7 +43,7 @@ type apiError struct {
 	details string
 }
 
-// known are the errors that always look alike: their HTTP status, their title, and their usual details.
+// known returns the errors with a fixed title, by code: their HTTP status, title and usual details.
 func known() map[int]apiError {
 	const later = "Please retry later."
 	return map[int]apiError{
@@ -74,7 +74,7 @@ func known() map[int]apiError {
 	}
 }
 
-// fail is a known error, with its usual details when there are none.
+// fail returns a known error. Empty details leave the usual ones.
 func fail(code int, details string) *apiError {
 	e, ok := known()[code]
 	if !ok {
@@ -90,12 +90,12 @@ func fail(code int, details string) *apiError {
 	return &e
 }
 
-// badParam is the error 100 with a message of its own.
+// badParam returns the error 100 with its own message.
 func badParam(format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: CodeParameter, message: "(#100) " + fmt.Sprintf(format, args...)}
 }
 
-// noObject is the error of an id that does not exist.
+// noObject returns the error for an unknown id.
 func noObject(verb, id string) *apiError {
 	return &apiError{
 		status: http.StatusBadRequest, kind: "GraphMethodException", code: CodeParameter, subcode: 33,
@@ -104,7 +104,7 @@ func noObject(verb, id string) *apiError {
 	}
 }
 
-// noPath is the error of a path that does not exist.
+// noPath returns the error for an unknown path.
 func noPath(path string) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: CodePath, message: "Unknown path components: " + path}
 }

@@ -40,13 +40,13 @@ func (f fields) param(name string) string {
 	return f.path + "['" + name + "']"
 }
 
-// has tells whether a parameter was given. One that is null was not.
+// has tells whether a parameter was given. null counts as not given.
 func (f fields) has(name string) bool {
 	raw, ok := f.values[name]
 	return ok && string(raw) != "null"
 }
 
-// only refuses parameters with other names.
+// only refuses the call if there are parameters with other names.
 func (f fields) only(names ...string) {
 	for _, name := range sortedKeys(f.values) {
 		if slices.Contains(names, name) {
@@ -59,7 +59,7 @@ func (f fields) only(names ...string) {
 	}
 }
 
-// need refuses a call without the parameter.
+// need refuses the call if the parameter is missing.
 func (f fields) need(name string) {
 	rig.RefuseIf(!f.has(name), badParam("The parameter %s is required.", f.param(name)))
 }
@@ -85,7 +85,7 @@ func (f fields) object(name string) fields {
 	return o
 }
 
-// list are nested objects.
+// list returns nested objects.
 func (f fields) list(name string) []fields {
 	var values []map[string]json.RawMessage
 	f.decode(name, &values, "an array of objects")
@@ -117,8 +117,8 @@ func (f fields) limit(name, text string, most int) {
 	rig.RefuseIf(units(text) > most, badParam("Param %s must be at most %d characters long.", f.param(name), most))
 }
 
-// units is the length of a text in UTF-16 units. The documentation does not say what a character is; this is the
-// strictest that JSON clients have in common.
+// units is the length of a text in UTF-16 units. The documentation counts "characters" without a definition, so this is
+// an assumption, stricter than counting code points.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // asksForEdit tells whether a request tries to change or delete a message.

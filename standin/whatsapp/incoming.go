@@ -13,8 +13,8 @@ import (
 
 // Incoming is something that a person sends. It has a text, a file, a location, contacts, or something unsupported.
 type Incoming struct {
-	// User is who, by business-scoped user id or by phone number; DefaultUser when empty. Who is new gets the other
-	// one: the person US.15551234567 has the phone number 15551234567.
+	// User is the sender's business-scoped user id or phone number; DefaultUser when empty. An unknown person gets the
+	// other one as well: US.15551234567 has the phone number 15551234567.
 	User string `json:"user"`
 	Text string `json:"text"` // or the caption of the file.
 	File *Media `json:"file"`
@@ -41,7 +41,8 @@ type Media struct {
 	Size int `json:"file_size"`
 }
 
-// Say lets a person send something and returns the message's id. It is an error when that can't be.
+// Say lets a person send something, and returns the message's id. It fails for what the person's app would not send,
+// such as an empty text.
 func (s *Server) Say(in Incoming) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +177,7 @@ func (s *Server) contextOf(c *conversation, id string) object {
 	return context
 }
 
-// receive puts a person's message into the conversation, and tells of it.
+// receive adds a person's message to the conversation, and sends a webhook about it.
 func (s *Server) receive(c *conversation, m *Message, v Version, item, context object) {
 	now := time.Now()
 	m.ID, m.User = s.nextMessageID(c.person.UserID), c.person.UserID
@@ -194,7 +195,7 @@ func (s *Server) active(c *conversation, now time.Time) {
 	s.limiter.throughput().Take(now)
 }
 
-// tell tells the business of something that a person did.
+// tell sends a webhook about something that a person did.
 func (s *Server) tell(c *conversation, id string, item, context object) {
 	item["id"], item["timestamp"] = id, stamp(time.Now())
 	item["from_user_id"] = c.person.UserID

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/whatsapp"
 )
 
@@ -326,5 +327,20 @@ func TestPaths(t *testing.T) {
 		if r.Status != tc.status || r.Error.Code != tc.code || r.Error.Subcode != tc.subcode {
 			t.Errorf("%s %s (%s): got %d %s, want %d with code %d and subcode %d", tc.verb, tc.path, tc.contentType, r.Status, r.Raw, tc.status, tc.code, tc.subcode)
 		}
+	}
+}
+
+// TestMalformedRequests: the token is checked before the request, and faults hit malformed requests, too.
+func TestMalformedRequests(t *testing.T) {
+	t.Parallel()
+	c := free(t)
+	for _, path := range []string{base + "/messages", "/v26.0/999/messages", base + "/none"} {
+		if r := c.request(http.MethodPost, path, "EAAx", "application/json", "{"); r.Status != http.StatusUnauthorized || r.Error.Code != 190 {
+			t.Errorf("%s with another token: got %d %s", path, r.Status, r.Raw)
+		}
+	}
+	c.server.Fault(whatsapp.Fault{Action: fault.Error, Code: whatsapp.CodeService})
+	if r := c.post("{"); r.Status != http.StatusServiceUnavailable {
+		t.Errorf("during a fault: got %d %s", r.Status, r.Raw)
 	}
 }

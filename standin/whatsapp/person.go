@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// DefaultUser is the person that nobody named.
+// DefaultUser is the person who is meant when a call names none.
 const DefaultUser = "US.15550001001"
 
-// Person is somebody with WhatsApp.
+// Person is a WhatsApp user.
 type Person struct {
 	// UserID is the business-scoped user id, CC.<letters and digits>.
 	UserID string `json:"user_id"`
@@ -22,7 +22,7 @@ type Person struct {
 	HidePhone bool   `json:"hide_phone,omitempty"`
 	Name      string `json:"name"`
 	Username  string `json:"username,omitempty"` // such as @ann
-	// Blocked tells that the person takes no messages of the business.
+	// Blocked means that the person has blocked the business.
 	Blocked bool `json:"blocked,omitempty"`
 }
 
@@ -63,7 +63,7 @@ func (s *Server) Persons() []Person {
 	return list
 }
 
-// find is the conversation with a person, nil when nobody has the name.
+// find returns the conversation with a person, or nil if the person is unknown.
 func (s *Server) find(user string) *conversation {
 	user = cmp.Or(user, DefaultUser)
 	if c := s.persons[user]; c != nil {
@@ -72,7 +72,7 @@ func (s *Server) find(user string) *conversation {
 	return s.byPhone[user]
 }
 
-// ensure is find, and makes a person who is new.
+// ensure is like find, but adds a person who is unknown.
 func (s *Server) ensure(user string) (*conversation, error) {
 	user = cmp.Or(user, DefaultUser)
 	if c := s.find(user); c != nil {
@@ -96,7 +96,7 @@ func (s *Server) ensure(user string) (*conversation, error) {
 	return c, nil
 }
 
-// contact is a person as webhooks describe them.
+// contact describes a person in a webhook.
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
 func (p Person) contact(withUsername bool) object {
 	profile := object{"name": p.Name}
@@ -148,5 +148,5 @@ func (s *Server) ChangeNumber(user, phone, userID string) error {
 	return nil
 }
 
-// stamp is a time as webhooks write it.
+// stamp formats a time for a webhook: in seconds since 1970.
 func stamp(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }

@@ -38,7 +38,7 @@ func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		answers := []int{500, 404, 204, 301}
-		c.app.answer = func(n int) (int, time.Duration) {
+		c.app.answers(func(n int) (int, time.Duration) {
 			switch {
 			case n < len(answers):
 				return answers[n], 0
@@ -46,7 +46,7 @@ func TestRetries(t *testing.T) {
 				return http.StatusOK, 11 * time.Second // too late
 			}
 			return http.StatusOK, 0
-		}
+		})
 		c.say(whatsapp.Incoming{Text: "hi"})
 		pause(time.Hour)
 		got := c.app.webhooks()
@@ -74,7 +74,7 @@ func TestRetries(t *testing.T) {
 		if st := c.server.Stats(); st.Deliveries != 6 || st.Redelivered != 5 || st.Pending != 0 || st.Lost != 0 {
 			t.Errorf("stats: got %+v", st)
 		}
-		c.app.answer = func(int) (int, time.Duration) { return http.StatusInternalServerError, 0 }
+		c.app.answers(func(int) (int, time.Duration) { return http.StatusInternalServerError, 0 })
 		c.say(whatsapp.Incoming{Text: "never taken"})
 		pause(6 * 24 * time.Hour)
 		if st := c.server.Stats(); st.Pending != 1 || st.Lost != 0 {
@@ -90,17 +90,11 @@ func TestRetries(t *testing.T) {
 func TestRedeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		down := true
-		c.app.answer = func(int) (int, time.Duration) {
-			if down {
-				return http.StatusBadGateway, 0
-			}
-			return http.StatusOK, 0
-		}
+		c.app.answers(func(int) (int, time.Duration) { return http.StatusBadGateway, 0 })
 		c.say(whatsapp.Incoming{Text: "hi"})
 		pause(2 * time.Minute)
 		n := len(c.app.webhooks())
-		down = false
+		c.app.answers(nil)
 		if got := c.server.Redeliver(); got != 1 {
 			t.Errorf("got %d, want 1", got)
 		}
@@ -115,7 +109,7 @@ func TestRedeliver(t *testing.T) {
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		c.app.answer = func(int) (int, time.Duration) { return http.StatusOK, time.Second }
+		c.app.answers(func(int) (int, time.Duration) { return http.StatusOK, time.Second })
 		began := time.Now()
 		for _, text := range []string{"1", "2", "3"} {
 			c.say(whatsapp.Incoming{Text: text})
