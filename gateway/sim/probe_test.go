@@ -127,13 +127,15 @@ func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, n
 	return chat.Found{Ref: ref, Taken: replaced || before}, nil
 }
 
-// putOff notes that a search can't be made now.
+// putOff notes that a search can't be made now, unless its process is dead.
 func (w *world) putOff(l *life, c *call) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.life, c.n, c.at, c.done, c.err = l, -1, time.Now(), time.Now(), &chat.SendError{Kind: chat.Temporary}
 	c.turn, _, _ = strings.Cut(c.m.Key, ".")
-	w.calls = append(w.calls, c)
+	if !l.isDead() {
+		w.calls = append(w.calls, c)
+	}
 	return c.err
 }
 
