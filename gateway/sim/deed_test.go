@@ -34,6 +34,11 @@ func (w *world) inTime(m *written, q *question) bool {
 // cutShort says that somebody may have ended a turn while it waited for an answer to a question, so that nobody saw
 // to its time.
 func (w *world) cutShort(q *question, until time.Time) bool {
+	if slices.ContainsFunc(q.turn.messages, func(n int) bool {
+		return slices.ContainsFunc(w.messages[n].edits, func(at time.Time) bool { return !at.Before(q.filed) && !at.After(until) })
+	}) {
+		return true
+	}
 	for i, m := range w.messages {
 		if m.place != q.turn.place || m.accepted.IsZero() || m.accepted.Before(q.filed) || m.accepted.After(until) {
 			continue
@@ -224,11 +229,11 @@ func (w *world) notDone(d *deed, how string) {
 func (w *world) judgeDeeds() {
 	for _, q := range w.questions {
 		d, t := w.deeds[q.key], q.turn
-		if q.ruled.IsZero() {
+		switch {
+		case q.over():
+		case q.ruled.IsZero():
 			w.judgeHeard(q)
-			continue
-		}
-		if q.verdict == agent.Approved && len(d.effects) == 0 && !d.unknown && (!w.broken(t) || w.hadTime(q)) {
+		case q.verdict == agent.Approved && len(d.effects) == 0 && !d.unknown && (!w.broken(t) || w.hadTime(q)):
 			w.complain("%s was approved with question %s, and nothing came of it", q.key, q.id)
 		}
 	}

@@ -74,12 +74,8 @@ func killPlaces() []string {
 	return []string{atTime, atTime, inOrder, beforeCall, afterCall, afterAnswer, beforeWrite, afterWrite}
 }
 
-// drawEdits draws which questions people edit, mostly while they are answered. None has calls: an answer that starts over makes its
-// calls anew, under the same names. What becomes of calls then is tested in package gateway.
+// drawEdits draws which questions people edit, mostly while they are answered.
 func (s *schedule) drawEdits(t *rapid.T) {
-	if s.tools {
-		return
-	}
 	for range rapid.IntRange(0, 2).Draw(t, "edits") {
 		of := rapid.SampledFrom(s.says).Draw(t, "edited")
 		s.accidents = append(s.accidents, accident{kind: "edit", place: of.place, at: of.at + span(t, "edited after", 1, 5000)})

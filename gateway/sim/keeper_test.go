@@ -40,6 +40,7 @@ type turnLog struct {
 	lastRun  int  // the run of the turn that made it
 	asks     bool // people were asked about a call
 	steps    int  // with calls, that are stored
+	revised  int  // how often its question was replaced by an edited one, so that it began anew
 	usage    []chat.Usage
 	line     string
 	states   map[partOfLife]chat.PartState // as each process stored it last
@@ -175,6 +176,7 @@ func (k *keeper) Revise(ctx context.Context, c chat.Conversation, in chat.Inboun
 		for _, t := range k.l.w.order {
 			if !t.over() && slices.Contains(t.messages, numberOf(in.ID)) {
 				t.steps = 0
+				t.revised++
 			}
 		}
 	})

@@ -24,7 +24,11 @@ type question struct {
 	seenIn        *life     // newest
 	ruled         time.Time // zero: nobody decided, as far as the store knows
 	verdict       agent.Verdict
+	revised       int // how often what its turn answers had been edited
 }
+
+// over says that what the question's turn answers was edited since, so that the turn began anew.
+func (q *question) over() bool { return q.revised < q.turn.revised }
 
 // reaction is what a person does who sees a question.
 type reaction struct {
@@ -122,7 +126,7 @@ func (w *world) noteAsked(t *turnLog, s chat.Step) {
 	if err := json.Unmarshal(s.Body, &p); err != nil {
 		w.complain("a proposal of turn %s: %v", t.id, err)
 	}
-	q := &question{id: p.ID, key: deedName.FindString(p.Text), call: s.Call, turn: t, tool: p.Tool, filed: time.Now(), filedIn: w.lives[len(w.lives)-1]}
+	q := &question{id: p.ID, key: deedName.FindString(p.Text), call: s.Call, turn: t, tool: p.Tool, filed: time.Now(), filedIn: w.lives[len(w.lives)-1], revised: t.revised}
 	if w.deeds[q.key] == nil {
 		w.complain("people are asked about %q, which no model called", p.Text)
 		return
@@ -149,7 +153,9 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	if err := json.Unmarshal(s.Body, &r); err != nil {
 		w.complain("a decision of turn %s: %v", t.id, err)
 	}
-	i := slices.IndexFunc(w.questions, func(q *question) bool { return q.turn == t && q.call == s.Call && q.ruled.IsZero() })
+	i := slices.IndexFunc(w.questions, func(q *question) bool {
+		return q.turn == t && q.call == s.Call && q.ruled.IsZero() && !q.over()
+	})
 	if i < 0 {
 		w.complain("something is decided in turn %s, and nothing was asked", t.id)
 		return

@@ -28,6 +28,7 @@ type run struct {
 	everything string   // that was told, whatever became of it
 	calls      int      // of the model, while its process lived
 	stage      int      // of the answer, that comes next
+	revised    int      // how often the question had been edited
 	shown      string   // what a person must read of all stages, white space aside
 
 	streams bool // somebody watches
@@ -183,7 +184,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 		if w.s.fickle {
 			n += len(tl.runs)
 		}
-		tl.runs = append(tl.runs, r)
+		tl.runs, r.revised = append(tl.runs, r), tl.revised
 		if len(tl.runs) > 3 && !tl.asks { // what waits for a person kills nobody
 			w.complain("D10: turn %s is run for the %dth time", t.ID, len(tl.runs))
 		}

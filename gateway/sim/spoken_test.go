@@ -18,7 +18,7 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	if r.life != t.begun[len(t.begun)-1].life { // the newest process did not come to ask the model
 		ended = time.Time{}
 	}
-	if slices.ContainsFunc(t.messages, func(n int) bool { return w.messages[n].edited }) { // that ended the run, and the next one did not begin
+	if slices.ContainsFunc(t.messages, func(n int) bool { return len(w.messages[n].edits) > 0 }) { // that ended the run, and the next one did not begin
 		ended = time.Time{}
 	}
 	for i, m := range w.messages {

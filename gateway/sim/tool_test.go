@@ -198,12 +198,15 @@ func (w *world) nextStage(r *run, q agent.Request) []delta {
 	return deltas
 }
 
+// editedBy is how far apart the numbers of the stages are before and after the question was edited.
+const editedBy = 100
+
 // endStage returns the calls behind what the model said.
 func (w *world) endStage(r *run, said []delta) (calls []agent.ToolCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, c := range said[len(said)-1].calls {
-		key := fmt.Sprintf("%ss%dc%d", r.turn, r.stage, i)
+		key := fmt.Sprintf("%ss%dc%d", r.turn, r.stage+editedBy*r.revised, i)
 		call := agent.ToolCall{ID: key, Name: c.tool, Arguments: `{"do":"` + key + `"}`}
 		if w.s.recount {
 			call.ID = fmt.Sprintf("call_%d", i)

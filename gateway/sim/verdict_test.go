@@ -389,7 +389,7 @@ func (w *world) complete(r *run) verdict {
 	}
 	v := verdict{name: "complete", text: w.shown(r), exact: true}
 	if slices.ContainsFunc(w.questions, func(q *question) bool {
-		return q.turn.id == r.turn && !q.ruled.IsZero() && q.verdict == agent.TimedOut
+		return q.turn.id == r.turn && !q.over() && !q.ruled.IsZero() && q.verdict == agent.TimedOut
 	}) {
 		v.note = []string{squeeze(gateway.DefaultTexts()[gateway.TextUndecided])}
 	}

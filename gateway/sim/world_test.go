@@ -22,8 +22,8 @@ type written struct {
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
-	edited    bool // by its writer
-	joined    bool // it was put to a turn that ran, ahead of what waited
+	edits     []time.Time // by its writer
+	joined    bool        // it was put to a turn that ran, ahead of what waited
 }
 
 // world is one schedule as it is played.
@@ -193,7 +193,7 @@ func (w *world) happen(a accident) {
 func (w *world) edit(place int) {
 	for _, in := range slices.Backward(w.updates) {
 		if m := w.messages[numberOf(in.ID)]; m.place == place && m.kind == "text" {
-			m.edited = true
+			m.edits = append(m.edits, time.Now())
 			in.Kind, in.Text, in.Resume = chat.Edited, in.Text+" edited", number(len(w.updates)+1)
 			w.counts.add("questions that people edit", 1)
 			w.note("%s edits %s", m.user, in.ID)
