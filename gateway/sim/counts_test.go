@@ -50,7 +50,7 @@ func situations() []string {
 		"reactions: " + doApprove, "reactions: " + doAlways, "reactions: " + doDeny, "reactions: " + doOld,
 		"reactions: yes", "reactions: no", "reactions: /approve", "reactions: /deny", "reactions: /approve id", "reactions: text",
 		"reactions: stop", "reactions: new", "reactions while nobody is there", "reactions to what is decided",
-		"reactions by an admin", "reactions by somebody else",
+		"reactions by an admin", "reactions by somebody else", "questions that people edit", "questions in a thread that don't name the bot",
 		"fault: " + isForbidden, "fault: " + isAuth, "fault: " + isBad,
 	}
 }

@@ -65,6 +65,7 @@ func (w *world) judgeMessages() {
 			}
 		}
 		switch {
+		case m.unnamed && !w.judgeUnnamed(m):
 		case m.user == stranger && m.accepted.IsZero(): // who is given a code is judged where it is stored
 		case m.accepted.IsZero():
 			w.complain("F43: m%d was never accepted", i)

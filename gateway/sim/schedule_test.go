@@ -34,6 +34,7 @@ type schedule struct {
 	places    int // how many conversations there are
 	answers   []answer
 	fickle    bool // asked again, the model says something else
+	follows   bool // in a thread where the bot takes part, nobody need name it
 	says      []say
 	repeats   int // so many of the newest updates are offered again by each receiver
 	faults    map[int]fault
@@ -90,6 +91,8 @@ type say struct {
 	kind  string // text, big or the name of a command
 	again bool   // the platform repeats it a little later
 	more  bool   // the platform says that more of the same follows
+
+	unnamed bool // it does not name the bot
 
 	args    string        // of a command; of a button, what it is
 	decides agent.Verdict // about a question, and 1 more; 0: nothing
@@ -180,6 +183,7 @@ func draw(t *rapid.T, k kind) schedule {
 	if s.tools {
 		s.drawReactions(t)
 	}
+	s.drawThread(t)
 	s.drawEdits(t)
 	return s
 }
@@ -242,6 +246,24 @@ func drawSay(t *rapid.T, places int) say {
 	}
 	s.more = s.kind == "text" && rapid.IntRange(0, 7).Draw(t, "more") == 0
 	return s
+}
+
+// thread is the place that is a thread of a group.
+const thread = 2
+
+// drawThread draws which questions in the thread don't name the bot.
+func (s *schedule) drawThread(t *rapid.T) {
+	s.follows = rapid.Bool().Draw(t, "follows")
+	all := s.places > thread && rapid.IntRange(0, 3).Draw(t, "all in the thread") == 0
+	for i := range s.says {
+		m := &s.says[i]
+		if all {
+			m.place = thread
+		}
+		if m.place == thread && m.kind == "text" && !m.more {
+			m.unnamed = rapid.Bool().Draw(t, "unnamed")
+		}
+	}
 }
 
 // sayKinds are what people write, by how often they do.

@@ -248,7 +248,7 @@ func (w *world) writeLocked(n int) {
 	m.update, m.wrote = len(w.updates)+1, time.Now()
 	in := chat.Inbound{
 		To: w.target(m.place), Sender: chat.Sender{ID: m.user}, ID: chat.MessageID("m" + number(n)),
-		Text: "q" + number(n) + "q", Addressed: true, Resume: number(len(w.updates) + 1), At: time.Now(), More: m.more,
+		Text: "q" + number(n) + "q", Addressed: !m.unnamed, Follows: m.unnamed, Resume: number(len(w.updates) + 1), At: time.Now(), More: m.more,
 	}
 	in.Reply = in.To.Kind == chat.Group
 	w.note("%s writes m%d in %s: %s %s", m.user, n, in.To.Chat, m.kind, m.args)
