@@ -14,7 +14,7 @@
 //	facts.go     where facts are kept
 //	states.go    ha_states: states of a Home Assistant installation
 //	service.go   ha_call_service: calls of its actions, each after approval
-//	homeassistant.go  its REST API
+//	homeassistant.go  its APIs
 //
 // # What fetch reaches
 //

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
 
 	"telex/agent"
 )
@@ -25,6 +29,7 @@ type homeServer struct {
 	states  []string
 	calls   []string // path and body
 	answers map[string]func(http.ResponseWriter)
+	result  string // of the next command: the end of its result; "cut": the connection breaks; "hang": nothing
 }
 
 func newHomeServer(t *testing.T) *homeServer {
@@ -43,6 +48,16 @@ func newHomeServer(t *testing.T) *homeServer {
 func (h *homeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if r.URL.Path == "/api/websocket" {
+		if answer := h.answers["websocket"]; answer != nil {
+			answer(w)
+			return
+		}
+		h.mu.Unlock()
+		h.socket(w, r)
+		h.mu.Lock()
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.Header.Get("Authorization") != "Bearer "+homeToken {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -59,15 +74,6 @@ func (h *homeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, h.states[0])
 	case path == "template":
 		fmt.Fprint(w, `["light.kitchen", "sensor.bath"]`)
-	case path == "services":
-		fmt.Fprint(w, `[{"domain":"light","services":{"turn_on":{"fields":{"brightness":{},"transition":{}}},"turn_off":{"fields":{}}}}]`)
-	case path == "services/light/turn_on":
-		fmt.Fprintf(w, "[%s]", h.states[0])
-	case strings.HasPrefix(path, "services/weather/get_forecasts"):
-		fmt.Fprint(w, `{"changed_states":[],"service_response":{"weather.home":{"forecast":["rain"]}}}`)
-	case strings.HasPrefix(path, "services/"):
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, "400: Bad Request")
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, `{"message":"Entity not found."}`)
@@ -83,6 +89,49 @@ func (h *homeServer) tool(t *testing.T, name string) agent.ToolDef {
 	}
 	i := slices.IndexFunc(tools, func(d agent.ToolDef) bool { return d.Name == name })
 	return tools[i]
+}
+
+// socket takes one command.
+func (h *homeServer) socket(w http.ResponseWriter, r *http.Request) {
+	ws, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer ws.CloseNow() //nolint:errcheck // the test is over
+	ctx := r.Context()
+	say := func(text string) { _ = ws.Write(ctx, websocket.MessageText, []byte(text)) }
+	say(`{"type":"auth_required"}`)
+	var auth struct {
+		Token string `json:"access_token"`
+	}
+	if wsjson.Read(ctx, ws, &auth) != nil || auth.Token != homeToken {
+		say(`{"type":"auth_invalid","message":"Invalid access token or password"}`)
+		return
+	}
+	say(`{"type":"auth_ok"}`)
+	_, command, err := ws.Read(ctx)
+	if err != nil {
+		return
+	}
+	h.mu.Lock()
+	h.calls = append(h.calls, strings.TrimSpace(string(command)))
+	result := cmp.Or(h.result, `"success":true,"result":{"response":null}`)
+	h.mu.Unlock()
+	switch result {
+	case "hang":
+		_, _, _ = ws.Read(ctx) // until the client goes
+	case "cut":
+	default:
+		say(`{"id":1,"type":"result",` + result + `}`)
+		_, _, _ = ws.Read(ctx)
+	}
+}
+
+// will sets the result of the commands that follow.
+func (h *homeServer) will(result string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.result = result
 }
 
 // answer lets the server answer otherwise at a path.
@@ -177,24 +226,33 @@ func TestManyStates(t *testing.T) {
 
 func TestService(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ arguments, called, want string }{
+	for _, c := range []struct{ arguments, called, result, want string }{
 		{
-			`{"domain":"light","service":"turn_on","entity_id":"light.kitchen, light.hall","data":{"brightness":12345678901234567890}}`,
-			`services/light/turn_on {"brightness":12345678901234567890,"entity_id":["light.kitchen","light.hall"]}`,
-			"Done. What changed meanwhile:\nlight.kitchen (Kitchen light): on",
+			`{"domain":"light","service":"turn_on","entity_id":"light.kitchen, light.garage","data":{"brightness":12345678901234567890}}`,
+			`{"domain":"light","id":1,"service":"turn_on","service_data":{"brightness":12345678901234567890},"target":{"entity_id":["light.kitchen","light.garage"]},"type":"call_service"}`, "",
+			"Done. The states are now:\nlight.kitchen (Kitchen light): on\nlight.garage: there is no such entity, so nothing was done with it",
 		},
-		{`{"domain":"weather","service":"get_forecasts","entity_id":"weather.home","return_response":true}`,
-			`services/weather/get_forecasts?return_response {"entity_id":["weather.home"]}`,
-			`Done.` + "\n" + `It returned: {"weather.home":{"forecast":["rain"]}}`},
-		{`{"domain":"light","service":"turn_on","entity_id":"all"}`, `services/light/turn_on {"entity_id":"all"}`, "Done. What changed meanwhile:\nlight.kitchen (Kitchen light): on"},
-		{`{"domain":"light","service":"explode"}`, "services/light/explode {}", "error: nothing was done: Home Assistant refused the call. There is no light.explode; light has turn_off, turn_on."},
-		{`{"domain":"lamp","service":"turn_on"}`, "services/lamp/turn_on {}", "error: nothing was done: Home Assistant refused the call. There is no domain lamp."},
-		{`{"domain":"../x","service":"turn_on"}`, "", "error: the domain and the service are names such as light and turn_on, without a dot"},
-		{`{"domain":"light","service":"light.turn_on"}`, "", "error: the domain and the service are names such as light and turn_on, without a dot"},
-		{`{"domain":"light","service":"turn_on","entity_id":"Kitchen"}`, "", `error: "Kitchen" is no entity id; write one such as light.kitchen`},
-		{`{"domain":"light","service":"turn_on","data":{"entity_id":"light.secret"}}`, "", "error: entity_id stands beside data, not in it"},
+		{
+			`{"domain":"weather","service":"get_forecasts","data":{"area_id":"home"},"return_response":true}`,
+			`{"domain":"weather","id":1,"return_response":true,"service":"get_forecasts","service_data":{"area_id":"home"},"type":"call_service"}`,
+			`"success":true,"result":{"context":{},"response":{"weather.home":["rain"]}}`, `Done.` + "\n" + `It returned: {"weather.home":["rain"]}`,
+		},
+		{
+			`{"domain":"light","service":"turn_on","entity_id":"all"}`,
+			`{"domain":"light","id":1,"service":"turn_on","target":{"entity_id":"all"},"type":"call_service"}`, "", "Done.",
+		},
+		{
+			`{"domain":"light","service":"explode"}`, `{"domain":"light","id":1,"service":"explode","type":"call_service"}`,
+			`"success":false,"error":{"code":"not_found","message":"Service light.explode not found."}`,
+			"error: Home Assistant refused the call: Service light.explode not found.",
+		},
+		{`{"domain":"../x","service":"turn_on"}`, "", "", "error: the domain and the service are names such as light and turn_on, without a dot"},
+		{`{"domain":"light","service":"light.turn_on"}`, "", "", "error: the domain and the service are names such as light and turn_on, without a dot"},
+		{`{"domain":"light","service":"turn_on","entity_id":"Kitchen"}`, "", "", `error: "Kitchen" is no entity id; write one such as light.kitchen`},
+		{`{"domain":"light","service":"turn_on","data":{"entity_id":"light.secret"}}`, "", "", "error: entity_id stands beside data, not in it"},
 	} {
 		h := newHomeServer(t)
+		h.will(c.result)
 		got, err := h.call(t, HACallService, c.arguments)
 		if err != nil {
 			got = "error: " + err.Error()
@@ -214,36 +272,49 @@ func TestServiceTrouble(t *testing.T) {
 	t.Parallel()
 	const turnOn, unknown = `{"domain":"light","service":"turn_on"}`, "is unknown: look with ha_states"
 	h := newHomeServer(t)
-	answer := func(f func(http.ResponseWriter)) { h.answer("services/light/turn_on", f) }
-	want := func(name, arguments, text string) {
+	want := func(name, text string, known bool) {
 		t.Helper()
-		if _, err := h.call(t, HACallService, arguments); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%s: error = %v, want %q", name, err, text)
+		_, err := h.call(t, HACallService, turnOn)
+		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), unknown) == known {
+			t.Errorf("%s: error = %v, want %q, known: %t", name, err, text, known)
 		}
 	}
-	answer(func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) })
-	want("a failure", turnOn, unknown)
-	answer(func(http.ResponseWriter) { panic(http.ErrAbortHandler) })
-	want("a lost connection", turnOn, unknown)
-	answer(func(w http.ResponseWriter) { _, _ = io.WriteString(w, strings.Repeat("x", 2<<20)) })
-	want("a large answer", turnOn, "larger than 1 MB")
-	answer(func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadRequest) })
-	want("wrong fields", turnOn, "takes: brightness, transition")
-	answer(func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) })
-	want("no permission", turnOn, "refused the access token")
-	answer(func(w http.ResponseWriter) {
+	for code, known := range map[string]bool{
+		"not_found": true, "invalid_format": true, "service_validation_error": true, "unauthorized": true, "home_assistant_error": false, "unknown_error": false,
+	} {
+		h.will(fmt.Sprintf(`"success":false,"error":{"code":%q,"message":"the %s"}`, code, code))
+		want(code, "the "+code, known)
+	}
+	h.will("cut")
+	want("a lost connection", "broke off", false)
+	h.will(`"success":true,"result":"` + strings.Repeat("x", 2<<20) + `"`)
+	want("a large answer", "broke off", false)
+	h.will(`"success":true,"result":7`)
+	want("no object", "it was done", true)
+	h.answer("websocket", func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) })
+	want("a banned address", "nothing was done: Home Assistant refused the connection", true)
+	h.answer("websocket", func(w http.ResponseWriter) {
 		w.Header().Set("Location", h.URL+"/api/states")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	})
-	want("a redirect", turnOn, "status 307")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	want("a redirect", "status 307", true)
+	h.answer("websocket", nil)
+	h.will("hang")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	<-ctx.Done()
-	if _, err := h.tool(t, HACallService).Call(ctx, agent.Input{Arguments: turnOn}); err == nil {
-		t.Error("a call succeeded after its time")
+	if _, err := h.tool(t, HACallService).Call(ctx, agent.Input{Arguments: turnOn}); err == nil || !strings.Contains(err.Error(), "in time") {
+		t.Errorf("a call without an answer: %v", err)
 	}
 	h.Close()
-	want("nobody there", turnOn, "nothing was sent")
+	want("nobody there", "nothing was done", true)
+	h = newHomeServer(t)
+	tools, err := New(Options{Enabled: []string{HACallService}, Home: HomeOptions{URL: h.URL, Token: "another"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tools[0].Call(t.Context(), agent.Input{Arguments: turnOn}); err == nil || !strings.Contains(err.Error(), "refused the access token") {
+		t.Errorf("a wrong token: %v", err)
+	}
 }
 
 func TestProposeService(t *testing.T) {

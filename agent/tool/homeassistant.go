@@ -14,6 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+
 	"telex/agent"
 )
 
@@ -39,7 +42,7 @@ var (
 	homeEntity = regexp.MustCompile(`^[a-z0-9_]{1,64}\.[a-z0-9_]{1,255}$`)
 )
 
-// home calls the REST API of Home Assistant. https://developers.home-assistant.io/docs/api/rest
+// home calls the APIs of Home Assistant. https://developers.home-assistant.io/docs/api/rest
 type home struct {
 	base   string // with "/api/"
 	token  string
@@ -91,9 +94,6 @@ func status(err error) int {
 	return 0
 }
 
-// errUnsent is in the chain of the error of a call that never left.
-var errUnsent = errors.New("nothing was sent")
-
 // call makes a call. read gets the body of a successful answer. Errors are for the model and hold no secret.
 func (h *home) call(ctx context.Context, method, path string, body any, read func(io.Reader) error) error {
 	payload := []byte(nil)
@@ -130,12 +130,85 @@ func (h *home) unreached(ctx context.Context, err error) error {
 		err = u.Err
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return fmt.Errorf("Home Assistant can't be reached: %w", errUnsent) //nolint:staticcheck // a name begins it
+		return errors.New("Home Assistant can't be reached") //nolint:staticcheck // a name begins it
 	}
 	if ctx.Err() != nil {
 		return errors.New("Home Assistant did not answer in time") //nolint:staticcheck // a name begins it
 	}
 	return errors.New("Home Assistant's answer broke off or can't be read: " + strings.ReplaceAll(err.Error(), h.token, "<token>")) //nolint:staticcheck // a name begins it
+}
+
+// command sends one command over a WebSocket of its own, and reads its result into v. In contrast to the REST API, this says why
+// an action failed. https://developers.home-assistant.io/docs/api/websocket
+func (h *home) command(ctx context.Context, command map[string]any, v any) error {
+	ws, err := h.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("nothing was done: %w", err)
+	}
+	defer ws.CloseNow() //nolint:errcheck // the result is there, or given up
+	command["id"] = 1
+	if err := wsjson.Write(ctx, ws, command); err != nil {
+		return fmt.Errorf("%w. %s", h.unreached(ctx, err), lookFirst)
+	}
+	var answer homeFrame
+	if err := wsjson.Read(ctx, ws, &answer); err != nil {
+		return fmt.Errorf("%w. %s", h.unreached(ctx, err), lookFirst)
+	}
+	if !answer.Success {
+		says := "Home Assistant refused the call: " + agent.Clip(agent.OneLine(answer.Error.Message), 1000)
+		switch answer.Error.Code {
+		case "not_found", "invalid_format", "service_validation_error", "unauthorized":
+			return errors.New(says)
+		}
+		return errors.New(says + ". " + lookFirst)
+	}
+	if err := json.Unmarshal(answer.Result, v); err != nil {
+		return errors.New("it was done, and what Home Assistant answered can't be read")
+	}
+	return nil
+}
+
+// homeFrame is a message on a WebSocket.
+type homeFrame struct {
+	Type    string          `json:"type"`
+	Success bool            `json:"success"`
+	Result  json.RawMessage `json:"result"`
+	Error   struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// connect opens a WebSocket and authenticates.
+func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
+	ws, answer, err := websocket.Dial(ctx, h.base+"websocket", &websocket.DialOptions{HTTPClient: h.client})
+	switch {
+	case err != nil && answer != nil && answer.StatusCode != http.StatusSwitchingProtocols:
+		return nil, &homeError{status: answer.StatusCode}
+	case err != nil:
+		return nil, h.unreached(ctx, err)
+	}
+	ws.SetReadLimit(maxHomeAnswer)
+	var hello, welcome homeFrame
+	err = wsjson.Read(ctx, ws, &hello)
+	if err == nil {
+		err = wsjson.Write(ctx, ws, map[string]string{"type": "auth", "access_token": h.token})
+	}
+	if err == nil {
+		err = wsjson.Read(ctx, ws, &welcome)
+	}
+	switch {
+	case err != nil:
+		err = h.unreached(ctx, err)
+	case welcome.Type == "auth_invalid":
+		err = &homeError{status: http.StatusUnauthorized}
+	case welcome.Type != "auth_ok":
+		err = errors.New("what answers is not Home Assistant")
+	default:
+		return ws, nil
+	}
+	_ = ws.CloseNow() // it is given up
+	return nil, err
 }
 
 // homeWords returns what an answer says about a failure. Pages of proxies say nothing.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -145,102 +144,55 @@ func (a serviceArgs) check() error {
 // lookFirst is about a call whose outcome nobody knows.
 const lookFirst = "Whether the call took effect is unknown: look with " + HAStates + " before you call it again"
 
+// maxShown is of how many entities a call tells what their states became.
+const maxShown = 20
+
 func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agent.Output, error) {
 	args, err := parseService(in.Arguments)
 	if err != nil {
 		return agent.Output{}, err
 	}
-	data := maps.Clone(args.Data)
-	if data == nil {
-		data = map[string]any{}
+	call := map[string]any{"type": "call_service", "domain": args.Domain, "service": args.Service}
+	if len(args.Data) > 0 {
+		call["service_data"] = args.Data
 	}
-	if args.EntityID != "" {
-		data["entity_id"] = args.entities()
-		if args.EntityID == "all" {
-			data["entity_id"] = args.EntityID
-		}
+	if args.EntityID == "all" {
+		call["target"] = map[string]any{"entity_id": args.EntityID}
+	} else if args.EntityID != "" {
+		call["target"] = map[string]any{"entity_id": args.entities()}
 	}
-	path := "services/" + args.Domain + "/" + args.Service
 	if args.Response {
-		path += "?return_response"
+		call["return_response"] = true
 	}
-	var text string
-	err = h.call(ctx, http.MethodPost, path, data, into(&text))
-	switch {
-	case err == nil:
-		return agent.Output{Text: outcome(text)}, nil
-	case errors.Is(err, errUnsent):
+	var result struct {
+		Response json.RawMessage `json:"response"`
+	}
+	if err := h.command(ctx, call, &result); err != nil {
 		return agent.Output{}, err
-	case status(err) == http.StatusBadRequest || status(err) == http.StatusNotFound:
-		return agent.Output{}, fmt.Errorf("nothing was done: Home Assistant refused the call. %s", h.explain(ctx, args, err)) //nolint:revive // for a model
-	case status(err) == http.StatusInternalServerError: // an error of the action itself
-		return agent.Output{}, fmt.Errorf("%w: the action failed. The entity may not be able to do that, or a value is out of range. %s", err, lookFirst)
-	case status(err) > http.StatusInternalServerError, status(err) == 0:
-		return agent.Output{}, fmt.Errorf("%w. %s", err, lookFirst)
 	}
-	return agent.Output{}, err
+	text := "Done."
+	if args.EntityID != "" && args.EntityID != "all" {
+		text += " The states are now:" + h.became(ctx, args.entities())
+	}
+	if args.Response {
+		text += "\nIt returned: " + agent.OneLine(string(result.Response))
+	}
+	return agent.Output{Text: agent.Clip(text, maxHomeText)}, nil
 }
 
-// outcome says what a call changed.
-func outcome(answer string) string {
-	var changed []homeState
-	var both struct {
-		Changed  []homeState     `json:"changed_states"`
-		Response json.RawMessage `json:"service_response"`
-	}
-	if json.Unmarshal([]byte(answer), &changed) != nil && json.Unmarshal([]byte(answer), &both) != nil {
-		return "Done."
-	}
-	changed = append(changed, both.Changed...)
-	text := "Done. No state changed meanwhile: if one should have, look with " + HAStates + " whether the entity exists and is available."
-	if len(both.Response) > 0 {
-		text = "Done."
-	}
-	if len(changed) > 0 {
-		var lines []string
-		for _, s := range changed {
-			lines = append(lines, s.line())
+// became says what the states of entities are. Home Assistant ignores entities that do not exist, so the model is told.
+func (h *home) became(ctx context.Context, ids []string) string {
+	var text strings.Builder
+	for _, id := range ids[:min(len(ids), maxShown)] {
+		var s homeState
+		said := id + ": can't be read now"
+		switch err := h.call(ctx, http.MethodGet, "states/"+id, nil, into(&s)); {
+		case err == nil:
+			said = s.line()
+		case status(err) == http.StatusNotFound:
+			said = id + ": there is no such entity, so nothing was done with it"
 		}
-		text = "Done. What changed meanwhile:\n" + listed(lines)
+		text.WriteString("\n" + said)
 	}
-	if len(both.Response) > 0 {
-		text += "\nIt returned: " + agent.OneLine(string(both.Response))
-	}
-	return agent.Clip(text, maxHomeText)
-}
-
-// explain says why a call was refused, which the answer itself mostly does not: with the actions that there are, or the fields
-// that this one takes.
-func (h *home) explain(ctx context.Context, args serviceArgs, refusal error) string {
-	type domain struct {
-		Domain   string                     `json:"domain"`
-		Services map[string]json.RawMessage `json:"services"`
-	}
-	var found domain
-	err := h.call(ctx, http.MethodGet, "services", nil, func(r io.Reader) error {
-		return each(func(d domain) {
-			if d.Domain == args.Domain {
-				found = d
-			}
-		})(r)
-	})
-	if err != nil {
-		return refusal.Error()
-	}
-	about, exists := found.Services[args.Service]
-	switch {
-	case found.Domain == "":
-		return fmt.Sprintf("There is no domain %s.", args.Domain)
-	case !exists:
-		return agent.Clip(fmt.Sprintf("There is no %s.%s; %s has %s.", args.Domain, args.Service, args.Domain,
-			strings.Join(slices.Sorted(maps.Keys(found.Services)), ", ")), 2000)
-	}
-	var described struct {
-		Fields map[string]json.RawMessage `json:"fields"`
-	}
-	if json.Unmarshal(about, &described) != nil || len(described.Fields) == 0 {
-		return refusal.Error()
-	}
-	return agent.Clip(fmt.Sprintf("%s. The fields that %s.%s takes: %s.", refusal, args.Domain, args.Service,
-		strings.Join(slices.Sorted(maps.Keys(described.Fields)), ", ")), 2000)
+	return text.String()
 }
