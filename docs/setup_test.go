@@ -49,7 +49,7 @@ func blocks(text string) []string {
 // secrets has a value of the right shape for each variable of the pages.
 func secrets(name string) (string, bool) {
 	value, ok := map[string]string{
-		"OPENAI_API_KEY": "sk-x", "TELEGRAM_BOT_TOKEN": "1:x", "DISCORD_BOT_TOKEN": "a.b.c",
+		"OPENAI_API_KEY": "sk-x", "TELEGRAM_BOT_TOKEN": "1:x", "TELEGRAM_WEBHOOK_SECRET": "0123456789abcdef0123456789abcdef", "DISCORD_BOT_TOKEN": "a.b.c",
 		"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1", "SLACK_SIGNING_SECRET": "x",
 		"WHATSAPP_ACCESS_TOKEN": "x", "WHATSAPP_APP_SECRET": "x", "WHATSAPP_VERIFY_TOKEN": "x", "HOMEASSISTANT_TOKEN": "x", "TELEX_API_KEY": "a-long-enough-key-of-the-api-server",
 	}[name]
