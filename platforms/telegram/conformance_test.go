@@ -420,7 +420,7 @@ func (w *world) number(s string) int {
 
 func methods(op chat.Op) []string {
 	return map[chat.Op][]string{
-		chat.OpSend: {"sendMessage", "sendRichMessage", "sendDocument", "sendPhoto"}, chat.OpEdit: {"editMessageText"}, chat.OpFind: {"editMessageText"},
+		chat.OpSend: {"sendMessage", "sendRichMessage", "sendDocument", "sendPhoto"}, chat.OpEdit: {"editMessageText"}, chat.OpFind: {"editMessageText", "editMessageCaption"},
 		chat.OpDelete: {"deleteMessage"}, chat.OpTyping: {"sendChatAction"}, chat.OpDraft: {"sendMessageDraft", "sendRichMessageDraft"},
 	}[op]
 }

@@ -17,6 +17,9 @@ import (
 // newest one that is known now. Known messages are left out: those of people, and all that the bot sent, by this process or by
 // an earlier one that recorded them. So an edit can only change a message of the bot's whose own outcome is unknown. It counts
 // as found then, as Taken, and the create that made it does not find its message and is sent again.
+//
+// A file's message is tried by its caption and its buttons: texts have none, and uploading the file again would change it. That
+// two files with the same caption are in doubt in one chat at the same time can't be told from one.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error) {
 	var from probe
 	if next != "" {
@@ -24,8 +27,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next stri
 			return chat.Found{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("a search can't go on with %q", next)}
 		}
 	}
-	if c.File || c.Message.Text == "" { // a file's message could be tried by its caption only
-		b.log.InfoContext(ctx, "a file of unknown outcome is not looked for", slog.String("key", c.Key))
+	if c.Message.Text == "" && !c.File {
 		return chat.Found{Unsure: true}, nil
 	}
 	p, ok, err := b.ids.next(to, c, from)
@@ -36,7 +38,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next stri
 		return b.notFound(ctx, to, c, p, ok), nil
 	}
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID(strconv.Itoa(p.id))}
-	what, err := b.try(ctx, ref, c.Message)
+	what, err := b.try(ctx, ref, c)
 	own := b.ids.done(to, c.Key, p.id, what)
 	switch what {
 	case refused, unknown:
@@ -64,13 +66,22 @@ func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p pro
 
 // try probes whether a message has a content. Every answer that is about the message or its content means that it has not; all
 // others say nothing.
-func (b *Bot) try(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (probed, error) {
-	params, err := message(methodEdit, ref)
+func (b *Bot) try(ctx context.Context, ref chat.MessageRef, c chat.Create) (probed, error) {
+	method := methodEdit
+	if c.File {
+		method = "editMessageCaption"
+	}
+	params, err := message(method, ref)
 	if err != nil {
 		return missed, nil
 	}
-	encode(params, m, b.sendsRich(m))
-	_, err = b.call(ctx, methodEdit, params)
+	if c.File {
+		encodeText(params, "caption", "caption_entities", c.Message)
+		encodeActions(params, c.Message.Actions)
+	} else {
+		encode(params, c.Message, b.sendsRich(c.Message))
+	}
+	_, err = b.call(ctx, method, params)
 	if err == nil {
 		return replaced, nil
 	}

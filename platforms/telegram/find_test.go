@@ -167,3 +167,62 @@ func TestLateCreateIsDeleted(t *testing.T) {
 		}
 	})
 }
+
+// loseFile sends a file whose connection breaks off, and returns its create.
+func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, caption, action string) chat.Create {
+	t.Helper()
+	c := chat.Create{Key: "key of " + caption, After: bot.(preview.Finder).Newest(to), File: true, Message: chat.Outgoing{Text: caption, Key: "key of " + caption}}
+	w.server.Fault(standin.Fault{Method: "sendDocument", Action: action, Times: 1})
+	_, err := bot.(preview.Filer).SendFile(t.Context(), to, c.Message, chat.File{Name: "answer.md", MediaType: "text/markdown", Content: []byte("# whole")})
+	if kindOf(err) != chat.Uncertain {
+		t.Fatalf("SendFile = %v, want an uncertain failure", err)
+	}
+	return c
+}
+
+// A file that is there is found by its caption, also without one; one that is not there is not found, and no text is taken for
+// it (D5).
+func TestFindFiles(t *testing.T) {
+	for _, caption := range []string{"the *rest*", ""} {
+		t.Run("caption "+caption, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+				f := finder(t, bot)
+				w.Say(w.Private(), conformance.Saying{Text: "question"})
+				time.Sleep(time.Second)
+				c := loseFile(t, w, bot, w.Private(), caption, fault.CutAfter)
+				w.Say(w.Private(), conformance.Saying{Text: "more"})
+				time.Sleep(time.Second)
+				found, _ := search(t, f, w.Private(), c)
+				if files := w.Files(w.Private()); found.Ref.ID != "2" || found.Taken || found.Unsure || len(files) != 1 || files[0].Caption != caption {
+					t.Errorf("found %+v, files %+v", found, files)
+				}
+				text := lose(t, w, bot, w.Private(), "a text", fault.CutAfter)
+				c = loseFile(t, w, bot, w.Private(), "another", fault.CutBefore)
+				if found, _ := search(t, f, w.Private(), c); found.Ref.ID != "" {
+					t.Errorf("found %+v, want nothing", found)
+				}
+				if found, _ := search(t, f, w.Private(), text); found.Ref.ID != "4" || found.Taken {
+					t.Errorf("found %+v, want the text", found)
+				}
+			})
+		})
+	}
+}
+
+// A long answer whose file is lost in the middle has its file once.
+func TestLostFileIsNotDoubled(t *testing.T) {
+	for _, action := range []string{fault.CutAfter, fault.CutBefore} {
+		t.Run(action, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+				w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+				w.server.Fault(standin.Fault{Method: "sendDocument", Action: action, Times: 1})
+				house(t, w, bot, memory.New(), conformance.Talker{Text: words(2000)}, preview.Edit)
+				w.server.Say(standin.Incoming{User: privateID, Text: "go"})
+				time.Sleep(5 * time.Minute)
+				if files := w.Files(w.Private()); len(files) != 1 {
+					t.Errorf("%d files, want one", len(files))
+				}
+			})
+		})
+	}
+}

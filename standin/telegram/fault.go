@@ -97,7 +97,7 @@ func (s *Server) late(call *Call) {
 
 func notFound(call *Call) *apiError {
 	switch call.Method {
-	case "editMessageText":
+	case "editMessageText", "editMessageCaption":
 		return badRequest("message to edit not found")
 	case "deleteMessage":
 		return badRequest("message to delete not found")

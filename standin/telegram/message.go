@@ -102,15 +102,29 @@ func threadOf(r *request, c *chat) (thread int, topic bool) {
 }
 
 func (s *Server) editMessageText(r *request) any {
+	return s.edit(r, "there is no text in the message to edit", func(m *Message) bool { return m.Media == "" }, s.editedVersion)
+}
+
+// editMessageCaption: https://core.telegram.org/bots/api#editmessagecaption
+func (s *Server) editMessageCaption(r *request) any {
+	return s.edit(r, "there is no caption in the message to edit", func(m *Message) bool { return m.Media != "" }, func(r *request) (Version, bool) {
+		f := s.contentOf(r, "caption", "caption_entities", true)
+		badRequestIf(textLength(f.text) > maxCaption, "MEDIA_CAPTION_TOO_LONG")
+		return version(r, f)
+	})
+}
+
+// edit replaces what a message shows, if it is of the kind that the method edits.
+func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wanted func(*request) (v Version, fixed bool)) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")
 	c := s.target(r)
-	v, fixed := s.editedVersion(r)
+	v, fixed := wanted(r)
 	s.charge(r.now, c, r.call)
 	m := c.alive(id)
 	badRequestIf(m == nil, "message to edit not found")
 	badRequestIf(!m.FromBot || m.fixedMarkup || fixed || m.Service != "", "message can't be edited")
-	badRequestIf(m.Media != "", "there is no text in the message to edit")
+	badRequestIf(!fits(m), "%s", otherKind)
 	if unchanged(m.Last(), v) {
 		s.stats.NotModified++
 		panic(badRequest("message is not modified: specified new message content and reply markup are exactly " +

@@ -25,6 +25,7 @@ func methods() map[string]func(*Server, *request) any {
 		"sendRichMessageDraft": rig.On((*Server).target, (*Server).sendRichMessageDraft),
 		"sendMessageDraft":     rig.On((*Server).target, (*Server).sendMessageDraft),
 		"editMessageText":      (*Server).editMessageText,
+		"editMessageCaption":   (*Server).editMessageCaption,
 		"deleteMessage":        rig.On((*Server).target, (*Server).deleteMessage),
 		"deleteMessages":       rig.On((*Server).target, (*Server).deleteMessages),
 		"sendChatAction":       rig.On((*Server).target, (*Server).sendChatAction),
