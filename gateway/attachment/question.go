@@ -112,14 +112,15 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 			}
 		}
 	}
-	q.add(history.Thread(s.Thread))
-	for _, quote := range s.Thread {
-		attached(quote.Attachments, chat.Forwarded)
-	}
+	q.around(func() {
+		for _, quote := range s.Thread {
+			attached(quote.Attachments, chat.Forwarded)
+		}
+	}, func(files string) (string, agent.Source) { return history.Thread(s.Thread, files) })
 	for _, m := range s.Messages {
 		for _, quote := range m.Quotes {
-			q.add(s.Quoted(m, quote))
-			attached(quote.Attachments, chat.Forwarded)
+			q.around(func() { attached(quote.Attachments, chat.Forwarded) },
+				func(files string) (string, agent.Source) { return s.Quoted(m, quote, files) })
 		}
 		if m.Text != "" {
 			q.add(s.Words(m))
@@ -142,6 +143,19 @@ func (q *question) add(text string, source agent.Source) {
 	if text != "" {
 		q.texts, q.sources = append(q.texts, text), append(q.sources, source)
 	}
+}
+
+// around puts what read adds into a frame: nothing of a quote may look as if the asker had written or attached it. Where the
+// frame would hold notes about what is not shown, and nothing else, these stay outside.
+func (q *question) around(read func(), frame func(inside string) (string, agent.Source)) {
+	texts, notes, sources := len(q.texts), len(q.notes), len(q.sources)
+	read()
+	if quoted, _ := frame(""); quoted == "" && len(q.texts) == texts {
+		return
+	}
+	text, source := frame(strings.Join(append(slices.Clone(q.texts[texts:]), q.notes[notes:]...), "\n\n"))
+	q.texts, q.notes = append(q.texts[:texts], text), q.notes[:notes]
+	q.sources = slices.Insert(q.sources, sources, source)
 }
 
 // readOne adds one attachment to the question.

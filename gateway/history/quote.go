@@ -18,10 +18,12 @@ const (
 	MostThread = 40       // messages of a thread
 )
 
-// Quoted returns a message that m refers to as the model reads it, with its provenance; "" if it has no text. It is
-// outside content, except for the bot's own words in a private chat: these stand in the history as well.
-func (r Reading) Quoted(m chat.Inbound, q chat.Quote) (string, agent.Source) {
-	if q.Text == "" {
+// Quoted returns a message that m refers to as the model reads it, with its provenance. files is what the model reads of
+// its attachments. "" if there is neither a text nor such a file. The message is outside content, except for the bot's own
+// words in a private chat: these stand in the history as well.
+func (r Reading) Quoted(m chat.Inbound, q chat.Quote, files string) (string, agent.Source) {
+	text := below(beginning(q.Text, maxQuote), files)
+	if text == "" {
 		return "", agent.Source{}
 	}
 	kind := "message that this refers to"
@@ -32,20 +34,34 @@ func (r Reading) Quoted(m chat.Inbound, q chat.Quote) (string, agent.Source) {
 	if q.Own && m.To.Kind == chat.Private {
 		source.Origin = agent.OriginProgram
 	}
-	return Frame(kind, author(q), beginning(q.Text, maxQuote)), source
+	return Frame(kind, author(q), text), source
 }
 
-// Thread returns what was written in a thread before the bot was asked there, as the model reads it; "" if nothing. If it is
-// too long, the messages between the first one and the newest ones are left out.
-func Thread(quotes []chat.Quote) (string, agent.Source) {
+// below returns a text with another one below it.
+func below(text, more string) string {
+	if text != "" && more != "" {
+		text += "\n\n"
+	}
+	return text + more
+}
+
+// Thread returns what was written in a thread before the bot was asked there, as the model reads it; "" if nothing. files is
+// what the model reads of the attachments there. If the thread is too long, the messages between the first one and the newest
+// ones are left out.
+func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	var lines []string
 	for _, q := range quotes {
 		if text := strings.TrimSpace(q.Text); text != "" {
 			lines = append(lines, cmp.Or(OneLine(q.Author, maxSpeaker), "somebody")+": "+beginning(text, maxThread/4))
 		}
 	}
+	const kind = "earlier messages of this thread"
+	source := agent.Source{Origin: agent.OriginQuote}
 	if len(lines) == 0 {
-		return "", agent.Source{}
+		if files == "" {
+			return "", agent.Source{}
+		}
+		return Frame(kind, "", files), source
 	}
 	size, from := len(lines[0]), len(lines)
 	for from > 1 && size+len(lines[from-1]) <= maxThread {
@@ -56,7 +72,7 @@ func Thread(quotes []chat.Quote) (string, agent.Source) {
 	if from > 1 {
 		kept = append(kept, "[messages between these are left out]")
 	}
-	return Frame("earlier messages of this thread", "", strings.Join(append(kept, lines[from:]...), "\n")), agent.Source{Origin: agent.OriginQuote}
+	return Frame(kind, "", below(strings.Join(append(kept, lines[from:]...), "\n"), files)), source
 }
 
 // Unquoted returns messages without the quotes of the newest answer, which the model reads in the history anyway.
