@@ -15,7 +15,9 @@ import (
 )
 
 // mostRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every
-// process must not run forever.
+// process must not run forever. A restart by an edit counts too: the journal tells a turn's usage by the number of its
+// run, so a second count would need a column of its own in the store, for a question that is edited twice within a minute
+// and whose process dies then.
 const mostRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
