@@ -100,15 +100,24 @@ type consumer struct {
 	usage    *provider.Usage
 	finish   string
 	finished bool // the provider said that the answer is at its end
+	repeated repeated
 }
 
 // Take implements provider.Answer.
 func (c *consumer) Take(event []byte, emit func(agent.Delta)) (ended bool, err error) {
+	if text, ok := c.repeated.text(event); ok && !c.finished {
+		emit(agent.Delta{Text: text})
+		return false, nil
+	}
 	var k chunk
 	if err := json.Unmarshal(event, &k); err != nil {
 		return c.finished, fmt.Errorf("read an event: %w", err)
 	}
-	emit(c.take(k))
+	d := c.take(k)
+	if d == (agent.Delta{Text: d.Text}) && len(c.told) == 0 && !c.finished {
+		c.repeated.learn(event, d.Text)
+	}
+	emit(d)
 	for i := range c.told {
 		emit(agent.Delta{Call: &c.told[i]})
 	}

@@ -41,6 +41,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 && args[0] == naiveCommand {
 		return runNaive(ctx, args[1:])
 	}
+	if len(args) > 0 && args[0] == copierCommand {
+		return runCopier(ctx, args[1:])
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	var (
 		binary = flags.String("binary", "bin/telex", "the telex to measure")

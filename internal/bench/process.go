@@ -27,6 +27,20 @@ type process struct {
 // startProcess starts a program against the world, in a new directory that holds its configuration, and waits for its first
 // poll.
 func startProcess(ctx context.Context, w *world, config, program string, args ...string) (*process, error) {
+	p, err := launch(config, program, args...)
+	if err != nil {
+		return nil, err
+	}
+	polled, err := w.awaitPoll(ctx, p.Exited)
+	if err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	p.firstPoll = polled.Sub(p.Started)
+	return p, nil
+}
+
+// launch starts a program in a new directory that holds its configuration.
+func launch(config, program string, args ...string) (*process, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {
 		return nil, err
@@ -41,11 +55,6 @@ func startProcess(ctx context.Context, w *world, config, program string, args ..
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(p.dir))
 	}
-	polled, err := w.awaitPoll(ctx, p.Exited)
-	if err != nil {
-		return nil, errors.Join(err, p.stop())
-	}
-	p.firstPoll = polled.Sub(p.Started)
 	return p, nil
 }
 

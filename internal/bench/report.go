@@ -37,6 +37,12 @@ const (
 	peakMemory     measure = "peak_mib"
 	chatMemory     measure = "peak_kib_per_chat"
 	firstPoll      measure = "first_poll_s"
+	firstToken     measure = "first_token_p50_ms"
+	addedToFirst   measure = "added_to_first_token_p50_ms"
+	tokenDelayP50  measure = "token_delay_p50_ms"
+	tokenDelayP95  measure = "token_delay_p95_ms"
+	cpuToCopier    measure = "cpu_to_copier"
+	wrongStreams   measure = "wrong_streams"
 )
 
 // row says how a figure is printed.
@@ -73,6 +79,12 @@ func rows() []row {
 		{peakMemory, "memory, peak (MiB)", 1},
 		{chatMemory, "memory at the peak, per chat (KiB)", 0},
 		{firstPoll, "exec to first poll (s)", 3},
+		{firstToken, "API: request to first token, p50 (ms)", 2},
+		{addedToFirst, "API: the same, more than without telex (ms)", 2},
+		{tokenDelayP50, "API: age of a token on arrival, p50 (ms)", 2},
+		{tokenDelayP95, "API: age of a token on arrival, p95 (ms)", 2},
+		{cpuToCopier, "API: CPU as a ratio to a bare copier's", 2},
+		{wrongStreams, "API: streams that are not byte-exact", 0},
 	}
 }
 

@@ -39,6 +39,9 @@ func (s scenario) bots(binary string) []candidate {
 // runBots runs the scenario with one bot after the other, and judges telex.
 func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) {
 	s.latency = cmp.Or(s.latency, apiLatency)
+	if s.api.streams > 0 && len(s.loads) == 0 {
+		return s.runAPI(ctx, binary)
+	}
 	var list []result
 	for _, c := range s.bots(binary) {
 		r, err := s.run(ctx, c)
@@ -70,7 +73,7 @@ func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) 
 // run runs the scenario with one bot in a world of their own.
 func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
-	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden})
+	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden, api: s.api.streams > 0})
 	if err != nil {
 		return r, err
 	}
@@ -104,6 +107,7 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b *process
 		if err != nil {
 			return err
 		}
+		endStreams := s.startStreams(ctx, w, w.apiURL, 0)
 		if down, err = s.breakDown(ctx, w); err != nil {
 			return err
 		}
@@ -112,6 +116,9 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b *process
 			await = w.awaitStreams
 		}
 		if err := await(ctx, asked, s.patience(l)); err != nil {
+			return err
+		}
+		if err := endStreams(f); err != nil {
 			return err
 		}
 		if err := outside.Pause(ctx, afterwards); err != nil {

@@ -36,6 +36,7 @@ type scenario struct {
 	starts      int             // measure so many starts, too
 	baseline    bool            // the naive loop runs it as well
 	reader      bool            // so does a bare reader of the streams, which shows nothing
+	api         apiLoad         // on the API server; with chats, beside them
 	bars        []bar
 }
 
@@ -115,6 +116,17 @@ func scenarios() []scenario {
 			name: "cpu", title: "1 chat, Markdown of 500 tokens, then of 5,000 tokens",
 			loads: []load{{1, 500}, {1, 5000}}, markdown: true, baseline: true, reader: true,
 			bars: []bar{{cpuToReader, 1.6}, {cpuGrowth, 1.25}},
+		},
+		{
+			name: "api", title: "the API server: 20 streams at once, 1,500 tokens each",
+			api:  apiLoad{streams: 20, tokens: 1500},
+			bars: []bar{{addedToFirst, 2}, {cpuToCopier, 1.5}},
+		},
+		{
+			name: "api-crowd", title: "50 chats at once, 400 tokens each, beside a stream of 10,000 tokens from the API server",
+			loads: []load{{50, 400}}, api: apiLoad{streams: 1, tokens: 10_000, rate: 1000},
+			// The bars of the same crowd without the stream.
+			bars: []bar{{stalenessMean, 1.0}, {finalP95, 1.8}, {shownTwice, 0}},
 		},
 		{
 			name: "idle", title: "nobody writes",

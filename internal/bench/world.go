@@ -22,18 +22,28 @@ const firstUser = 10_000
 // world is what a bot lives in: a platform with its published limits, and a model provider.
 type world struct {
 	*outside.World
-	people int // asked so far
+	people int    // asked so far
+	apiURL string // of the daemon's API server; empty: it has none
 }
 
 type worldOptions struct {
 	latency time.Duration // of every call to the platform
 	rate    float64       // tokens a second
 	hidden  telegram.Limits
+	api     bool // the daemon has an API server, too
 }
 
 func newWorld(ctx context.Context, o worldOptions) (*world, error) {
 	w, err := outside.NewWorld(ctx, telegram.Options{Latency: o.latency, Hidden: o.hidden}, openai.Options{Key: modelKey, Rate: o.rate})
-	return &world{World: w}, err
+	if err != nil || !o.api {
+		return &world{World: w}, err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	w.Platforms = fmt.Sprintf("  api_server: {listen: %q, keys: [%s], max_requests: 1000}\n", address, modelKey)
+	return &world{World: w, apiURL: "http://" + address}, nil
 }
 
 // awaitPoll waits until the bot polls for the first time and returns when it did.

@@ -18,6 +18,7 @@ type World struct {
 	Telegram              *telegram.Server
 	Model                 *openai.Server
 	TelegramURL, ModelURL string
+	Platforms             string // more lines below platforms of Config; empty: none
 
 	connections connections // to Telegram
 	served      []chan error
@@ -69,10 +70,10 @@ models:
 access: {default: allow}
 platforms:
   telegram: {token: "%s", api_base: "%s"}
-admin: {listen: ""}
+%sadmin: {listen: ""}
 shutdown_grace: 10s
 log: {format: json}
-%s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, more)
+%s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
 }
 
 // Pause waits, or returns why it could not.

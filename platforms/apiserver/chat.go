@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"telex/agent"
@@ -302,18 +303,54 @@ type chatStream struct {
 	head
 	out   *reply
 	index map[string]int // of calls, by their ids
+	// before and after stand around the text in chunks that hold nothing else: most of them, and encoding costs.
+	before, after string
 }
 
-func (s *chatStream) send(choices []chunkChoice, usage any) {
-	s.out.event("", chunk{ID: s.id, Object: "chat.completion.chunk", Created: s.created.Unix(), Model: s.query.model, Choices: choices, Usage: usage})
+func (s *chatStream) chunk(choices []chunkChoice, usage any) chunk {
+	return chunk{ID: s.id, Object: "chat.completion.chunk", Created: s.created.Unix(), Model: s.query.model, Choices: choices, Usage: usage}
+}
+
+// noUsage is what chunks say of the usage before the last one.
+func (s *chatStream) noUsage() any {
+	if s.query.usage {
+		return json.RawMessage("null")
+	}
+	return nil
 }
 
 func (s *chatStream) delta(d delta, finish *string) {
-	var usage any
-	if s.query.usage {
-		usage = json.RawMessage("null")
+	s.out.event("", s.chunk([]chunkChoice{{Delta: d, FinishReason: finish}}, s.noUsage()))
+}
+
+// text writes a piece of the text.
+func (s *chatStream) text(piece string) {
+	if !isPlain(piece) {
+		s.delta(delta{Content: &piece}, nil)
+		return
 	}
-	s.send([]chunkChoice{{Delta: d, FinishReason: finish}}, usage)
+	if s.before == "" {
+		const mark = "telex" // any text that is not in the rest of a chunk with quotes around it
+		text := mark
+		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
+		if err != nil {
+			panic(fmt.Errorf("encode a chunk: %w", err)) // our own types
+		}
+		key := `"content":"` + mark
+		s.before, s.after, _ = strings.Cut(string(data), key)
+		s.before += key[:len(key)-len(mark)]
+	}
+	s.out.event("", s.before+piece+s.after)
+}
+
+// isPlain reports whether a text stands in JSON as it is.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // begin implements streamer.
@@ -326,7 +363,7 @@ func (s *chatStream) begin() {
 func (s *chatStream) event(e agent.Event, _ int, isNew bool) {
 	switch e := e.(type) {
 	case agent.Text:
-		s.delta(delta{Content: &e.Delta}, nil)
+		s.text(e.Delta)
 	case agent.Reasoning:
 		s.delta(delta{ReasoningContent: e.Delta}, nil)
 	case agent.Call:
@@ -350,7 +387,7 @@ func (s *chatStream) end(o outcome) {
 	reason := finishReason(o.stop)
 	s.delta(delta{}, &reason)
 	if s.query.usage {
-		s.send([]chunkChoice{}, newChatUsage(o.usage))
+		s.out.event("", s.chunk([]chunkChoice{}, newChatUsage(o.usage)))
 	}
 	s.out.event("", "[DONE]")
 }
