@@ -3,6 +3,7 @@
 //
 //	request.go   what is asked, shaped by what the provider has refused before
 //	consumer.go  chunks in, deltas and a completion out (pure)
+//	repeated.go  chunks that differ in their text alone (pure)
 //	echo.go      what a provider sends with calls and wants back with them (pure)
 //	messages.go  a conversation as this API wants it (pure)
 //

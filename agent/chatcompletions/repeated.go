@@ -13,6 +13,7 @@ var textKey = []byte(`"content":"`)
 
 // learn takes an event that was decoded and says nothing but a text.
 func (r *repeated) learn(event []byte, text string) {
+	event = withoutPadding(event)
 	at := bytes.Index(event, textKey) + len(textKey)
 	if at < len(textKey) || text == "" || bytes.Contains(event[at:], textKey) {
 		return
@@ -24,12 +25,29 @@ func (r *repeated) learn(event []byte, text string) {
 
 // text returns the text of an event that differs from the learned one in nothing else.
 func (r *repeated) text(event []byte) (string, bool) {
+	event = withoutPadding(event)
 	n := len(event) - len(r.before) - len(r.after)
 	if len(r.before) == 0 || n <= 0 || !bytes.HasPrefix(event, r.before) || !bytes.HasSuffix(event, r.after) {
 		return "", false
 	}
 	text := event[len(r.before) : len(r.before)+n]
 	return string(text), isPlain(text)
+}
+
+// paddingKey stands before what OpenAI fills events up with, so that their lengths tell nothing
+// (https://platform.openai.com/docs/api-reference/chat/create: stream_options.include_obfuscation).
+var paddingKey = []byte(`,"obfuscation":"`)
+
+// withoutPadding returns an event without the padding at its end.
+func withoutPadding(event []byte) []byte {
+	at := bytes.LastIndex(event, paddingKey)
+	if at < 0 {
+		return event
+	}
+	if padding, ok := bytes.CutSuffix(event[at+len(paddingKey):], []byte(`"}`)); ok && isPlain(padding) {
+		return event[:at]
+	}
+	return event
 }
 
 // isPlain reports whether a text stands in JSON as it is: printable ASCII, and nothing that is escaped.
