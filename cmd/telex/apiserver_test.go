@@ -163,3 +163,17 @@ func TestAPIServerStops(t *testing.T) {
 		t.Error("the daemon that was stopped still answers")
 	}
 }
+
+// A daemon whose settings let strangers in does not start, and the configuration that is shown holds no key.
+func TestAPIServerConfig(t *testing.T) {
+	t.Parallel()
+	const head = "models: [{name: main, base_url: \"http://127.0.0.1:1\", model: m}]\nplatforms:\n  api_server:\n"
+	p := launch{}.start(t, "config", "check", "--config", writeConfig(t, head+"    listen: 0.0.0.0:8642\n    keys: []\n"))
+	if code := p.exit(patience); code != exitConfig || !strings.Contains(p.stderr.String(), "c.yaml:5:5: no keys in platforms.api_server") {
+		t.Errorf("exit %d: %s", code, p.stderr)
+	}
+	p = launch{}.start(t, "config", "show", "--config", writeConfig(t, head+"    keys: ["+apiKey+", {name: laptop, key: "+apiKey+"2, tokens_per_day: 5}]\n"))
+	if code := p.exit(patience); code != exitDone || !strings.Contains(p.stdout.String(), "name: laptop") || strings.Contains(p.stdout.String(), apiKey) {
+		t.Errorf("exit %d: %s%s", code, p.stdout, p.stderr)
+	}
+}
