@@ -9,13 +9,13 @@ type repeated struct {
 }
 
 // textKey stands before the text in an event. Inside of a string, its quotes would be escaped.
-var textKey = []byte(`"content":"`)
+const textKey = `"content":"`
 
 // learn takes an event that was decoded and says nothing but a text.
 func (r *repeated) learn(event []byte, text string) {
 	event = withoutPadding(event)
-	at := bytes.Index(event, textKey) + len(textKey)
-	if at < len(textKey) || text == "" || bytes.Contains(event[at:], textKey) {
+	at := bytes.Index(event, []byte(textKey)) + len(textKey)
+	if at < len(textKey) || text == "" || bytes.Contains(event[at:], []byte(textKey)) {
 		return
 	}
 	if rest, ok := bytes.CutPrefix(event[at:], []byte(text)); ok && len(rest) > 0 && rest[0] == '"' && isPlain([]byte(text)) {
@@ -36,11 +36,11 @@ func (r *repeated) text(event []byte) (string, bool) {
 
 // paddingKey stands before what OpenAI fills events up with, so that their lengths tell nothing
 // (https://platform.openai.com/docs/api-reference/chat/create: stream_options.include_obfuscation).
-var paddingKey = []byte(`,"obfuscation":"`)
+const paddingKey = `,"obfuscation":"`
 
 // withoutPadding returns an event without the padding at its end.
 func withoutPadding(event []byte) []byte {
-	at := bytes.LastIndex(event, paddingKey)
+	at := bytes.LastIndex(event, []byte(paddingKey))
 	if at < 0 {
 		return event
 	}
