@@ -10,6 +10,7 @@ import (
 
 // finale is the layout of the ending.
 type finale struct {
+	begun    bool          // an earlier process may have shown some of the final
 	markdown string        // of the ending's text
 	final    []markup.Part // the parts of the ending, laid out once per limit; nil until then
 	texts    int           // number of parts that show text, not the note alone

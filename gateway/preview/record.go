@@ -53,7 +53,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		if p.exists() {
 			s.displayed, s.source = true, s.source+r.Source
 			if end += len(r.Source); r.Source == "" && !p.blank() { // a part of the final, whose Markdown the ending has
-				end += len(r.Text)
+				s.begun, end = true, end+len(r.Text)
 			}
 			p.shown.body.end = end
 		}

@@ -147,7 +147,7 @@ func (r *Reply) refresh(ctx context.Context) {
 		stopped := ending.Stopped || !ending.Keep && r.incomplete(ending.Text)
 		ending = &Ending{Keep: true, Stopped: stopped, Text: ending.Text, Cut: ending.Cut, Note: ending.Note}
 	}
-	if r.ending == nil && ending.givesUp() {
+	if r.ending == nil && r.begun && ending.givesUp() {
 		r.end(&Ending{Text: ending.Text, Cut: ending.Cut, Note: ending.Note, At: ending.At}, time.Now())
 	}
 	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep && !r.relaid) {
