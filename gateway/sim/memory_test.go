@@ -338,7 +338,7 @@ func (w *world) judgePieces() {
 				order = append(order, i)
 			}
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return w.messages[a].update - w.messages[b].update })
+		slices.SortStableFunc(order, func(a, b int) int { return w.messages[a].taken - w.messages[b].taken })
 		for k := 1; k < len(order); k++ {
 			m, next := w.messages[order[k-1]], w.messages[order[k]]
 			a, b := w.answer(order[k-1]), w.answer(order[k])

@@ -165,6 +165,9 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 	if m == nil || m.file != nil {
 		return false, false
 	}
+	if m.turn != c.turn {
+		defer func() { m.by = c }()
+	}
 	now := m.now()
 	if now.Text == content.Text && slices.Equal(now.Spans, content.Spans) && slices.Equal(now.Actions, content.Actions) {
 		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key // of two with the same content, nobody can tell which is whose

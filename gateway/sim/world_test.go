@@ -19,6 +19,7 @@ type written struct {
 
 	update    int // the first of the platform's updates with it, counted from 1
 	accepted  time.Time
+	taken     int // how many were accepted before, and this one
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
@@ -61,6 +62,7 @@ type world struct {
 	indicators int
 	writes     int
 	ids        int
+	inbox      int // messages that were accepted
 
 	questions []*question
 	consents  []consented
@@ -312,7 +314,8 @@ func (w *world) accepted(in chat.Inbound) {
 	if !m.accepted.IsZero() {
 		w.complain("F50: message %s is accepted twice", in.ID)
 	}
-	m.accepted = time.Now()
+	w.inbox++
+	m.accepted, m.taken = time.Now(), w.inbox
 	w.note("m%d is accepted", numberOf(in.ID))
 }
 
