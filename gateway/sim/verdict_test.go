@@ -201,7 +201,7 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 	}
 	i := slices.IndexFunc(v.note, func(n string) bool { return strings.Contains(text, n) })
 	if i < 0 {
-		return text, slices.ContainsFunc(v.note, func(n string) bool { return strings.Contains(r.whole, n) || r.hasEndOf(n) })
+		return text, slices.ContainsFunc(v.note, func(n string) bool { return strings.Contains(r.whole, n) || r.endsWithSome(n, v.open) })
 	}
 	before, after, _ := strings.Cut(text, v.note[i])
 	switch {
@@ -218,17 +218,21 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 	return text, false
 }
 
-// hasEndOf says that a line goes on behind a message that the person deleted, in which it began.
-func (r reading) hasEndOf(line string) bool {
-	last := ""
-	if n := len(r.each); n > 0 && r.between {
-		last = r.each[n-1]
+// endsWithSome says that a line of several messages goes on behind one that the person deleted.
+func (r reading) endsWithSome(line string, open bool) bool {
+	for k := range r.each {
+		end := strings.Join(r.each[k:], "")
+		if !r.between || words.MatchString(end) {
+			continue
+		}
+		for j := range line {
+			if rest, goesOn := strings.CutPrefix(end, line[j:]); goesOn && (open || rest == "") {
+				r.w.except(deletedBetween)
+				return true
+			}
+		}
 	}
-	if last == "" || !strings.HasSuffix(line, last) {
-		return false
-	}
-	r.w.except(deletedBetween)
-	return true
+	return false
 }
 
 // keepsLonger says that what was longer before stays: messages can be edited, not deleted.
