@@ -249,3 +249,19 @@ func anchors(text string) []string {
 	}
 	return out
 }
+
+// The configuration of the page about the API server works as it stands.
+func TestAPIServerPage(t *testing.T) {
+	t.Parallel()
+	found := blocks(page(t, "api-server.md"))
+	if len(found) != 1 {
+		t.Fatalf("%d blocks, want one", len(found))
+	}
+	c, err := config.Parse("api-server.md", []byte("models: [{name: main, model: m, api_key: k}]\n"+found[0]), secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CheckRun(); err != nil || len(c.Warnings) > 0 || c.Nobody() != "" {
+		t.Errorf("CheckRun = %v, warnings %q, nobody %q", err, c.Warnings, c.Nobody())
+	}
+}
