@@ -62,8 +62,8 @@ func TestClientCallsBesideOthers(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{Tools: reading("clock")}, live("weather"), called("", "clock {}", `weather {"a":1}`, "unknown {}"))
 	got.check(t, StopClientCalls, "", `a:identified:"clock" c:identified:"unknown" call:b:weather:"{\"a\":1}" a:failed:"clock" c:failed:"unknown"`)
-	if len(got.Append) != 1 || len(got.Append[0].ToolCalls) != 1 || got.Append[0].ToolCalls[0].ID != "b" || got.Result.ToolCalls != 0 {
-		t.Errorf("history: %+v, %d calls", got.Append, got.Result.ToolCalls)
+	if len(got.Append) != 1 || len(got.Append[0].ToolCalls) != 1 || got.Append[0].ToolCalls[0].ID != "b" || got.ToolCalls != 0 {
+		t.Errorf("history: %+v, %d calls", got.Append, got.ToolCalls)
 	}
 }
 

@@ -35,7 +35,10 @@ func (k *APIKey) decode(d *decoder, path string, n *yaml.Node) {
 		d.structure(path, n, valueOf(k))
 		return
 	}
-	d.secret(path, n, valueOf(&k.Secret), tags{})
+	before := len(d.errs)
+	if d.secret(path, n, valueOf(&k.Secret), tags{allow: "empty"}); k.Empty() && len(d.errs) == before {
+		d.fail(n, "write the key, such as ${TELEX_API_KEY}, or leave the entry out", "empty key in %s", human(path))
+	}
 }
 
 // keyName is a name that can stand in "endpoint:user:NAME".

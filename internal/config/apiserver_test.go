@@ -22,7 +22,7 @@ func TestAPIServerSettings(t *testing.T) {
 		{`listen: "0.0.0.0:8642"`, "no keys in platforms.api_server, which other machines can reach"},
 		{`listen: ":8642", keys: []`, "no keys in platforms.api_server"},
 		{`listen: nowhere`, `invalid listen address "nowhere"`},
-		{`keys: [""]`, "empty 0 in platforms.api_server.keys"},
+		{`keys: [""]`, "empty key in platforms.api_server.keys[0]"},
 		{`keys: [{name: a}]`, `missing key "key" in platforms.api_server.keys[0]`},
 		{`keys: [{name: a, kye: b}]`, `unknown key "kye"`},
 		{`keys: [{name: "a b", key: c}]`, "invalid name"},

@@ -77,7 +77,7 @@ func checkChat(stream []event, usage bool) (s spoken, err error) {
 		if len(c.Choices) == 0 {
 			var u chatUsage
 			if err := json.Unmarshal(c.Usage, &u); err != nil || !usage || s.finish == "" || s.usage >= 0 {
-				return s, fmt.Errorf("event %d: usage %s, %v", i, c.Usage, err)
+				return s, fmt.Errorf("event %d: usage %s: %w", i, c.Usage, err)
 			}
 			s.usage = u.Total
 			continue

@@ -119,11 +119,11 @@ func (x *exchange) answer(ctx context.Context) (_ *outcome, failed *apiError) {
 	}
 	usage := x.Usage(result.Spent)
 	if err == nil && (result.Stop == agent.StopTooLong || result.Stop == agent.StopNoRoom) {
-		x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}})
+		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // it was logged, and the turn's own error says more
 		return nil, errTooLong("messages")
 	}
 	if err != nil {
-		x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}})
+		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // it was logged, and the turn's own error says more
 		failed := turnError(ctx, err, x.reply.id)
 		if !failed.clientIsGone {
 			x.Log.Warn("a turn failed", slog.String("request", x.reply.id), slog.Any("error", err))

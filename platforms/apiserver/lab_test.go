@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -81,8 +80,15 @@ func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	return l
 }
 
+// received is the answer to a request. Its body is closed at the end of the test.
+type received struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.Reader
+}
+
 // request sends a request; head are pairs of names and values.
-func (l *lab) request(ctx context.Context, method, path, body string, head ...string) *http.Response {
+func (l *lab) request(ctx context.Context, method, path, body string, head ...string) received {
 	l.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
 	if err != nil {
@@ -101,7 +107,7 @@ func (l *lab) request(ctx context.Context, method, path, body string, head ...st
 		l.Fatal(err)
 	}
 	l.Cleanup(func() { _ = res.Body.Close() })
-	return res
+	return received{res.StatusCode, res.Header, res.Body}
 }
 
 // call sends a request and returns its status and its body.
@@ -175,14 +181,4 @@ func (l *lab) stream(path, body string, head ...string) []event {
 		l.Fatalf("header %v", res.Header)
 	}
 	return events(l, res.Body)
-}
-
-// line reads one line.
-func line(t *testing.T, from *bufio.Reader) string {
-	t.Helper()
-	text, err := from.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSuffix(text, "\n")
 }

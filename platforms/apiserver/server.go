@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -132,7 +133,7 @@ func (s *Server) Serve(ctx context.Context) {
 			_ = srv.Close() // cuts what is left
 		}
 	}
-	<-served
+	_ = <-served // it was told to end
 }
 
 // ServeHTTP implements http.Handler.
@@ -194,10 +195,8 @@ func (s *Server) get(rp *reply, r *http.Request, answer func(*reply) *apiError) 
 
 // allow refuses all methods but some.
 func allow(rp *reply, r *http.Request, methods ...string) *apiError {
-	for _, m := range methods {
-		if r.Method == m {
-			return nil
-		}
+	if slices.Contains(methods, r.Method) {
+		return nil
 	}
 	rp.w.Header().Set("Allow", strings.Join(methods, ", "))
 	return &apiError{status: http.StatusMethodNotAllowed, kind: invalidRequest, message: "Not allowed to " + clip(r.Method) + " on " + clip(r.URL.Path) + "."}

@@ -293,7 +293,7 @@ func TestLimits(t *testing.T) {
 		o.Keys = []Key{{Name: "laptop", Secret: secret, TurnsPerMinute: 2}, {Name: "poor", Secret: "poor", TokensPerDay: 150}, {Name: "free", Secret: "free"}}
 		o.TokensPerDay = 500
 	})
-	ask := func(key string) *http.Response {
+	ask := func(key string) received {
 		return l.request(t.Context(), http.MethodPost, "/v1/chat/completions", chatting(""), "Authorization", "Bearer "+key)
 	}
 	for i, want := range []int{200, 200, 429} {
