@@ -38,6 +38,7 @@ type actor struct {
 	answers sync.WaitGroup                   // command answers being sent, and signs
 	saying  atomic.Int32                     // number of command answers being sent
 	stalled atomic.Int32                     // number of further command answers that can't be shown at the moment
+	seen    atomic.Pointer[glimpse]          // what others see of it; nil: nothing yet
 	arrived atomic.Bool                      // a command answer arrived and the running turn was not told yet: its draft vanished
 }
 
@@ -74,6 +75,7 @@ func (a *actor) run() {
 	}()
 	defer a.ticket.Leave()
 	for {
+		a.publish()
 		messages, orders := a.g.take(a)
 		for _, m := range messages {
 			a.guard([]chat.Inbound{m.Inbound}, func() { a.sort(m) })

@@ -42,6 +42,7 @@ type vital struct {
 	mu      sync.Mutex
 	running bool      // the adapter's Run has not returned
 	since   time.Time // time of the current or next call of Run; zero: Run was never called
+	failed  error     // why Run last returned; nil: it has not
 	last    int       // number of the newest accept
 	accepts map[int]time.Time
 }
@@ -53,10 +54,13 @@ func (v *vital) runs() {
 	v.running, v.since = true, time.Now()
 }
 
-// retries records that Run has returned and is called again after a wait.
-func (v *vital) retries(wait time.Duration) {
+// retries records that Run has returned with err, unless that is nil, and is called again after a wait.
+func (v *vital) retries(wait time.Duration, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if err != nil {
+		v.failed = err
+	}
 	v.running, v.since = false, time.Now().Add(wait)
 }
 

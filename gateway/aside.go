@@ -28,7 +28,11 @@ func (a *actor) aside(to chat.Target, op chat.Op, over <-chan struct{}, do func(
 		}
 		ctx, cancel := context.WithTimeout(a.g.deliveries, asideTimeout)
 		defer cancel()
+		began := time.Now()
 		err := do(ctx)
+		if e.Observer != nil {
+			e.Observer.Called(op, time.Since(began), err)
+		}
 		if made = err == nil; err != nil {
 			failure := chat.AsSendError(err)
 			if made = failure.Kind == chat.Uncertain; failure.Kind == chat.RateLimited {

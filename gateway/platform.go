@@ -108,6 +108,7 @@ type Endpoint struct {
 	// LinkPreviews lets the platform show previews of URLs that the asker typed, and of no others.
 	LinkPreviews bool
 	StopButton   Button
+	Observer     Observer // nil: nobody
 }
 
 // endpoint is an Endpoint with its optional interfaces resolved.
@@ -167,6 +168,9 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
 		}
 	}}}
+	if e.Observer != nil {
+		out.Observer = e.Observer
+	}
 	out.Editor, _ = p.(preview.Editor)
 	out.Deleter, _ = p.(preview.Deleter)
 	out.Typer, _ = p.(preview.Typer)

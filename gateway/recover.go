@@ -107,6 +107,7 @@ func (a *actor) resume(rec chat.Turn) {
 	log := a.log.With(slog.String("turn", rec.ID))
 	if e, known := a.known(rec); known {
 		log.Info("delivering the ending of an earlier process")
+		a.endpoint.resumed()
 		a.conclusion(rec, e, preview.Outcome{})
 		return
 	}
@@ -120,6 +121,7 @@ func (a *actor) resume(rec chat.Turn) {
 	if err = errors.Join(err, asked.Replay(rec.Steps)); err != nil {
 		panic(err) // guard logs it and tells the person
 	}
+	a.endpoint.resumed()
 	// A turn that waits for a person is neither too old nor the cause of a crash.
 	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !asked.Pending(time.Now(), r.Ran) {
 		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))

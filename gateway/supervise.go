@@ -63,6 +63,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		}
 		if refusals >= maxRefusals {
 			log.Error("endpoint stopped: the platform refuses its credentials; correct them and restart", slog.Any("error", err))
+			e.vital.retries(0, err)
 			g.buried(e)
 			return
 		}
@@ -75,7 +76,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		}
 		failing, last = true, se.Kind
 		tries++
-		e.vital.retries(wait)
+		e.vital.retries(wait, err)
 		pause(ctx, wait)
 		delay = min(mostRetry, 2*delay)
 	}
@@ -100,7 +101,7 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
 			err = fmt.Errorf("panic while receiving: %v\n%s", p, debug.Stack())
 		}
 	}()
-	e.vital.retries(0)
+	e.vital.retries(0, nil)
 	from, err := g.store.inbox.Resume(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)

@@ -73,6 +73,7 @@ func serve(t *testing.T, s interface {
 // sections are the parts of a configuration; an empty one is that of config.
 type sections struct {
 	models, streaming, access, platforms string
+	admin                                string // empty: no admin address
 	more                                 string // further sections
 }
 
@@ -85,7 +86,7 @@ func (w *world) config(s sections) string {
 		"streaming: " + cmp.Or(s.streaming, "{telegram: true}"),
 		"access: " + cmp.Or(s.access, "{default: allow}"),
 		"platforms: " + cmp.Or(s.platforms, fmt.Sprintf("{telegram: {token: %q, api_base: %q}}", testToken, w.telegramURL)),
-		`admin: {listen: ""}`,
+		"admin: " + cmp.Or(s.admin, `{listen: ""}`),
 		s.more, "",
 	}, "\n")
 	return writeConfig(w.t, text)

@@ -46,11 +46,16 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	}()
 	select {
 	case <-t.Ready():
+		r.ep.Observer.Waited(a.class, 0)
 		granted = true
 		return t
 	default:
 	}
-	if r.queue(ctx, t, *a) {
+	r.slot.waits(Waiting{call, since})
+	ready := r.queue(ctx, t, *a)
+	r.slot.waits(Waiting{})
+	r.ep.Observer.Waited(a.class, time.Since(since))
+	if ready {
 		r.honour(call)
 		if r.ending != nil { // waiting for the budget does not count against the deadline
 			r.deadline = r.deadline.Add(time.Since(since))
@@ -156,6 +161,9 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.log.Warn("a file was left out: the platform refuses it", slog.String("file", a.file.Name), slog.Any("error", err))
 	}
 	if err == nil && r.ending == nil && a.kind != doType && a.kind != doProbe && a.part >= 0 && !a.stands {
+		if since := r.view.Since; !since.IsZero() {
+			r.ep.Observer.Shown(time.Since(since))
+		}
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
 		r.slot.seen(len(r.source))
 	}
@@ -164,7 +172,9 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 // call makes the call and reports rate limits in the answer to the budget.
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
 	defer t.Done() // after Block, so that the freed place is not granted to another call before
+	began := time.Now()
 	receipt, err := r.do(ctx, a)
+	r.ep.Observer.Called(a.op(), time.Since(began), err)
 	if err == nil {
 		r.ep.Pulse.Beat()
 	} else {

@@ -98,7 +98,8 @@ type Endpoint struct {
 	Streamer Streamer
 	Finder   Finder
 	Budget   Budget
-	Pulse    *Pulse // shared by all replies of the endpoint; nil: each reply has its own
+	Pulse    *Pulse   // shared by all replies of the endpoint; nil: each reply has its own
+	Observer Observer // nil: nobody
 }
 
 // ops returns the kinds of call that the platform supports.

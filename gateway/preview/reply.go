@@ -82,6 +82,9 @@ func New(o Options) *Reply {
 	if r.ep.Pulse == nil {
 		r.ep.Pulse = new(Pulse)
 	}
+	if r.ep.Observer == nil {
+		r.ep.Observer = unobserved{}
+	}
 	switch {
 	case o.Config.Transport == Draft && o.Endpoint.Drafter != nil:
 		r.draftFor, r.draftButton = profile.DraftFor, stop
@@ -112,7 +115,11 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 		a := r.next(time.Now())
 		switch a.kind {
 		case doEnd:
-			return r.outcome(nil)
+			out := r.outcome(nil)
+			if out.Delivered && r.ending != nil && !r.ending.Keep {
+				r.ep.Observer.Finished(time.Since(r.ended))
+			}
+			return out
 		case doWait:
 			r.wait(ctx, a)
 			continue

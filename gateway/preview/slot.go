@@ -65,6 +65,7 @@ type Slot struct {
 	urged   chan struct{} // capacity 1: signals a question, which does not wait for the interval
 	visible bool          // a message of the reply exists
 	shown   string        // Markdown of the last preview that a person saw
+	waiting Waiting
 	first   precedence
 }
 

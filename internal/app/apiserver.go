@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 
-	"telex/agent"
 	"telex/gateway/history"
 	"telex/internal/chat"
 	"telex/internal/config"
@@ -13,7 +12,7 @@ import (
 )
 
 // apiServers builds the OpenAI-compatible servers.
-func (a *App) apiServers(c *config.Config, runner *agent.Agent, o Options) error {
+func (a *App) apiServers(c *config.Config, asks runner, o Options) error {
 	for _, e := range c.Endpoints {
 		s, ok := e.Settings.(*config.APIServer)
 		if !ok {
@@ -30,7 +29,7 @@ func (a *App) apiServers(c *config.Config, runner *agent.Agent, o Options) error
 		a.servers = append(a.servers, apiserver.New(apiserver.Options{
 			Endpoint: chat.EndpointID(e.Name), Listen: s.Listen, Keys: keys, Origins: s.CORSOrigins, MaxRequests: s.MaxRequests,
 			SessionsByUser: s.SessionsByUser, ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary,
-			TokensPerDay: c.Access.Limits.TokensPerDayTotal, Grace: c.ShutdownGrace, Runner: runner, Store: kept, Usage: history.Usage,
+			TokensPerDay: c.Access.Limits.TokensPerDayTotal, Grace: c.ShutdownGrace, Runner: asks, Store: kept, Usage: history.Usage,
 			Log: o.Log.With(slog.String("endpoint", e.Name)),
 		}))
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"telex/agent"
@@ -16,7 +17,9 @@ import (
 	"telex/agent/responses"
 	"telex/agent/tool"
 	"telex/gateway"
+	"telex/internal/admin"
 	"telex/internal/config"
+	"telex/internal/metrics"
 	"telex/internal/store"
 	"telex/platforms/apiserver"
 	"telex/platforms/terminal"
@@ -34,6 +37,11 @@ type App struct {
 	beside  []beside // tasks that run as long as turns may
 	pings   []func(context.Context) error
 	servers []*apiserver.Server
+
+	metrics        *metrics.Metrics // nil: nothing is counted
+	status         *admin.Server    // nil: there is no admin address
+	statusOptional bool             // the daemon also runs if another program has that address
+	stopping       atomic.Bool
 }
 
 // beside is a task that runs until its context ends.
@@ -60,6 +68,9 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 	}
 	a := &App{log: o.Log, down: teardown{log: o.Log}}
+	if c.Admin.Listen != "" {
+		a.metrics = metrics.New(Version(""))
+	}
 	var kept *store.Store
 	if o.Store == nil {
 		var err error
@@ -77,6 +88,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		a.Close()
 		return nil, err
 	}
+	a.newStatus(c, o)
 	if kept != nil {
 		a.control = &control{
 			do:     &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},
@@ -93,11 +105,11 @@ func (a *App) build(c *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	runner, err := newAgent(c, texts, tools, o)
+	asks, err := a.newAgent(c, texts, tools, o)
 	if err != nil {
 		return err
 	}
-	if err := a.apiServers(c, runner, o); err != nil {
+	if err := a.apiServers(c, asks, o); err != nil {
 		return err
 	}
 	hear, err := transcriber(c.Transcription, o)
@@ -106,7 +118,7 @@ func (a *App) build(c *config.Config, o Options) error {
 	}
 	busy := map[string]gateway.Busy{config.BusyInterrupt: gateway.Interrupt, config.BusyQueue: gateway.Queue, config.BusySteer: gateway.Steer}
 	a.gateway, err = gateway.New(gateway.Options{
-		Endpoints: a.endpoints(c, o), Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
+		Endpoints: a.endpoints(c, o), Runner: asks, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
 		Access: rules(c, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
@@ -136,8 +148,11 @@ func (a *App) Run(ctx context.Context) (err error) {
 		a.start(lasting, b.name, b.run)
 	}
 	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
-	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); supervisor.stopping() })
+	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.keepSwept)
+	if err := a.serveStatus(ctx); err != nil {
+		return err
+	}
 	if err := a.serveAPIs(ctx); err != nil {
 		return err
 	}
@@ -192,7 +207,11 @@ func (a *App) openStore(ctx context.Context, o Options, retention time.Duration)
 		return nil, err
 	}
 	opened := newSupervisor(o.Log).starting(ctx, "checking the store "+store.File(dir))
-	s, err := store.Open(ctx, store.Options{Path: store.File(dir), Log: o.Log})
+	so := store.Options{Path: store.File(dir), Log: o.Log}
+	if a.metrics != nil {
+		so.Observe = a.metrics.Stored
+	}
+	s, err := store.Open(ctx, so)
 	opened()
 	if err != nil {
 		return nil, err
@@ -233,22 +252,26 @@ func (a *App) keepSwept(ctx context.Context) {
 	}
 }
 
-func newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbox, o Options) (*agent.Agent, error) {
+func (a *App) newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbox, o Options) (runner, error) {
 	var models []agent.ModelOptions
 	for _, m := range c.Models {
 		model, err := newModel(m, c.Agent.ShowReasoning == config.ReasoningSummary, o)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
-		models = append(models, agent.ModelOptions{Model: model, Window: m.ContextWindow, MaxOutput: m.MaxOutputTokens})
+		models = append(models, agent.ModelOptions{Model: observed(model, a.metrics), Window: m.ContextWindow, MaxOutput: m.MaxOutputTokens})
 	}
 	l := c.Agent.Limits
-	return agent.New(agent.Options{
+	asks, err := agent.New(agent.Options{
 		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Models: models, Pipeline: pipeline(c.Agent.Pipeline), Log: o.Log,
 		Tools: tools, MaxParallel: c.Tools.MaxParallel,
 		Limits: agent.Limits{Turn: l.Turn, FirstToken: l.FirstToken, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
 		Lines:  lines(texts),
 	})
+	if err != nil || a.metrics == nil {
+		return asks, err
+	}
+	return observedRunner{asks, a.metrics}, nil
 }
 
 // newModel returns a model behind the API that its provider speaks. With summaries it is asked for those of its

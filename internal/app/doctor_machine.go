@@ -157,8 +157,12 @@ func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []findi
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", l.Address)
 		cancel()
 		if err != nil {
+			state := problem
+			if l.Optional {
+				state = doubt
+			}
 			found = append(found, finding{
-				"address " + l.Address, problem, fmt.Sprintf("%s: %v", l.Key, err),
+				"address " + l.Address, state, fmt.Sprintf("%s: %v", l.Key, err),
 				"stop the program that listens there (ss -ltnp shows it), or change " + l.Key,
 			})
 			continue

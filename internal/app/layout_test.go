@@ -111,6 +111,8 @@ func importTable() []row {
 		{Path: "internal/config"},
 		{Path: "internal/store", Imports: []string{"internal/chat"}, Tests: []string{"gateway", "internal/store/memory"}},
 		{Path: "internal/store/memory", Imports: []string{"internal/chat"}},
+		{Path: "internal/metrics", Imports: []string{"internal/chat"}},
+		{Path: "internal/admin"},
 		{Path: "internal/app", Imports: []string{"..."}},
 		{Path: "internal/outside", Imports: []string{"standin/*"}},
 		{Path: "internal/bench", Imports: []string{"internal/outside", "standin/*"}},

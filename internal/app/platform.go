@@ -25,6 +25,9 @@ func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 		p := newAdapter(e, c.Access.Limits, o, o.Log.With(slog.String("endpoint", e.Name)))
 		a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
 		account := endpoint(c, e.Name, p)
+		if a.metrics != nil {
+			account.Observer = a.metrics.Endpoint(e.Name)
+		}
 		account.Network = network(e.Kind)
 		out = append(out, account)
 	}

@@ -38,15 +38,21 @@ type Store struct {
 
 // Admin is the address for probes, metrics and the status page.
 type Admin struct {
-	Listen   string `yaml:"listen" built:"\"\"" unbuilt:"the admin server is"` // host:port; off when empty
-	Token    Secret `yaml:"token" allow:"empty" unbuilt:"the admin server is"`
-	ShowText bool   `yaml:"show_text" unbuilt:"the admin server is"`
+	Listen   string `yaml:"listen"`              // host:port; off when empty
+	Token    Secret `yaml:"token" allow:"empty"` // empty: whoever reaches the address may read it, which must be a loopback one
+	ShowText bool   `yaml:"show_text"`           // the status page shows what people and models write
 }
 
 // Log configures the level and the format of the log.
 type Log struct {
 	Level  string `yaml:"level" enum:"debug|info|warn|error"`
 	Format string `yaml:"format" enum:"auto|text|json|journal"`
+}
+
+// isSet reports whether the file sets a key.
+func (c *Config) isSet(path string) bool {
+	_, ok := c.places[path]
+	return ok
 }
 
 // File returns the name that the configuration was parsed under.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -330,6 +331,12 @@ func TestParseErrors(t *testing.T) {
 		{"api_base", base + "  b: {kind: telegram, token: 2:x, api_base: \"ftp://h\"}\n", []string{
 			"4:35: invalid URL in platforms.b.api_base; write it as https://host/path",
 		}},
+		{"admin at no address", base + "admin: {listen: 8643}\n", []string{
+			`4:9: invalid listen address "8643" in admin.listen; write it as 127.0.0.1:8643, or "" for none`,
+		}},
+		{"admin for everybody", base + "admin: {listen: \":8643\"}\n", []string{
+			`4:9: no admin.token, and other machines can reach admin.listen; add "token: ${TELEX_ADMIN_TOKEN}" or "token_file: PATH" to admin, or listen on 127.0.0.1`,
+		}},
 		{"one token twice", base + "  b: {kind: telegram, token: \"1:telegram-secret\"}\n", []string{
 			"4:23: the token of platforms.b is that of platforms.telegram; every bot needs its own",
 		}},
@@ -365,9 +372,6 @@ func TestParseNotBuilt(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
 		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
-		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
-		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},
-		{"admin: {show_text: true}", "9: admin.show_text: the admin server is not built yet; this version takes false"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
@@ -376,6 +380,25 @@ func TestParseNotBuilt(t *testing.T) {
 			checkErrors(t, err, []string{"4:" + tt.want})
 		})
 	}
+	t.Run("admin", func(t *testing.T) {
+		t.Parallel()
+		for text, warns := range map[string]int{
+			"": 0, "admin: {listen: \"\"}": 0, "admin: {listen: \"localhost:1\"}": 0, "admin: {listen: \"[::1]:1\", token: t}": 0,
+			"admin: {listen: \"0.0.0.0:1\", token: 0123456789abcdef}": 0, "admin: {listen: \":1\", token: t, show_text: true}": 1,
+		} {
+			c := mustParse(t, base+text+"\n", nil)
+			if len(c.Warnings) != warns {
+				t.Errorf("%s: %q", text, c.Warnings)
+			}
+			var want []Listen
+			if c.Admin.Listen != "" {
+				want = []Listen{{"admin.listen", c.Admin.Listen, text == ""}}
+			}
+			if got := c.Listens(); !slices.Equal(got, want) {
+				t.Errorf("%s: listens at %v, want %v", text, got, want)
+			}
+		}
+	})
 	t.Run("responses", func(t *testing.T) {
 		t.Parallel()
 		c := mustParse(t, "models: [{name: a, model: b, api_key: c, api: responses}, {name: d, model: e, api_key: f}]\n", nil)

@@ -176,7 +176,10 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 }
 
 // Listen is an address on which the daemon listens, and the key that says so.
-type Listen struct{ Key, Address string }
+type Listen struct {
+	Key, Address string
+	Optional     bool // the daemon also runs if another program has the address
+}
 
 // Listens returns the addresses on which the daemon listens.
 func (c *Config) Listens() (list []Listen) {
@@ -195,8 +198,13 @@ func (c *Config) Listens() (list []Listen) {
 			}
 		}
 		if address != "" {
-			list = append(list, Listen{"platforms." + e.Name + "." + key, address})
+			list = append(list, Listen{Key: "platforms." + e.Name + "." + key, Address: address})
 		}
+	}
+	if c.Admin.Listen != "" {
+		// Nobody asked for the default address. People must not lose their bot because another program, such as a second daemon,
+		// has it.
+		list = append(list, Listen{Key: adminListen, Address: c.Admin.Listen, Optional: !c.isSet(adminListen)})
 	}
 	return list
 }

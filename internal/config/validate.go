@@ -40,6 +40,7 @@ func (d *decoder) validate(c *Config) {
 	d.validateDomains(c.Tools.Fetch.AllowDomains)
 	d.validateHomeTools(c)
 	d.validateServers(c.MCPServers)
+	d.validateAdmin(c.Admin)
 	if at := "tools.approval_timeout"; d.isValid(at) && c.Tools.ApprovalTimeout > maxApproval {
 		d.failAt(d.at(at), "", "%s must be at most %s, not %s", at, formatDuration(maxApproval), formatDuration(c.Tools.ApprovalTimeout))
 	}
@@ -97,6 +98,34 @@ func (d *decoder) validateModels(models []Model) {
 				m.MaxOutputTokens, m.ContextWindow, human(at))
 		}
 		d.validateHeaders(join(at, "headers"), m.Headers)
+	}
+}
+
+// The keys of the admin address.
+const (
+	adminListen = "admin.listen"
+	adminToken  = "admin.token"
+)
+
+// minAdminToken is the length below which a token can be guessed, in bytes.
+const minAdminToken = 16
+
+func (d *decoder) validateAdmin(a Admin) {
+	if a.Listen == "" || !d.isValid(adminListen) || !d.isValid(adminToken) {
+		return
+	}
+	if !isAddress(a.Listen) {
+		d.failAt(d.at(adminListen), `write it as 127.0.0.1:8643, or "" for none`, "invalid listen address %s in %s", d.shownAt(adminListen), adminListen)
+		return
+	}
+	host, _, _ := net.SplitHostPort(a.Listen)
+	switch token := a.Token.Reveal(); {
+	case isLoopback(host):
+	case token == "":
+		d.failAt(d.at(adminListen), `add "token: ${TELEX_ADMIN_TOKEN}" or "token_file: PATH" to admin, or listen on 127.0.0.1`,
+			"no %s, and other machines can reach %s", adminToken, adminListen)
+	case len(token) < minAdminToken:
+		d.warnAt(d.at(adminToken), "%s has less than %d characters, and other machines can reach %s; make one with: openssl rand -hex 16", adminToken, minAdminToken, adminListen)
 	}
 }
 

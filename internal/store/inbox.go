@@ -27,7 +27,7 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 			t.exec(saveResume, c.Endpoint, in.Resume)
 		}
 	}
-	err = s.explain(ctx, "accept message", s.by.run(ctx, &call{do: do, accepts: true}))
+	err = s.explain(ctx, "accept message", s.write(ctx, "accept", &call{do: do, accepts: true}))
 	return fresh && err == nil, err
 }
 

@@ -15,6 +15,9 @@ type Options struct {
 	Path string           // the database file; its directory is created, mode 0700, when missing
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // nil: time.Now
+	// Observe is told how long each transaction took, with its wait: read, write, accept (of a message) or erase. It must not
+	// block. nil: nobody is told.
+	Observe func(kind string, took time.Duration)
 }
 
 // Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on
@@ -30,6 +33,7 @@ type Reader struct {
 	path  string
 	log   *slog.Logger
 	now   func() time.Time
+	told  func(kind string, took time.Duration) // never nil
 	read  *sql.DB
 	only  bool   // read-only: nothing is written and no file is created
 	views *views // views of an open Store; nil: use read
@@ -107,9 +111,12 @@ func newReader(o Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	r := &Reader{path: path, log: o.Log, now: o.Now}
+	r := &Reader{path: path, log: o.Log, now: o.Now, told: o.Observe}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.told == nil {
+		r.told = func(string, time.Duration) {}
 	}
 	if r.now == nil {
 		r.now = time.Now

@@ -30,14 +30,22 @@ type tx struct {
 
 // update runs do in a transaction that may write. After a failure do may run again.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
-	return s.explain(ctx, what, s.by.run(ctx, &call{do: do}))
+	return s.explain(ctx, what, s.write(ctx, "write", &call{do: do}))
+}
+
+// write runs a transaction that may write, and tells how long it took.
+func (s *Store) write(ctx context.Context, kind string, c *call) error {
+	began := time.Now()
+	err := s.by.run(ctx, c)
+	s.told(kind, time.Since(began))
+	return err
 }
 
 // erase is update for data that must not be readable in the store's files afterwards. If a reader prevents that, erase returns
 // after eraseWait; the checkpointer keeps trying and logs a longer delay.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	c := &call{do: do, erases: true}
-	if err := s.by.run(ctx, c); err != nil {
+	if err := s.write(ctx, "erase", c); err != nil {
 		return s.explain(ctx, what, err)
 	}
 	s.by.log.await(ctx, c.erasure)
@@ -46,6 +54,8 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 
 // view runs do in a transaction that sees one consistent state of the store. After a failure do may run again.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
+	began := time.Now()
+	defer func() { r.told("read", time.Since(began)) }()
 	if r.views != nil {
 		return r.explain(ctx, what, r.views.run(ctx, do))
 	}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/standin/fault"
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// adminToken is the key to the admin address in these tests.
+const adminToken = "0123456789abcdef-admin"
+
+// adminDaemon starts a daemon with an admin address and returns the address.
+func (w *world) adminDaemon(settings string, s sections) (string, *process) {
+	w.t.Helper()
+	l := listen(w.t)
+	address := l.Addr().String()
+	_ = l.Close()
+	s.admin = fmt.Sprintf("{listen: %q, %s}", address, settings)
+	return "http://" + address, w.daemon(s)
+}
+
+// fetch returns the answer to a GET request, with the token unless that is empty.
+func fetch(t *testing.T, url, token string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// scrape returns all figures of /metrics: values by name and labels.
+func scrape(t *testing.T, base, token string) map[string]float64 {
+	t.Helper()
+	status, text := fetch(t, base+"/metrics", token)
+	if status != http.StatusOK {
+		t.Fatalf("metrics: %d %s", status, text)
+	}
+	is := make(map[string]float64)
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		if i := strings.LastIndexByte(lines.Text(), ' '); i > 0 && !strings.HasPrefix(lines.Text(), "#") {
+			is[lines.Text()[:i]], _ = strconv.ParseFloat(lines.Text()[i+1:], 64)
+		}
+	}
+	return is
+}
+
+// The figures are those that the other sides count. The second question meets a rate limit.
+func TestFiguresAgreeWithTheStandins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	base, p := w.adminDaemon(fmt.Sprintf("token: %q", adminToken), sections{})
+	w.ask(answerInWords)
+	p.awaitLog("turn ended", 1)
+	w.telegram.Fault(telegram.Fault{Method: "editMessageText", Nth: 1, Action: fault.RateLimit, RetryAfter: 1})
+	w.ask(answerInWords)
+	p.awaitLog("turn ended", 2)
+	if err := w.model.Rule(openai.Rule{Do: "status=401", Times: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w.ask("This fails")
+	p.awaitLog("turn failed", 1)
+	is := scrape(t, base, adminToken)
+	for until := time.Now().Add(patience); is["telex_conversations_active"] > 0 && time.Now().Before(until); {
+		is = scrape(t, base, adminToken) // the log tells of an end before all of it is stored
+	}
+	var sends, edits, refused, requests, completion float64
+	for _, c := range w.telegram.Calls() {
+		if c.Status == http.StatusTooManyRequests {
+			refused++
+		}
+		switch c.Method {
+		case "sendMessage":
+			sends++
+		case "editMessageText":
+			edits++
+		}
+	}
+	for _, r := range w.model.Requests() {
+		requests++
+		completion += float64(r.Tokens)
+	}
+	sum := func(prefix string) (n float64) {
+		for name, value := range is {
+			if strings.HasPrefix(name, prefix) {
+				n += value
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"sends", sum(`telex_platform_calls_total{endpoint="telegram",op="send"`), sends},
+		{"edits", sum(`telex_platform_calls_total{endpoint="telegram",op="edit"`), edits},
+		{"429s", sum(`telex_platform_rate_limited_total`), refused},
+		{"requests", sum(`telex_model_calls_total`), requests},
+		{"completion tokens", is[`telex_tokens_total{kind="completion",model="main"}`], completion},
+		{"turns", sum("telex_turns_total"), 3},
+		{"done turns", is[`telex_turns_total{reason="done"}`], 2},
+		{"failed turns", is[`telex_turns_total{reason="error"}`], 1},
+		{"finals", is[`telex_final_seconds_count{endpoint="telegram"}`], 3},
+		{"up", is[`telex_endpoint_up{endpoint="telegram"}`], 1},
+		{"running", is["telex_turns_running"], 0},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
+	}
+	if sends == 0 || edits == 0 || refused != 1 || is[`telex_tokens_total{kind="prompt",model="main"}`] == 0 || is[`telex_model_deltas_total{model="main"}`] == 0 || is[`telex_store_seconds_count{kind="accept"}`] < 3 {
+		t.Errorf("nothing was compared: %v sends, %v edits, %v 429s in %v", sends, edits, refused, is)
+	}
+	for name := range is {
+		if strings.Contains(name, strconv.Itoa(ada)) {
+			t.Errorf("a label names a person: %s", name)
+		}
+	}
+}
+
+// What waits and what happens now is told while it does.
+func TestProbesOfADaemon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	base, p := w.adminDaemon(fmt.Sprintf("token: %q", adminToken), sections{})
+	if status, body := fetch(t, base+"/healthz", ""); status != http.StatusOK || body != "ok\n" {
+		t.Errorf("healthz: %d %s", status, body)
+	}
+	var told struct {
+		Status    string
+		Endpoints []struct{ Name, State string }
+	}
+	status, body := fetch(t, base+"/readyz", adminToken)
+	if err := json.Unmarshal([]byte(body), &told); err != nil || status != http.StatusOK || told.Status != "ready" ||
+		len(told.Endpoints) != 1 || told.Endpoints[0].Name != "telegram" {
+		t.Errorf("readyz: %d %s (%v)", status, body, err)
+	}
+	if status, body := fetch(t, base+"/readyz", ""); status != http.StatusOK || strings.Contains(body, "telegram") {
+		t.Errorf("readyz without the token: %d %s", status, body)
+	}
+	if status, body := fetch(t, base+"/metrics", ""); status != http.StatusUnauthorized || strings.Contains(body, "telex_") {
+		t.Errorf("metrics without the token: %d %s", status, body)
+	}
+	p.stop()
+	for _, e := range p.log() {
+		if strings.Contains(fmt.Sprint(e), adminToken) {
+			t.Errorf("the log tells the token: %v", e)
+		}
+	}
+}
+
+// An endpoint whose credentials are refused for good makes the daemon unready, and does not kill it.
+func TestNotReady(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	l := listen(t)
+	base := "http://" + l.Addr().String()
+	_ = l.Close()
+	p := launch{}.start(t, "run", "--config", w.config(sections{
+		admin:     fmt.Sprintf("{listen: %q}", l.Addr()),
+		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}}", "1:wrong", w.telegramURL),
+	}))
+	p.awaitLog("endpoint stopped", 1)
+	if status, body := fetch(t, base+"/readyz", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"stopped"`) || strings.Contains(body, "1:wrong") {
+		t.Errorf("readyz: %d %s", status, body)
+	}
+	if status, body := fetch(t, base+"/healthz", ""); status != http.StatusOK {
+		t.Errorf("healthz: %d %s", status, body)
+	}
+}
+
+// An admin address that the configuration names must be free. The default one need not be.
+func TestTakenAdminAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	taken := listen(t)
+	defer func() { _ = taken.Close() }()
+	p := launch{}.start(t, "run", "--config", w.config(sections{admin: fmt.Sprintf("{listen: %q}", taken.Addr())}))
+	if code := p.exit(patience); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	if !strings.Contains(p.stderr.String(), "admin.listen: ") {
+		t.Errorf("the error does not name the key: %s", p.stderr.String())
+	}
+	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil { // else another program has it
+		defer func() { _ = other.Close() }()
+	}
+	p = w.daemon(sections{admin: "{}"})
+	if len(p.logged("no health checks, metrics and status page")) != 1 {
+		t.Error("no warning")
+	}
+}

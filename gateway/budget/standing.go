@@ -1,0 +1,57 @@
+package budget
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Standing is the state of a Budget at one moment.
+type Standing struct {
+	Waiting int          // calls that wait
+	Limits  []Use        // the endpoint's own limits
+	Blocks  []chat.Block // those that hold, the longest first
+}
+
+// Use is how much of a limit is used.
+type Use struct {
+	Limit chat.Limit
+	Used  int // calls that run, or that the platform still counts
+}
+
+// Waiting returns how many calls wait.
+func (b *Budget) Waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting)
+}
+
+// Standing returns the state of the budget. It looks at every scope that was used lately, so it is for people's eyes and not for
+// each call.
+func (b *Budget) Standing() Standing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	s := Standing{Waiting: len(b.waiting)}
+	for k, sc := range b.scopes {
+		for _, held := range sc.blocks {
+			if held.until.After(now) {
+				s.Blocks = append(s.Blocks, chat.Block{Scope: k.scope, Ops: held.ops, Chat: k.chat, Thread: k.thread, Message: k.message, Until: held.until})
+			}
+		}
+		if k.scope != chat.ScopeEndpoint {
+			continue
+		}
+		for _, m := range sc.meters {
+			m.settle(now)
+			s.Limits = append(s.Limits, Use{m.limit, m.running + len(m.arrived)})
+		}
+	}
+	slices.SortFunc(s.Blocks, func(x, y chat.Block) int { return y.Until.Compare(x.Until) })
+	slices.SortFunc(s.Limits, func(x, y Use) int {
+		return cmp.Or(cmp.Compare(x.Limit.Ops, y.Limit.Ops), cmp.Compare(x.Limit.Window, y.Limit.Window))
+	})
+	return s
+}

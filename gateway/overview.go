@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"telex/gateway/budget"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// Observer learns what happens at one endpoint, for metrics. Its methods are called from several goroutines and must not block.
+type Observer interface {
+	preview.Observer
+	// Resumed reports that a reply of an earlier process is continued.
+	Resumed()
+}
+
+// Overview is what the gateway does at one moment.
+type Overview struct {
+	Endpoints     []EndpointState     // by name
+	Conversations []ConversationState // those in which something waits or runs, the one that began first first
+}
+
+// Reception is the state of an endpoint's connection to its platform.
+type Reception string
+
+// The states.
+const (
+	Starting  Reception = "starting"  // it has not tried yet
+	Connected Reception = "connected" // it has received for a while
+	Retrying  Reception = "retrying"  // it connects, or waits before it tries again
+	Stopped   Reception = "stopped"   // the platform refuses its credentials: it does not try again
+)
+
+// EndpointState is the state of one endpoint.
+type EndpointState struct {
+	ID      chat.EndpointID
+	Network string
+	State   Reception
+	Since   time.Time // when the state began, or when Retrying tries again; zero: unknown
+	Err     error     // why it retries or stopped; nil: it does neither
+	Budget  budget.Standing
+}
+
+// ConversationState is the state of one conversation.
+type ConversationState struct {
+	Conversation chat.Conversation
+	Queued       int // messages that wait for their turn
+	Parked       int // replies that are delivered in the background
+	Reply        *ReplyState
+}
+
+// ReplyState is the state of a reply that grows or is being delivered.
+type ReplyState struct {
+	Turn    string // the id that people are told if it fails
+	Began   time.Time
+	Text    string // what the model wrote so far, or the final
+	Shown   int    // bytes of it that people see
+	Ending  bool   // the text is complete
+	Waits   Wait
+	Blocked time.Time // WaitLimit: until when the platform refuses calls; zero or past: not at all
+}
+
+// Wait is what a reply waits for.
+type Wait string
+
+// What a reply waits for.
+const (
+	WaitNothing  Wait = ""
+	WaitModel    Wait = "model"    // for the model's first token
+	WaitApproval Wait = "approval" // for a person's decision about a tool call
+	WaitLimit    Wait = "limit"    // for the platform's rate limits
+	WaitTrouble  Wait = "trouble"  // it can't be shown at the moment
+)
+
+// resumed tells the observer.
+func (e *endpoint) resumed() {
+	if e.Observer != nil {
+		e.Observer.Resumed()
+	}
+}
+
+// glimpse is what an actor lets others see of it.
+type glimpse struct {
+	turn           *turn
+	queued, parked int
+}
+
+// publish lets others see what the actor does.
+func (a *actor) publish() {
+	now := glimpse{turn: a.turn, queued: len(a.left) + a.queue.Len(), parked: len(a.parked)}
+	if seen := a.seen.Load(); seen == nil || *seen != now {
+		a.seen.Store(&now)
+	}
+}
+
+// Overview returns what the gateway does now. It blocks no conversation.
+func (g *Gateway) Overview() Overview {
+	var o Overview
+	for _, e := range g.endpoints {
+		s := EndpointState{ID: e.ID, Network: e.Network, Budget: e.purse.Standing()}
+		s.State, s.Since, s.Err = e.reception(time.Now())
+		o.Endpoints = append(o.Endpoints, s)
+	}
+	slices.SortFunc(o.Endpoints, func(x, y EndpointState) int { return cmp.Compare(x.ID, y.ID) })
+	for _, a := range g.active() {
+		s := ConversationState{Conversation: a.conversation}
+		if seen := a.seen.Load(); seen != nil {
+			s.Queued, s.Parked = seen.queued, seen.parked
+			if seen.turn != nil {
+				s.Reply = seen.turn.state(a.endpoint)
+			}
+		}
+		o.Conversations = append(o.Conversations, s)
+	}
+	began := func(s ConversationState) time.Time {
+		if s.Reply == nil {
+			return time.Now()
+		}
+		return s.Reply.Began
+	}
+	slices.SortFunc(o.Conversations, func(x, y ConversationState) int {
+		return cmp.Or(began(x).Compare(began(y)), cmp.Compare(x.Conversation.String(), y.Conversation.String()))
+	})
+	return o
+}
+
+// active returns the actors, each once.
+func (g *Gateway) active() (list []*actor) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for c, a := range g.actors {
+		if c == a.conversation { // else it is an alias
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// reception returns the state of the endpoint's connection.
+func (e *endpoint) reception(now time.Time) (Reception, time.Time, error) {
+	v := &e.vital
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case e.dead.Load():
+		return Stopped, time.Time{}, v.failed
+	case v.since.IsZero():
+		return Starting, time.Time{}, nil
+	case v.running && now.Sub(v.since) >= connected:
+		return Connected, v.since, nil
+	default:
+		return Retrying, v.since, v.failed
+	}
+}
+
+// state returns the state of the turn's reply.
+func (t *turn) state(e *endpoint) *ReplyState {
+	text := t.slot.Text()
+	s := &ReplyState{Turn: t.id, Began: t.began, Text: text, Shown: len(t.slot.Shown())}
+	ending := t.slot.Ending()
+	if s.Ending = ending.Text != "" || ending.Keep; ending.Text != "" {
+		s.Text = ending.Text
+	}
+	held := t.slot.Waiting()
+	switch {
+	case t.approvals.Waiting():
+		s.Waits = WaitApproval
+	case t.delivery.trouble.Load():
+		s.Waits = WaitTrouble
+	case !held.Since.IsZero():
+		s.Waits, s.Blocked = WaitLimit, e.purse.BlockedUntil(held.Call)
+	case !s.Ending && text == "":
+		s.Waits = WaitModel
+	}
+	return s
+}

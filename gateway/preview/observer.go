@@ -1,0 +1,48 @@
+package preview
+
+import (
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Observer learns what the replies of one endpoint do, for metrics. Its methods are called from several goroutines and must
+// not block.
+type Observer interface {
+	// Called reports that a call has ended. err is the adapter's.
+	Called(op chat.Op, took time.Duration, err error)
+	// Waited reports how long a call waited until the budget allowed it or it was given up; 0: not at all.
+	Waited(class chat.Class, d time.Duration)
+	// Shown reports that a preview became visible, and the age of the oldest text that was not visible before.
+	Shown(age time.Duration)
+	// Finished reports that a final is visible, and how long ago the reply's ending was decided.
+	Finished(after time.Duration)
+}
+
+// unobserved is the Observer of an endpoint without one.
+type unobserved struct{}
+
+func (unobserved) Called(chat.Op, time.Duration, error) {}
+func (unobserved) Waited(chat.Class, time.Duration)     {}
+func (unobserved) Shown(time.Duration)                  {}
+func (unobserved) Finished(time.Duration)               {}
+
+// Waiting is a call that waits for the budget.
+type Waiting struct {
+	Call  chat.Call
+	Since time.Time // zero: none waits
+}
+
+// Waiting returns the reply's call that waits for the budget; the zero Waiting if there is none.
+func (s *Slot) Waiting() Waiting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
+}
+
+// waits records which call waits for the budget.
+func (s *Slot) waits(w Waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = w
+}

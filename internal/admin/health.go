@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// Readiness is whether the daemon can do its work.
+type Readiness struct {
+	Status    string     `json:"status"` // ready, starting, stopping or failing
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
+}
+
+// Ready is the status of a daemon whose endpoints are all connected, or try to be.
+const Ready = "ready"
+
+// Endpoint is the state of a configured endpoint.
+type Endpoint struct {
+	Name  string `json:"name"`
+	State string `json:"state"`           // starting, connected, retrying, or stopped for good
+	Error string `json:"error,omitempty"` // why it retries or stopped
+}
+
+const (
+	// aliveTime is how long a check of what hangs may take, and aliveFor how long its result holds: it writes to the disk, and
+	// anybody may ask for it.
+	aliveTime = 5 * time.Second
+	aliveFor  = time.Second
+)
+
+// checks asks what hangs.
+type checks struct {
+	alive func(context.Context) error
+	busy  chan struct{} // capacity 1: a check runs; guards the others
+	at    time.Time
+	last  error
+}
+
+func newChecks(alive func(context.Context) error) checks {
+	return checks{alive: alive, busy: make(chan struct{}, 1)}
+}
+
+var errNoCheck = errors.New("an earlier check has not returned")
+
+// check returns an error if something hangs.
+func (c *checks) check(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, aliveTime)
+	defer cancel()
+	select {
+	case c.busy <- struct{}{}:
+	case <-waiting.Done():
+		return errNoCheck
+	}
+	defer func() { <-c.busy }()
+	if time.Since(c.at) < aliveFor {
+		return c.last
+	}
+	// The result is for the next clients too, so that it must not fail because this one has gone.
+	checking, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTime)
+	defer cancel()
+	c.last = c.alive(checking)
+	c.at = time.Now()
+	return c.last
+}
+
+// health answers whether the process lives, as the watchdog sees it.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	err := s.checks.check(r.Context())
+	switch {
+	case err == nil:
+		text(w, http.StatusOK, "ok\n")
+	case s.allows(r):
+		text(w, http.StatusServiceUnavailable, err.Error()+"\n")
+	default:
+		text(w, http.StatusServiceUnavailable, "something hangs\n")
+	}
+}
+
+func text(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body)) // a client that has gone needs no answer
+}
+
+// ready answers whether every endpoint is connected or tries to be.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	is := s.Ready()
+	status := http.StatusOK
+	if is.Status != Ready {
+		status = http.StatusServiceUnavailable
+	}
+	if !s.allows(r) {
+		is.Endpoints = nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(is) // a client that has gone needs no answer
+}

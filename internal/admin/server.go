@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
+)
+
+// Options configure a Server.
+type Options struct {
+	Listen  string // host:port
+	Token   string // empty: requests need none
+	Metrics http.Handler
+	// Alive returns an error that says what hangs. It is asked at most once at a time and once in aliveFor.
+	Alive func(context.Context) error
+	Ready func() Readiness
+	Log   *slog.Logger
+}
+
+// What bounds connections and requests.
+const (
+	headerTime     = 5 * time.Second
+	readTime       = 10 * time.Second
+	writeTime      = 30 * time.Second
+	idleTime       = time.Minute
+	maxHeader      = 16 << 10 // bytes
+	maxForm        = 4 << 10  // bytes
+	maxConnections = 64
+	// endTime is how long running requests may take at the server's end.
+	endTime = time.Second
+)
+
+// Server is the server of the admin address.
+type Server struct {
+	Options
+	listener net.Listener
+	checks   checks
+	refused  rate.Sometimes // how often the log tells of refused requests
+}
+
+// New returns a server that does not listen yet.
+func New(o Options) *Server {
+	return &Server{Options: o, checks: newChecks(o.Alive), refused: rate.Sometimes{Interval: time.Minute}}
+}
+
+// Open opens the address. Requests wait until Serve.
+func (s *Server) Open(ctx context.Context) (err error) {
+	var lc net.ListenConfig
+	if s.listener, err = lc.Listen(ctx, "tcp", s.Listen); err != nil {
+		return fmt.Errorf("admin.listen: %w", err)
+	}
+	return nil
+}
+
+// Address returns the address that Open opened.
+func (s *Server) Address() net.Addr { return s.listener.Addr() }
+
+// Serve answers requests until ctx ends. It closes the address.
+func (s *Server) Serve(ctx context.Context) {
+	requests, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	srv := &http.Server{
+		Handler:           s.handler(),
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	s.Log.Info("listening", slog.String("address", s.Address().String()), slog.Bool("token", s.Token != ""))
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(netutil.LimitListener(s.listener, maxConnections)) }()
+	select {
+	case err := <-served:
+		if !errors.Is(err, http.ErrServerClosed) {
+			s.Log.Error("the admin server ended", slog.Any("error", err))
+		}
+		return
+	case <-ctx.Done():
+	}
+	end()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	if srv.Shutdown(last) != nil {
+		_ = srv.Close() // cuts what is left
+	}
+	<-served
+}
+
+// handler returns the handler of all requests.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.Handle("GET /metrics", s.guarded(s.Metrics))
+	return s.safely(mux)
+}
+
+// contentPolicy lets the page load what this server embeds, and nothing else: no inline script or style, no other site.
+// https://www.w3.org/TR/CSP3/
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// safely sets the headers of all answers, refuses requests under foreign names, and keeps a panic to its request.
+func (s *Server) safely(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		defer func() {
+			if v := recover(); v != nil {
+				s.Log.Error("an admin request failed unexpectedly", slog.String("path", r.URL.Path), slog.Any("panic", v), slog.String("trace", string(debug.Stack())))
+				http.Error(w, "internal error", http.StatusInternalServerError)
+			}
+		}()
+		if s.Token == "" && !isLocalName(r.Host) {
+			s.refuse(w, r, http.StatusMisdirectedRequest, "this name is not the admin address; use its IP address or localhost")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuse answers a request with an error, of which the log seldom tells: anybody can send as many as they like.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	s.refused.Do(func() {
+		s.Log.Warn("admin request refused", slog.Int("status", status), slog.String("from", r.RemoteAddr))
+	})
+	http.Error(w, why, status)
+}

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"telex/agent"
+	"telex/internal/metrics"
+)
+
+// observedModel counts what a model is asked and answers.
+type observedModel struct {
+	agent.Model
+	to *metrics.Model
+}
+
+// observed returns a model whose calls are counted; without metrics, the model itself.
+func observed(m agent.Model, by *metrics.Metrics) agent.Model {
+	if by == nil {
+		return m
+	}
+	return observedModel{m, by.Model(m.Name())}
+}
+
+// Stream implements agent.Model. A piece of the answer costs a comparison and an atomic addition.
+func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	asked, began := time.Now(), false
+	begin := func() {
+		if !began {
+			began = true
+			o.to.Began(time.Since(asked))
+		}
+	}
+	c, err := o.Model.Stream(ctx, r, func(d agent.Delta) {
+		if d.Text != "" || d.Reasoning != "" || d.Refusal != "" || d.Call != nil {
+			begin()
+			o.to.Delta()
+		}
+		emit(d)
+	})
+	if err == nil {
+		begin()
+	}
+	o.to.Ended(outcome(ctx, err), time.Since(asked))
+	return c, err
+}
+
+// outcome names how a request to a model ended.
+func outcome(ctx context.Context, err error) string {
+	failed, known := errors.AsType[*agent.ModelError](err)
+	switch {
+	case err == nil:
+		return metrics.Answered
+	case ctx.Err() != nil: // a person, one of the turn's limits, or the daemon's end
+		return "cancelled"
+	case known:
+		return string(failed.Kind)
+	default:
+		return "error"
+	}
+}
+
+// runner is what asks the models; *agent.Agent is one.
+type runner interface {
+	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
+	Models() []string
+}
+
+// observedRunner counts turns and what they use.
+type observedRunner struct {
+	runner
+	to *metrics.Metrics
+}
+
+// Run implements runner.
+func (o observedRunner) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	result, err := o.runner.Run(ctx, t, emit)
+	o.to.TurnEnded(cmp.Or(string(result.Stop), string(agent.StopError)))
+	for _, s := range result.Spent {
+		used := s.Usage
+		for _, before := range t.Spent { // an earlier process counted that
+			if before.Model == s.Model {
+				used = agent.Usage{
+					Prompt: used.Prompt - before.Usage.Prompt, Cached: used.Cached - before.Usage.Cached,
+					Completion: used.Completion - before.Usage.Completion, Reasoning: used.Reasoning - before.Usage.Reasoning,
+				}
+			}
+		}
+		o.to.Used(s.Model, metrics.Tokens(used))
+	}
+	return result, err
+}

@@ -1,0 +1,126 @@
+package metrics
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Names of labels.
+const (
+	labelEndpoint = "endpoint"
+	labelModel    = "model"
+	labelReason   = "reason"
+	labelKind     = "kind"
+	labelOp       = "op"
+	labelOutcome  = "outcome"
+	labelClass    = "class"
+)
+
+// Metrics are all metrics of one daemon. Its methods are safe for concurrent use and don't block.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	turns      *prometheus.CounterVec
+	tokens     *prometheus.CounterVec
+	calls      *prometheus.CounterVec
+	deltas     *prometheus.CounterVec
+	firstToken *prometheus.HistogramVec
+	answer     *prometheus.HistogramVec
+	store      *prometheus.HistogramVec
+	platform   platform
+}
+
+// New returns the metrics of a daemon of that version.
+func New(version string) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), platform: newPlatform()}
+	m.turns = counters("turns_total", "Turns that ended, by the reason for which the model's work ended.", labelReason)
+	m.tokens = counters("tokens_total", "Tokens as the providers counted them. The kind cached is part of prompt, reasoning is part of completion.", labelModel, labelKind)
+	m.calls = counters("model_calls_total", "Requests to models, by outcome: ok, cancelled, or the kind of failure.", labelModel, labelOutcome)
+	m.deltas = counters("model_deltas_total", "Pieces of answers that models streamed.", labelModel)
+	// Providers need from a fraction of a second to the default of limits.first_token, 2 minutes.
+	m.firstToken = histograms("model_first_token_seconds", "Time from a request to the first piece of its answer.",
+		[]float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120}, labelModel)
+	m.answer = histograms("model_answer_seconds", "Time from a request to the end of its answer.",
+		[]float64{.25, .5, 1, 2, 4, 8, 15, 30, 60, 120, 300}, labelModel)
+	m.store = histograms("store_seconds", "Time of one transaction of the store with its wait and its sync, by kind: read, write, accept or erase.",
+		[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}, labelKind)
+	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "build_info", Help: "Always 1; the version is in the label."}, []string{"version"})
+	built.WithLabelValues(version).Set(1)
+	m.registry.MustRegister(m.turns, m.tokens, m.calls, m.deltas, m.firstToken, m.answer, m.store, built,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.platform.all()...)
+	return m
+}
+
+// prefix begins the name of each metric of ours.
+const prefix = "telex_"
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+}
+
+func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
+}
+
+// Handler answers the requests of Prometheus.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Gatherer returns the metrics for other readers.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// Tokens are what a model used for a turn.
+type Tokens struct{ Prompt, Cached, Completion, Reasoning int }
+
+// TurnEnded counts a turn.
+func (m *Metrics) TurnEnded(reason string) { m.turns.WithLabelValues(reason).Inc() }
+
+// Used counts a model's tokens.
+func (m *Metrics) Used(model string, t Tokens) {
+	for kind, n := range map[string]int{"prompt": t.Prompt, "cached": t.Cached, "completion": t.Completion, "reasoning": t.Reasoning} {
+		m.tokens.WithLabelValues(model, kind).Add(float64(max(0, n)))
+	}
+}
+
+// Stored records a transaction of the store.
+func (m *Metrics) Stored(kind string, took time.Duration) {
+	m.store.WithLabelValues(kind).Observe(took.Seconds())
+}
+
+// Model returns the metrics of one model.
+func (m *Metrics) Model(name string) *Model {
+	return &Model{
+		calls: m.calls.MustCurryWith(prometheus.Labels{labelModel: name}), deltas: m.deltas.WithLabelValues(name),
+		firstToken: m.firstToken.WithLabelValues(name), answer: m.answer.WithLabelValues(name),
+	}
+}
+
+// Model is the metrics of one model.
+type Model struct {
+	calls              *prometheus.CounterVec
+	deltas             prometheus.Counter
+	firstToken, answer prometheus.Observer
+}
+
+// Delta counts a piece of an answer: one atomic addition.
+func (m *Model) Delta() { m.deltas.Inc() }
+
+// Began records when the first piece of an answer came.
+func (m *Model) Began(after time.Duration) { m.firstToken.Observe(after.Seconds()) }
+
+// Ended records a request that ended. The outcome ok alone counts as an answer.
+func (m *Model) Ended(outcome string, after time.Duration) {
+	m.calls.WithLabelValues(outcome).Inc()
+	if outcome == Answered {
+		m.answer.Observe(after.Seconds())
+	}
+}
+
+// Answered is the outcome of a request that was answered.
+const Answered = "ok"
