@@ -13,7 +13,7 @@ const asideTimeout = 3 * time.Second
 
 // aside makes a call that nobody misses: once the budget allows it, after all other calls, and unless over is closed
 // before. A failure is only logged. It reports whether the call may have taken effect.
-func (a *actor) aside(to chat.Target, op chat.Op, over <-chan struct{}, do func(context.Context) error) (made bool) {
+func (a *actor) aside(ctx context.Context, to chat.Target, op chat.Op, over <-chan struct{}, do func(context.Context) error) (made bool) {
 	e, since := a.endpoint, time.Now()
 	err := caught(func() {
 		call := chat.Call{To: to, Op: op, Class: chat.ClassTyping, Limits: e.out.Sender.Profile(to).Limits, Since: since}
@@ -23,10 +23,10 @@ func (a *actor) aside(to chat.Target, op chat.Op, over <-chan struct{}, do func(
 		case <-ticket.Ready():
 		case <-over:
 			return
-		case <-a.g.deliveries.Done():
+		case <-ctx.Done():
 			return
 		}
-		ctx, cancel := context.WithTimeout(a.g.deliveries, asideTimeout)
+		ctx, cancel := context.WithTimeout(ctx, asideTimeout)
 		defer cancel()
 		began := time.Now()
 		err := do(ctx)

@@ -56,7 +56,7 @@ func (a *actor) inherit(in chat.Inbound) {
 // callMark makes one call, once the budget allows it and unless over is closed before. It reports whether the sign may be
 // visible now.
 func (a *actor) callMark(in chat.Inbound, waits bool, over <-chan struct{}) (visible bool) {
-	return a.aside(in.To, chat.OpTyping, over, func(ctx context.Context) error {
+	return a.aside(a.g.deliveries, in.To, chat.OpTyping, over, func(ctx context.Context) error {
 		return a.endpoint.marker.Mark(ctx, chat.MessageRef{Target: in.To, ID: in.ID}, waits)
 	}) && waits
 }

@@ -75,7 +75,7 @@ func (a *actor) suggestPrompts(to chat.Target, heading string) {
 	if err != nil {
 		prompts, _ = ParsePrompts(DefaultTexts()[TextPrompts]) // the defaults are valid
 	}
-	a.aside(to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.Suggest(ctx, to, heading, prompts) })
+	a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.Suggest(ctx, to, heading, prompts) })
 }
 
 // nameThread names a thread of the pane after its first question.
@@ -85,7 +85,7 @@ func (a *actor) nameThread(t *turn) {
 		return
 	}
 	a.answers.Go(func() {
-		a.aside(to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.NameThread(ctx, to, name) })
+		a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.NameThread(ctx, to, name) })
 	})
 }
 
@@ -103,5 +103,5 @@ func (a *actor) rest(to chat.Target) {
 	}
 	waiting, cancel := context.WithTimeout(a.g.deliveries, asideTimeout) // the conversation must not wait for a rate limit
 	defer cancel()
-	a.aside(to, chat.OpTyping, waiting.Done(), func(ctx context.Context) error { return a.endpoint.idler.Idle(ctx, to) })
+	a.aside(a.g.deliveries, to, chat.OpTyping, waiting.Done(), func(ctx context.Context) error { return a.endpoint.idler.Idle(ctx, to) })
 }

@@ -115,7 +115,7 @@ func (h *home) call(ctx context.Context, method, path string, body any, read fun
 	}
 	defer answer.Body.Close() //nolint:errcheck // it is read, or given up
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) //nolint:errcheck // the status says enough
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // the status says enough
 		return &homeError{answer.StatusCode, homeWords(text)}
 	}
 	if err := read(answer.Body); err != nil {
@@ -135,7 +135,7 @@ func (h *home) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("Home Assistant did not answer in time") //nolint:staticcheck // a name begins it
 	}
-	return errors.New("Home Assistant's answer broke off or can't be read: " + strings.ReplaceAll(err.Error(), h.token, "<token>")) //nolint:staticcheck // a name begins it
+	return errors.New("Home Assistant's answer broke off or can't be read: " + strings.ReplaceAll(err.Error(), h.token, "<token>"))
 }
 
 // command sends one command over a WebSocket of its own, and reads its result into v. In contrast to the REST API, this says why
@@ -181,7 +181,7 @@ type homeFrame struct {
 
 // connect opens a WebSocket and authenticates.
 func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
-	ws, answer, err := websocket.Dial(ctx, h.base+"websocket", &websocket.DialOptions{HTTPClient: h.client})
+	ws, answer, err := websocket.Dial(ctx, h.base+"websocket", &websocket.DialOptions{HTTPClient: h.client}) //nolint:bodyclose // Dial says that it need not be.
 	switch {
 	case err != nil && answer != nil && answer.StatusCode != http.StatusSwitchingProtocols:
 		return nil, &homeError{status: answer.StatusCode}

@@ -94,15 +94,16 @@ func (h *home) one(ctx context.Context, id string) (agent.Output, error) {
 	if err != nil {
 		return agent.Output{}, err
 	}
-	text := s.line() + "\nsince: " + agent.OneLine(s.LastChanged)
+	var text strings.Builder
+	text.WriteString(s.line() + "\nsince: " + agent.OneLine(s.LastChanged))
 	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
 		value, err := json.Marshal(s.Attributes[name])
 		if err != nil || name == "friendly_name" || name == "unit_of_measurement" {
 			continue
 		}
-		text += "\n" + agent.OneLine(name) + ": " + agent.Clip(agent.OneLine(string(value)), 500)
+		text.WriteString("\n" + agent.OneLine(name) + ": " + agent.Clip(agent.OneLine(string(value)), 500))
 	}
-	return agent.Output{Text: agent.Clip(text, maxHomeText)}, nil
+	return agent.Output{Text: agent.Clip(text.String(), maxHomeText)}, nil
 }
 
 // area returns the entities in an area. Home Assistant knows areas only in templates and in its internal API. The area's
@@ -173,9 +174,10 @@ func listed(lines []string) string {
 
 // summary says how many entities each domain has.
 func summary(domains map[string]int) string {
-	text := "There are too many entities to list; narrow the list by domain, area or search. The domains, with the number of their entities:"
+	var text strings.Builder
+	text.WriteString("There are too many entities to list; narrow the list by domain, area or search. The domains, with the number of their entities:")
 	for _, domain := range slices.Sorted(maps.Keys(domains)) {
-		text += fmt.Sprintf("\n%s: %d", agent.OneLine(domain), domains[domain])
+		fmt.Fprintf(&text, "\n%s: %d", agent.OneLine(domain), domains[domain])
 	}
-	return agent.Clip(text, maxHomeText)
+	return agent.Clip(text.String(), maxHomeText)
 }

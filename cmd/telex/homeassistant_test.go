@@ -200,7 +200,7 @@ func TestHouseFromTelegram(t *testing.T) {
 		openai.Rule{Match: question, Do: `say="There is light."`},
 	)
 	daemon := h.run("")
-	h.world.ask(question)
+	h.ask(question)
 	var asked telegram.Message
 	h.world.await("a question", func() bool {
 		list := h.replies(ada)
@@ -255,7 +255,7 @@ func TestHouseAloneChangesNothing(t *testing.T) {
 	if state, _ := h.house.State("lock.front_door"); state.State != "locked" || h.house.Stats().ByMethod["lock.unlock"] != 0 {
 		t.Errorf("the door is %s", state.State)
 	}
-	time.Sleep(3 * time.Second) //nolint:forbidigo // the entity notify.phone changed, and that must start nothing
+	time.Sleep(3 * time.Second) // the entity notify.phone changed, and that must start nothing
 	if got := h.questions(); len(got) != 2 || len(h.house.History("notify.phone")) != 1 {
 		t.Errorf("the model was asked %q, and the phone shows %d notifications", got, len(h.house.History("notify.phone")))
 	}

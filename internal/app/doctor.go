@@ -84,7 +84,7 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 	var wrong config.Errors
 	switch {
 	case errors.As(err, &wrong):
-		for _, line := range strings.Split(wrong.Error(), "\n") {
+		for line := range strings.SplitSeq(wrong.Error(), "\n") {
 			found = append(found, finding{"configuration", problem, line, "correct the line; config.yaml.example explains each key"})
 		}
 		return found

@@ -96,7 +96,7 @@ func (f *flattener) cell(n ast.Node) cell {
 // fields returns where the words of a text begin and end.
 func fields(s []byte) (list [][2]int) {
 	at := 0
-	for _, word := range bytes.Fields(s) {
+	for word := range bytes.FieldsSeq(s) {
 		start := at + bytes.Index(s[at:], word)
 		at = start + len(word)
 		list = append(list, [2]int{start, at})

@@ -22,7 +22,8 @@ func TestExamine(t *testing.T) {
 		},
 		"an entity is told by notify": {homeassistant.Watch{}, "notify.phone", ""},
 		"mistyped names": {
-			homeassistant.Watch{Domains: []string{"ligth"}, Entities: []string{"sun.sum"}, Ignore: []string{"light.kichen"}}, "notify.fone",
+			homeassistant.Watch{Domains: []string{"ligth"}, Entities: []string{"sun.sum"}, Ignore: []string{"light.kichen"}},
+			"notify.fone",
 			"there is no entity sun.sum|there is no entity light.kichen|there is no entity of the domain ligth|there is neither an entity nor an action notify.fone",
 		},
 	} {
@@ -50,7 +51,7 @@ func TestExamine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for _, how := range []conformance.Connection{conformance.WrongSecret, conformance.Unreachable} {
-			if got, err := w.Connect(nil, how).(*homeassistant.Bot).Examine(t.Context()); err == nil || strings.Contains(err.Error(), wrongToken) { //nolint:errcheck // it is one
+			if got, err := w.Connect(nil, how).(*homeassistant.Bot).Examine(t.Context()); err == nil || strings.Contains(err.Error(), wrongToken) { // it is one
 				t.Errorf("Examine = %+v, %v", got, err)
 			}
 		}

@@ -236,6 +236,6 @@ func (r *running) answer(id chat.MessageID) {
 }
 
 func wait(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // it is virtual time
+	time.Sleep(d) // it is virtual time
 	synctest.Wait()
 }

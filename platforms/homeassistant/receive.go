@@ -98,7 +98,7 @@ func (b *Bot) tell(ctx context.Context, accept func(context.Context, chat.Inboun
 	for {
 		in, wait := b.next(time.Now())
 		if in == nil {
-			timer := time.NewTimer(wait)
+			timer := time.NewTimer(wait) //nolint:forbidigo // changes are collected for a while; nothing is sent here.
 			select {
 			case <-ctx.Done():
 			case <-b.news:

@@ -29,7 +29,7 @@ func message(changes []change) string {
 	return b.String()
 }
 
-// sentence says what changed, such as "Front door (binary_sensor.front_door) is now open (before: closed)."
+// sentence says what changed, such as "Front door (binary_sensor.front_door) is now open (before: closed).".
 func (c change) sentence() string {
 	subject := cmp.Or(string(c.to.Attributes.Name), c.to.EntityID) + " (" + c.to.EntityID + ")"
 	from, to := c.from.words(), c.to.words()

@@ -51,7 +51,7 @@ type socket struct {
 func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	shaking, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
-	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client})
+	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
 		if response != nil { // the library's text quotes the answer's headers
 			err = fmt.Errorf("HTTP status %d", response.StatusCode)
@@ -168,7 +168,7 @@ func (s *socket) subscribe(ctx context.Context) error {
 
 // attend keeps the connection alive until ctx ends, or it does not answer any more.
 func (s *socket) attend(ctx context.Context) error {
-	ticker := time.NewTicker(pingEvery)
+	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer ticker.Stop()
 	s.heard.Store(true) // nothing was asked yet
 	for {

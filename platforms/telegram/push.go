@@ -86,7 +86,7 @@ func (b *Bot) dropWebhook(ctx context.Context) {
 // watchWebhook looks again and again whether the webhook is as it was set, and logs why Telegram can't reach it. It fails if
 // another program has changed the webhook.
 func (b *Bot) watchWebhook(ctx context.Context) error {
-	tick := time.NewTicker(webhookCheck)
+	tick := time.NewTicker(webhookCheck) //nolint:forbidigo // receiving must see that the webhook was taken away.
 	defer tick.Stop()
 	for said := 0; ; {
 		select {

@@ -85,23 +85,28 @@ func TestSend(t *testing.T) {
 		want string
 	}{
 		{
-			"to a user id", "US.13491208655302741918", chat.Outgoing{Text: "*hi*"},
+			"to a user id", "US.13491208655302741918",
+			chat.Outgoing{Text: "*hi*"},
 			`{"messaging_product":"whatsapp","recipient_type":"individual","recipient":"US.13491208655302741918","type":"text","text":{"body":"*hi*","preview_url":false}}`,
 		},
 		{
-			"to a number, with a preview, as a reply", "16505551234", chat.Outgoing{Text: "https://e.org", LinkPreview: "https://e.org", ReplyTo: "wamid.A"},
+			"to a number, with a preview, as a reply", "16505551234",
+			chat.Outgoing{Text: "https://e.org", LinkPreview: "https://e.org", ReplyTo: "wamid.A"},
 			`{"messaging_product":"whatsapp","recipient_type":"individual","to":"16505551234","context":{"message_id":"wamid.A"},"type":"text","text":{"body":"https://e.org","preview_url":true}}`,
 		},
 		{
-			"with buttons", "16505551234", chat.Outgoing{Text: "Allow this?", Actions: []chat.Action{{ID: "approve:1", Label: "Allow"}, {ID: "deny:1", Label: "A label that is too long"}}},
+			"with buttons", "16505551234",
+			chat.Outgoing{Text: "Allow this?", Actions: []chat.Action{{ID: "approve:1", Label: "Allow"}, {ID: "deny:1", Label: "A label that is too long"}}},
 			`{"messaging_product":"whatsapp","recipient_type":"individual","to":"16505551234","type":"interactive","interactive":{"type":"button","body":{"text":"Allow this?"},"action":{"buttons":[{"type":"reply","reply":{"id":"approve:1","title":"Allow"}},{"type":"reply","reply":{"id":"deny:1","title":"A label that is too "}}]}}}`,
 		},
 		{
-			"with more buttons than there may be", "1", chat.Outgoing{Text: "x", Actions: []chat.Action{{ID: "1", Label: "1"}, {ID: "2", Label: "2"}, {ID: "3", Label: "3"}, {ID: "4", Label: "4"}}},
+			"with more buttons than there may be", "1",
+			chat.Outgoing{Text: "x", Actions: []chat.Action{{ID: "1", Label: "1"}, {ID: "2", Label: "2"}, {ID: "3", Label: "3"}, {ID: "4", Label: "4"}}},
 			`{"messaging_product":"whatsapp","recipient_type":"individual","to":"1","type":"interactive","interactive":{"type":"button","body":{"text":"x"},"action":{"buttons":[{"type":"reply","reply":{"id":"1","title":"1"}},{"type":"reply","reply":{"id":"2","title":"2"}},{"type":"reply","reply":{"id":"3","title":"3"}}]}}}`,
 		},
 		{
-			"too long for buttons", "1", chat.Outgoing{Text: strings.Repeat("x", buttonTextLimit+1), Actions: []chat.Action{{ID: "1", Label: "1"}}},
+			"too long for buttons", "1",
+			chat.Outgoing{Text: strings.Repeat("x", buttonTextLimit+1), Actions: []chat.Action{{ID: "1", Label: "1"}}},
 			`{"messaging_product":"whatsapp","recipient_type":"individual","to":"1","type":"text","text":{"body":"` + strings.Repeat("x", buttonTextLimit+1) + `","preview_url":false}}`,
 		},
 	} {

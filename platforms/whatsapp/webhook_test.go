@@ -90,7 +90,7 @@ func start(t *testing.T) *station {
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
 	for strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait") {
-		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // nothing tells when it ends.
+		time.Sleep(50 * time.Millisecond) // nothing tells when it ends.
 	}
 }
 

@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,9 +65,7 @@ func TestPromptsOfAnAssistant(t *testing.T) {
 			"other thread": {"prompts": oneThing, "thread_ts": "1.000000"},
 		} {
 			call := args{"channel_id": "D7", "thread_ts": thread}
-			for k, v := range more {
-				call[k] = v
-			}
+			maps.Copy(call, more)
 			if r := c.call("assistant.threads.setSuggestedPrompts", call); r.OK {
 				t.Errorf("%s: got %s, want an error", name, r.Raw)
 			}

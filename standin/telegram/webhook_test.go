@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -56,9 +57,7 @@ func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.answer != nil {
 		status = h.answer(u.Message.Text, nth)
 	}
-	for k, v := range h.header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), h.header)
 	w.WriteHeader(status)
 	h.mu.Lock()
 	h.now--

@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -356,7 +357,7 @@ func (a *app) answers(f func(n int) (status int, after time.Duration)) {
 func (a *app) webhooks() []webhook {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.got[:len(a.got):len(a.got)]
+	return slices.Clip(a.got)
 }
 
 // inbound are the messages that the app was told, in the order of their webhooks.

@@ -179,7 +179,7 @@ func TestWindow(t *testing.T) {
 				if err := c.server.SetPerson(whatsapp.Person{UserID: "US.15550001002", Blocked: true}); err != nil {
 					t.Fatal(err)
 				}
-				if got := c.server.Chronicle(user).WindowEnds.Sub(time.Now()); got != 24*time.Hour {
+				if got := time.Until(c.server.Chronicle(user).WindowEnds); got != 24*time.Hour {
 					t.Errorf("the window ends in %v", got)
 				}
 				pause(24*time.Hour - time.Second)

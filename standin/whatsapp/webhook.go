@@ -75,7 +75,7 @@ func (s *Server) notify(n *notice) {
 			s.stats.Pending--
 			batch := s.batch
 			s.batch = nil
-			s.dispatchWebhook(batch)
+			s.dispatchWebhook(batch) //nolint:contextcheck // the era of the stand-in bounds it.
 		})
 	})
 }

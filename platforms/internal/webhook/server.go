@@ -161,7 +161,7 @@ func (r *serving) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.refuse(w, err)
 		return
 	}
-	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived})
+	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived}) //nolint:contextcheck // a client that goes away must not end what it began
 	if err != nil {
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 		r.end(err)

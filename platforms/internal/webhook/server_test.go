@@ -192,7 +192,7 @@ func TestUnfinishedRequest(t *testing.T) {
 	}
 	serve(t, nil, func(p *platform) {
 		conn, began := begin(p), time.Now()
-		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // the connection is closed.
 		if err != nil || resp.StatusCode != http.StatusBadRequest || time.Since(began) != 3*time.Second {
 			p.t.Errorf("after %v: %v, %v, want 400 after 3s", time.Since(began), resp, err)
 		}
