@@ -78,9 +78,9 @@ func (a *actor) clear(before time.Time) (marked bool) {
 	return marked
 }
 
-// stands reports whether a message of a reply exists.
+// stands reports whether a message of a reply's text exists and shows some of it.
 func stands(p chat.Part) bool {
-	return p.State == chat.PartStands || p.State == chat.PartSealed || p.State == chat.PartStreams
+	return p.Index >= 0 && p.Text != "" && (p.State == chat.PartStands || p.State == chat.PartSealed || p.State == chat.PartStreams)
 }
 
 // answersCommand reports whether a turn answers a command, a request for access or the opening of a pane, or no message.

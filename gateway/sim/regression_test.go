@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -298,6 +299,24 @@ func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 				2: {kind: refused, after: time.Second}, 3: {kind: refused, after: time.Second},
 			}
 			perform(t, s)
+		})
+	}
+}
+
+// F37: the process that asked about a call dies, and /stop comes before the next one shows anything of the answer: only the question
+// stands. People are told that the answer is stopped.
+func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"send-only", "no-edit", "edit", "edit-without-delete"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := story(kind, calling("", "a0w1x", change))
+			s.tools, s.approval, s.latency = true, time.Hour, 10*time.Millisecond
+			s.kills = []kill{{where: atTime, at: 2 * time.Second, down: 2 * time.Second}}
+			s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: "stop"})
+			if seen := perform(t, s).see(0); !slices.Contains(seen, gateway.DefaultTexts()[gateway.TextStopped]) {
+				t.Errorf("the person sees %q", seen)
+			}
 		})
 	}
 }
