@@ -133,7 +133,9 @@ func (s *Server) Serve(ctx context.Context) {
 			_ = srv.Close() // cuts what is left
 		}
 	}
-	_ = <-served // it was told to end
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		s.Log.Error("the API server ended", slog.Any("error", err))
+	}
 }
 
 // ServeHTTP implements http.Handler.
