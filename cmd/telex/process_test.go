@@ -15,6 +15,7 @@ import (
 
 	"telex/standin/discord"
 	"telex/standin/slack"
+	"telex/standin/whatsapp"
 )
 
 // patience bounds every wait of these tests. It is far longer than anything takes, and only a
@@ -150,6 +151,7 @@ func (p *process) checkOutput(bare bool) {
 		for _, secret := range []string{
 			testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey, apiKey,
 			discord.DefaultToken, slack.DefaultBotToken, slack.DefaultAppToken, slack.DefaultSigningSecret,
+			whatsapp.DefaultToken, whatsapp.DefaultAppSecret, whatsapp.DefaultVerifyToken,
 		} {
 			if !bare && strings.Contains(text, secret) {
 				p.t.Errorf("telex %s: %s holds the secret %s:\n%s", p.name, name, secret, text)
