@@ -46,7 +46,7 @@ func setupKinds() []setupKind {
 			{key: "access_token", ask: "Access token of the system user", env: "WHATSAPP_ACCESS_TOKEN", secret: true},
 			{key: "app_secret", ask: "App secret, from App settings, Basic", env: "WHATSAPP_APP_SECRET", secret: true},
 			{key: "verify_token", ask: "Verify token of the webhook", env: "WHATSAPP_VERIFY_TOKEN", secret: true, random: true},
-			{key: "listen", ask: "Address for webhooks, behind a proxy that speaks HTTPS", env: "WHATSAPP_LISTEN", usual: "127.0.0.1:8644"},
+			{key: "listen", ask: "Address for webhooks, behind a proxy that speaks HTTPS", env: "WHATSAPP_LISTEN", usual: "127.0.0.1:8646"},
 		}},
 		{config.KindHomeAssistant, "docs/setup-homeassistant.md", []setupKey{
 			{key: "url", ask: "Address of Home Assistant", env: "HASS_URL", usual: "http://homeassistant.local:8123"},

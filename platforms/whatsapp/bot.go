@@ -53,7 +53,7 @@ type Bot struct {
 	turn   *semaphore.Weighted            // of one: messages are accepted one at a time
 	recent *receiving.Recent[struct{}]    // messages that were accepted
 	newest *receiving.Recent[string]      // the id of the newest message, by chat
-	texts  *receiving.Recent[*chat.Quote] // messages of both sides, by id: replies have only the id
+	texts  *receiving.Recent[*chat.Quote] // messages of both sides, by keyOf: replies have only the id
 }
 
 const (
@@ -62,8 +62,9 @@ const (
 	maxRecent = 4096
 	// maxChats is how many chats can have a typing indicator.
 	maxChats = 4096
-	// maxTexts is how many messages are remembered for the replies to them, with their texts: less than 8 MB.
-	maxTexts = 500
+	// maxTexts is how many messages are remembered for the replies to them, and maxQuoted how much of each, in bytes: 4 MB.
+	maxTexts  = 500
+	maxQuoted = 8 << 10
 	// idleConnections is how many connections to Meta are kept for the next calls.
 	idleConnections = 8
 )
@@ -85,6 +86,15 @@ func New(o Options) *Bot {
 		texts:   receiving.NewRecent[*chat.Quote](maxTexts),
 	}
 }
+
+// note remembers a message for the replies to it.
+func (b *Bot) note(in chat.ChatID, id chat.MessageID, q chat.Quote) {
+	q.Text = clip(q.Text, maxQuoted)
+	b.texts.Put(keyOf(in, id), &q)
+}
+
+// keyOf is what a message is remembered by.
+func keyOf(in chat.ChatID, id chat.MessageID) string { return string(in) + " " + string(id) }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }

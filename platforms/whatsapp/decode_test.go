@@ -187,13 +187,14 @@ func TestDecodeNews(t *testing.T) {
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	b := New(Options{})
-	known := &chat.Quote{Own: true, Text: "The answer."}
-	b.texts.Put("wamid.K", known)
+	known := chat.Quote{Own: true, Text: "The answer."}
+	b.note("US.13491208655302741918", "wamid.K", known)
+	b.note("US.2", "wamid.U", chat.Quote{Text: "of another chat"})
 	for _, c := range []struct {
 		context string
 		want    []chat.Quote
 	}{
-		{`{"from":"15550783881","id":"wamid.K"}`, []chat.Quote{*known}},
+		{`{"from":"15550783881","id":"wamid.K"}`, []chat.Quote{known}},
 		{`{"from":"15550783881","id":"wamid.U"}`, []chat.Quote{{Own: true, Text: unknownText}}},
 		{`{"from":"16505551234","id":"wamid.U"}`, []chat.Quote{{Text: unknownText}}},
 		{`{"id":"wamid.U"}`, []chat.Quote{{Text: unknownText}}},

@@ -250,7 +250,7 @@ func (b *Bot) quotes(m said) []chat.Quote {
 	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
 		return nil
 	}
-	if q, ok := b.texts.Get(m.replied); ok {
+	if q, ok := b.texts.Get(keyOf(m.in.To.Chat, chat.MessageID(m.replied))); ok {
 		return []chat.Quote{*q}
 	}
 	return []chat.Quote{{Own: m.own, Text: unknownText}}

@@ -11,12 +11,11 @@ const (
 	// textLimit is the longest text.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
 	textLimit = 4096
-	// buttonTextLimit is the longest text above buttons, maxButtons how many there may be, buttonIDLimit how long the id of one
-	// is, and titleLimit what stands on it.
+	// buttonTextLimit is the longest text above buttons, maxButtons how many there may be, and titleLimit what stands on one. An
+	// id may have 256 characters, which no action's has.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/interactive-reply-buttons-messages
 	buttonTextLimit = 1024
 	maxButtons      = 3
-	buttonIDLimit   = 256
 	titleLimit      = 20
 	// captionLimit is the longest text below a picture or a document.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/document-messages

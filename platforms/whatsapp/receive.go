@@ -82,8 +82,8 @@ func (r *reception) take(ctx context.Context, in chat.Inbound) error {
 func (r *reception) remember(in chat.Inbound) {
 	switch in.Kind {
 	case chat.Edited:
-		if q, ok := r.bot.texts.Get(string(in.ID)); ok {
-			r.bot.texts.Put(string(in.ID), &chat.Quote{Author: q.Author, Text: in.Text, Attachments: q.Attachments})
+		if q, ok := r.bot.texts.Get(keyOf(in.To.Chat, in.ID)); ok {
+			r.bot.note(in.To.Chat, in.ID, chat.Quote{Author: q.Author, Text: in.Text, Attachments: q.Attachments})
 		}
 		return
 	case chat.Deleted:
@@ -91,7 +91,7 @@ func (r *reception) remember(in chat.Inbound) {
 	}
 	r.bot.newest.Put(string(in.To.Chat), string(in.ID))
 	if in.Text != "" || len(in.Attachments) > 0 {
-		r.bot.texts.Put(string(in.ID), &chat.Quote{Author: in.Sender.Name, Text: in.Text, Attachments: in.Attachments})
+		r.bot.note(in.To.Chat, in.ID, chat.Quote{Author: in.Sender.Name, Text: in.Text, Attachments: in.Attachments})
 	}
 }
 

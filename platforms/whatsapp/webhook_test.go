@@ -89,8 +89,8 @@ func start(t *testing.T) *station {
 // untilLingerEnds returns once the server waits for nobody to read a refusal: it does so for half a second, behind Run.
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
-	for strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait") {
-		time.Sleep(50 * time.Millisecond) // nothing tells when it ends.
+	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
+		<-tick
 	}
 }
 
@@ -251,7 +251,7 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 		s.deliver(first, sign(first))
 		edited := notify(`"contacts":[` + sheena + `],"messages":[{"from":"16505551234","id":"wamid.2","timestamp":"1","type":"edit","edit":{"original_message_id":"wamid.1","message":{"type":"text","text":{"body":"a better question"}}}}]`)
 		s.deliver(edited, sign(edited))
-		s.bot.texts.Put("wamid.S", &chat.Quote{Own: true, Text: "an answer"})
+		s.bot.note("US.13491208655302741918", "wamid.S", chat.Quote{Own: true, Text: "an answer"})
 		for i, to := range []string{"wamid.1", "wamid.S"} {
 			reply := bytes.Replace(text(fmt.Sprintf("wamid.R%d", i), "why?"), []byte(`"type":"text"`), []byte(`"context":{"from":"1","id":"`+to+`"},"type":"text"`), 1)
 			s.deliver(reply, sign(reply))
@@ -268,7 +268,7 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 
 // Ten thousand webhooks of anybody's leave nothing behind: each is refused, and memory does not grow.
 func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
-	const requests, most = 10_000, 10 << 20 // bytes
+	const most = 10 << 20 // bytes
 	s := start(t)
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same every time.
 	good := text("wamid.1", "hello")
@@ -298,9 +298,9 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 	}
 	flood(200) // connections and pools are made
 	before := inUse()
-	flood(requests)
+	flood(forged)
 	if used := int64(inUse()) - int64(before); used > most { //nolint:gosec // sizes of memory.
-		t.Errorf("%d forged requests took %d KB, want %d at most", requests, used>>10, most>>10)
+		t.Errorf("%d forged requests took %d KB, want %d at most", forged, used>>10, most>>10)
 	}
 	if got := s.deliver(good, sign(good)); got != 200 {
 		t.Errorf("Meta's own request: %d", got)
