@@ -8,10 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -264,9 +261,9 @@ func TestWhatsAppForged(t *testing.T) {
 		group.Wait()
 	}
 	flood(1000) // the daemon takes what it needs for so many senders
-	before := residentOf(t, daemon)
+	before := resident(t, daemon)
 	flood(requests)
-	if grown := residentOf(t, daemon) - before; grown > mostGrowth {
+	if grown := resident(t, daemon) - before; grown > mostGrowth {
 		t.Errorf("the daemon grew by %d kB, from %d", grown, before)
 	}
 
@@ -292,24 +289,4 @@ func (p *phone) cut(body []byte) {
 		p.t.Fatal(err)
 	}
 	_ = conn.Close()
-}
-
-var resident = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
-
-// residentOf returns how much memory a process has, in kB.
-func residentOf(t *testing.T, p *process) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := resident.FindSubmatch(status)
-	if found == nil {
-		t.Fatalf("no VmRSS in %s", status)
-	}
-	n, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
