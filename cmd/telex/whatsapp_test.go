@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -186,4 +190,35 @@ func TestWhatsApp(t *testing.T) {
 	}
 	p.wantGood()
 	daemon.stop()
+}
+
+// deliver posts a webhook and returns the status of the answer.
+func (p *phone) deliver(body []byte, signature string) (status int, err error) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.callback, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("X-Hub-Signature-256", signature)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, resp.Body.Close()
+}
+
+// cut begins a genuine webhook and breaks the connection in its middle.
+func (p *phone) cut(body []byte) {
+	p.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(p.callback, "http://"), "/whatsapp"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(conn, "POST /whatsapp HTTP/1.1\r\nHost: telex\r\nX-Hub-Signature-256: %s\r\nContent-Length: %d\r\n\r\n%s",
+		whatsapp.Sign(p.whatsapp.AppSecret(), body), len(body), body[:len(body)/2])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = conn.Close()
 }
