@@ -66,7 +66,7 @@ func start(t *testing.T) *station {
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
 		Listener: func(context.Context) (net.Listener, error) { return l, nil },
 	})
-	s.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+	s.client = &http.Client{Transport: &http.Transport{DialContext: l.Dial, ExpectContinueTimeout: time.Minute}}
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(t.Context()))
 	go func() {
@@ -103,6 +103,9 @@ func (s *station) deliver(body []byte, signature string) int {
 	}
 	if signature != "" {
 		req.Header.Set("X-Hub-Signature-256", signature)
+	}
+	if len(body) > maxBody { // else the connection may close before the answer is read
+		req.Header.Set("Expect", "100-continue")
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
