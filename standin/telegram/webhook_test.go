@@ -94,6 +94,8 @@ func TestWebhookDelivers(t *testing.T) {
 			c.server.Say(telegram.Incoming{Chat: 1003, User: 1003, Text: fmt.Sprint(i)})
 		}
 		pause(time.Minute)
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		for _, chat := range []string{"1001 ", "1002 ", "1003 "} {
 			var texts []string
 			for _, got := range h.got {
@@ -139,6 +141,8 @@ func TestWebhookRetries(t *testing.T) {
 		}
 		c.server.Say(telegram.Incoming{Chat: 1002, User: 1002, Text: "other"})
 		pause(5 * time.Minute)
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if got := strings.Join(h.got, ","); got != "1001 bad,1002 other"+strings.Repeat(",1001 bad", 6)+",1001 next" {
 			t.Errorf("got %s", got)
 		}
@@ -156,6 +160,8 @@ func TestWebhookRetryAfterAndLostAnswer(t *testing.T) {
 		c.call("setWebhook", args{"url": "http://localhost/x"})
 		c.server.Say(telegram.Incoming{Chat: person, Text: "x"})
 		pause(time.Minute)
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if len(h.got) != 3 || h.at[1].Sub(h.at[0]).Round(time.Second) != 30*time.Second || h.at[2].Sub(h.at[1]).Round(time.Second) != 2*time.Second {
 			t.Errorf("got %q at %v", h.got, h.at)
 		}
