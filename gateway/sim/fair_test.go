@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/agent"
 	"telex/gateway"
 )
 
@@ -60,6 +61,20 @@ func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
 			call.takes, call.fails = wordTime, true
 			s.says = append(s.says, say{at: 2 * wordTime, user: "ann", kind: "text"})
 			s.kills = []kill{{where: atTime, at: 250 * time.Millisecond, down: time.Second}}
+			perform(t, s)
+		})
+	}
+}
+
+// A yes comes in the moment in which the question is decided because its time is over.
+func TestFairYesInTheLastMoment(t *testing.T) {
+	t.Parallel()
+	for n := range 300 { // it is rarely so
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			s := story("send-only", calling("a0w0x", "a0w1x", change, change))
+			s.tools, s.latency, s.approval, s.busy = true, time.Millisecond, 2*time.Second, gateway.Queue
+			s.says = append(s.says, say{at: wordTime + s.approval, user: "ann", kind: "yes", decides: agent.Approved + 1})
 			perform(t, s)
 		})
 	}

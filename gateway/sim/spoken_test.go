@@ -127,6 +127,10 @@ func (w *world) spoken(t *turnLog) []verdict {
 		return say(gateway.TextTooLong, gateway.TextLate, gateway.TextFailed)
 	}
 	list := say(gateway.TextQueueFull, gateway.TextLate, gateway.TextInterrupted, gateway.TextFailed)
+	inTheLastMoment := func(q *question) bool { return q.turn.place == m.place && q.ruled.Equal(m.accepted) }
+	if (m.kind == "yes" || m.kind == "no") && slices.ContainsFunc(w.questions, inTheLastMoment) {
+		list = append(list, say(gateway.TextNoProposal)...)
+	}
 	if w.s.perMinute > 0 {
 		list = append(list, say(gateway.TextTooFast)...)
 	}
