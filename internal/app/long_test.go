@@ -34,6 +34,7 @@ func (h hosts) transport() *http.Transport {
 const longConfig = `
 models: [{name: main, base_url: "http://model.test/v1", api_key: k, model: standin, context_window: 4000, max_output_tokens: 500}]
 platforms: {telegram: {token: "1:a", api_base: "http://telegram.test"}}
+admin: {listen: ""}
 access: {default: allow, limits: {turns_per_minute: 0}}
 streaming: {enabled: true}
 `

@@ -48,6 +48,7 @@ func (v *visit) ask(t *testing.T, o openai.Options, model, more, question string
 	text := `
 models: [{name: main, base_url: "http://model.test/v1", api_key: k, model: standin` + model + `}]
 platforms: {telegram: {token: "1:a", api_base: "http://telegram.test"}}
+admin: {listen: ""}
 access: {allow: ["telegram:user:1001"]}
 streaming: {enabled: true}
 ` + more
