@@ -22,7 +22,9 @@ type Options struct {
 	// Alive returns an error that says what hangs. It is asked at most once at a time and once in aliveFor.
 	Alive func(context.Context) error
 	Ready func() Readiness
-	Log   *slog.Logger
+	// Status is asked for each reading of the status page.
+	Status func(context.Context) Status
+	Log    *slog.Logger
 }
 
 // What bounds connections and requests.
@@ -43,12 +45,17 @@ type Server struct {
 	Options
 	listener net.Listener
 	checks   checks
+	pages    *pages
 	refused  rate.Sometimes // how often the log tells of refused requests
 }
 
 // New returns a server that does not listen yet.
-func New(o Options) *Server {
-	return &Server{Options: o, checks: newChecks(o.Alive), refused: rate.Sometimes{Interval: time.Minute}}
+func New(o Options) (*Server, error) {
+	p, err := newPages()
+	if err != nil {
+		return nil, fmt.Errorf("templates of the status page: %w", err)
+	}
+	return &Server{Options: o, checks: newChecks(o.Alive), pages: p, refused: rate.Sometimes{Interval: time.Minute}}, nil
 }
 
 // Open opens the address. Requests wait until Serve.
@@ -99,6 +106,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.guarded(s.Metrics))
+	s.routes(mux)
 	return s.safely(mux)
 }
 

@@ -26,8 +26,18 @@ func options() Options {
 		Ready: func() Readiness {
 			return Readiness{Status: Ready, Endpoints: []Endpoint{{Name: "telegram", State: "connected"}, {Name: "discord", State: "retrying", Error: "no route"}}}
 		},
-		Log: slog.New(slog.DiscardHandler),
+		Status: func(context.Context) Status { return Status{Version: "1.2.3"} },
+		Log:    slog.New(slog.DiscardHandler),
 	}
+}
+
+func server(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func ask(t *testing.T, s *Server, path string, change ...func(*http.Request)) *httptest.ResponseRecorder {
@@ -50,7 +60,7 @@ func host(name string) func(*http.Request) { return func(r *http.Request) { r.Ho
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	o := options()
-	s := New(o)
+	s := server(t, o)
 	if w := ask(t, s, "/healthz"); w.Code != http.StatusOK || w.Body.String() != "ok\n" {
 		t.Errorf("healthz: %d %s", w.Code, w.Body)
 	}
@@ -63,7 +73,7 @@ func TestProbes(t *testing.T) {
 	o.Ready = func() Readiness {
 		return Readiness{Status: "failing", Endpoints: []Endpoint{{Name: "telegram", State: "stopped"}}}
 	}
-	s = New(o)
+	s = server(t, o)
 	if w := ask(t, s, "/healthz"); w.Code != http.StatusServiceUnavailable || w.Body.String() != "endpoint telegram: it hangs\n" {
 		t.Errorf("healthz: %d %s", w.Code, w.Body)
 	}
@@ -84,7 +94,7 @@ func TestToken(t *testing.T) {
 	o := options()
 	o.Token = token
 	o.Alive = func(context.Context) error { return errors.New("the store hangs") }
-	s := New(o)
+	s := server(t, o)
 	for _, way := range []struct {
 		name   string
 		change func(*http.Request)
@@ -126,7 +136,7 @@ func TestToken(t *testing.T) {
 // Without a token, a web page that makes its name point to this machine is told nothing.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
-	s := New(options())
+	s := server(t, options())
 	for name, status := range map[string]int{
 		"localhost:8643": 200, "LOCALHOST": 200, "127.0.0.1": 200, "[::1]:8643": 200, "[::1]": 200,
 		"evil.example:8643": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "": 421,
@@ -143,7 +153,7 @@ func TestHeaders(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Token = token
-	s := New(o)
+	s := server(t, o)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/nothing", "/"} {
 		h := ask(t, s, path).Header()
 		policy := h.Get("Content-Security-Policy")
@@ -198,11 +208,11 @@ func TestServe(t *testing.T) {
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	o.Token = token
 	o.Alive = func(context.Context) error { panic("oops") }
-	s := New(o)
+	s := server(t, o)
 	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second := New(Options{Listen: s.Address().String()})
+	second := server(t, Options{Listen: s.Address().String()})
 	if err := second.Open(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "admin.listen: ") {
 		t.Errorf("a taken address: %v", err)
 	}

@@ -41,6 +41,7 @@ type App struct {
 	metrics        *metrics.Metrics // nil: nothing is counted
 	status         *admin.Server    // nil: there is no admin address
 	statusOptional bool             // the daemon also runs if another program has that address
+	problems       admin.Problems   // of the log, for the status page
 	stopping       atomic.Bool
 }
 
@@ -67,10 +68,12 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a := &App{log: o.Log, down: teardown{log: o.Log}}
+	a := &App{}
 	if c.Admin.Listen != "" {
 		a.metrics = metrics.New(Version(""))
+		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))
 	}
+	a.log, a.down = o.Log, teardown{log: o.Log}
 	var kept *store.Store
 	if o.Store == nil {
 		var err error
@@ -88,7 +91,10 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		a.Close()
 		return nil, err
 	}
-	a.newStatus(c, o)
+	if err := a.newStatus(c, o); err != nil {
+		a.Close()
+		return nil, err
+	}
 	if kept != nil {
 		a.control = &control{
 			do:     &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},

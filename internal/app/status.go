@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"telex/gateway"
 	"telex/internal/admin"
@@ -12,18 +13,23 @@ import (
 )
 
 // newStatus builds the server of the admin address, if the configuration has one. The gateway is already built.
-func (a *App) newStatus(c *config.Config, o Options) {
+func (a *App) newStatus(c *config.Config, o Options) (err error) {
 	if a.metrics == nil {
-		return
+		return nil
 	}
 	a.metrics.Watch(a.now)
-	a.status = admin.New(admin.Options{
+	page := &statusPage{app: a, showText: c.Admin.ShowText, started: time.Now()}
+	if kept, ok := o.Store.(activity); ok {
+		page.kept = kept
+	}
+	a.status, err = admin.New(admin.Options{
 		Listen: c.Admin.Listen, Token: c.Admin.Token.Reveal(), Metrics: a.metrics.Handler(), Alive: a.alive, Ready: a.readiness,
-		Log: o.Log.With(slog.String("server", "admin")),
+		Status: page.status, Log: o.Log.With(slog.String("server", "admin")),
 	})
 	for _, l := range c.Listens() {
 		a.statusOptional = a.statusOptional || l.Optional
 	}
+	return err
 }
 
 // serveStatus opens the admin address, and serves it until the teardown: an end that takes long can be watched.

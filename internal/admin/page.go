@@ -1,0 +1,93 @@
+package admin
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+//go:embed page
+var files embed.FS
+
+// pages are the templates of what people see.
+type pages struct {
+	templates *template.Template
+	assets    fs.FS
+}
+
+func newPages() (*pages, error) {
+	t, err := template.New("").Funcs(template.FuncMap{
+		"short": short,
+		"ago":   func(t time.Time) string { return span(time.Since(t)) },
+		"until": func(t time.Time) string { return span(time.Until(t)) },
+		"stamp": func(t time.Time) string { return t.Local().Format("2 Jan 15:04:05") },
+		"day":   func(t time.Time) string { return t.Format("Mon 2 Jan") },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"plot":  newPlot,
+	}).ParseFS(files, "page/*.html")
+	if err != nil {
+		return nil, err
+	}
+	assets, err := fs.Sub(files, "page/assets")
+	return &pages{t, assets}, err
+}
+
+// view is what the templates get.
+type view struct {
+	Status
+	Token bool // there is one, so that people can log out
+	Wrong bool // the login form was sent with another token
+}
+
+// routes adds the pages for people.
+func (s *Server) routes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if !s.allows(r) {
+			s.render(w, http.StatusUnauthorized, "login", view{})
+			return
+		}
+		s.render(w, http.StatusOK, "page", s.view(r))
+	})
+	mux.Handle("GET /fragment", s.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.render(w, http.StatusOK, "sections", s.view(r))
+	})))
+	mux.HandleFunc("POST /login", s.login)
+	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	})
+	mux.Handle("GET /assets/", http.StripPrefix("/assets/", http.FileServerFS(s.pages.assets)))
+}
+
+func (s *Server) view(r *http.Request) view {
+	return view{Status: s.Status(r.Context()), Token: s.Token != ""}
+}
+
+// login answers the login form.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if !s.isToken(r.PostFormValue("token")) {
+		s.refused.Do(func() { s.Log.Warn("admin login refused", slog.String("from", r.RemoteAddr)) })
+		s.render(w, http.StatusUnauthorized, "login", view{Wrong: true})
+		return
+	}
+	http.SetCookie(w, s.cookie(time.Now()))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// render answers with a template, or with an error if it fails.
+func (s *Server) render(w http.ResponseWriter, status int, name string, v view) {
+	var page bytes.Buffer
+	if err := s.pages.templates.ExecuteTemplate(&page, name, v); err != nil {
+		s.Log.Error("the status page can't be drawn", slog.Any("error", err))
+		http.Error(w, "the status page can't be drawn", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(page.Bytes()) // a client that has gone needs no answer
+}

@@ -1,0 +1,162 @@
+package admin
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Status is what the status page shows.
+type Status struct {
+	Version       string
+	Started       time.Time
+	Readiness     Readiness
+	Endpoints     []EndpointStatus
+	Replies       []Reply // those that grow or are being delivered, and conversations in which messages wait
+	Problems      []Problem
+	Days          []Day // the newest last
+	Conversations []Conversation
+	Kept          int // conversations in all, of which Conversations are the newest
+}
+
+// EndpointStatus is the state of an endpoint and its rate limits.
+type EndpointStatus struct {
+	Endpoint
+	Network string
+	Since   time.Time // of the state; zero: unknown
+	Waiting int       // calls that wait
+	Limits  []Limit
+	Blocks  []Block
+}
+
+// Limit is how much of a rate limit is used.
+type Limit struct {
+	What      string // such as "30 calls in 1 s"
+	Used, Max int
+}
+
+// Block is a scope in which the platform takes no calls until a time.
+type Block struct {
+	What  string
+	Until time.Time
+}
+
+// Reply is what happens in one conversation.
+type Reply struct {
+	Conversation   string
+	Turn           string // the short id that people are told; empty: no reply is under way
+	Began          time.Time
+	Length         int    // of the text so far, in characters
+	Visible        int    // characters of it that people see
+	Text           string // the text; empty if the page must not show it
+	Complete       bool   // the model has ended
+	Waits          string // for what, in words; empty: for nothing
+	Until          time.Time
+	Queued, Parked int // messages that wait for their turn, replies that are delivered in the background
+}
+
+// Day is the usage of one day.
+type Day struct {
+	Date               time.Time // its midnight, in the machine's time zone
+	Prompt, Completion int       // tokens
+}
+
+// Conversation is what the store keeps of a conversation.
+type Conversation struct {
+	Name     string
+	Newest   time.Time
+	Messages int
+	Tokens   int
+}
+
+// The plot of tokens by day, in the units of its SVG.
+const (
+	plotWidth, plotHeight = 700, 160
+	plotGap               = 8
+)
+
+// bar is one day of the plot.
+type bar struct {
+	Day
+	X, Width              int
+	PromptY, PromptHeight int
+	AnswerY, AnswerHeight int
+	Label                 string // below the bar; empty: none
+	Middle                int
+}
+
+// plot is the tokens by day, ready to be drawn.
+type plot struct {
+	Bars          []bar
+	Width, Height int
+	Top           int // tokens at the upper edge
+	Total         int
+}
+
+// newPlot lays out the days.
+func newPlot(days []Day) plot {
+	p := plot{Width: plotWidth, Height: plotHeight}
+	for _, d := range days {
+		p.Top, p.Total = max(p.Top, d.Prompt+d.Completion), p.Total+d.Prompt+d.Completion
+	}
+	if p.Total == 0 {
+		return plot{}
+	}
+	p.Top = roundUp(p.Top)
+	scale := func(tokens int) int { return int(math.Round(float64(tokens) / float64(p.Top) * plotHeight)) }
+	step := plotWidth / len(days)
+	for i, d := range days {
+		b := bar{Day: d, X: i*step + plotGap/2, Width: step - plotGap, PromptHeight: scale(d.Prompt), AnswerHeight: scale(d.Completion)}
+		b.PromptY = plotHeight - b.PromptHeight
+		b.AnswerY = b.PromptY - b.AnswerHeight
+		b.Middle = b.X + b.Width/2
+		if (len(days)-1-i)%2 == 0 { // the newest day has a label, and every other one
+			b.Label = d.Date.Format("2 Jan")
+		}
+		p.Bars = append(p.Bars, b)
+	}
+	return p
+}
+
+// roundUp returns the next number of the form 1, 2 or 5 with zeros.
+func roundUp(n int) int {
+	for unit := 1; ; unit *= 10 {
+		for _, f := range []int{1, 2, 5} {
+			if f*unit >= n {
+				return f * unit
+			}
+		}
+	}
+}
+
+// short writes a number with at most four characters and a unit.
+func short(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 10_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1e3)
+	case n < 10_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%dM", n/1e6)
+	}
+}
+
+// span writes a duration as people say it.
+func span(d time.Duration) string {
+	switch d = max(0, d); {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	}
+}

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"telex/gateway"
+	"telex/gateway/budget"
+	"telex/internal/admin"
+	"telex/internal/chat"
+	"telex/internal/store"
+	"telex/platforms/terminal"
+)
+
+// activity is what the status page reads from the store.
+type activity interface {
+	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
+	Sessions(ctx context.Context) ([]store.SessionInfo, error)
+}
+
+const (
+	// pastFor is how long what the store told holds: pages ask each second.
+	pastFor = 15 * time.Second
+	// pastDays and pastConversations are how many the page shows.
+	pastDays          = 14
+	pastConversations = 15
+	// mostReplies is how many conversations the page shows that are under way.
+	mostReplies = 50
+	// mostText bounds the end of a text that the page shows, in characters.
+	mostText = 4000
+)
+
+// statusPage collects what the status page shows.
+type statusPage struct {
+	app      *App
+	kept     activity // nil: the store keeps nothing that could be shown
+	showText bool
+	started  time.Time
+
+	mu   sync.Mutex
+	past admin.Status // Days, Conversations and Kept
+	at   time.Time    // when the store told it
+}
+
+// status implements admin.Options.Status.
+func (p *statusPage) status(ctx context.Context) admin.Status {
+	s := p.remembered(ctx)
+	s.Version, s.Started, s.Readiness, s.Problems = Version(""), p.started, p.app.readiness(), p.app.problems.Newest()
+	o := p.app.gateway.Overview()
+	for _, e := range s.Readiness.Endpoints {
+		s.Endpoints = append(s.Endpoints, endpointStatus(e, o))
+	}
+	for _, c := range o.Conversations {
+		if one := p.reply(c); (one.Turn != "" || one.Queued+one.Parked > 0) && len(s.Replies) < mostReplies {
+			s.Replies = append(s.Replies, one)
+		}
+	}
+	return s
+}
+
+// endpointStatus adds to an endpoint what the gateway knows of it. It knows no API server.
+func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
+	s := admin.EndpointStatus{Endpoint: e, Network: "API server"}
+	for _, is := range o.Endpoints {
+		if string(is.ID) != e.Name || is.ID == terminal.Endpoint {
+			continue
+		}
+		s.Network, s.Since, s.Waiting = is.Network, is.Since, is.Budget.Waiting
+		for _, u := range is.Budget.Limits {
+			s.Limits = append(s.Limits, admin.Limit{What: limitName(u), Used: u.Used, Max: u.Limit.Count})
+		}
+		for _, b := range is.Budget.Blocks {
+			s.Blocks = append(s.Blocks, admin.Block{What: blockName(b), Until: b.Until})
+		}
+	}
+	return s
+}
+
+func limitName(u budget.Use) string {
+	return fmt.Sprintf("calls in %s", u.Limit.Window)
+}
+
+// blockName says where a block holds.
+func blockName(b chat.Block) string {
+	if b.Scope == chat.ScopeEndpoint {
+		return "of this bot"
+	}
+	return fmt.Sprintf("in the %s %s", b.Scope, cmp.Or(string(b.Message), string(b.Thread), string(b.Chat)))
+}
+
+// reply returns what happens in a conversation.
+func (p *statusPage) reply(c gateway.ConversationState) admin.Reply {
+	out := admin.Reply{Conversation: c.Conversation.String(), Queued: c.Queued, Parked: c.Parked}
+	r := c.Reply
+	if r == nil {
+		return out
+	}
+	out.Turn, out.Began, out.Complete = r.Turn[:min(len(r.Turn), 8)], r.Began, r.Ending
+	out.Length, out.Visible = utf8.RuneCountInString(r.Text), utf8.RuneCountInString(r.Text[:min(r.Shown, len(r.Text))])
+	out.Waits = map[gateway.Wait]string{
+		gateway.WaitModel: "for the model", gateway.WaitApproval: "for a person to approve a tool call",
+		gateway.WaitLimit: "for the rate limits of the platform", gateway.WaitTrouble: "until the platform takes the reply",
+	}[r.Waits]
+	if r.Blocked.After(time.Now()) {
+		out.Until = r.Blocked
+	}
+	if p.showText {
+		out.Text = lastOf(r.Text, mostText)
+	}
+	return out
+}
+
+// lastOf returns the last n characters of a text.
+func lastOf(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return "…" + string(runes[len(runes)-n:])
+}
+
+// remembered returns what the store told lately, or asks it.
+func (p *statusPage) remembered(ctx context.Context) admin.Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == nil || time.Since(p.at) < pastFor {
+		return p.past
+	}
+	past, err := p.ask(ctx, time.Now())
+	if err != nil {
+		p.app.log.Debug("the status page can't read the store", slog.Any("error", err))
+		return p.past
+	}
+	p.past, p.at = past, time.Now()
+	return past
+}
+
+// ask reads the usage of the last days and the newest conversations.
+func (p *statusPage) ask(ctx context.Context, now time.Time) (s admin.Status, err error) {
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	for i := pastDays - 1; i >= 0; i-- {
+		day := midnight.AddDate(0, 0, -i)
+		used, err := p.kept.Used(ctx, chat.UsageOf{From: day, To: day.AddDate(0, 0, 1)})
+		if err != nil {
+			return s, err
+		}
+		s.Days = append(s.Days, admin.Day{Date: day, Prompt: used.Prompt, Completion: used.Completion})
+	}
+	sessions, err := p.kept.Sessions(ctx)
+	s.Kept = len(sessions)
+	for _, one := range sessions[:min(len(sessions), pastConversations)] {
+		s.Conversations = append(s.Conversations, admin.Conversation{
+			Name: one.Conversation.String(), Newest: one.Newest, Messages: one.Entries, Tokens: one.Tokens,
+		})
+	}
+	return s, err
+}
