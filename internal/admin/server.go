@@ -97,7 +97,7 @@ func (s *Server) Serve(ctx context.Context) {
 	if srv.Shutdown(last) != nil {
 		_ = srv.Close() // cuts what is left
 	}
-	<-served
+	_ = <-served // that the server was closed
 }
 
 // handler returns the handler of all requests.
