@@ -172,6 +172,25 @@ func TestProbesOfADaemon(t *testing.T) {
 	}
 }
 
+// The page shows that an answer grows, and what it says only if the configuration wants that.
+func TestStatusPageOfADaemon(t *testing.T) {
+	t.Parallel()
+	for _, showText := range []bool{false, true} {
+		w := newWorld(t, telegram.Options{}, openai.Options{Rate: 40})
+		base, _ := w.adminDaemon(fmt.Sprintf("show_text: %t", showText), sections{})
+		w.ask(answerInWords)
+		answer := openai.Answer(answerInWords)[:20]
+		grown, text := false, ""
+		for until := time.Now().Add(patience); !grown && time.Now().Before(until); {
+			_, text = fetch(t, base+"/", "")
+			grown = strings.Contains(text, "telegram:1001") && strings.Contains(text, "visible so far") && strings.Contains(text, answer) == showText
+		}
+		if !grown || strings.Contains(text, "<pre") != showText || strings.Contains(text, testToken) || strings.Contains(text, testKey) {
+			t.Errorf("show_text: %t, answer %q: the page is\n%s", showText, answer, text)
+		}
+	}
+}
+
 // An endpoint whose credentials are refused for good makes the daemon unready, and does not kill it.
 func TestNotReady(t *testing.T) {
 	t.Parallel()

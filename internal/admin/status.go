@@ -134,11 +134,11 @@ func short(n int) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
-	case n < 10_000:
+	case n < 10_000 && n%1000 >= 50:
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	case n < 1_000_000:
 		return fmt.Sprintf("%dk", n/1e3)
-	case n < 10_000_000:
+	case n < 10_000_000 && n%1_000_000 >= 50_000:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
 	default:
 		return fmt.Sprintf("%dM", n/1e6)

@@ -1,0 +1,151 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// busy is the status of a daemon in which all that the page can show happens.
+func busy() Status {
+	now := time.Now()
+	return Status{
+		Version: "1.2.3", Started: now.Add(-time.Hour),
+		Readiness: Readiness{Status: "failing"},
+		Endpoints: []EndpointStatus{
+			{
+				Endpoint: Endpoint{Name: "telegram", State: "connected"}, Network: "Telegram", Waiting: 3,
+				Limits: []Limit{{What: "calls in 1s", Used: 12, Max: 30}},
+				Blocks: []Block{{What: "in the chat -100", Until: now.Add(40 * time.Second)}},
+			},
+			{Endpoint: Endpoint{Name: "discord", State: "stopped", Error: "auth: <b>401</b>"}},
+		},
+		Replies: []Reply{
+			{Conversation: "telegram:1", Turn: "deadbeef", Began: now, Length: 400, Visible: 300, Text: "said <script>alert(1)</script>", Waits: "for the rate limits of the platform", Until: now.Add(9 * time.Second)},
+			{Conversation: "telegram:2", Queued: 2, Parked: 1},
+		},
+		Problems:      []Problem{{At: now, Failed: true, Message: "turn failed", Conversation: "telegram:1", Turn: "cafe0123", Cause: "HTTP 500"}},
+		Days:          []Day{{now.AddDate(0, 0, -1), 900, 100}, {now, 3000, 1000}},
+		Conversations: []Conversation{{Name: "telegram:1", Newest: now.Add(-time.Minute), Messages: 4, Tokens: 5000}},
+		Kept:          7,
+	}
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Status = func(context.Context) Status { return busy() }
+	s := server(t, o)
+	w := ask(t, s, "/")
+	page := w.Body.String()
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Fatalf("status %d, %v", w.Code, w.Header())
+	}
+	for _, want := range []string{
+		"telex <span class=\"state failing\">failing</span>", "12 of 30", "The platform refuses calls in the chat -100, ", "3 calls wait for the rate limits",
+		"auth: &lt;b&gt;401&lt;/b&gt;", "deadbeef", "300 of 400 characters visible so far", "Waits for the rate limits of the platform, ",
+		"said &lt;script&gt;alert(1)&lt;/script&gt;", "2 waiting messages · 1 earlier reply being delivered", "turn failed", "cafe0123", "HTTP 500",
+		`height="96"`, "3000", "5k", "The newest 1 of 7",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+	// The policy of the answer forbids what stands inside the page, so that nothing may.
+	if found := regexp.MustCompile(`(?i)<script>|<style| style=| on[a-z]+=|https?://`).FindAllString(page, -1); len(found) > 0 {
+		t.Errorf("the page holds %q", found)
+	}
+	for _, asset := range regexp.MustCompile(`/assets/[a-z.]+`).FindAllString(page, -1) {
+		if w := ask(t, s, asset); w.Code != http.StatusOK || w.Body.Len() == 0 {
+			t.Errorf("%s: %d", asset, w.Code)
+		}
+	}
+	if w := ask(t, s, "/fragment"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "deadbeef") || strings.Contains(w.Body.String(), "<html") {
+		t.Errorf("fragment: %d %s", w.Code, w.Body)
+	}
+	o.Status = func(context.Context) Status { return Status{} }
+	if page := ask(t, server(t, o), "/").Body.String(); !strings.Contains(page, "Nobody waits for an answer.") || strings.Contains(page, "<svg") {
+		t.Errorf("an idle daemon: %s", page)
+	}
+}
+
+// With a token, people see a form and nothing else, until they have sent the token.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Token = token
+	o.Status = func(context.Context) Status { return busy() }
+	s := server(t, o)
+	send := func(path, value string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://telex.example"+path, strings.NewReader(url.Values{"token": {value}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, r)
+		return w
+	}
+	for _, path := range []string{"/", "/fragment"} {
+		if w := ask(t, s, path); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "telegram") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	for _, wrong := range []string{"", "wrong", strings.Repeat("x", maxForm)} {
+		if w := send("/login", wrong); w.Code != http.StatusUnauthorized || len(w.Result().Cookies()) > 0 || !strings.Contains(w.Body.String(), "This is not the token.") {
+			t.Errorf("%.10q: %d %s", wrong, w.Code, w.Body)
+		}
+	}
+	w := send("/login", token)
+	cookies := w.Result().Cookies()
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" || len(cookies) != 1 {
+		t.Fatalf("login: %d %v", w.Code, w.Header())
+	}
+	page := ask(t, s, "/", func(r *http.Request) { r.AddCookie(cookies[0]) })
+	if page.Code != http.StatusOK || !strings.Contains(page.Body.String(), "Log out") || strings.Contains(page.Body.String(), token) {
+		t.Errorf("after the login: %d %s", page.Code, page.Body)
+	}
+	if w := send("/logout", ""); w.Code != http.StatusSeeOther || w.Result().Cookies()[0].MaxAge >= 0 {
+		t.Errorf("logout: %d %v", w.Code, w.Header())
+	}
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	var p Problems
+	log := slog.New(p.Handler(slog.NewTextHandler(io.Discard, nil))).With(slog.String("conversation", "telegram:1"))
+	log.Info("no problem")
+	log.Warn("a warning", slog.String("turn", "0123456789abcdef"), slog.Any("error", fmt.Errorf("%s", strings.Repeat("x", 1000))))
+	for i := range maxProblems - 1 {
+		log.Error(fmt.Sprint("error ", i))
+	}
+	list := p.Newest()
+	last := list[len(list)-1]
+	if len(list) != maxProblems || list[0].Message != fmt.Sprint("error ", maxProblems-2) || !list[0].Failed || list[0].Conversation != "telegram:1" ||
+		last.Message != "a warning" || last.Failed || last.Turn != "01234567" || len(last.Cause) > maxCause+3 {
+		t.Errorf("problems: %+v", list)
+	}
+	log.Error("one more")
+	if list := p.Newest(); len(list) != maxProblems || list[0].Message != "one more" || list[len(list)-1].Message != "error 0" {
+		t.Errorf("problems: %+v", list)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1k", 1049: "1k", 1234: "1.2k", 12_345: "12k", 1_000_000: "1M", 2_500_000: "2.5M", 31_000_000: "31M"} {
+		if got := short(n); got != want {
+			t.Errorf("short(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for n, want := range map[int]int{1: 1, 3: 5, 5: 5, 11: 20, 4999: 5000, 5001: 10_000} {
+		if got := roundUp(n); got != want {
+			t.Errorf("roundUp(%d) = %d, want %d", n, got, want)
+		}
+	}
+}
