@@ -84,7 +84,7 @@ func TestBrowserEditsAQuestion(t *testing.T) {
 }
 
 func TestBrowserAttachesAFile(t *testing.T) {
-	p := openPage(t, phone)
+	p := openPage(t, smallScreen)
 	file := filepath.Join(t.TempDir(), "tides & <b>.txt")
 	if err := os.WriteFile(file, []byte("The sea rises twice a day."), 0o600); err != nil {
 		t.Fatal(err)

@@ -54,8 +54,8 @@ const lookers = `window.look = {
 type screen struct{ width, height int64 }
 
 var (
-	desktop = screen{1280, 800}
-	phone   = screen{390, 844}
+	desktop     = screen{1280, 800}
+	smallScreen = screen{390, 844}
 )
 
 // page is the chat page of a running demo, in a browser of its own.
@@ -274,7 +274,7 @@ new MutationObserver(() => redrawn++).observe(document.getElementById("state"), 
 }
 
 func TestBrowserFoldsLongPastes(t *testing.T) {
-	for name, size := range map[string]screen{"desktop": desktop, "phone": phone} {
+	for name, size := range map[string]screen{"desktop": desktop, "phone": smallScreen} {
 		t.Run(name, func(t *testing.T) {
 			p := openPage(t, size)
 			pasted := `{{standin say="It is long."}}` + strings.Repeat("\none more line of it", 150)
@@ -332,7 +332,7 @@ func TestBrowserChoosesCommandsByKeys(t *testing.T) {
 }
 
 func TestBrowserOffersTheWayToTheBottom(t *testing.T) {
-	for name, size := range map[string]screen{"desktop": desktop, "phone": phone} {
+	for name, size := range map[string]screen{"desktop": desktop, "phone": smallScreen} {
 		t.Run(name, func(t *testing.T) {
 			p := openPage(t, size)
 			p.want("there is no way to where one is", `!document.getElementById("bottom").checkVisibility()`)
