@@ -356,11 +356,11 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 		p.Ref, p.State = now.ref, now.state()
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
+	case now.abandoned && (i >= 0 || !now.doubtful()): // a part is not tried again, whatever came of an earlier create
+		p.State = chat.PartRefused
 	case now.doubtful(): // also where an earlier message was deleted
 	case now.phase == gone:
 		p.State = chat.PartGone
-	case now.abandoned:
-		p.State = chat.PartRefused
 	default: // after a search in vain it has a new key
 		p.State, p.Key = chat.PartAbsent, r.partKey(i)
 	}

@@ -320,3 +320,13 @@ func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 		})
 	}
 }
+
+// D1: the same, where the process before had died over the create, so that nobody knows whether it took effect.
+func TestRegressionRefusedAfterAKillIsRefusedForGood(t *testing.T) {
+	t.Parallel()
+	s := story("no-edit-with-keys", talk(numbered(40)))
+	s.profile.TextLimit, s.real = 64, 64
+	s.faults = map[int]fault{1: {kind: badContent}, 5: {kind: tooLong}}
+	s.kills = []kill{{where: beforeCall, n: 0, down: time.Second}, {where: afterAnswer, n: 4, down: time.Second}}
+	perform(t, s)
+}
