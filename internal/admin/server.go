@@ -81,23 +81,22 @@ func (s *Server) Serve(ctx context.Context) {
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	s.Log.Info("listening", slog.String("address", s.Address().String()), slog.Bool("token", s.Token != ""))
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(netutil.LimitListener(s.listener, maxConnections)) }()
-	select {
-	case err := <-served:
-		if !errors.Is(err, http.ErrServerClosed) {
-			s.Log.Error("the admin server ended", slog.Any("error", err))
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		end()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		if srv.Shutdown(last) != nil {
+			_ = srv.Close() // cuts what is left
 		}
-		return
-	case <-ctx.Done():
+	})
+	if err := srv.Serve(netutil.LimitListener(s.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		s.Log.Error("the admin server ended", slog.Any("error", err))
 	}
-	end()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
-	if srv.Shutdown(last) != nil {
-		_ = srv.Close() // cuts what is left
+	if !stop() {
+		<-ended
 	}
-	_ = <-served // that the server was closed
 }
 
 // handler returns the handler of all requests.
