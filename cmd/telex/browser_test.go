@@ -69,11 +69,20 @@ type page struct {
 // openPage starts the demo and opens its page.
 func openPage(t *testing.T, size screen) *page {
 	t.Helper()
+	demo, url := startDemo(t, "127.0.0.1:0")
+	p := open(t, size, url)
+	p.demo = demo
+	p.await("the page", `document.getElementById("title").textContent`)
+	return p
+}
+
+// open opens a page in a browser.
+func open(t *testing.T, size screen, url string) *page {
+	t.Helper()
 	path, err := exec.LookPath(chromium)
 	if err != nil {
 		t.Fatalf("%v: install the Debian package %s", err, chromium)
 	}
-	demo, url := startDemo(t, "127.0.0.1:0")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Env("HOME="+t.TempDir()))
 	if os.Geteuid() == 0 {
@@ -86,11 +95,10 @@ func openPage(t *testing.T, size screen) *page {
 	if err := chromedp.Do(ctx); err != nil { // the browser lives as long as this context
 		t.Fatalf("start %s: %v", path, err)
 	}
-	p := &page{t: t, ctx: ctx, url: url, demo: demo}
+	p := &page{t: t, ctx: ctx, url: url}
 	t.Cleanup(p.report)
 	p.do("open the page", chromedp.EmulateViewport(size.width, size.height), chromedp.Navigate(url))
 	p.do("prepare the page", chromedp.Evaluate[chromedp.Void](lookers))
-	p.await("the page", `document.getElementById("title").textContent`)
 	return p
 }
 
