@@ -68,12 +68,9 @@ func (a *actor) suggestAfter(greeted []chat.Inbound) {
 }
 
 func (a *actor) suggestPrompts(to chat.Target, heading string) {
-	if a.endpoint.pane == nil {
-		return
-	}
 	prompts, err := ParsePrompts(a.g.Texts[TextPrompts])
-	if err != nil {
-		prompts, _ = ParsePrompts(DefaultTexts()[TextPrompts]) // the defaults are valid
+	if a.endpoint.pane == nil || err != nil { // the configuration has checked them
+		return
 	}
 	a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.Suggest(ctx, to, heading, prompts) })
 }
