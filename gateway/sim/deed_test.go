@@ -34,9 +34,15 @@ func (w *world) inTime(m *written, q *question) bool {
 // cutShort says that somebody may have ended a turn while it waited for an answer to a question, so that nobody saw
 // to its time.
 func (w *world) cutShort(q *question, until time.Time) bool {
-	if slices.ContainsFunc(q.turn.messages, func(n int) bool {
-		return slices.ContainsFunc(w.messages[n].edits, func(at time.Time) bool { return !at.Before(q.filed) && !at.After(until) })
-	}) {
+	edits := 0
+	for _, n := range q.turn.messages {
+		for _, at := range w.messages[n].edits {
+			if !at.After(until) {
+				edits++
+			}
+		}
+	}
+	if edits > q.revised { // one of them may have come meanwhile, also long after it was written
 		return true
 	}
 	for i, m := range w.messages {
