@@ -34,15 +34,7 @@ func (w *world) inTime(m *written, q *question) bool {
 // cutShort says that somebody may have ended a turn while it waited for an answer to a question, so that nobody saw
 // to its time.
 func (w *world) cutShort(q *question, until time.Time) bool {
-	edits := 0
-	for _, n := range q.turn.messages {
-		for _, at := range w.messages[n].edits {
-			if !at.After(until) {
-				edits++
-			}
-		}
-	}
-	if edits > q.revised { // one of them may have come meanwhile, also long after it was written
+	if w.editedBefore(q, until) {
 		return true
 	}
 	for i, m := range w.messages {
@@ -54,6 +46,20 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 		}
 	}
 	return false
+}
+
+// editedBefore says that what the turn of a question answers was edited before a time, and that the turn had not begun anew when the
+// question was stored. The edit ended it then, or came too late: it may come long after it was written.
+func (w *world) editedBefore(q *question, until time.Time) bool {
+	edits := 0
+	for _, n := range q.turn.messages {
+		for _, at := range w.messages[n].edits {
+			if !at.After(until) {
+				edits++
+			}
+		}
+	}
+	return edits > q.revised
 }
 
 // consented is a standing approval that was stored.
@@ -236,7 +242,7 @@ func (w *world) judgeDeeds() {
 	for _, q := range w.questions {
 		d, t := w.deeds[q.key], q.turn
 		switch {
-		case q.over():
+		case q.over(), w.editedBefore(q, time.Now()):
 		case q.ruled.IsZero():
 			w.judgeHeard(q)
 		case q.verdict == agent.Approved && len(d.effects) == 0 && !d.unknown && (!w.broken(t) || w.hadTime(q)):
