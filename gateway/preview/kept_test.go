@@ -100,3 +100,25 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 		}
 	})
 }
+
+// A question of unknown outcome is looked for in vain and asked anew, and the reply is stopped. The question that comes late goes, like
+// the other one.
+func TestALateQuestionOfAStoppedReplyGoes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.LateFor, p.fate = 10*time.Second, nth(map[int]fate{0: {nameless: true}, 1: uncertain(false)}) // so that it stands apart
+		e := p.endpoint()
+		e.Finder = channel{p}
+		c := streamed()
+		c.Cursor = ""
+		s := beginAt(t, p, e, c, "key")
+		s.says("one two three", 2*time.Second)
+		s.asks("yes:1", "Really?", 4*time.Second)
+		p.mu.Lock()
+		p.create(&call{to: "a"}, chat.Outgoing{Key: "key.q0", Text: "Really?"})
+		p.mu.Unlock()
+		s.slot.Finish(Ending{Keep: true})
+		<-s.ended
+		equal(t, "person sees", s.sees(), []string{"one two three"})
+	})
+}

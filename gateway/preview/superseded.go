@@ -65,8 +65,8 @@ func (s *state) bringBack(p *message) {
 // adopt keeps message i of the superseded ones, which a late search found, as part of an interrupted reply that has no
 // other message in its place: a person may have read it.
 func (s *state) adopt(i int) {
-	if p := s.at(s.superseded[i].place); s.ending != nil && s.ending.Keep && p.role == roleText {
-		s.restoreAt(p, i)
+	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
+		s.restoreAt(&s.parts[place], i)
 	}
 }
 
