@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"telex/gateway/access"
+	"telex/gateway/attachment"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
@@ -193,7 +194,7 @@ func (a *actor) ask(m queue.Message) {
 	asked := a.seenQuestion(m)
 	asker := a.turn != nil && (m.To.Kind == chat.Private || m.Sender.ID == a.turn.in.Sender.ID)
 	switch {
-	case a.g.Busy == Steer && asker && !a.turn.recovered && m.Text != "" && len(m.Attachments) == 0 && a.queue.Offer(m, &a.turn.offers):
+	case a.g.Busy == Steer && asker && !a.turn.recovered && m.Text != "" && !attachment.Any([]chat.Inbound{m.Inbound}) && a.queue.Offer(m, &a.turn.offers):
 	case !a.enqueue(m):
 		a.tooMany(m.Inbound)
 		return

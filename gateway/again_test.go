@@ -336,6 +336,16 @@ func TestSteeringOvertakesNothing(t *testing.T) {
 		h.say(t, ask("c"))
 		later(10 * time.Second)
 		equal(t, "questions", h.questions(), []string{"a", "b", "c"})
+		h.calls = 1
+		h.say(t, ask("d"))
+		later(50 * time.Millisecond)
+		quoting := ask("e")
+		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // neither can this
+		h.say(t, quoting)
+		later(10 * time.Second)
+		if q := h.question(); !strings.Contains(q.Text, "e") || len(q.Images) != 1 {
+			t.Errorf("the last question has %d pictures: %q", len(q.Images), q.Text)
+		}
 	})
 }
 

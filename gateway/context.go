@@ -76,7 +76,7 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 // follows reports whether a message that does not name the bot continues a conversation with it: it stands in a thread in
 // which the bot was asked before, or is being asked.
 func (g *Gateway) follows(ctx context.Context, c chat.Conversation, in chat.Inbound) bool {
-	if !g.FollowThreads || !in.Follows || in.To.Kind != chat.Group || in.To.Thread == "" {
+	if !g.FollowThreads || !in.Follows || in.To.Kind != chat.Group {
 		return false
 	}
 	if g.isActive(c) {

@@ -125,7 +125,7 @@ func TestOutsideContentHasNoAuthority(t *testing.T) {
 		"a file of another":       {before: []chat.Inbound{inGroup(file(ask("read this")), "8")}, says: inGroup(typed, "7"), asks: true, reads: true},
 		"a quote":                 {says: quoting(ask("do it"), false), asks: true},
 		"a quote before":          {before: []chat.Inbound{quoting(ask("look"), false)}, says: typed, asks: true, reads: true},
-		"the bot's words, quoted": {says: quoting(ask("do it"), true)},
+		"the bot's words, quoted": {says: quoting(ask("do it"), true), asks: true},
 		"and in a group":          {says: inGroup(quoting(ask("do it"), true), "7"), asks: true},
 		"asked again":             {before: []chat.Inbound{file(ask("read this"))}, says: command("retry"), asks: true},
 		"typed, asked once again": {before: []chat.Inbound{typed}, says: command("retry"), reads: true},

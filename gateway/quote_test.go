@@ -60,7 +60,7 @@ func TestWhatIsRepliedToReachesTheModel(t *testing.T) {
 	})
 }
 
-// In a private chat the bot's own words are no outside content, and there are no names.
+// In a private chat there are no names. The bot's own words are outside content: an answer that /new took away may repeat a page.
 func TestAReplyToTheBotInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -69,7 +69,7 @@ func TestAReplyToTheBotInPrivate(t *testing.T) {
 		h.say(t, in)
 		later(2 * time.Second)
 		q := h.question()
-		if q.Sources[0].Origin != agent.OriginProgram || strings.Contains(q.Text, "Ann") || len(q.Text) > 9000 || !strings.Contains(q.Text, "ä… [it goes on]") {
+		if q.Sources[0].Origin != agent.OriginQuote || strings.Contains(q.Text, "Ann") || len(q.Text) > 9000 || !strings.Contains(q.Text, "ä… [it goes on]") {
 			t.Errorf("the model reads %d bytes: %s…, by %v", len(q.Text), q.Text[:80], q.Sources[0].Origin)
 		}
 	})
@@ -93,6 +93,28 @@ func TestAReplyToTheNewestAnswer(t *testing.T) {
 		later(2 * time.Second)
 		if q := h.question(); !strings.Contains(q.Text, "the first answer") {
 			t.Errorf("then the model reads %q", q.Text)
+		}
+	})
+}
+
+// Two answers that begin alike are not taken for one another, and a short quote not for a part of a long answer.
+func TestAReplyToAnAnswerThatIsLikeTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		alike := strings.Repeat("Here is the corrected version. ", 5)
+		h.answers["a"], h.answers["b"] = alike+"The first.", alike+"The second, in 42 words."
+		h.say(t, ask("a"))
+		later(2 * time.Second)
+		for _, quoted := range []string{alike + "The first.", "42"} {
+			h.say(t, ask("b"))
+			later(2 * time.Second)
+			in := ask("why?")
+			in.Quotes = []chat.Quote{{Own: true, Text: quoted}}
+			h.say(t, in)
+			later(2 * time.Second)
+			if q := h.question(); !strings.Contains(q.Text, quoted) {
+				t.Errorf("the model reads %q, want the quote %q", q.Text, quoted)
+			}
 		}
 	})
 }

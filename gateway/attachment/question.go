@@ -101,12 +101,17 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
-	n := 0
-	attached := func(list []chat.Attachment, from chat.Origin) {
+	own, others, left := maxAttached, maxAttached, 0 // how many more are read; the asker's own take precedence
+	for _, m := range s.Messages {
+		others = max(0, others-len(m.Attachments))
+	}
+	attached := func(list []chat.Attachment, from chat.Origin, room *int) {
 		for _, at := range list {
-			if n++; n > maxAttached {
+			if *room == 0 {
+				left++
 				continue
 			}
+			*room--
 			if err := r.readOne(fetching, &q, at, from, s.Fetch); err != nil && ctx.Err() == nil {
 				s.Log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
 			}
@@ -114,22 +119,22 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	}
 	q.around(func() {
 		for _, quote := range s.Thread {
-			attached(quote.Attachments, chat.Forwarded)
+			attached(quote.Attachments, chat.Forwarded, &others)
 		}
 	}, func(files string) (string, agent.Source) { return history.Thread(s.Thread, files) })
 	for _, m := range s.Messages {
 		for _, quote := range m.Quotes {
-			q.around(func() { attached(quote.Attachments, chat.Forwarded) },
-				func(files string) (string, agent.Source) { return s.Quoted(m, quote, files) })
+			q.around(func() { attached(quote.Attachments, chat.Forwarded, &others) },
+				func(files string) (string, agent.Source) { return s.Quoted(quote, files) })
 		}
 		if m.Text != "" {
 			q.add(s.Words(m))
 		}
-		attached(m.Attachments, m.Origin)
+		attached(m.Attachments, m.Origin, &own)
 	}
-	if n > maxAttached {
+	if left > 0 {
 		q.sources = append(q.sources, agent.Source{Origin: agent.OriginProgram})
-		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only the first %d are]", n-maxAttached, maxAttached))
+		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only %d are]", left, maxAttached))
 	}
 	if len(q.texts)+len(q.images)+len(q.files) > 0 {
 		text := strings.Join(append(q.texts, q.notes...), "\n\n")

@@ -56,7 +56,7 @@ func TestReader(t *testing.T) {
 		{"where nothing can be fetched", nil, nil, "", files("a.txt"), nil, 1, false},
 		{"spoken, and nobody hears", nil, fetch, "", files("voice.ogg"), nil, 1, true},
 		{"spoken", spoken("how are you?"), fetch, "", files("voice.ogg"), []string{"how are you?"}, 0, false},
-		{"too many", nil, fetch, "", files(strings.Fields(strings.Repeat("a.txt ", 12))...), []string{"[2 more were attached, which you are not shown: only the first 10 are]"}, 0, false},
+		{"too many", nil, fetch, "", files(strings.Fields(strings.Repeat("a.txt ", 12))...), []string{"[2 more were attached, which you are not shown: only 10 are]"}, 0, false},
 		{"nothing", nil, nil, "", nil, nil, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,5 +72,26 @@ func TestReader(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What others attached must not take the place of what the asker attached.
+func TestOnesOwnFilesAreReadFirst(t *testing.T) {
+	t.Parallel()
+	var others []chat.Attachment
+	for i := range 12 {
+		others = append(others, chat.Attachment{ID: fmt.Sprint(i), Name: fmt.Sprintf("other-%d.txt", i), MediaType: "text/plain"})
+	}
+	in := chat.Inbound{Text: "what is this?", Attachments: []chat.Attachment{{ID: "own", Name: "own.txt", MediaType: "text/plain"}}}
+	in.Quotes = []chat.Quote{{Author: "Bob", Text: "look", Attachments: others[:6]}}
+	q := attachment.NewReader(nil).Read(t.Context(), attachment.Sources{
+		Messages: []chat.Inbound{in}, Thread: []chat.Quote{{Author: "Cyd", Text: "here", Attachments: others[6:]}}, Log: slog.New(slog.DiscardHandler),
+		Fetch: func(_ context.Context, a chat.Attachment, _ int64) ([]byte, error) {
+			return []byte("content of " + a.Name), nil
+		},
+	})
+	if n := strings.Count(q.Message.Text, "content of other-"); n != 9 || !strings.Contains(q.Message.Text, "content of own.txt") ||
+		!strings.Contains(q.Message.Text, "[3 more were attached, which you are not shown: only 10 are]") {
+		t.Errorf("%d files of others in %q", n, q.Message.Text)
 	}
 }

@@ -19,9 +19,9 @@ const (
 )
 
 // Quoted returns a message that m refers to as the model reads it, with its provenance. files is what the model reads of
-// its attachments. "" if there is neither a text nor such a file. The message is outside content, except for the bot's own
-// words in a private chat: these stand in the history as well.
-func (r Reading) Quoted(m chat.Inbound, q chat.Quote, files string) (string, agent.Source) {
+// its attachments. "" if there is neither a text nor such a file. The message is outside content, also if the bot wrote it:
+// its words may repeat what it read elsewhere, in an answer that the history does not hold any more.
+func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	text := below(beginning(q.Text, maxQuote), files)
 	if text == "" {
 		return "", agent.Source{}
@@ -30,11 +30,7 @@ func (r Reading) Quoted(m chat.Inbound, q chat.Quote, files string) (string, age
 	if q.Part {
 		kind = "part of the message that this refers to"
 	}
-	source := agent.Source{Origin: agent.OriginQuote}
-	if q.Own && m.To.Kind == chat.Private {
-		source.Origin = agent.OriginProgram
-	}
-	return Frame(kind, author(q), text), source
+	return Frame(kind, author(q), text), agent.Source{Origin: agent.OriginQuote}
 }
 
 // below returns a text with another one below it.
@@ -86,7 +82,7 @@ func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	}
 	known := func(q chat.Quote) bool {
 		text := letters(q.Text)
-		return q.Own && !q.Part && text != "" && strings.Contains(newest, text[:min(len(text), sameText)])
+		return q.Own && !q.Part && text != "" && (text == newest || len(text) > sameText && strings.HasPrefix(newest, text[:sameText]))
 	}
 	out := slices.Clone(messages)
 	for i := range out {
@@ -95,9 +91,9 @@ func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	return out
 }
 
-// sameText is how many bytes of letters tell which answer a text is. Further on there may be addresses of links, which people don't
-// see, or the answer may still have been growing.
-const sameText = 60
+// sameText is how many bytes of letters tell which answer a text is. Further on there may be addresses of links, which people
+// don't see, or the answer may still have been growing. A quote that is kept needlessly costs only its tokens.
+const sameText = 200
 
 // letters returns the letters and digits of a text, which are the same in Markdown and on a screen.
 func letters(text string) string {

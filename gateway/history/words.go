@@ -68,7 +68,7 @@ func (r Reading) Question(messages ...chat.Inbound) agent.Message {
 	var texts []string
 	for _, m := range messages {
 		for _, quote := range m.Quotes {
-			if text, source := r.Quoted(m, quote, ""); text != "" {
+			if text, source := r.Quoted(quote, ""); text != "" {
 				texts, q.Sources = append(texts, text), append(q.Sources, source)
 			}
 		}
