@@ -12,7 +12,7 @@ if [ -n "$found" ]; then
 	echo "$found"
 	exit 1
 fi
-# 1.0 when this was written, on a scale to 10 where less is better; the threshold is in tenths.
+# 1.1 when this was written, on a scale to 10 where less is better; the threshold is in tenths.
 if ! report=$(systemd-analyze security --no-pager --offline=true --threshold=12 "$unit" 2>&1); then
 	echo "$report"
 	exit 1
