@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,5 +78,37 @@ func TestFairYesInTheLastMoment(t *testing.T) {
 			s.says = append(s.says, say{at: wordTime + s.approval, user: "ann", kind: "yes", decides: agent.Approved + 1})
 			perform(t, s)
 		})
+	}
+}
+
+// Nothing can be deleted: a message that the final does not need stays, and says again what stands in another that took the place of one
+// that can't be edited.
+func TestFairWordsOfALongerPreview(t *testing.T) {
+	t.Parallel()
+	all := strings.Fields(numbered(16))
+	s := story("edit-without-delete", calling(strings.Join(all[:5], " "), strings.Join(all[5:], " "), change))
+	s.tools, s.approval, s.goesOn = true, time.Hour, doApprove
+	s.profile.TextLimit, s.real = 60, 60
+	s.answers[0].deltas[15].after = 3 * time.Second
+	s.faults = each(isFrozen, 8) // the second edit to the final
+	w := perform(t, s)
+	if w.counts["exception: "+string(sentAnewBelow)] == 0 {
+		t.Errorf("every message could be edited\nwhat happened:\n%s", strings.Join(w.story(), "\n"))
+	}
+}
+
+// What is ignored is offered again by the next receiver: behind the first piece of a message, it counts as the rest of that.
+func TestFairIgnoredUntilAPieceCame(t *testing.T) {
+	t.Parallel()
+	s := story("edit", talk("a0w0x a0w1x"))
+	s.repeats = 2
+	s.accidents = []accident{{kind: "full", lasts: 500 * time.Millisecond}}
+	s.kills = []kill{{where: afterWrite, n: 1, down: 100 * time.Millisecond}}
+	s.says = []say{
+		{user: "ben", kind: "text", place: thread, unnamed: true, at: time.Millisecond},
+		{user: "ben", kind: "text", place: thread, more: true, at: 100 * time.Millisecond}, {user: "ben", kind: "text", place: thread, at: 101 * time.Millisecond},
+	}
+	if w := perform(t, s); w.messages[0].accepted.IsZero() {
+		t.Error("it was ignored")
 	}
 }

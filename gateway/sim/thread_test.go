@@ -23,7 +23,7 @@ func (w *world) judgeUnnamed(m *written) bool {
 // goesOn says that m is the rest of a message that the client had split.
 func (w *world) goesOn(m *written) bool {
 	return slices.ContainsFunc(w.messages, func(o *written) bool {
-		return o != m && o.more && o.place == m.place && o.user == m.user && !o.accepted.IsZero() && !o.accepted.After(m.accepted)
+		return o != m && o.more && o.place == m.place && o.user == m.user && !o.wrote.IsZero() && !o.wrote.After(m.accepted)
 	})
 }
 

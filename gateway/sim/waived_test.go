@@ -1,6 +1,11 @@
 package sim
 
-import "telex/internal/chat"
+import (
+	"slices"
+	"strings"
+
+	"telex/internal/chat"
+)
 
 // judgeWaived judges the words of a reply of which the text as a whole is excused: one that is missing was in a call that failed or
 // that nobody knows the outcome of, and one that stands twice may stand in such a call's message. The screen and the cursor are
@@ -22,6 +27,14 @@ func (w *world) judgeWaived(t *turnLog) {
 			}
 		}
 	}
+	for _, m := range w.person.of(t.id) {
+		if w.s.kind.caps.Edit && !w.s.kind.caps.Delete && m.stands() && w.staysAsPreview(m) {
+			w.except(longerBefore)
+			for _, word := range words.FindAllString(m.text(), -1) {
+				doubtful[word]++
+			}
+		}
+	}
 	for _, word := range words.FindAllString(r.answer.final, -1) {
 		if seen[word] == 0 && doubtful[word] == 0 && !gone[word] {
 			w.complain("D1: %s of turn %s is nowhere", word, t.id)
@@ -34,6 +47,11 @@ func (w *world) judgeWaived(t *turnLog) {
 			return
 		}
 	}
+}
+
+// staysAsPreview says that a message shows what a preview of it showed, but for the cursor.
+func (w *world) staysAsPreview(m *message) bool {
+	return slices.ContainsFunc(m.versions, func(v version) bool { return v.Preview && strings.TrimSuffix(v.Text, w.s.config.Cursor) == m.text() })
 }
 
 // shownIn is what the message of a call shows now.
