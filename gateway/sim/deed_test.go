@@ -50,16 +50,18 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 
 // editedBefore says that what the turn of a question answers was edited before a time, and that the turn had not begun anew when the
 // question was stored. The edit ended it then, or came too late: it may come long after it was written.
-func (w *world) editedBefore(q *question, until time.Time) bool {
-	edits := 0
-	for _, n := range q.turn.messages {
-		for _, at := range w.messages[n].edits {
+func (w *world) editedBefore(q *question, until time.Time) bool { return w.edits(q.turn, until) > q.revised }
+
+// edits returns how often what a turn answers was edited until a time.
+func (w *world) edits(t *turnLog, until time.Time) (n int) {
+	for _, m := range t.messages {
+		for _, at := range w.messages[m].edits {
 			if !at.After(until) {
-				edits++
+				n++
 			}
 		}
 	}
-	return edits > q.revised
+	return n
 }
 
 // consented is a standing approval that was stored.

@@ -346,7 +346,7 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	var list []verdict
 	r := t.runs[len(t.runs)-1]
 	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
-	died := r.life.diedAt(r.ended) || !r.over
+	died := r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // before it could begin anew
 	if finished && (!t.decided.IsZero() || w.interrupted(t, r)) {
 		list = append(list, w.complete(r))
 	}
