@@ -50,7 +50,9 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 
 // editedBefore says that what the turn of a question answers was edited before a time, and that the turn had not begun anew when the
 // question was stored. The edit ended it then, or came too late: it may come long after it was written.
-func (w *world) editedBefore(q *question, until time.Time) bool { return w.edits(q.turn, until) > q.revised }
+func (w *world) editedBefore(q *question, until time.Time) bool {
+	return w.edits(q.turn, until) > q.revised
+}
 
 // edits returns how often what a turn answers was edited until a time.
 func (w *world) edits(t *turnLog, until time.Time) (n int) {
