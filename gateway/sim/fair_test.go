@@ -106,7 +106,8 @@ func TestFairIgnoredUntilAPieceCame(t *testing.T) {
 	s.kills = []kill{{where: afterWrite, n: 1, down: 100 * time.Millisecond}}
 	s.says = []say{
 		{user: "ben", kind: "text", place: thread, unnamed: true, at: time.Millisecond},
-		{user: "ben", kind: "text", place: thread, more: true, at: 100 * time.Millisecond}, {user: "ben", kind: "text", place: thread, at: 101 * time.Millisecond},
+		{user: "ben", kind: "text", place: thread, more: true, at: 100 * time.Millisecond},
+		{user: "ben", kind: "text", place: thread, at: 101 * time.Millisecond},
 	}
 	if w := perform(t, s); w.messages[0].accepted.IsZero() {
 		t.Error("it was ignored")
