@@ -59,8 +59,8 @@ func TestThreeProcesses(t *testing.T) {
 			if len(requests) != 1 || !requests[0].Stream { // whatever people see: a silent model is noticed so
 				t.Fatalf("%d requests, want one that streams", len(requests))
 			}
-			if late := list[0].Last().At.Sub(requests[0].LastToken); late > 300*time.Millisecond {
-				t.Errorf("final %v after the last token, want at most 300ms", late)
+			if late := list[0].Last().At.Sub(requests[0].LastToken); late > time.Second { // less than an edit interval; make bench has the bar
+				t.Errorf("final %v after the last token, want at most 1s", late)
 			}
 			daemon.stop()
 		})
