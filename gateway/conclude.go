@@ -132,7 +132,7 @@ func (a *actor) tellSummary(t *turn) {
 // nothing needs an answer.
 func (a *actor) stopped(t *turn) {
 	if t.stoppedBy != nil {
-		a.confirmStop(*t.stoppedBy, len(t.outcome.Refs) > 0)
+		a.confirmStop(*t.stoppedBy, t.outcome.Readable)
 	}
 }
 

@@ -78,7 +78,7 @@ func (a *actor) detach(t *turn) {
 	}
 	if in := t.stoppedBy; in != nil {
 		t.stoppedBy = nil
-		a.confirmStop(*in, t.slot.Visible())
+		a.confirmStop(*in, t.slot.Readable())
 	}
 	then := t.then
 	t.then = nil

@@ -88,6 +88,13 @@ func (s *Slot) Visible() bool {
 	return s.visible
 }
 
+// Readable reports whether at least one message of the reply shows more than a question or the progress of tools.
+func (s *Slot) Readable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readable
+}
+
 // Shown returns the Markdown of the last preview that a person saw.
 func (s *Slot) Shown() string {
 	s.mu.Lock()
@@ -102,7 +109,7 @@ func (r *Reply) publish() {
 		visible = visible || p.exists()
 	}
 	r.slot.mu.Lock()
-	r.slot.visible, r.slot.shown = visible, r.source
+	r.slot.visible, r.slot.readable, r.slot.shown = visible, r.readable(), r.source
 	r.slot.mu.Unlock()
 	r.slot.first.tell(r.ending == nil || r.makesMore(time.Now()))
 	r.report(r.inTrouble())

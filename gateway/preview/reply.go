@@ -37,6 +37,7 @@ type Outcome struct {
 	Doubt     bool              // an unknown message of the reply may exist, for example from a create whose outcome stayed unknown
 	Shown     string            // Markdown of the last preview that a person saw
 	Refs      []chat.MessageRef // the messages of the reply, in order
+	Readable  bool              // at least one of them shows more than a question or the progress of tools
 	Nameless  bool              // the platform returned no message id: this endpoint can't edit
 	Err       error             // reason why it was not delivered
 
@@ -217,7 +218,7 @@ func (r *Reply) outcome(err error) Outcome {
 			o.Refs = append(o.Refs, m.ref)
 		}
 	}
-	o.Shown, o.messages = r.source, r.parts
+	o.Shown, o.messages, o.Readable = r.source, r.parts, r.readable()
 	if o.Err == nil && !o.Delivered {
 		o.Err = fmt.Errorf("deliver reply: %w", r.failure())
 	}

@@ -48,25 +48,26 @@ func (e *Ending) givesUp() bool { return e != nil && e.Keep && e.Text+e.Note != 
 // Slot passes the newest view from a turn to the one reader of the reply: a newer view replaces an unread one.
 // Writers never block.
 type Slot struct {
-	mu      sync.Mutex
-	text    *strings.Builder
-	tokens  int
-	resets  int
-	since   time.Time
-	status  Status
-	paused  int       // length of the text when the model switched to a tool
-	asked   time.Time // time since when people see the status's question; zero: they don't
-	ending  *Ending
-	changed chan struct{} // capacity 1: signals a change, not the number of changes
-	ended   chan struct{} // closed by Finish
-	claimed bool          // set by Decide: no other ending counts
-	cut     chan struct{} // closed by Cut
-	erased  bool          // set by Redraw: a draft vanished
-	urged   chan struct{} // capacity 1: signals a question, which does not wait for the interval
-	visible bool          // a message of the reply exists
-	shown   string        // Markdown of the last preview that a person saw
-	waiting Waiting
-	first   precedence
+	mu       sync.Mutex
+	text     *strings.Builder
+	tokens   int
+	resets   int
+	since    time.Time
+	status   Status
+	paused   int       // length of the text when the model switched to a tool
+	asked    time.Time // time since when people see the status's question; zero: they don't
+	ending   *Ending
+	changed  chan struct{} // capacity 1: signals a change, not the number of changes
+	ended    chan struct{} // closed by Finish
+	claimed  bool          // set by Decide: no other ending counts
+	cut      chan struct{} // closed by Cut
+	erased   bool          // set by Redraw: a draft vanished
+	urged    chan struct{} // capacity 1: signals a question, which does not wait for the interval
+	visible  bool          // a message of the reply exists
+	readable bool          // see Readable
+	shown    string        // Markdown of the last preview that a person saw
+	waiting  Waiting
+	first    precedence
 }
 
 // NewSlot returns an empty slot.

@@ -102,6 +102,12 @@ func (m *message) supersededRecord() chat.Part {
 	return p
 }
 
+// readable reports whether a message of the reply shows a text or a file. What a superseded one shows is not always known.
+func (s *state) readable() bool {
+	return slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && (m.file || !m.blank()) }) ||
+		slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && !s.at(m.place).exists() })
+}
+
 // isSuperseded reports whether ref is a superseded message.
 func (s *state) isSuperseded(ref chat.MessageRef) bool {
 	return slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.ref == ref })
