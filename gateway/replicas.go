@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"context"
+
+	"telex/internal/chat"
+)
+
+// Replicas is what a Store offers that several processes share; each of them is a replica. The chat is the unit of
+// ownership: a chat with all its threads belongs to at most one replica, whose gateway answers there, so that no limit
+// below an endpoint's and no order needs to be agreed upon.
+//
+// After Register, the store makes every write as this replica. A write about a conversation succeeds only if the lease
+// of this replica is not over, and no other replica owns the chat: Begin, Join, Decide, Cut, End, Release, Record, Note,
+// Drop, Revise, Undo, Forget, Erase, Choose and Consent fail with chat.ErrLost otherwise, in the transaction itself.
+// Accept stores a message for any chat: it fails with chat.ErrLost only if the lease is over or another live replica is
+// the endpoint's receiver, so that its cursor can't go back. Accept makes sure that the chat has an owner, and signals
+// the owner. Before Register, nothing is fenced.
+//
+// SaveBlock, and whatever changes admissions, pairing requests or moves of chats, signals all other replicas. Move makes the
+// owner of the old id the owner of the new one, unless that has a live owner.
+//
+// Times that the methods return are on this process's clock, and times they get are too: the store converts them from
+// and to its own clock, so that clocks may differ.
+type Replicas interface {
+	Membership
+	Ownership
+	Shares
+}
+
+// Membership keeps which processes share the store.
+type Membership interface {
+	// Register makes this process a replica with a new id and a lease of chat.LeaseTime. Only Name, Version and Endpoints
+	// of self are read. No other call of an earlier registration may be under way.
+	Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error)
+	// Renew prolongs the lease to chat.LeaseTime from now and stores Endpoints and Leaving. It returns the replicas with
+	// a lease, this one included, oldest first. It fails with chat.ErrLost if the lease is over. A leaving replica stops
+	// being a receiver.
+	Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error)
+	// Unregister gives up the lease at once, and signals the others.
+	Unregister(ctx context.Context) error
+	// Listen calls heard for each signal to this replica. It calls it once with chat.SignalAll as soon as no signal can be
+	// missed any more. It returns an error when signals may have been missed, and ctx's error when ctx ended. heard must
+	// not block.
+	Listen(ctx context.Context, heard func(chat.Signal)) error
+}
+
+// Ownership keeps which replica owns a chat and receives for an endpoint.
+type Ownership interface {
+	// Take first makes this replica the owner of up to orphans chats with unfinished work that have no live owner. Then it
+	// returns what is unfinished in its own chats and was not given to this registration yet. A turn that this replica
+	// began counts as given.
+	//
+	// call numbers the calls of a registration, from 1. What was given in a call counts as given once a call with a larger
+	// number is made; with the same number, it is given again. So an answer that gets lost loses nothing.
+	Take(ctx context.Context, call int64, orphans int) (chat.Taken, error)
+	// Free gives up chats; their threads don't matter. It leaves out those with unfinished messages or turns, unless
+	// unfinished is set: then other replicas are signalled to take them.
+	Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error
+	// Forward passes a message that is not stored (an edit, a deletion, an operator's order) to the owner of its chat, in
+	// order with the messages that Accept stores. Take gives it once, and it is gone then. Without an owner nothing
+	// happens, and Forward returns false: nothing is unfinished there.
+	Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error)
+	// Receive makes this replica the receiver of an endpoint if no other live replica is, and reports whether it is.
+	Receive(ctx context.Context, e chat.EndpointID) (bool, error)
+}
+
+// Shares keeps the replicas' claims on the limits that count over a whole endpoint.
+type Shares interface {
+	// Share replaces this replica's claims on an endpoint's limits by what decide returns. decide gets the claims of the
+	// other replicas, and may be called more than once. Transactions for one endpoint run one after the other. A claim
+	// ends one Window after the lease of its replica.
+	Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error
+}
