@@ -172,6 +172,9 @@ func (a *App) Run(ctx context.Context) (err error) {
 		}
 		supervisor.ready()
 		close(started)
+		if err := releaseProgramPages(); err != nil {
+			a.log.Debug("the memory of the start was not released", slog.Any("error", err))
+		}
 	})
 }
 
