@@ -57,11 +57,16 @@ func (c *Client) Tools() []agent.ToolDef {
 
 // Await returns once every server has told its tools, or could not be reached the first time; at the latest a moment after
 // Run began, so that a server that hangs delays no answer; or when ctx ends.
-func (c *Client) Await(ctx context.Context) {
+func (c *Client) Await(ctx context.Context) { c.await(ctx, c.late) }
+
+// Settle returns once every server has told its tools, or could not be reached the first time; or when ctx ends.
+func (c *Client) Settle(ctx context.Context) { c.await(ctx, nil) }
+
+func (c *Client) await(ctx context.Context, late <-chan struct{}) {
 	for _, s := range c.servers {
 		select {
 		case <-s.tried:
-		case <-c.late:
+		case <-late:
 			return
 		case <-ctx.Done():
 			return
@@ -73,9 +78,9 @@ func (c *Client) Await(ctx context.Context) {
 type Status struct {
 	Name      string
 	Connected bool
-	Tools     int
-	Since     time.Time // when it became so; zero: it has never been connected
-	Err       string    // why it is not connected; without secrets
+	Tools     []agent.ToolDef // those that it told last
+	Since     time.Time       // when it became so; zero: it has never been connected
+	Err       string          // why it is not connected; without secrets
 }
 
 // Status tells of all servers, in the order of the config.

@@ -245,7 +245,7 @@ func (s *server) tools() []agent.ToolDef {
 func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Status{Name: s.Name, Connected: s.live != nil, Tools: len(s.defs), Since: s.since}
+	st := Status{Name: s.Name, Connected: s.live != nil, Tools: slices.Clone(s.defs), Since: s.since}
 	if s.live == nil && s.err != nil {
 		st.Err = s.err.Error()
 	}

@@ -22,8 +22,18 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	if len(c.MCPServers) == 0 {
 		return own, nil
 	}
+	client, err := newMCP(c.MCPServers, o)
+	if err != nil {
+		return nil, err
+	}
+	a.beside = append(a.beside, beside{"MCP servers", client.Run})
+	return tool.Join(own, client), nil
+}
+
+// newMCP returns a client of these servers.
+func newMCP(configured []config.MCPServer, o Options) (*mcp.Client, error) {
 	var servers []mcp.Server
-	for _, s := range c.MCPServers {
+	for _, s := range configured {
 		var literal []string
 		for _, secret := range s.Secrets() {
 			literal = append(literal, secret.Reveal())
@@ -33,12 +43,7 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 			ReadOnly: s.ReadOnly, AutoApprove: s.AutoApprove, Deny: s.Deny, Trust: s.Trust, Timeout: s.Timeout, Secrets: literal,
 		})
 	}
-	client, err := mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})
-	if err != nil {
-		return nil, err
-	}
-	a.beside = append(a.beside, beside{"MCP servers", client.Run})
-	return tool.Join(own, client), nil
+	return mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})
 }
 
 // home returns the Home Assistant that tools use; the zero value without one.

@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"telex/agent"
+	"telex/agent/mcp"
+	"telex/internal/config"
+	"telex/platforms/terminal"
+)
+
+// MCPServer is what a configured MCP server answered, as written for scripts.
+type MCPServer struct {
+	Name      string    `json:"name"`
+	Connected bool      `json:"connected"`
+	Error     string    `json:"error,omitempty"`
+	Tools     []MCPTool `json:"tools"`
+}
+
+// MCPTool is a tool of a server.
+type MCPTool struct {
+	Name        string `json:"name"`     // as models call it, and as access lists may name it
+	Approval    string `json:"approval"` // who decides about a call: nobody, the configuration, a person
+	Description string `json:"description"`
+}
+
+// What decides about a call of a tool.
+const (
+	approvedByNobody = "none (reads only)"
+	approvedByConfig = "automatic"
+	approvedByPerson = "person"
+)
+
+// ErrUnknownServer is an error of the command line: no MCP server of that name is configured.
+var ErrUnknownServer = errors.New("no MCP server is called that")
+
+// ListMCP connects to every configured MCP server, as the daemon does, and writes how each is and how many tools it offers.
+// keeper is Options.Keeper.
+func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) error {
+	if len(c.MCPServers) == 0 && !o.JSON {
+		_, err := fmt.Fprintln(o.Remarks, "No MCP servers are configured (mcp_servers).")
+		return err
+	}
+	return withMCP(ctx, c.MCPServers, keeper, func(client *mcp.Client) error {
+		servers := answers(client)
+		if o.JSON {
+			return o.json(servers)
+		}
+		rows := [][]string{{"SERVER", "STATE", "TOOLS", "ERROR"}}
+		for _, s := range servers {
+			state := "connected"
+			if !s.Connected {
+				state = "away"
+			}
+			rows = append(rows, []string{s.Name, state, strconv.Itoa(len(s.Tools)), s.Error})
+		}
+		return o.table(rows...)
+	})
+}
+
+// TestMCP connects to one MCP server and writes its tools, and who decides about their calls. With the name of a tool it
+// calls that once, with these arguments (a JSON object; "" for none), and writes what it returned: whoever runs the command
+// approves the call. It fails if the server can't be reached or the call failed.
+func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, name, tool, arguments string) error {
+	i := slices.IndexFunc(c.MCPServers, func(s config.MCPServer) bool { return s.Name == name })
+	if i < 0 {
+		var names []string
+		for _, s := range c.MCPServers {
+			names = append(names, s.Name)
+		}
+		return fmt.Errorf("%w: %q (configured: %s)", ErrUnknownServer, name, strings.Join(names, ", "))
+	}
+	began := time.Now()
+	return withMCP(ctx, c.MCPServers[i:i+1], keeper, func(client *mcp.Client) error {
+		s := answers(client)[0]
+		if !s.Connected {
+			return fmt.Errorf("connect to MCP server %s: %s", name, s.Error)
+		}
+		if tool != "" {
+			return callTool(ctx, client, o, name, tool, arguments)
+		}
+		if o.JSON {
+			return o.json(s)
+		}
+		if _, err := fmt.Fprintf(o.Remarks, "%s answered within %v and offers %d tools.\n", name, time.Since(began).Round(time.Millisecond), len(s.Tools)); err != nil {
+			return err
+		}
+		rows := [][]string{{"TOOL", "APPROVAL", "DESCRIPTION"}}
+		for _, t := range s.Tools {
+			rows = append(rows, []string{t.Name, t.Approval, agent.Clip(oneLine(t.Description), 80)})
+		}
+		return o.table(rows...)
+	})
+}
+
+// callTool calls a tool and writes what it returned.
+func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, arguments string) error {
+	tools := client.Tools()
+	i := slices.IndexFunc(tools, func(d agent.ToolDef) bool { return d.Name == tool || d.Name == server+"_"+tool })
+	if i < 0 {
+		return fmt.Errorf("MCP server %s offers no tool %q; 'telex mcp test %s' lists what it offers", server, tool, server)
+	}
+	if arguments == "" {
+		arguments = "{}"
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(arguments), &object); err != nil {
+		return fmt.Errorf("arguments are not a JSON object: %w", err)
+	}
+	out, err := tools[i].Call(ctx, agent.Input{Arguments: arguments, Progress: func(text string) { _, _ = fmt.Fprintln(o.Remarks, oneLine(text)) }})
+	if err != nil {
+		return fmt.Errorf("call %s: %w", tools[i].Name, err)
+	}
+	if o.JSON {
+		return o.json(struct {
+			Text   string `json:"text"`
+			Images int    `json:"images"`
+			Files  int    `json:"files"`
+		}{out.Text, len(out.Images), len(out.Files)})
+	}
+	if n := len(out.Images) + len(out.Files); n > 0 {
+		_, _ = fmt.Fprintf(o.Remarks, "It also returned %d pictures and files, which are not shown.\n", n)
+	}
+	_, err = fmt.Fprintln(o.Results, terminal.CleanSource(out.Text))
+	return err
+}
+
+// withMCP connects to the servers, calls f once each has answered or could not be reached, and disconnects.
+func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f func(*mcp.Client) error) error {
+	client, err := newMCP(servers, Options{Log: slog.New(slog.DiscardHandler), Keeper: keeper})
+	if err != nil {
+		return err
+	}
+	running, cancel := context.WithCancel(ctx)
+	var run sync.WaitGroup
+	defer run.Wait()
+	defer cancel()
+	run.Go(func() { client.Run(running) })
+	if client.Settle(ctx); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return f(client)
+}
+
+// answers returns what the servers answered, in the order of the configuration.
+func answers(client *mcp.Client) []MCPServer {
+	servers := []MCPServer{}
+	for _, st := range client.Status() {
+		s := MCPServer{Name: st.Name, Connected: st.Connected, Error: st.Err, Tools: []MCPTool{}}
+		for _, d := range st.Tools {
+			t := MCPTool{Name: d.Name, Approval: approvedByPerson, Description: d.Description}
+			switch {
+			case d.ReadOnly:
+				t.Approval = approvedByNobody
+			case d.AutoApprove:
+				t.Approval = approvedByConfig
+			}
+			s.Tools = append(s.Tools, t)
+		}
+		servers = append(servers, s)
+	}
+	return servers
+}
