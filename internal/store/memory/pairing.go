@@ -20,6 +20,7 @@ func (s *Store) PairingRequests(context.Context) ([]chat.PairingRequest, error) 
 func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) error {
 	defer s.lock()()
 	s.requests[k.Person] = k
+	s.signal(chat.SignalAccess)
 	return nil
 }
 
@@ -28,6 +29,7 @@ func (s *Store) Admit(_ context.Context, a chat.Admission) error {
 	defer s.lock()()
 	delete(s.requests, a.Person)
 	s.admitted[a.Person] = a
+	s.signal(chat.SignalAccess)
 	return nil
 }
 
@@ -42,6 +44,7 @@ func (s *Store) Revoke(_ context.Context, p chat.Person) (bool, error) {
 	defer s.lock()()
 	_, was := s.admitted[p]
 	delete(s.admitted, p)
+	s.signal(chat.SignalAccess)
 	return was, nil
 }
 

@@ -19,6 +19,9 @@ type consent struct {
 // Consent implements approval.Store.
 func (s *Store) Consent(_ context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	defer s.lock()()
+	if err := s.fence(c); err != nil {
+		return err
+	}
 	s.consents[consent{s.now(c), u, tool}] = true
 	return nil
 }

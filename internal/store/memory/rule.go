@@ -13,6 +13,7 @@ import (
 func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
 	defer s.lock()()
 	s.blocks[e] = longest(append(s.inForce(e), b))
+	s.signal(chat.SignalBlocks)
 	return nil
 }
 
@@ -57,6 +58,8 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 		}
 	}
 	s.carry(e, from, to)
+	s.inherit(place{e, from}, place{e, to})
+	s.signal(chat.SignalAccess | chat.SignalWork)
 	return nil
 }
 

@@ -36,6 +36,9 @@ func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, [
 // Choose implements gateway.Accounts.
 func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) error {
 	defer s.lock()()
+	if err := s.fence(c); err != nil {
+		return err
+	}
 	s.session(s.now(c)).Model = model
 	return nil
 }
@@ -44,6 +47,9 @@ func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) err
 // any more.
 func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	defer s.lock()()
+	if err := s.fence(c); err != nil {
+		return nil, err
+	}
 	if says.ID != "" {
 		if err := s.begin(says); err != nil {
 			return nil, err
@@ -71,6 +77,9 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 // Forget implements gateway.Histories. Message ids stay known, so that no message is answered twice.
 func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	defer s.lock()()
+	if err := s.fence(c); err != nil {
+		return err
+	}
 	s.erase(s.now(c), "", func(chat.UserID) bool { return true })
 	return nil
 }
@@ -78,6 +87,9 @@ func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 // Erase implements gateway.Histories. Entries of unknown people may be this person's and are deleted too.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	defer s.lock()()
+	if err := s.fence(c); err != nil {
+		return 0, err
+	}
 	return s.erase(s.now(c), u, func(asked chat.UserID) bool { return asked == u || asked == "" }), nil
 }
 

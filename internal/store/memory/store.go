@@ -20,8 +20,15 @@ const (
 	keptUsage = 10000
 )
 
-// Store keeps everything in memory.
+// Store keeps everything in memory, for one process. Another gives another process the same data.
 type Store struct {
+	*state
+
+	self chat.ReplicaID // 0: not registered; guarded by mu
+}
+
+// state is the data of a store.
+type state struct {
 	mu       sync.Mutex
 	known    map[chat.Conversation][]chat.MessageID // as accepted, under the chat's id at that time
 	sessions map[chat.Conversation]*session
@@ -42,11 +49,15 @@ type Store struct {
 	told     map[chat.Person]int // number of facts ever stored, per person
 
 	responses []response
+
+	members
 }
 
 type accepted struct {
 	chat.Pending
-	turn string // id of the turn that has it
+	turn  string // id of the turn that has it
+	once  bool   // it was forwarded: it is gone once it was given
+	given gift
 }
 
 // place is a chat of an endpoint.
@@ -57,13 +68,17 @@ type place struct {
 
 // New returns an empty Store.
 func New() *Store {
-	return &Store{
+	return &Store{state: &state{
 		known: make(map[chat.Conversation][]chat.MessageID), sessions: make(map[chat.Conversation]*session),
 		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target), sent: make(map[chat.EndpointID][]chat.MessageRef),
 		blocks: make(map[chat.EndpointID][]chat.Block), consents: make(map[consent]bool), facts: make(map[chat.Person][]chat.Fact),
 		told: make(map[chat.Person]int), requests: make(map[chat.Person]chat.PairingRequest), admitted: make(map[chat.Person]chat.Admission),
-	}
+		members: newMembers(),
+	}}
 }
+
+// Another returns the store for another process, which shares the data.
+func (s *Store) Another() *Store { return &Store{state: s.state} }
 
 // lock locks the store and returns the unlock function.
 func (s *Store) lock() (unlock func()) {
@@ -74,6 +89,9 @@ func (s *Store) lock() (unlock func()) {
 // Accept implements gateway.Inbox.
 func (s *Store) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {
 	defer s.lock()()
+	if err := s.mayAccept(c.Endpoint); err != nil {
+		return false, err
+	}
 	if m.Resume != "" {
 		s.resume[c.Endpoint] = m.Resume
 	}
@@ -81,11 +99,17 @@ func (s *Store) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) (
 		return false, nil
 	}
 	s.known[c] = last(append(s.known[c], m.ID), knownIDs)
+	s.receive(c, m, false)
+	s.signalOwner(s.assign(s.home(c)))
+	return true, nil
+}
+
+// receive adds a message to the inbox.
+func (s *Store) receive(c chat.Conversation, m chat.Inbound, once bool) {
 	now := s.now(c)
-	s.inbox = append(s.inbox, &accepted{Pending: chat.Pending{
+	s.inbox = append(s.inbox, &accepted{once: once, Pending: chat.Pending{
 		Conversation: now, Message: arrived(m, c.Chat, now.Chat), Accepted: time.Now(),
 	}})
-	return true, nil
 }
 
 // arrived returns a message as addressed to the chat's current id.
@@ -112,6 +136,9 @@ func (s *Store) Resume(_ context.Context, e chat.EndpointID) (chat.Resume, error
 // Drop implements gateway.Inbox.
 func (s *Store) Drop(_ context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	defer s.lock()()
+	if err := s.fence(c); err != nil {
+		return err
+	}
 	for _, id := range ids {
 		if m := s.find(c, id, nil); m != nil && m.turn == "" {
 			s.inbox = slices.DeleteFunc(s.inbox, func(o *accepted) bool { return o == m })
@@ -123,6 +150,9 @@ func (s *Store) Drop(_ context.Context, c chat.Conversation, ids ...chat.Message
 // Revise implements gateway.Revisions.
 func (s *Store) Revise(_ context.Context, c chat.Conversation, in chat.Inbound) error {
 	defer s.lock()()
+	if err := s.fence(c); err != nil {
+		return err
+	}
 	m := s.find(c, in.ID, nil)
 	if m == nil {
 		return chat.ErrUnknown
@@ -144,7 +174,7 @@ func (s *Store) Pending(context.Context) ([]chat.Pending, error) {
 	defer s.lock()()
 	var out []chat.Pending
 	for _, m := range s.inbox {
-		if m.turn == "" {
+		if m.turn == "" && !m.once {
 			out = append(out, m.Pending)
 		}
 	}
@@ -164,7 +194,7 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)
 	for _, m := range s.inbox {
-		if m.Conversation != c || m.Message.ID != id || slices.Contains(taken, m) {
+		if m.Conversation != c || m.Message.ID != id || m.once || slices.Contains(taken, m) {
 			continue
 		}
 		if m.turn == "" {

@@ -13,6 +13,7 @@ import (
 type memoryTurn struct {
 	chat.Turn      // Void: its session was deleted while it ran
 	stale     bool // its history changed while it ran: its summary would bring back deleted content
+	given     gift
 }
 
 // Begin implements gateway.Turns.
@@ -23,6 +24,9 @@ func (s *Store) Begin(_ context.Context, t chat.Turn) error {
 
 // begin is Begin. The caller holds mu.
 func (s *Store) begin(t chat.Turn) error {
+	if err := s.fence(t.Conversation); err != nil {
+		return err
+	}
 	if slices.Contains(s.ended, t.ID) {
 		return chat.ErrFenced
 	}
@@ -61,7 +65,7 @@ func (s *Store) begin(t chat.Turn) error {
 	e := t.Conversation.Endpoint
 	places := slices.DeleteFunc(s.places[e], func(to chat.Target) bool { return to == t.To })
 	s.places[e] = slices.Insert(places, 0, t.To)[:min(len(places)+1, knownIDs)]
-	s.turns = append(s.turns, &memoryTurn{Turn: t})
+	s.turns = append(s.turns, &memoryTurn{Turn: t, given: gift{to: s.self}})
 	return nil
 }
 
@@ -185,17 +189,22 @@ func (s *Store) Unfinished(context.Context) ([]chat.Turn, error) {
 	defer s.lock()()
 	var out []chat.Turn
 	for _, t := range s.turns {
-		c := t.Turn
-		c.Parts, c.Steps = slices.Clone(c.Parts), slices.Clone(c.Steps)
-		for _, m := range s.inbox {
-			if m.turn == t.ID {
-				c.Messages = append(c.Messages, m.Message)
-			}
-		}
-		c.Void = c.Void || len(c.Messages) == 0 // other turns answer its messages
-		out = append(out, c)
+		out = append(out, s.record(t))
 	}
 	return out, nil
+}
+
+// record returns the record of an unfinished turn.
+func (s *Store) record(t *memoryTurn) chat.Turn {
+	c := t.Turn
+	c.Parts, c.Steps = slices.Clone(c.Parts), slices.Clone(c.Steps)
+	for _, m := range s.inbox {
+		if m.turn == t.ID {
+			c.Messages = append(c.Messages, m.Message)
+		}
+	}
+	c.Void = c.Void || len(c.Messages) == 0 // other turns answer its messages
+	return c
 }
 
 // Record implements gateway.Deliveries.
@@ -223,10 +232,15 @@ func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 	return nil
 }
 
-// current returns an unfinished turn, nil for an ended one, and an error for an unknown one.
+// current returns an unfinished turn that this process may change, nil for an ended one, and an error for an unknown one.
 func (s *Store) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
-	if t == nil && !slices.Contains(s.ended, id) {
+	switch {
+	case t != nil:
+		if err := s.fence(t.Conversation); err != nil {
+			return nil, err
+		}
+	case !slices.Contains(s.ended, id):
 		return nil, fmt.Errorf("turn %s: %w", id, chat.ErrUnknown)
 	}
 	return t, nil

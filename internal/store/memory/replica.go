@@ -1,0 +1,284 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Several processes may share the data. Every call is one transaction, and time is the store's.
+
+// members is the data about the replicas that share a store.
+type members struct {
+	registered chat.ReplicaID // the newest id
+	replicas   map[chat.ReplicaID]*replica // dead ones too: their claims last longer
+	chats      map[place]*ownership
+	receivers  map[chat.EndpointID]chat.ReplicaID
+	claims     map[chat.EndpointID][]chat.Claim
+}
+
+func newMembers() members {
+	return members{
+		replicas: make(map[chat.ReplicaID]*replica), chats: make(map[place]*ownership),
+		receivers: make(map[chat.EndpointID]chat.ReplicaID), claims: make(map[chat.EndpointID][]chat.Claim),
+	}
+}
+
+// replica is a process that registered.
+type replica struct {
+	chat.Replica
+	expires time.Time
+	heard   []*func(chat.Signal)
+}
+
+// ownership says whose a chat is.
+type ownership struct {
+	owner chat.ReplicaID
+	free  bool  // the owner gave it up although work is left there
+	moved bool  // it was another's, and the owner does not know that yet
+	told  int64 // number of the call in which the owner was told; 0: it was not
+}
+
+// gift says to which replica something was given, and in which call.
+type gift struct {
+	to   chat.ReplicaID
+	call int64
+}
+
+// due reports whether a call of a replica gives it.
+func (g gift) due(to chat.ReplicaID, call int64) bool { return g.to != to || g.call == call }
+
+// Register implements gateway.Membership.
+func (s *Store) Register(_ context.Context, self chat.Replica) (chat.ReplicaID, error) {
+	defer s.lock()()
+	now := time.Now()
+	s.registered++
+	s.self = s.registered
+	s.replicas[s.self] = &replica{expires: now.Add(chat.LeaseTime), Replica: chat.Replica{
+		ID: s.self, Name: self.Name, Version: self.Version, Endpoints: slices.Clone(self.Endpoints), Began: now, Renewed: now,
+	}}
+	return s.self, nil
+}
+
+// Renew implements gateway.Membership.
+func (s *Store) Renew(_ context.Context, self chat.Replica) ([]chat.Replica, error) {
+	defer s.lock()()
+	r := s.alive(s.self)
+	if r == nil {
+		return nil, chat.ErrLost
+	}
+	r.Renewed = time.Now()
+	r.expires = r.Renewed.Add(chat.LeaseTime)
+	r.Endpoints, r.Leaving = slices.Clone(self.Endpoints), self.Leaving
+	if r.Leaving {
+		s.stopReceiving(r.ID)
+	}
+	return s.living(), nil
+}
+
+// living returns the replicas with a lease, oldest first.
+func (s *Store) living() (list []chat.Replica) {
+	for _, id := range slices.Sorted(maps.Keys(s.replicas)) {
+		if r := s.alive(id); r != nil {
+			one := r.Replica
+			one.Endpoints, one.Chats = slices.Clone(one.Endpoints), s.owned(id)
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// Unregister implements gateway.Membership.
+func (s *Store) Unregister(context.Context) error {
+	defer s.lock()()
+	if r := s.alive(s.self); r != nil {
+		r.expires = time.Now()
+		s.stopReceiving(r.ID)
+	}
+	return nil
+}
+
+// Listen implements gateway.Membership.
+func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
+	unlock := s.lock()
+	r := s.replicas[s.self]
+	if r != nil {
+		r.heard = append(r.heard, &heard)
+	}
+	unlock()
+	if r == nil {
+		return chat.ErrLost
+	}
+	heard(chat.SignalAll)
+	<-ctx.Done()
+	defer s.lock()()
+	r.heard = slices.DeleteFunc(r.heard, func(f *func(chat.Signal)) bool { return f == &heard })
+	return ctx.Err()
+}
+
+// signal tells all replicas but this one.
+func (s *Store) signal(what chat.Signal) {
+	for id, r := range s.replicas {
+		if id != s.self {
+			r.tell(what)
+		}
+	}
+}
+
+// signalOwner tells the owner of a chat, or all replicas if it has none, that there is work.
+func (s *Store) signalOwner(o *ownership) {
+	if r := s.ownerOf(o); r != nil {
+		r.tell(chat.SignalWork)
+		return
+	}
+	s.signal(chat.SignalWork)
+}
+
+func (r *replica) tell(what chat.Signal) {
+	for _, heard := range r.heard {
+		(*heard)(what)
+	}
+}
+
+// alive returns a replica with a lease, or nil.
+func (s *Store) alive(id chat.ReplicaID) *replica {
+	if r := s.replicas[id]; r != nil && r.expires.After(time.Now()) {
+		return r
+	}
+	return nil
+}
+
+// ownerOf returns the live owner of a chat, or nil.
+func (s *Store) ownerOf(o *ownership) *replica {
+	if o == nil || o.free {
+		return nil
+	}
+	return s.alive(o.owner)
+}
+
+// owned returns how many chats a replica owns.
+func (s *Store) owned(id chat.ReplicaID) (n int) {
+	for _, o := range s.chats {
+		if o.owner == id && !o.free {
+			n++
+		}
+	}
+	return n
+}
+
+// home returns the chat of a conversation, under its current id.
+func (s *Store) home(c chat.Conversation) place {
+	c = s.now(c)
+	return place{c.Endpoint, c.Chat}
+}
+
+// fence returns chat.ErrLost if this process must not write about a conversation.
+func (s *Store) fence(c chat.Conversation) error {
+	if s.self == 0 {
+		return nil
+	}
+	o := s.chats[s.home(c)]
+	if s.alive(s.self) == nil || o != nil && (o.owner != s.self || o.free) {
+		return chat.ErrLost
+	}
+	return nil
+}
+
+// mayAccept returns chat.ErrLost if this process must not accept messages of an endpoint.
+func (s *Store) mayAccept(e chat.EndpointID) error {
+	if s.self == 0 {
+		return nil
+	}
+	receiver := s.alive(s.receivers[e])
+	if s.alive(s.self) == nil || receiver != nil && receiver.ID != s.self {
+		return chat.ErrLost
+	}
+	return nil
+}
+
+// assign returns whose a chat is. If it has no live owner, the live replica with the fewest chats becomes its owner, or this
+// one if it has as few.
+func (s *Store) assign(p place) *ownership {
+	o := s.chats[p]
+	if s.self == 0 || s.ownerOf(o) != nil {
+		return o
+	}
+	var best chat.ReplicaID
+	for _, r := range s.living() {
+		if r.Leaving || !slices.Contains(r.Endpoints, p.endpoint) {
+			continue
+		}
+		if n, least := s.owned(r.ID), s.owned(best); best == 0 || n < least || n == least && r.ID == s.self {
+			best = r.ID
+		}
+	}
+	if best == 0 {
+		return o
+	}
+	return s.own(p, best)
+}
+
+// own makes a replica the owner of a chat.
+func (s *Store) own(p place, by chat.ReplicaID) *ownership {
+	o := &ownership{owner: by, moved: s.chats[p] != nil}
+	s.chats[p] = o
+	return o
+}
+
+// inherit gives the owner of a chat the new id of the chat too, unless that has a live owner.
+func (s *Store) inherit(from, to place) {
+	old, now := s.chats[from], s.chats[to]
+	delete(s.chats, from)
+	switch {
+	case old == nil:
+	case s.ownerOf(now) == nil:
+		s.chats[to] = old
+	case now.owner != old.owner:
+		now.moved, now.told = true, 0
+	}
+}
+
+// Receive implements gateway.Ownership.
+func (s *Store) Receive(_ context.Context, e chat.EndpointID) (bool, error) {
+	defer s.lock()()
+	r := s.alive(s.self)
+	if r == nil {
+		return false, chat.ErrLost
+	}
+	if s.alive(s.receivers[e]) == nil && !r.Leaving {
+		s.receivers[e] = r.ID
+	}
+	return s.receivers[e] == r.ID, nil
+}
+
+// stopReceiving ends everything that a replica receives, and signals the others.
+func (s *Store) stopReceiving(id chat.ReplicaID) {
+	maps.DeleteFunc(s.receivers, func(_ chat.EndpointID, by chat.ReplicaID) bool { return by == id })
+	s.signal(chat.SignalWork)
+}
+
+// Share implements gateway.Shares.
+func (s *Store) Share(_ context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
+	defer s.lock()()
+	me := s.alive(s.self)
+	if me == nil {
+		return chat.ErrLost
+	}
+	now := time.Now()
+	var others []chat.Claim
+	for _, c := range s.claims[e] {
+		if until := s.replicas[c.Replica].expires; c.Replica != me.ID && until.Add(c.Window).After(now) {
+			c.Dead = !until.After(now)
+			others = append(others, c)
+		}
+	}
+	mine := decide(slices.Clone(others))
+	for i := range mine {
+		mine[i].Replica = me.ID
+	}
+	s.claims[e] = append(others, mine...)
+	return nil
+}
