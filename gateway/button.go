@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"telex/gateway/approval"
+	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
@@ -15,7 +16,8 @@ const stopAction = "stop:"
 // ours reports whether a button belongs to one of our replies.
 func ours(action string) bool {
 	_, decides := approval.Pressed(action)
-	return decides || strings.HasPrefix(action, stopAction)
+	_, drafted := chat.PressedDraft(action)
+	return decides || drafted || strings.HasPrefix(action, stopAction)
 }
 
 // press handles a button, if its turn or question still exists.
@@ -25,12 +27,14 @@ func (a *actor) press(m queue.Message) {
 		return
 	}
 	id, _ := strings.CutPrefix(m.Action, stopAction)
-	left := slices.ContainsFunc(a.left, func(rec chat.Turn) bool { return rec.ID == id })
-	if left || a.turn != nil && a.turn.id == id {
+	draft, drafted := chat.PressedDraft(m.Action)
+	about := func(turn string) bool { return turn == id || drafted && preview.IsDraft(turn, draft) }
+	left := slices.ContainsFunc(a.left, func(rec chat.Turn) bool { return about(rec.ID) })
+	if left || a.turn != nil && about(a.turn.id) {
 		a.stop(m)
 		return
 	}
-	a.cutParked(func(t *turn) bool { return t.id == id })
+	a.cutParked(func(t *turn) bool { return about(t.id) })
 	a.drop(m.Inbound)
 }
 

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 	"telex/agent"
 	"telex/gateway"
 	"telex/gateway/access"
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -224,6 +226,78 @@ func TestWhereTheButtonIs(t *testing.T) {
 			later(10 * time.Second)
 			if p.button() != "" {
 				t.Errorf("mode %d, thread %q: the button stays", tt.mode, tt.thread)
+			}
+		})
+	}
+}
+
+// drafting is a platform with drafts.
+type drafting struct {
+	*platform
+	newest *int64
+}
+
+func (p drafting) Capabilities() chat.Capabilities {
+	c := p.platform.Capabilities()
+	c.Draft = true
+	return c
+}
+
+func (p drafting) Profile(to chat.Target) chat.Profile {
+	profile := p.platform.Profile(to)
+	profile.DraftFor = 25 * time.Second
+	return profile
+}
+
+func (p drafting) Draft(ctx context.Context, _ chat.Target, id int64, _ chat.Outgoing) error {
+	if err := p.pass(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*p.newest = id
+	return nil
+}
+
+// The button of a draft stops the answer that the draft is of, also in the next process. A late press does not affect what came
+// next, and says nothing.
+func TestTheButtonOfADraftStops(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l, draft := newLife(), int64(0)
+			begin := func() {
+				l.begin(t, func(o *gateway.Options) {
+					o.Endpoints[0].Platform = drafting{l.platform, &draft}
+					o.Endpoints[0].Streaming.Transport = preview.Draft
+				})
+			}
+			begin()
+			pressed := func(id chat.MessageID) {
+				in := press(chat.DraftAction(draft), "7")
+				in.To.Thread, in.ID = "", id
+				l.say(t, in)
+			}
+			l.say(t, ask("a")) // a long answer
+			later(800 * time.Millisecond)
+			if draft == 0 {
+				t.Fatal("there is no draft")
+			}
+			if killed {
+				l.kill()
+				begin()
+			}
+			pressed("first")
+			later(400 * time.Millisecond)
+			stopped := l.sees()
+			if len(stopped) != 1 || !killed && !strings.HasSuffix(stopped[0], "(stopped)") || strings.HasPrefix(stopped[0], long) {
+				t.Errorf("a person sees %q", stopped)
+			}
+			l.say(t, ask("b"))
+			l.say(t, ask("c"))
+			pressed("again")
+			later(20 * time.Second)
+			if got := l.sees(); len(got) != 2 || !strings.Contains(got[1], "re: ") {
+				t.Errorf("a person sees %q", got)
 			}
 		})
 	}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"telex/standin/openai"
 	"telex/standin/telegram"
 )
 
@@ -20,14 +22,6 @@ func (p *page) tool(message, name string) {
 	p.do("mark the message", chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
 		`(() => { document.querySelectorAll("[data-test]").forEach((n) => delete n.dataset.test); %s.querySelector(".tools [aria-label=%s]").dataset.test = ""; })()`, message, name)))
 	p.do("click "+name, chromedp.Click(chromedp.CSS("[data-test]")))
-}
-
-// bot calls a method of the Bot API as the bot would.
-func (p *page) bot(method, body string) {
-	p.t.Helper()
-	p.do("call "+method, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
-		`fetch("/bot%s/%s", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(%s) }).then((r) => r.json()).then((r) => { if (!r.ok) throw new Error(r.description); })`,
-		telegram.DefaultToken, method, body), chromedp.EvalAwaitPromise))
 }
 
 // said evaluates an expression about the newest message m of a person, as the stand-in has it.
@@ -104,26 +98,36 @@ func TestBrowserAttachesAFile(t *testing.T) {
 	p.said("the file was sent", `m.media === "document" && m.file_size === 26 && m.mime_type === "text/plain" && m.versions[0].text === "say: Read."`)
 }
 
-func TestBrowserStopsADraftAndShowsAReaction(t *testing.T) {
+// An edit while the answer grows starts it over, in the same message.
+func TestBrowserEditsAQuestionThatIsAnswered(t *testing.T) {
 	p := openPage(t, desktop)
-	p.ask("say: one")
-	p.await("the answer", `look.answers().length === 1 && look.text(look.answers()[0]) === "one"`)
-	p.do("lift the limits", chromedp.Evaluate[chromedp.Void](
-		`fetch("/control/limits", { method: "POST", body: JSON.stringify({ off: true }) }).then((r) => r.text())`, chromedp.EvalAwaitPromise))
-	p.bot("setMessageReaction", `{ chat_id: 1001, message_id: Number(look.questions()[0].id.slice(1)), reaction: [{ type: "emoji", emoji: "👀" }] }`)
-	const reaction = `look.questions()[0].querySelector(".reaction")`
-	p.await("the reaction", reaction+`?.textContent === "👀" && `+reaction+`.getAttribute("aria-label").endsWith("👀")`)
-	p.bot("setMessageReaction", `{ chat_id: 1001, message_id: Number(look.questions()[0].id.slice(1)), reaction: [] }`)
-	p.await("the reaction to be gone", `!`+reaction)
+	p.ask("words: 900")
+	p.await("the answer to grow", `look.answers().length === 1 && look.text(look.answers()[0]).endsWith("▌")`)
+	message := value[string](p, `look.answers()[0].id`)
+	p.tool(`look.questions()[0]`, "Edit")
+	p.press(strings.Repeat(kb.Backspace, len("words: 900")) + "say: short" + kb.Enter)
+	p.await("the new answer", `look.text(look.answers()[0]) === "short"`)
+	p.want("one question and one answer, in the message that was there", fmt.Sprintf(`look.questions().length === 1 && look.answers().length === 1 && look.answers()[0].id === %q`, message))
+}
 
-	const draft, button = `document.querySelector("[data-draft]")`, "[data-draft] .keys button"
-	p.bot("sendMessageDraft", `{ chat_id: 1001, draft_id: 5, text: "The sea", can_stop: true, keep_on_stop: true }`)
-	p.await("the draft", draft+`?.textContent.includes("The sea")`)
-	p.do("focus its button", chromedp.Evaluate[chromedp.Void](`document.querySelector(`+"`"+button+"`"+`).focus()`))
-	p.bot("sendMessageDraft", `{ chat_id: 1001, draft_id: 5, text: "The sea rises", can_stop: true, keep_on_stop: true }`)
-	p.await("the draft to grow", draft+`?.textContent.includes("The sea rises")`)
+// A draft with its stop button, and the sign on a question that waits for the answer.
+func TestBrowserStopsADraftAndShowsAReaction(t *testing.T) {
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 30})
+	w.daemon(sections{streaming: "{telegram: {enabled: true, transport: draft}}", more: "conversations: {busy: queue}"})
+	p := open(t, desktop, w.telegramURL)
+	p.await("the page", `document.getElementById("title").textContent`)
+	p.ask("words: 900")
+	const draft, button, reaction = `document.querySelector("[data-draft]")`, "[data-draft] .keys button", `look.questions()[1].querySelector(".reaction")`
+	p.await("the draft and its button", draft+`?.textContent.includes("one two three") && document.querySelector("`+button+`")?.checkVisibility()`)
+	p.ask("say: second")
+	p.await("the sign that the question waits", `look.questions().length === 2 && `+reaction+`?.textContent === "👀" && `+reaction+`.getAttribute("aria-label").endsWith("👀")`)
+	p.do("focus the button", chromedp.Evaluate[chromedp.Void](`document.querySelector(`+"`"+button+"`"+`).focus(); window.seen = `+draft+`.textContent`))
+	p.await("the draft to grow", draft+`.textContent.length > seen.length`)
 	p.want("the button keeps the focus", `document.activeElement === document.querySelector("`+button+`")`)
 	p.press(kb.Enter)
-	p.await("the button to be gone, the text not", `!document.querySelector("`+button+`").checkVisibility() && `+draft+`.textContent.includes("The sea rises")`)
-	p.await("the bot to hear of it, and the draft to end with its message", `look.answers().length === 2 && !`+draft)
+	p.await("the text to stay as a message, and nothing else", `look.answers().length === 1 && look.text(look.answers()[0]).startsWith("one two three") && look.text(look.answers()[0]).endsWith("(stopped)") && !`+draft)
+	p.await("the sign to be gone", `!`+reaction)
+	p.click("text")
+	p.ask("say: third")
+	p.await("the next answer", `look.answers().length === 2 && look.text(look.answers()[1]) === "third"`)
 }

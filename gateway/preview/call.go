@@ -212,7 +212,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	case doFile:
 		return r.ep.Filer.SendFile(ctx, r.to, r.outgoing(a), *a.file)
 	case doDraft:
-		return chat.Receipt{}, r.ep.Drafter.Draft(ctx, r.to, r.draftID(a.part), r.outgoing(a))
+		return chat.Receipt{}, r.ep.Drafter.Draft(ctx, r.to, DraftID(r.key, a.part), r.outgoing(a))
 	case doStart:
 		return r.ep.Streamer.Start(ctx, r.to, r.outgoing(a))
 	case doAppend:
@@ -280,11 +280,25 @@ func (r *Reply) partKey(i int) string {
 // the id too.
 func Key(reply string, message int) string { return fmt.Sprintf("%s.%d", reply, message) }
 
-// draftID returns the id shared by all drafts of one part. It is never 0.
-func (r *Reply) draftID(i int) int64 {
+// DraftID returns the id shared by all drafts of one part of a reply. It is never 0.
+func DraftID(reply string, part int) int64 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(r.partKey(i))) // never fails
+	_, _ = h.Write([]byte(Key(reply, part))) // never fails
 	return int64(h.Sum32()) + 1
+}
+
+// maxDrafts is more parts than a reply has.
+const maxDrafts = 1000
+
+// IsDraft reports whether an id is of a draft of a reply. So a press on a draft's button finds its reply, also in another
+// process than the one that showed the draft.
+func IsDraft(reply string, id int64) bool {
+	for part := range maxDrafts {
+		if DraftID(reply, part) == id {
+			return true
+		}
+	}
+	return false
 }
 
 // trace logs a failed call. The first failure in a row is logged as a warning.

@@ -51,6 +51,7 @@ func situations() []string {
 		"reactions: yes", "reactions: no", "reactions: /approve", "reactions: /deny", "reactions: /approve id", "reactions: text",
 		"reactions: stop", "reactions: new", "reactions while nobody is there", "reactions to what is decided",
 		"reactions by an admin", "reactions by somebody else", "questions that people edit", "questions in a thread that don't name the bot",
+		"rich messages",
 		"fault: " + isForbidden, "fault: " + isAuth, "fault: " + isBad,
 	}
 }

@@ -151,9 +151,10 @@ const (
 	units    measure = "UTF-16"
 	bytes    measure = "bytes"
 	entities measure = "UTF-16 and entities"
+	blocks   measure = "UTF-16, entities and blocks" // rich messages, wherever entities can't show something
 )
 
-func measures() []measure { return []measure{points, units, bytes, entities} }
+func measures() []measure { return []measure{points, units, bytes, entities, blocks} }
 
 // length counts as the platform does, whatever our dialects think.
 func (m measure) length(s string) int {
@@ -168,10 +169,14 @@ func (m measure) length(s string) int {
 }
 
 func (m measure) dialect() markup.Dialect {
-	if m == entities {
+	switch m {
+	case entities:
 		return telegram.Dialect{}
+	case blocks:
+		return telegram.Dialect{Rich: telegram.RichAuto}
+	default:
+		return measured{m}
 	}
-	return measured{m}
 }
 
 // measured is the plain dialect in another unit.

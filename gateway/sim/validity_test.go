@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -25,6 +26,9 @@ func (w *world) judgeVersion(m *message) {
 func (w *world) judgeDraft(m chat.Outgoing) { w.judgeText(m) }
 
 func (w *world) judgeText(m chat.Outgoing) {
+	if slices.ContainsFunc(m.Spans, func(s chat.Span) bool { return s.Kind == "rich" }) {
+		w.counts.add("rich messages", 1)
+	}
 	text := strings.TrimSuffix(m.Text, w.s.config.Cursor)
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 		w.complain("D7: broken text %q", text)
@@ -44,7 +48,7 @@ func (w *world) judgeText(m chat.Outgoing) {
 	if w.s.style != nasty && strings.Contains(text, "late ") {
 		w.complain("F37: late text is shown: %q", text)
 	}
-	if w.s.measure == entities {
+	if w.s.measure == entities || w.s.measure == blocks {
 		for _, bad := range badSpans(m) {
 			w.complain("D7: %s", bad)
 		}

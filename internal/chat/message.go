@@ -1,6 +1,10 @@
 package chat
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // InboundKind says how an inbound message must be handled.
 type InboundKind uint8
@@ -109,6 +113,20 @@ type CommandSpec struct {
 type Action struct {
 	ID    string // what comes back in Inbound.Action: at most 64 bytes of a-z, 0-9, "-" and ":"
 	Label string // what people read on it
+}
+
+// draftAction begins the Action of a press on the button of a draft, before the draft's id.
+const draftAction = "draft:"
+
+// DraftAction returns the Inbound.Action of a press on the one button that a platform shows with a draft. The platform says only
+// which draft it was.
+func DraftAction(draft int64) string { return draftAction + strconv.FormatInt(draft, 10) }
+
+// PressedDraft returns the id of the draft whose button was pressed; false if it was another button.
+func PressedDraft(action string) (draft int64, ok bool) {
+	id, found := strings.CutPrefix(action, draftAction)
+	draft, err := strconv.ParseInt(id, 10, 64)
+	return draft, found && err == nil
 }
 
 // Prompt is a question that a platform suggests to people.

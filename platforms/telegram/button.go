@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -44,11 +43,10 @@ func encodeActions(params tgbotapi.Params, actions []chat.Action) {
 
 // answerPress tells the client that a press that was accepted has arrived. Receiving does not wait for it: an answer that is
 // late, that fails or is left out is no loss.
-func (b *Bot) answerPress(ctx context.Context, r *reception, in chat.Inbound) {
+func (b *Bot) answerPress(ctx context.Context, r *reception, query string) {
 	begun := r.answers.TryGo(func() error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 		defer cancel()
-		query := strings.TrimPrefix(string(in.ID), pressPrefix)
 		if _, err := b.call(ctx, "answerCallbackQuery", tgbotapi.Params{"callback_query_id": query}); err != nil {
 			b.log.DebugContext(ctx, "button press was not acknowledged", slog.Any("error", err))
 		}

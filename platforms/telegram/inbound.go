@@ -117,10 +117,10 @@ func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error)
 	}, true, nil
 }
 
-// decodeStop decodes a press on the stop button of a draft as the command that does the same. Like decodeCallback, it has an id to
-// which nothing can reply, and its time is now.
+// decodeStop decodes a press on the stop button of a draft. Like decodeCallback, it has an id to which nothing can reply, and its
+// time is now.
 func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
-	if s.Chat == nil || s.Chat.ID == 0 || s.Chat.Type != "private" {
+	if s.Chat == nil || s.Chat.ID == 0 || s.Chat.Type != "private" || s.Draft == 0 {
 		return chat.Inbound{}, false
 	}
 	to := chat.Target{Chat: chatID(s.Chat.ID), Kind: chat.Private}
@@ -131,9 +131,8 @@ func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
 		To:        to,
 		Sender:    chat.Sender{ID: userID(s.Chat.ID), Name: clip(strings.TrimSpace(s.Chat.FirstName+" "+s.Chat.LastName), maxName)},
 		ID:        chat.MessageID(stopPrefix + strconv.Itoa(update)),
-		Kind:      chat.Command,
-		Text:      "/stop",
-		Command:   "stop",
+		Kind:      chat.Button,
+		Action:    chat.DraftAction(s.Draft),
 		Addressed: true,
 		At:        time.Now(),
 	}, true

@@ -169,11 +169,11 @@ func TestEdited(t *testing.T) {
 func TestStoppedDraft(t *testing.T) {
 	t.Parallel()
 	in, found := decoded(t, `{"update_id":88,"stopped_message_generation":{"chat":{"id":7,"type":"private","first_name":"Ann","last_name":"Lee"},"message_thread_id":5,"draft_id":12}}`)
-	if !found || in.Kind != chat.Command || in.Command != "stop" || in.ID != "s88" || !in.Addressed || in.Reply ||
+	if !found || in.Kind != chat.Button || in.Action != chat.DraftAction(12) || in.ID != "s88" || !in.Addressed || in.Reply ||
 		in.Sender != (chat.Sender{ID: "7", Name: "Ann Lee"}) || in.To != (chat.Target{Chat: "7", Thread: "5", Kind: chat.Private}) || in.At.IsZero() {
 		t.Errorf("got %+v (found %t)", in, found)
 	}
-	for _, wrong := range []string{`{}`, `{"chat":null}`, `{"chat":{"type":"private"}}`, `{"chat":{"id":-7,"type":"group"},"draft_id":1}`} {
+	for _, wrong := range []string{`{}`, `{"chat":null}`, `{"chat":{"type":"private"}}`, `{"chat":{"id":-7,"type":"group"},"draft_id":1}`, `{"chat":{"id":7,"type":"private"}}`} {
 		if in, found := decoded(t, `{"update_id":88,"stopped_message_generation":`+wrong+`}`); found {
 			t.Errorf("%s is %+v", wrong, in)
 		}

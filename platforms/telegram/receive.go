@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -172,8 +173,8 @@ func (b *Bot) hand(ctx context.Context, r *reception, a arrival, accept func(con
 		}
 		return fmt.Errorf("accept update %d: %w", a.id, err)
 	}
-	if a.in.Kind == chat.Button {
-		b.answerPress(ctx, r, a.in)
+	if query, pressed := strings.CutPrefix(string(a.in.ID), pressPrefix); pressed && a.in.Kind == chat.Button { // drafts' buttons have no query
+		b.answerPress(ctx, r, query)
 	}
 	return nil
 }

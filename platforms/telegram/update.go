@@ -86,6 +86,7 @@ type wordless struct {
 type stopPress struct {
 	Chat   *tgbotapi.Chat `json:"chat"`
 	Thread int            `json:"message_thread_id"`
+	Draft  int64          `json:"draft_id"`
 }
 
 // callback holds what is used of a press on a button.
