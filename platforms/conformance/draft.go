@@ -69,7 +69,7 @@ func draftCases() []testCase {
 			s.wantKind(d.Draft(s.Context(), to, draftID, outgoing(longest+"x")), chat.TooLong)
 			s.wantDrafts(to, longest)
 		})},
-		{"a draft with an action can be stopped, and then comes the command", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+		{"a draft with an action can be stopped, and the press says which draft", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
 			w, ok := s.World.(DraftStopper)
 			if !ok {
 				return
@@ -85,10 +85,8 @@ func draftCases() []testCase {
 			if err := d.Draft(s.Context(), to, draftID, m); err != nil || !w.StopDraft(to) {
 				s.Fatalf("Draft = %v, or it can't be stopped", err)
 			}
-			in := s.one(r)
-			s.wantCommand(in, "stop", "")
-			if in.To != to {
-				s.Errorf("it comes from %+v, want %+v", in.To, to)
+			if in := s.one(r); in.Kind != chat.Button || in.Action != chat.DraftAction(draftID) || in.To != to {
+				s.Errorf("accepted is %+v, want a press on the button of draft %d in %+v", in, draftID, to)
 			}
 		})},
 		{"a cut draft can be repeated", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
