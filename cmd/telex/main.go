@@ -129,7 +129,7 @@ func root() *cobra.Command {
 	c.PersistentFlags().String("config", "", "configuration file (default $TELEX_CONFIG, ./config.yaml, /etc/telex/config.yaml)")
 	c.SetFlagErrorFunc(wrongUsage)
 	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
-		pairCommand(), sessionsCommand(), usageCommand(), storeCommand(), mcpCommand(), setupCommand(), doctorCommand(), versionCommand(), keepCommand())
+		pairCommand(), sessionsCommand(), usageCommand(), statusCommand(), storeCommand(), mcpCommand(), setupCommand(), doctorCommand(), versionCommand(), keepCommand())
 	return c
 }
 

@@ -96,9 +96,10 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	if kept != nil {
+		page := &statusPage{app: a, started: time.Now()}
 		a.control = &control{
 			do:     &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},
-			attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
+			status: func(ctx context.Context) DaemonStatus { return statusOf(page.status(ctx)) }, attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
 		}
 	}
 	return a, nil

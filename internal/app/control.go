@@ -22,6 +22,7 @@ const (
 	pathApprove = "/v1/pairing/approve"
 	pathRevoke  = "/v1/pairing/revoke"
 	pathDelete  = "/v1/sessions/delete"
+	pathStatus  = "/v1/status"
 	pathChat    = "/v1/chat" // becomes a connection of the terminal's protocol
 )
 
@@ -57,6 +58,7 @@ type (
 // control is the socket of a daemon.
 type control struct {
 	do     operations
+	status func(context.Context) DaemonStatus
 	attach func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
 	log    *slog.Logger
 
@@ -114,6 +116,7 @@ func (c *control) routes() http.Handler {
 		return none{}, c.do.revoke(ctx, p)
 	}))
 	mux.Handle("POST "+pathDelete, answer(c, c.do.delete))
+	mux.Handle("GET "+pathStatus, answer(c, func(ctx context.Context, _ none) (DaemonStatus, error) { return c.status(ctx), nil }))
 	mux.HandleFunc("POST "+pathChat, c.chat)
 	return mux
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// An operator sees that an answer grows, and which messages wait, but no text of them.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	w, s := newWorld(t, telegram.Options{}, openai.Options{Rate: 20}), newState(t)
+	if _, stderr := s.command(t, 1, "status"); !strings.Contains(stderr, "no telex runs") {
+		t.Errorf("without a daemon it says %q", stderr)
+	}
+	daemon := w.daemon(sections{}, s.env)
+	defer daemon.stop()
+	w.ask("words: 2000")
+	w.awaitGrowth(1)
+
+	out, _ := s.command(t, 0, "status")
+	for _, want := range []string{"telex ", ": ready", "telegram", "CONVERSATION", "telegram:1001"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	out, _ = s.command(t, 0, "status", "--json")
+	var status struct {
+		Status        string
+		Endpoints     []struct{ Name, State string }
+		Conversations []struct {
+			Conversation, Turn string
+			Written, Visible   int
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &status); err != nil {
+		t.Fatal(err)
+	}
+	if len(status.Endpoints) != 1 || status.Endpoints[0].State != "connected" || len(status.Conversations) != 1 {
+		t.Fatalf("got %+v", status)
+	}
+	if c := status.Conversations[0]; c.Turn == "" || c.Written == 0 || c.Visible > c.Written {
+		t.Errorf("got %+v", c)
+	}
+	if shown := w.texts(ada)[0]; !strings.HasPrefix(shown, "one two three") || strings.Contains(out, "one two three") {
+		t.Errorf("ada sees %q; the status has some of it: %s", shown, out)
+	}
+}

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"telex/internal/admin"
+	"telex/internal/config"
+)
+
+// DaemonStatus is what a running daemon does, as written for scripts. It contains no text of messages.
+type DaemonStatus struct {
+	Version       string               `json:"version"`
+	Started       time.Time            `json:"started"`
+	Status        string               `json:"status"` // as /readyz tells it: ready, starting, stopping or failing
+	Endpoints     []EndpointStatus     `json:"endpoints"`
+	Conversations []ConversationStatus `json:"conversations"` // those in which a reply grows or messages wait
+}
+
+// EndpointStatus is the state of one endpoint.
+type EndpointStatus struct {
+	Name    string     `json:"name"`
+	Network string     `json:"network"`
+	State   string     `json:"state"`
+	Since   *time.Time `json:"since,omitempty"`
+	Error   string     `json:"error,omitempty"`
+	Waiting int        `json:"waiting_calls"` // calls that wait for the platform's limits
+}
+
+// ConversationStatus is what happens in one conversation.
+type ConversationStatus struct {
+	Conversation string     `json:"conversation"`
+	Turn         string     `json:"turn,omitempty"`
+	Began        *time.Time `json:"began,omitempty"`
+	Written      int        `json:"written"` // characters that the model wrote so far
+	Visible      int        `json:"visible"` // characters of them that people see
+	Waits        string     `json:"waits,omitempty"`
+	Queued       int        `json:"queued"` // messages that wait for their turn
+	Parked       int        `json:"parked"` // replies that are delivered in the background
+}
+
+// statusOf returns what the status page shows, without texts.
+func statusOf(s admin.Status) DaemonStatus {
+	d := DaemonStatus{
+		Version: s.Version, Started: s.Started, Status: s.Readiness.Status,
+		Endpoints: []EndpointStatus{}, Conversations: []ConversationStatus{},
+	}
+	for _, e := range s.Endpoints {
+		d.Endpoints = append(d.Endpoints, EndpointStatus{
+			Name: e.Name, Network: e.Network, State: e.State, Since: known(e.Since), Error: e.Error, Waiting: e.Waiting,
+		})
+	}
+	for _, r := range s.Replies {
+		d.Conversations = append(d.Conversations, ConversationStatus{
+			Conversation: r.Conversation, Turn: r.Turn, Began: known(r.Began), Written: r.Length, Visible: r.Visible,
+			Waits: r.Waits, Queued: r.Queued, Parked: r.Parked,
+		})
+	}
+	return d
+}
+
+// known returns a time, or nil for the zero time.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// errNoDaemon says that there is nobody to ask.
+var errNoDaemon = errors.New("no telex runs with this state directory, as this user")
+
+// ShowStatus asks the running daemon what it does, and writes it. It fails if none is reached.
+func ShowStatus(ctx context.Context, env config.Env, o Output) error {
+	dir, err := stateDir(env)
+	if err != nil {
+		return err
+	}
+	conn, err := dialDaemon(ctx, env, dir)
+	if errors.Is(err, errNoSocket) {
+		return fmt.Errorf("%w: %s", errNoDaemon, dir)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := ask[DaemonStatus](ctx, remote{conn}, http.MethodGet, pathStatus, nil)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return o.json(s)
+	}
+	return writeStatus(o, s, time.Now())
+}
+
+func writeStatus(o Output, s DaemonStatus, now time.Time) error {
+	if _, err := fmt.Fprintf(o.Results, "telex %s, running for %v: %s\n\n", s.Version, now.Sub(s.Started).Round(time.Second), s.Status); err != nil {
+		return err
+	}
+	rows := [][]string{{"ENDPOINT", "PLATFORM", "STATE", "SINCE", "WAITING CALLS", "ERROR"}}
+	for _, e := range s.Endpoints {
+		since := "-"
+		if e.Since != nil {
+			since = e.Since.Local().Format(time.DateTime) //nolint:gosmopolitan // the operator reads it at this machine
+		}
+		rows = append(rows, []string{e.Name, e.Network, e.State, since, strconv.Itoa(e.Waiting), e.Error})
+	}
+	if err := o.table(rows...); err != nil {
+		return err
+	}
+	if len(s.Conversations) == 0 {
+		_, err := fmt.Fprintln(o.Remarks, "\nNo reply is under way, and no message waits.")
+		return err
+	}
+	rows = [][]string{{"CONVERSATION", "REPLY", "FOR", "WRITTEN", "VISIBLE", "QUEUED", "PARKED", "WAITS"}}
+	for _, c := range s.Conversations {
+		since := "-"
+		if c.Began != nil {
+			since = now.Sub(*c.Began).Round(time.Second).String()
+		}
+		rows = append(rows, []string{
+			c.Conversation, c.Turn, since, strconv.Itoa(c.Written), strconv.Itoa(c.Visible), strconv.Itoa(c.Queued), strconv.Itoa(c.Parked), c.Waits,
+		})
+	}
+	if _, err := fmt.Fprintln(o.Results); err != nil {
+		return err
+	}
+	return o.table(rows...)
+}
