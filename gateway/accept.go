@@ -65,18 +65,18 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	case in.Sender.Bot && !g.policy.Rules().Names(who): // two bots would answer each other forever
 		return nil
 	case allowed:
-		return g.admit(ctx, c, in)
+		return g.admit(ctx, e, c, in)
 	case in.Sender.Bot || in.Kind == chat.Button || in.To.Kind != chat.Private || !g.policy.NeedsCode(who, in.Sender.Name):
 		if g.strangers.Allow(c.String() + " " + who.String()) {
 			g.Log.Info("message refused: its sender is not let in",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
 		}
-		if e.told != nil {
-			e.told.Concluded(in.To, []chat.MessageID{in.ID}, true)
+		if told := e.account().told; told != nil {
+			told.Concluded(in.To, []chat.MessageID{in.ID}, true)
 		}
 		return nil
 	}
-	err := g.admit(ctx, c, chat.Inbound{
+	err := g.admit(ctx, e, c, chat.Inbound{
 		To: in.To, Sender: in.Sender, ID: in.ID, Resume: in.Resume, Kind: chat.AccessRequest, Addressed: true, Reply: in.Reply, At: in.At,
 	})
 	if err != nil {
@@ -92,11 +92,11 @@ func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	if g.policy.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.policy.Rules().Pair {
 		return ""
 	}
-	return g.Texts[TextNoAccess]
+	return g.current().Texts[TextNoAccess]
 }
 
 // admit stores a message and passes it to its conversation.
-func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
 	if len(in.Text)+len(in.Args) > mostText {
 		in.Text, in.Args, in.Command, in.Attachments, in.Kind = "", "", "", nil, chat.Oversized
 	}
@@ -105,7 +105,7 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 		return fmt.Errorf("store message: %w", err)
 	}
 	if !fresh {
-		return g.repeated(ctx, c, in)
+		return g.repeated(ctx, e, c, in)
 	}
 	g.remind(c)
 	g.wake(g.now(c), func(a *actor) { a.inbox = append(a.inbox, queue.Message{Inbound: in, Accepted: time.Now()}) })

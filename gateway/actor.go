@@ -76,6 +76,7 @@ func (a *actor) run() {
 	}()
 	defer a.ticket.Leave()
 	for {
+		a.queue.SetRules(a.g.queueRules())
 		a.publish()
 		messages, orders := a.g.take(a)
 		for _, m := range messages {
@@ -194,17 +195,17 @@ func (a *actor) ask(m queue.Message) {
 	asked := a.seenQuestion(m)
 	asker := a.turn != nil && (m.To.Kind == chat.Private || m.Sender.ID == a.turn.in.Sender.ID)
 	switch {
-	case a.g.Busy == Steer && asker && !a.turn.recovered && m.Text != "" && !attachment.Any([]chat.Inbound{m.Inbound}) && a.queue.Offer(m, &a.turn.offers):
+	case a.g.current().Busy == Steer && asker && !a.turn.recovered && m.Text != "" && !attachment.Any([]chat.Inbound{m.Inbound}) && a.queue.Offer(m, &a.turn.offers):
 	case !a.enqueue(m):
 		a.tooMany(m.Inbound)
 		return
-	case a.g.Busy == Interrupt && asker: // others must not interrupt an answer that the asker waits for
+	case a.g.current().Busy == Interrupt && asker: // others must not interrupt an answer that the asker waits for
 		a.interrupt(errNewMessage)
 	case a.turn != nil:
 		a.mark(m.Inbound)
 	}
 	if asked != nil {
-		a.inTheWay(m, asked, a.g.Busy == Interrupt)
+		a.inTheWay(m, asked, a.g.current().Busy == Interrupt)
 	}
 }
 
@@ -223,7 +224,7 @@ func (a *actor) tooMany(in chat.Inbound) {
 		a.drop(in)
 		return
 	}
-	a.say(in, a.g.Texts[TextQueueFull])
+	a.say(in, a.g.current().Texts[TextQueueFull])
 }
 
 // begin starts a turn that answers the messages. Requeued messages already count in the limits per minute.
@@ -285,7 +286,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 		a.owe(TextFailed, id, in)
 		return
 	}
-	a.say(in, a.g.Texts.fill(TextPair, "code", code))
+	a.say(in, a.g.current().Texts.fill(TextPair, "code", code))
 }
 
 func (a *actor) person(in chat.Inbound) chat.Person {

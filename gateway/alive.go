@@ -22,8 +22,8 @@ const (
 func (g *Gateway) Alive() error {
 	now := time.Now()
 	var hangs []error
-	for _, e := range g.endpoints {
-		if err := e.vital.check(now, e.pulse); err != nil && !e.dead.Load() {
+	for _, e := range g.current().endpoints {
+		if err := e.vital.check(now, e.account().pulse); err != nil && !e.dead.Load() {
 			hangs = append(hangs, fmt.Errorf("endpoint %s: %w", e.ID, err))
 		}
 	}

@@ -14,7 +14,7 @@ const asideTimeout = 3 * time.Second
 // aside makes a call that nobody misses: once the budget allows it, after all other calls, and unless over is closed
 // before or ctx ends. A failure is only logged. It reports whether the call may have taken effect.
 func (a *actor) aside(ctx context.Context, to chat.Target, op chat.Op, over <-chan struct{}, do func(context.Context) error) (made bool) {
-	e, since := a.endpoint, time.Now()
+	e, since := a.endpoint.account(), time.Now()
 	err := caught(func() {
 		call := chat.Call{To: to, Op: op, Class: chat.ClassTyping, Limits: e.out.Sender.Profile(to).Limits, Since: since}
 		ticket := e.out.Budget.Request(call)

@@ -50,8 +50,8 @@ const (
 
 // stopButton returns the stop button of a turn's reply; nil if it has none.
 func (a *actor) stopButton(rec chat.Turn) *chat.Action {
-	if a.endpoint.StopButton == ButtonOff || !a.endpoint.buttons {
+	if a.endpoint.account().StopButton == ButtonOff || !a.endpoint.account().buttons {
 		return nil
 	}
-	return &chat.Action{ID: stopAction + rec.ID, Label: a.g.Texts[TextStopButton]}
+	return &chat.Action{ID: stopAction + rec.ID, Label: a.g.current().Texts[TextStopButton]}
 }

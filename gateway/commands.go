@@ -95,7 +95,7 @@ func offered(remembers bool) []command {
 
 // called returns the command with a name.
 func (g *Gateway) called(name string) (command, bool) {
-	all := offered(g.Remembers)
+	all := offered(g.current().Remembers)
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if i < 0 {
 		return command{}, false
@@ -106,9 +106,9 @@ func (g *Gateway) called(name string) (command, bool) {
 // menu returns the commands for the platforms' menus.
 func (g *Gateway) menu() []chat.CommandSpec {
 	var out []chat.CommandSpec
-	for _, c := range offered(g.Remembers) {
+	for _, c := range offered(g.current().Remembers) {
 		out = append(out, chat.CommandSpec{
-			Name: c.name, Description: g.Texts[c.textKey()], Argument: c.argument, Asks: c.asks(), Admin: c.admin, Alone: c.alone,
+			Name: c.name, Description: g.current().Texts[c.textKey()], Argument: c.argument, Asks: c.asks(), Admin: c.admin, Alone: c.alone,
 		})
 	}
 	return out
@@ -120,7 +120,7 @@ func (c command) textKey() TextKey { return "command_" + TextKey(c.name) }
 // listed returns the commands shown to a sender.
 func (a *actor) listed(in chat.Inbound) []command {
 	admin := a.g.policy.Rules().Admin(a.person(in))
-	return slices.DeleteFunc(offered(a.g.Remembers), func(c command) bool { return c.asks() || c.admin && !admin })
+	return slices.DeleteFunc(offered(a.g.current().Remembers), func(c command) bool { return c.asks() || c.admin && !admin })
 }
 
 // command runs a command and reports whether m was one or nearly one. Any other text with a slash is left to the
@@ -129,7 +129,7 @@ func (a *actor) command(m queue.Message) bool {
 	if m.Kind != chat.Command {
 		return false
 	}
-	all := offered(a.g.Remembers)
+	all := offered(a.g.current().Remembers)
 	i := slices.IndexFunc(all, func(c command) bool {
 		return !c.asks() && (c.name == m.Command || c.alias != "" && c.alias == m.Command)
 	})
@@ -138,9 +138,9 @@ func (a *actor) command(m queue.Message) bool {
 	}
 	switch c := all[i]; {
 	case c.admin && !a.g.policy.Rules().Admin(a.person(m.Inbound)):
-		a.say(m.Inbound, a.g.Texts[TextNotAdmin])
+		a.say(m.Inbound, a.g.current().Texts[TextNotAdmin])
 	case c.private && m.To.Kind != chat.Private:
-		a.say(m.Inbound, a.g.Texts[TextPrivateOnly])
+		a.say(m.Inbound, a.g.current().Texts[TextPrivateOnly])
 	default:
 		c.run(a, m)
 	}
@@ -152,7 +152,7 @@ func (a *actor) command(m queue.Message) bool {
 func (a *actor) suggest(in chat.Inbound) bool {
 	for _, c := range a.listed(in) {
 		if mistyped(in.Command, c.name) {
-			a.say(in, a.g.Texts.fill(TextDidYouMean, "command", a.slash(in.To)+c.name))
+			a.say(in, a.g.current().Texts.fill(TextDidYouMean, "command", a.slash(in.To)+c.name))
 			return true
 		}
 	}
@@ -199,13 +199,13 @@ func asking(in chat.Inbound) chat.Inbound {
 // noCommands reports whether the platform's commands can't be typed in a place. A panic in the adapter must not
 // prevent accepting the message.
 func (e *endpoint) noCommands(to chat.Target) (none bool) {
-	_ = caught(func() { none = e.out.Sender.Profile(to).NoCommands })
+	_ = caught(func() { none = e.account().out.Sender.Profile(to).NoCommands })
 	return none
 }
 
 // slash returns the prefix of commands in a place.
 func (a *actor) slash(to chat.Target) string {
-	p := a.endpoint.out.Sender.Profile(to)
+	p := a.endpoint.account().out.Sender.Profile(to)
 	if p.NoCommands {
 		return p.Slash // mostly empty: the bare name is the command
 	}

@@ -87,7 +87,7 @@ func (t *turn) panicked() bool { return errors.Is(t.outcome.Err, errPanic) || t.
 // tellFailure tells the asker that a turn panicked.
 func (a *actor) tellFailure(t *turn) {
 	if t.panicked() {
-		a.say(t.in, a.g.Texts.line(TextFailed, t.id))
+		a.say(t.in, a.g.current().Texts.line(TextFailed, t.id))
 	}
 }
 
@@ -125,7 +125,7 @@ func (a *actor) tellSummary(t *turn) {
 	if t.result.Compaction == nil || t.history.Compactions > 0 || t.void || a.g.isStopping() {
 		return
 	}
-	a.answer(preview.Ending{Text: a.g.Texts[TextCompacted]}, t.in.To)
+	a.answer(preview.Ending{Text: a.g.current().Texts[TextCompacted]}, t.in.To)
 }
 
 // stopped answers the command that stopped a turn. Shown text stays visible, so only a reply that had shown
@@ -144,7 +144,7 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	case visible:
 		a.drop(in)
 	default:
-		a.say(in, a.g.Texts[TextStopped])
+		a.say(in, a.g.current().Texts[TextStopped])
 	}
 }
 
@@ -160,14 +160,14 @@ func (a *actor) requeue(t *turn) {
 
 // concluded tells an adapter, if it wants to know, that messages have been answered.
 func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
-	if a.endpoint.told == nil || len(messages) == 0 {
+	if a.endpoint.account().told == nil || len(messages) == 0 {
 		return
 	}
 	ids := make([]chat.MessageID, len(messages))
 	for i, m := range messages {
 		ids[i] = m.ID
 	}
-	a.endpoint.told.Concluded(messages[len(messages)-1].To, ids, failed)
+	a.endpoint.account().told.Concluded(messages[len(messages)-1].To, ids, failed)
 }
 
 // fell reports whether a reply failed: it was not delivered, or it was cut off and a note tells why.
@@ -175,8 +175,8 @@ func fell(out preview.Outcome, e preview.Ending) bool { return !out.Delivered ||
 
 // repeated tells an adapter that delivers a known message again that the message was answered, if it was. The
 // earlier process may have ended before telling its adapter.
-func (g *Gateway) repeated(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
-	told := g.endpoints[c.Endpoint].told
+func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
+	told := e.account().told
 	if told == nil {
 		return nil
 	}

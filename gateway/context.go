@@ -16,7 +16,7 @@ const threadTime = 10 * time.Second
 // context tells a model where it is, the date, and who speaks; "" if that is not configured. It holds no time of day: the
 // text would change every minute, and providers cache only what stays the same.
 func (a *actor) context(in chat.Inbound) string {
-	if !a.g.Context {
+	if !a.g.current().Context {
 		return ""
 	}
 	var b strings.Builder
@@ -28,10 +28,10 @@ func (a *actor) context(in chat.Inbound) string {
 		place = "group chat"
 	}
 	b.WriteString("You are in a " + place)
-	if a.endpoint.Network != "" {
-		b.WriteString(" on " + a.endpoint.Network)
+	if a.endpoint.account().Network != "" {
+		b.WriteString(" on " + a.endpoint.account().Network)
 	}
-	if named, ok := a.endpoint.Platform.(Named); ok && named.Name() != "" {
+	if named, ok := a.endpoint.account().Platform.(Named); ok && named.Name() != "" {
 		b.WriteString(". Your name here is " + history.OneLine(named.Name(), mostName))
 	}
 	now := time.Now()
@@ -61,12 +61,12 @@ func zone(t time.Time) string {
 // their history.
 func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	first := t.messages[0]
-	if a.endpoint.threads == nil || first.To.Thread == "" || first.To.Kind != chat.Group || len(t.history.Entries) > 0 || t.history.Summary != "" {
+	if a.endpoint.account().threads == nil || first.To.Thread == "" || first.To.Kind != chat.Group || len(t.history.Entries) > 0 || t.history.Summary != "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, threadTime)
 	defer cancel()
-	quotes, err := a.endpoint.threads.ReadThread(ctx, first.To, first.ID, history.MostThread)
+	quotes, err := a.endpoint.account().threads.ReadThread(ctx, first.To, first.ID, history.MostThread)
 	if err != nil {
 		a.log.Warn("what was written in the thread before was not read", slog.String("turn", t.id), slog.Any("error", err))
 	}
@@ -76,7 +76,7 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 // follows reports whether a message that does not name the bot continues a conversation with it: it stands in a thread in
 // which the bot was asked before, or is being asked.
 func (g *Gateway) follows(ctx context.Context, c chat.Conversation, in chat.Inbound) bool {
-	if !g.FollowThreads || !in.Follows || in.To.Kind != chat.Group {
+	if !g.current().FollowThreads || !in.Follows || in.To.Kind != chat.Group {
 		return false
 	}
 	if g.isActive(c) {

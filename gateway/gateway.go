@@ -1,12 +1,12 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"telex/agent"
@@ -84,9 +84,9 @@ const DefaultApprovalTimeout = 5 * time.Minute
 
 // Gateway connects endpoints with the agent.
 type Gateway struct {
-	Options
+	Log       *slog.Logger
 	store     stores
-	endpoints map[chat.EndpointID]*endpoint
+	options   atomic.Pointer[configured]
 	policy    *access.Policy
 	meter     *access.Meter
 	reader    *attachment.Reader
@@ -100,6 +100,11 @@ type Gateway struct {
 	stopping bool
 	running  sync.WaitGroup // actors
 
+	reloading sync.Mutex                    // held while receivers and options change
+	known     map[chat.EndpointID]*endpoint // all that there were since the start
+	receivers sync.WaitGroup
+	receiving context.Context //nolint:containedctx // Run's; nil before Run
+
 	// Two contexts outlive Run's ctx: turns ends after the time for running turns to finish, deliveries after
 	// the whole grace period.
 	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
@@ -110,37 +115,38 @@ type Gateway struct {
 // errShutdown is the cause of contexts that end because the daemon stops.
 var errShutdown = errors.New("the daemon is stopping")
 
+// configured is what a reload replaces as a whole. It never changes.
+type configured struct {
+	Options
+	endpoints map[chat.EndpointID]*endpoint
+}
+
+// current returns the options and the endpoints of this moment. What must fit together, such as a model and the Runner that
+// knows it, is taken from one call.
+func (g *Gateway) current() *configured { return g.options.Load() }
+
 // New checks the options and returns a gateway that is not running yet.
 func New(o Options) (*Gateway, error) {
-	if o.Texts == nil {
-		o.Texts = DefaultTexts()
-	}
-	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
 	g := &Gateway{
-		Options: o, store: newStores(o.Store), endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
+		Log: o.Log, store: newStores(o.Store), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
-		reader: attachment.NewReader(o.Hear), refused: access.NewThrottle(time.Minute),
-		strangers: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow),
+		reader: attachment.NewReader(), refused: access.NewThrottle(time.Minute),
+		strangers: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow), known: make(map[chat.EndpointID]*endpoint),
 	}
-	g.Store = nil // each user has its own part
-	for _, e := range o.Endpoints {
-		r, err := g.resolve(e)
-		if err != nil {
-			return nil, err
-		}
-		if g.endpoints[e.ID] != nil {
-			return nil, fmt.Errorf("endpoint %s is configured twice", e.ID)
-		}
-		g.endpoints[e.ID] = r
+	next, err := g.prepare(o)
+	if err != nil {
+		return nil, err
 	}
+	g.apply(next)
 	return g, nil
 }
 
 // queueRules returns the rules for queued messages. A question merged from several messages must fit the
 // smallest context window: otherwise it could not be answered.
 func (g *Gateway) queueRules() queue.Rules {
-	r := queue.Rules{Max: g.MaxQueued, Merge: g.Busy == Interrupt, MaxMerge: mostText, Alone: asksAgain}
-	for _, m := range g.Models {
+	now := g.current()
+	r := queue.Rules{Max: now.MaxQueued, Merge: now.Busy == Interrupt, MaxMerge: mostText, Alone: asksAgain}
+	for _, m := range now.Models {
 		if m.Window > 0 {
 			r.MaxMerge = min(r.MaxMerge, m.Window) // a token has several bytes, so this uses less than half of the window
 		}
@@ -157,7 +163,7 @@ const lastWait = 2 * time.Second
 
 // Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages,
 // gives running turns a moment to finish, interrupts the rest, and makes every reply final, all within the grace
-// period. ready is called once every endpoint has begun to connect.
+// period. ready is called once every endpoint has begun to connect: from then on it is connected, or retries.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	lasting := context.WithoutCancel(ctx)
 	g.turns, g.endTurns = context.WithCancelCause(lasting)
@@ -177,16 +183,15 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		}
 		return errors.Join(err, g.drain()) // what was taken up must not go on behind the end of Run
 	}
-	var receivers sync.WaitGroup
-	for _, e := range g.endpoints {
-		receivers.Go(func() { g.supervise(ctx, e) })
-		if e.menu != nil {
-			receivers.Go(func() { g.offer(ctx, e) })
-		}
-	}
+	g.reloading.Lock()
+	g.receiving = ctx
+	g.startReceiving()
+	g.reloading.Unlock()
 	ready()
-	receivers.Wait()
-	<-ctx.Done() // endpoints with refused credentials return earlier
+	<-ctx.Done()
+	g.reloading.Lock()   // a reload that is under way ends first, and no other one begins
+	g.reloading.Unlock() //nolint:staticcheck // nothing is done inside
+	g.receivers.Wait()
 	return g.drain()
 }
 
@@ -205,16 +210,17 @@ func (g *Gateway) drain() error {
 		g.running.Wait()
 		close(ended)
 	}()
-	soft := time.AfterFunc(g.Grace/drainShare, func() { g.endTurns(errShutdown) })
-	hard := time.AfterFunc(g.Grace, func() { g.endAll(errShutdown) })
+	grace := g.current().Grace
+	soft := time.AfterFunc(grace/drainShare, func() { g.endTurns(errShutdown) })
+	hard := time.AfterFunc(grace, func() { g.endAll(errShutdown) })
 	defer soft.Stop()
 	defer hard.Stop()
 	select {
 	case <-ended:
-	case <-time.After(g.Grace + lastWait):
+	case <-time.After(grace + lastWait):
 	}
 	if g.deliveries.Err() != nil {
-		return fmt.Errorf("stop: replies were not made final within %v", g.Grace)
+		return fmt.Errorf("stop: replies were not made final within %v", grace)
 	}
 	return nil
 }
@@ -225,18 +231,18 @@ func (g *Gateway) Policy() *access.Policy { return g.policy }
 // wake passes work to a conversation's actor and starts the actor if needed. While the gateway is stopping it
 // does nothing and returns false: the next process handles stored messages.
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
-	e := g.endpoints[c.Endpoint]
-	if e == nil {
-		g.Log.Warn("conversation of an endpoint that does not run in this process", slog.String("conversation", c.String()))
-		return false
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopping {
 		return false
 	}
-	a := g.actors[c]
+	a := g.actors[c] // one that is there may be of an endpoint that a reload removed, and ends its work
 	if a == nil {
+		e := g.current().endpoints[c.Endpoint]
+		if e == nil {
+			g.Log.Warn("conversation of an endpoint that does not run in this process", slog.String("conversation", c.String()))
+			return false
+		}
 		a = newActor(g, e, c)
 		g.actors[c] = a
 		defer g.running.Go(a.run) // runs after give

@@ -15,7 +15,7 @@ type Marker interface {
 // mark shows on a queued message that it waits, until unmark. It is a sign that nobody misses: its calls are the least urgent
 // ones, and failures are ignored. When the process ends, signs stay; the next process removes them.
 func (a *actor) mark(in chat.Inbound) {
-	if a.endpoint.marker == nil {
+	if a.endpoint.account().marker == nil {
 		return
 	}
 	over := make(chan struct{})
@@ -48,7 +48,7 @@ func (a *actor) unmark(messages ...chat.Inbound) {
 
 // inherit assumes that an earlier process left a sign on a message.
 func (a *actor) inherit(in chat.Inbound) {
-	if a.endpoint.marker != nil && in.Kind == chat.Text {
+	if a.endpoint.account().marker != nil && in.Kind == chat.Text {
 		a.marked[in.ID] = nil
 	}
 }
@@ -57,6 +57,6 @@ func (a *actor) inherit(in chat.Inbound) {
 // visible now.
 func (a *actor) callMark(in chat.Inbound, waits bool, over <-chan struct{}) (visible bool) {
 	return a.aside(a.g.deliveries, in.To, chat.OpTyping, over, func(ctx context.Context) error {
-		return a.endpoint.marker.Mark(ctx, chat.MessageRef{Target: in.To, ID: in.ID}, waits)
+		return a.endpoint.account().marker.Mark(ctx, chat.MessageRef{Target: in.To, ID: in.ID}, waits)
 	}) && waits
 }

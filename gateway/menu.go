@@ -7,20 +7,40 @@ import (
 	"telex/internal/chat"
 )
 
-// offer sets the platform's command menu once the endpoint works, with retries. Nothing waits for it: the
+// offer sets the platform's command menu once the endpoint works, and again after each reload. Nothing waits for it: the
 // commands work without the menu.
 func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 	select {
-	case <-e.works:
+	case <-e.account().works.yes:
 	case <-ctx.Done():
 		return
 	}
+	for {
+		select {
+		case <-e.menuNews:
+			g.setMenu(ctx, e)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// offerMenu has the menu set once more. It never blocks.
+func (e *endpoint) offerMenu() {
+	select {
+	case e.menuNews <- struct{}{}:
+	default:
+	}
+}
+
+// setMenu sets the menu, with retries.
+func (g *Gateway) setMenu(ctx context.Context, e *endpoint) {
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
 	for said := false; ctx.Err() == nil; {
 		var err error
 		if panicked := caught(func() {
-			err = e.menu.SetCommands(ctx, g.menu(), g.Access.AdminsOf(e.ID))
+			err = e.account().menu.SetCommands(ctx, g.menu(), g.current().Access.AdminsOf(e.ID))
 		}); panicked != nil {
 			log.Error("menu of commands was not set", slog.Any("error", panicked))
 			return

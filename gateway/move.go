@@ -58,12 +58,12 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 
 // isNamed reports whether the configuration lists a chat.
 func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
-	for _, o := range g.Overrides {
+	for _, o := range g.current().Overrides {
 		if o.Match.Endpoint == e && o.Match.Chat == c {
 			return true
 		}
 	}
-	return g.Access.NamesChat(e, c)
+	return g.current().Access.NamesChat(e, c)
 }
 
 // adviseMove logs which chat id the configuration should use.

@@ -12,7 +12,7 @@ import (
 // Forget ends what runs in a conversation and deletes its history, like /new, but without a reply. It returns
 // when that is done or ctx ends.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
-	if g.endpoints[c.Endpoint] == nil { // the endpoint is not configured any more, so nothing runs there
+	if g.current().endpoints[c.Endpoint] == nil && !g.isActive(c) { // the endpoint is not configured any more, so nothing runs there
 		return g.store.histories.Forget(ctx, c)
 	}
 	return g.order(ctx, c, func(a *actor) error {

@@ -77,8 +77,8 @@ const (
 
 // resumed tells the observer.
 func (e *endpoint) resumed() {
-	if e.Observer != nil {
-		e.Observer.Resumed()
+	if o := e.account().Observer; o != nil {
+		o.Resumed()
 	}
 }
 
@@ -99,8 +99,8 @@ func (a *actor) publish() {
 // Overview returns what the gateway does now. It blocks no conversation.
 func (g *Gateway) Overview() Overview {
 	var o Overview
-	for _, e := range g.endpoints {
-		s := EndpointState{ID: e.ID, Network: e.Network, Budget: e.purse.Standing()}
+	for _, e := range g.current().endpoints {
+		s := EndpointState{ID: e.ID, Network: e.account().Network, Budget: e.purse.Standing()}
 		s.State, s.Since, s.Err = e.reception(time.Now())
 		o.Endpoints = append(o.Endpoints, s)
 	}

@@ -47,14 +47,14 @@ func CheckText(key, text string) error {
 }
 
 // greet greets a person who opened a new thread in the pane. The suggestions follow the greeting; see suggestAfter.
-func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.Texts[TextGreeting]) }
+func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.current().Texts[TextGreeting]) }
 
 // opened suggests questions to a person who opened a pane without threads of its own. Nothing is stored: the platform says
 // so each time, and suggesting again changes nothing.
 func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	g.wake(c, func(a *actor) {
 		a.orders = append(a.orders, func() {
-			a.answers.Go(func() { a.suggestPrompts(to, a.g.Texts[TextGreeting]) })
+			a.answers.Go(func() { a.suggestPrompts(to, a.g.current().Texts[TextGreeting]) })
 		})
 	})
 }
@@ -68,21 +68,21 @@ func (a *actor) suggestAfter(greeted []chat.Inbound) {
 }
 
 func (a *actor) suggestPrompts(to chat.Target, heading string) {
-	prompts, err := ParsePrompts(a.g.Texts[TextPrompts])
-	if a.endpoint.pane == nil || err != nil { // the configuration has checked them
+	prompts, err := ParsePrompts(a.g.current().Texts[TextPrompts])
+	if a.endpoint.account().pane == nil || err != nil { // the configuration has checked them
 		return
 	}
-	a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.Suggest(ctx, to, heading, prompts) })
+	a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.account().pane.Suggest(ctx, to, heading, prompts) })
 }
 
 // nameThread names a thread of the pane after its first question.
 func (a *actor) nameThread(t *turn) {
 	to, name := t.in.To, strings.Join(strings.Fields(firstLine(t.messages[0].Text)), " ")
-	if a.endpoint.pane == nil || to.Kind != chat.Private || to.Thread == "" || name == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {
+	if a.endpoint.account().pane == nil || to.Kind != chat.Private || to.Thread == "" || name == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {
 		return
 	}
 	a.answers.Go(func() {
-		a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.pane.NameThread(ctx, to, name) })
+		a.aside(a.g.deliveries, to, chat.OpPane, nil, func(ctx context.Context) error { return a.endpoint.account().pane.NameThread(ctx, to, name) })
 	})
 }
 
@@ -95,10 +95,10 @@ func firstLine(text string) string {
 // rest removes the typing indicator at the end of a turn, where it would stay otherwise. The platform also takes this for
 // the end of the bot's work.
 func (a *actor) rest(to chat.Target) {
-	if a.endpoint.idler == nil || a.g.deliveries.Err() != nil {
+	if a.endpoint.account().idler == nil || a.g.deliveries.Err() != nil {
 		return
 	}
 	waiting, cancel := context.WithTimeout(a.g.deliveries, asideTimeout) // the conversation must not wait for a rate limit
 	defer cancel()
-	a.aside(a.g.deliveries, to, chat.OpTyping, waiting.Done(), func(ctx context.Context) error { return a.endpoint.idler.Idle(ctx, to) })
+	a.aside(a.g.deliveries, to, chat.OpTyping, waiting.Done(), func(ctx context.Context) error { return a.endpoint.account().idler.Idle(ctx, to) })
 }

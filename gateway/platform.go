@@ -111,35 +111,52 @@ type Endpoint struct {
 	Observer     Observer // nil: nobody
 }
 
-// endpoint is an Endpoint with its optional interfaces resolved.
+// endpoint is what lasts of an endpoint while the process runs, whatever a reload changes.
 type endpoint struct {
-	Endpoint
-	out      preview.Endpoint
-	fetcher  Fetcher      // nil: attachments can't be read
-	threads  ThreadReader // nil: threads can't be read
-	menu     Menu         // nil: no command menu
-	told     Concluder    // nil: it does not want to know
-	pulse    Pulse        // nil: it reports no pulse
-	marker   Marker       // nil: it can't show that a message waits
-	pane     Pane         // nil: it has no pane
-	idler    Idler        // nil: its typing indicator vanishes by itself
+	ID       chat.EndpointID
+	now      atomic.Pointer[account]
 	vital    vital
-	buttons  bool // the platform can show buttons
 	purse    *budget.Budget
+	pulse    *preview.Pulse
 	restored queue.Pacer   // limits how many conversations resume at the same time
 	nameless atomic.Bool   // the platform returned a message without an id once: nothing can be edited there
 	dead     atomic.Bool   // it has stopped receiving permanently
-	works    chan struct{} // closed by markWorks
-	mark     sync.Once
+	menuNews chan struct{} // capacity 1: the menu may have changed
+	stop     func()        // ends receiving, and returns once it has ended; nil: it does not receive; guarded by Gateway.reloading
 }
 
-// markWorks marks the endpoint as working, after it has received for a while.
-func (e *endpoint) markWorks() { e.mark.Do(func() { close(e.works) }) }
+// account is an Endpoint with its optional interfaces resolved. It never changes: a reload replaces it.
+type account struct {
+	Endpoint
+	out     preview.Endpoint
+	fetcher Fetcher      // nil: attachments can't be read
+	threads ThreadReader // nil: threads can't be read
+	menu    Menu         // nil: no command menu
+	told    Concluder    // nil: it does not want to know
+	pulse   Pulse        // nil: it reports no pulse
+	marker  Marker       // nil: it can't show that a message waits
+	pane    Pane         // nil: it has no pane
+	idler   Idler        // nil: its typing indicator vanishes by itself
+	buttons bool         // the platform can show buttons
+	works   *works       // of the adapter
+}
+
+// account returns the endpoint's account at this moment.
+func (e *endpoint) account() *account { return e.now.Load() }
+
+// works tells when an adapter works: it has received for a while.
+type works struct {
+	once sync.Once
+	yes  chan struct{} // closed by mark
+}
+
+func (w *works) mark() { w.once.Do(func() { close(w.yes) }) }
 
 // streaming returns the streaming configuration, restricted to what the platform supports.
 func (e *endpoint) streaming() preview.Config {
-	c := e.Streaming
-	previews := e.out.Editor != nil || e.out.Drafter != nil || e.out.Streamer != nil
+	now := e.account()
+	c := now.Streaming
+	previews := now.out.Editor != nil || now.out.Drafter != nil || now.out.Streamer != nil
 	c.Enabled = c.Enabled && previews && !e.nameless.Load()
 	return c
 }
@@ -158,16 +175,25 @@ func (p purse) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
 	p.save(p.Budget.Block(c, s, ops, d))
 }
 
-// resolve resolves the optional interfaces of an endpoint's platform. It fails if they don't match the
-// capabilities.
-func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
+// newEndpoint returns what lasts of an endpoint, without an account.
+func newEndpoint(id chat.EndpointID) *endpoint {
+	return &endpoint{ID: id, purse: budget.New(), pulse: new(preview.Pulse), menuNews: make(chan struct{}, 1)}
+}
+
+// resolve resolves the optional interfaces of the endpoint's platform. It fails if they don't match the capabilities.
+func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	p := e.Platform
-	r := &endpoint{Endpoint: e, buttons: p.Capabilities().Buttons, purse: budget.New(), works: make(chan struct{})}
-	out := preview.Endpoint{Sender: p, Pulse: new(preview.Pulse), Budget: purse{r.purse, func(b chat.Block) {
+	r := &account{Endpoint: e, buttons: p.Capabilities().Buttons, works: &works{yes: make(chan struct{})}}
+	before := of.account()
+	known := before != nil && before.Platform == p
+	if known {
+		r.works = before.works
+	}
+	out := preview.Endpoint{Sender: p, Pulse: of.pulse, Budget: purse{of.purse, func(b chat.Block) {
 		if err := g.store.blocks.SaveBlock(g.deliveries, e.ID, b); err != nil {
 			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
 		}
-	}}}
+	}}, Current: func() preview.Endpoint { return of.account().out }}
 	if e.Observer != nil {
 		out.Observer = e.Observer
 	}
@@ -182,9 +208,10 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	r.threads, _ = p.(ThreadReader)
 	r.menu, _ = p.(Menu)
 	r.told, _ = p.(Concluder)
-	if s, ok := p.(Screener); ok {
+	if s, ok := p.(Screener); ok && !known {
 		s.Screen(chat.Screen{
-			Refusal: func(in chat.Inbound) string { return g.refusal(e.ID, in) }, Unstored: g.Texts[TextUnstored], Commands: g.menu(),
+			Refusal:  func(in chat.Inbound) string { return g.refusal(e.ID, in) },
+			Unstored: func() string { return g.current().Texts[TextUnstored] }, Commands: g.menu,
 		})
 	}
 	r.pulse, _ = p.(Pulse)

@@ -40,15 +40,26 @@ func (l *leftovers) in(c chat.Conversation) *leftover {
 	return l.of[c]
 }
 
-// takeUp passes all unfinished work of an earlier process to the actors at once, since a waiting command may
-// refer to a running turn. The actors then resume a few at a time: first conversations with a running turn,
-// whose replies people can see, oldest first, then conversations with waiting messages.
+// takeUp passes all unfinished work of an earlier process to the actors.
 func (g *Gateway) takeUp(ctx context.Context) error {
 	if err := g.policy.Load(ctx); err != nil {
 		return err
 	}
 	g.adviseMoves()
-	for id, e := range g.endpoints {
+	if err := g.restoreBlocks(ctx, g.current().endpoints); err != nil {
+		return err
+	}
+	left, err := g.leftovers(ctx, func(chat.EndpointID) bool { return true })
+	if err != nil {
+		return err
+	}
+	g.resumeAll(left)
+	return nil
+}
+
+// restoreBlocks restores the stored rate limit blocks of endpoints.
+func (g *Gateway) restoreBlocks(ctx context.Context, endpoints map[chat.EndpointID]*endpoint) error {
+	for id, e := range endpoints {
 		blocks, err := g.store.blocks.Blocks(ctx, id)
 		if err != nil {
 			return fmt.Errorf("read blocks: %w", err)
@@ -57,28 +68,53 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 			e.purse.Restore(b)
 		}
 	}
+	return nil
+}
+
+// leftovers reads the unfinished work of earlier processes at some endpoints.
+func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) (leftovers, error) {
+	left := leftovers{of: make(map[chat.Conversation]*leftover)}
 	turns, err := g.store.turns.Unfinished(ctx)
 	if err != nil {
-		return fmt.Errorf("read unfinished turns: %w", err)
+		return left, fmt.Errorf("read unfinished turns: %w", err)
 	}
 	pending, err := g.store.inbox.Pending(ctx)
 	if err != nil {
-		return fmt.Errorf("read accepted messages: %w", err)
+		return left, fmt.Errorf("read accepted messages: %w", err)
 	}
-	left := leftovers{of: make(map[chat.Conversation]*leftover)}
 	for _, rec := range turns {
-		if e := g.endpoints[rec.Conversation.Endpoint]; e != nil {
-			e.purse.Assume(chat.Call{To: rec.To, Limits: e.Platform.Profile(rec.To).Limits})
+		if of(rec.Conversation.Endpoint) {
+			l := left.in(rec.Conversation)
+			l.turns = append(l.turns, rec)
 		}
-		l := left.in(rec.Conversation)
-		l.turns = append(l.turns, rec)
 	}
 	for _, p := range pending {
-		if p.Message.Kind == chat.AccessRequest { // they get the same code again, not a second one
-			g.policy.NeedsCode(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
+		if of(p.Conversation.Endpoint) {
+			l := left.in(p.Conversation)
+			l.messages = append(l.messages, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
 		}
-		l := left.in(p.Conversation)
-		l.messages = append(l.messages, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
+	}
+	return left, nil
+}
+
+// resumeAll passes unfinished work to the actors at once, since a waiting command may refer to a running turn. The actors then
+// resume a few at a time: first conversations with a running turn, whose replies people can see, oldest first, then
+// conversations with waiting messages.
+func (g *Gateway) resumeAll(left leftovers) {
+	turns, messages := 0, 0
+	for _, c := range left.order {
+		l, e := left.of[c], g.current().endpoints[c.Endpoint]
+		turns, messages = turns+len(l.turns), messages+len(l.messages)
+		for _, rec := range l.turns {
+			if e != nil {
+				e.purse.Assume(chat.Call{To: rec.To, Limits: e.account().Platform.Profile(rec.To).Limits})
+			}
+		}
+		for _, m := range l.messages {
+			if m.Kind == chat.AccessRequest { // they get the same code again, not a second one
+				g.policy.NeedsCode(chat.Person{Endpoint: c.Endpoint, User: m.Sender.ID}, m.Sender.Name)
+			}
+		}
 	}
 	for _, c := range left.order {
 		l := left.of[c]
@@ -95,11 +131,9 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 			}
 		})
 	}
-	if len(turns)+len(pending) > 0 {
-		g.Log.Info("going on where the last process ended",
-			slog.Int("turns", len(turns)), slog.Int("messages", len(pending)))
+	if turns+messages > 0 {
+		g.Log.Info("going on where the last process ended", slog.Int("turns", turns), slog.Int("messages", messages))
 	}
-	return nil
 }
 
 // resume continues a turn that an earlier process began.
@@ -123,13 +157,13 @@ func (a *actor) resume(rec chat.Turn) {
 	}
 	a.endpoint.resumed()
 	// A turn that waits for a person is neither too old nor the cause of a crash.
-	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !asked.Pending(time.Now(), r.Ran) {
+	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.current().MaxAge) && !asked.Pending(time.Now(), r.Ran) {
 		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
 		key := TextInterrupted
 		if rec.Runs >= mostRuns {
 			key = TextFailed
 		}
-		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.Texts.line(key, rec.ID), a.g.Texts.carriedOut(asked, history.Changes(r.Said, r.Changing)))}
+		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.current().Texts.line(key, rec.ID), a.g.current().Texts.carriedOut(asked, history.Changes(r.Said, r.Changing)))}
 		a.decide(rec.ID, e, a.shown(rec))
 		a.conclusion(rec, e, preview.Outcome{})
 		return
@@ -216,7 +250,7 @@ func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= mostRuns:
 		a.owe(TextFailed, newID(), m.Inbound)
-	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.AccessRequest && m.Kind != chat.Opened && time.Since(m.WaitsSince()) > a.g.MaxAge:
+	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.AccessRequest && m.Kind != chat.Opened && time.Since(m.WaitsSince()) > a.g.current().MaxAge:
 		a.owe(TextLate, "", m.Inbound)
 	default:
 		return false

@@ -51,15 +51,15 @@ func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
 
 // replyTo returns the options for the reply of a turn.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
-	c.StopMark = a.g.Texts[TextStopMark]
-	c.FileLine, c.FilesLine, c.Button = a.g.Texts[TextRest], a.g.Texts[TextFilesLeft], a.stopButton(rec)
-	c.ButtonAlways = a.endpoint.StopButton == ButtonOn
-	if a.endpoint.LinkPreviews {
+	c.StopMark = a.g.current().Texts[TextStopMark]
+	c.FileLine, c.FilesLine, c.Button = a.g.current().Texts[TextRest], a.g.current().Texts[TextFilesLeft], a.stopButton(rec)
+	c.ButtonAlways = a.endpoint.account().StopButton == ButtonOn
+	if a.endpoint.account().LinkPreviews {
 		asker := chat.Person{Endpoint: a.conversation.Endpoint, User: rec.User}
 		c.Typed = agent.Said{Person: asker.String(), Messages: []agent.Message{a.words(rec.Messages...)}}.Wrote
 	}
 	return preview.Options{
-		Endpoint: a.endpoint.out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
+		Endpoint: a.endpoint.account().out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
 		Recorder: recorder{a.g, rec.ID, a.endpoint, rec.To.Chat}, Parts: rec.Parts, Jitter: rand.Float64,
 		Log: a.log.With(slog.String("turn", rec.ID)),
 	}

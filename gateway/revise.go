@@ -54,7 +54,7 @@ func (a *actor) revise(in chat.Inbound) {
 		if t != nil && same(t.in) && !t.recovered && (t.startsOver() || !t.isDecided()) {
 			a.interrupt(errStopped)
 		}
-	case a.g.OnEdit == IgnoreEdit || in.Text == "":
+	case a.g.current().OnEdit == IgnoreEdit || in.Text == "":
 	case a.queue.Revise(func(m *queue.Message) bool { return same(m.Inbound) && edit(&m.Inbound, in) }):
 		for _, m := range a.queue.Waiting(same) {
 			a.write("an edited message", "", func(ctx context.Context) error { return a.g.store.revisions.Revise(ctx, a.conversation, m) })
@@ -113,7 +113,7 @@ func (a *actor) startOver(t *turn) {
 	switch {
 	case err != nil: // the next process continues the turn
 		a.log.Error("an answer can't start over", slog.String("turn", t.id), slog.Any("error", err))
-		a.say(t.in, a.g.Texts.line(TextFailed, t.id))
+		a.say(t.in, a.g.current().Texts.line(TextFailed, t.id))
 	case again:
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
 		a.left = slices.Insert(a.left, 0, rec)

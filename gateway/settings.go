@@ -20,7 +20,7 @@ func (a *actor) words(messages ...chat.Inbound) agent.Message {
 
 // reading says how messages of this conversation become text for a model.
 func (a *actor) reading() history.Reading {
-	return history.Reading{Endpoint: a.conversation.Endpoint, Names: a.g.Context}
+	return history.Reading{Endpoint: a.conversation.Endpoint, Names: a.g.current().Context}
 }
 
 // settings are the settings of one turn.
@@ -32,10 +32,10 @@ type settings struct {
 
 // settings returns the settings for a person in this conversation. The model is the chosen one, else that of the
 // last matching override, else the first model.
-func (a *actor) settings(s chat.Session, u chat.UserID) settings {
+func (a *actor) settings(now *configured, s chat.Session, u chat.UserID) settings {
 	var out settings
 	name := ""
-	for _, o := range a.g.Overrides {
+	for _, o := range now.Overrides {
 		if !a.g.policy.Matches(o.Match, a.conversation, u) {
 			continue
 		}
@@ -50,20 +50,20 @@ func (a *actor) settings(s chat.Session, u chat.UserID) settings {
 		}
 	}
 	for _, want := range []string{s.Model, name} {
-		if m, ok := a.g.model(want); ok {
+		if m, ok := now.model(want); ok {
 			out.model = m
 			return out
 		}
 	}
-	if len(a.g.Models) > 0 {
-		out.model = a.g.Models[0]
+	if len(now.Models) > 0 {
+		out.model = now.Models[0]
 	}
 	return out
 }
 
 // model returns the model with a name, ignoring case.
-func (g *Gateway) model(name string) (Model, bool) {
-	for _, m := range g.Models {
+func (c *configured) model(name string) (Model, bool) {
+	for _, m := range c.Models {
 		if name != "" && strings.EqualFold(m.Name, name) {
 			return m, true
 		}

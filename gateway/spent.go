@@ -32,7 +32,7 @@ func (a *actor) usedBefore(rec chat.Turn, r history.Replay) []agent.Spent {
 		question = a.words(rec.Messages...)
 	}
 	prompt := h.Tokens() + agent.EstimateTokens(question.Text)
-	return r.SpentWithEstimate(a.settings(h.Session, rec.User).model.Name, prompt, rec.Parts)
+	return r.SpentWithEstimate(a.settings(a.g.current(), h.Session, rec.User).model.Name, prompt, rec.Parts)
 }
 
 // unstoredUsage returns the usage of an earlier process's turn that is not yet in the stored usage.

@@ -28,8 +28,9 @@ const (
 
 // supervise keeps one endpoint receiving until ctx ends, whatever fails. It gives up earlier only if the
 // credentials are refused, since retrying does not help then. Other refusals end once the operator changes a
-// setting of the platform: each try says so.
-func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
+// setting of the platform: each try says so. It calls connects once it has begun to connect.
+func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
+	defer connects()
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
 	var last chat.ErrorKind
@@ -42,7 +43,8 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 				log.Info("receiving works again", slog.Int("tries", heal), slog.Duration("for", settled))
 			}
 		})
-		err := g.receive(ctx, e)
+		err := g.receive(ctx, e, connects)
+		connects()
 		healed.Stop()
 		if ctx.Err() != nil {
 			return
@@ -62,7 +64,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 			refusals++
 		}
 		if refusals >= maxRefusals {
-			log.Error("endpoint stopped: the platform refuses its credentials; correct them and restart", slog.Any("error", err))
+			log.Error("endpoint stopped: the platform refuses its credentials; correct them and reload", slog.Any("error", err))
 			e.vital.retries(0, err)
 			g.buried(e)
 			return
@@ -86,16 +88,16 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 // running: a service manager would restart it again and again with the same credentials.
 func (g *Gateway) buried(e *endpoint) {
 	e.dead.Store(true)
-	for id, other := range g.endpoints {
-		if !other.dead.Load() && id != g.Access.Operators {
+	for id, other := range g.current().endpoints {
+		if !other.dead.Load() && id != g.current().Access.Operators {
 			return
 		}
 	}
-	g.Log.Error("no endpoint is left: nothing is received until the credentials are corrected and the daemon is restarted")
+	g.Log.Error("no endpoint is left: nothing is received until the credentials are corrected and the configuration is reloaded")
 }
 
 // receive runs the adapter once. It turns a panic into an error.
-func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
+func (g *Gateway) receive(ctx context.Context, e *endpoint, connects func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic while receiving: %v\n%s", p, debug.Stack())
@@ -106,10 +108,12 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)
 	}
-	works := time.AfterFunc(connected, e.markWorks)
+	account := e.account() // it has this adapter for as long as ctx lasts
+	works := time.AfterFunc(connected, account.works.mark)
 	defer works.Stop()
 	e.vital.runs()
-	err = e.Platform.Run(ctx, from, func(ctx context.Context, in chat.Inbound) error {
+	connects()
+	err = account.Platform.Run(ctx, from, func(ctx context.Context, in chat.Inbound) error {
 		defer e.vital.accepting()()
 		return g.accept(ctx, e, in)
 	})

@@ -151,7 +151,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
 		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
-		thinksAloud: a.g.ShowReasoning, runs: rec.Runs + 1, delivery: delivery{decided: make(chan struct{})},
+		thinksAloud: a.g.current().ShowReasoning, runs: rec.Runs + 1, delivery: delivery{decided: make(chan struct{})},
 	}
 	t.approvals = a.approver(t)
 	if len(rec.Steps) > 0 {
@@ -187,7 +187,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 // nothingToRetry answers a retry without a question. It stores the answer at once: after a restart there might
 // be a question.
 func (a *actor) nothingToRetry(rec chat.Turn) {
-	text := a.g.Texts[TextNothingToRetry]
+	text := a.g.current().Texts[TextNothingToRetry]
 	if rec.Runs == 0 {
 		a.say(rec.Messages[len(rec.Messages)-1], text)
 		return
@@ -228,8 +228,9 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		}
 		t.question = question
 	}
-	s := a.settings(t.history.Session, t.in.Sender.ID)
-	return a.g.Runner.Run(ctx, agent.Turn{
+	now := a.g.current()
+	s := a.settings(now, t.history.Session, t.in.Sender.ID)
+	return now.Runner.Run(ctx, agent.Turn{
 		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Context: a.context(t.in), Summary: t.history.Summary, Tools: s.tools,
 		Person: a.person(t.in).String(), Conversation: a.conversation.String(), Shared: t.in.To.Kind != chat.Private,
 		Messages: append(slices.Clip(t.history.Messages), t.question),
@@ -243,20 +244,20 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 // read returns the question for the model. If nothing in the messages can be read, it returns a text for the
 // person instead.
 func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
-	from := attachment.Sources{Reading: a.reading(), Messages: t.history.Unquoted(t.messages), Thread: a.thread(ctx, t), Log: a.log}
-	if a.endpoint.fetcher != nil {
-		from.Fetch = a.endpoint.fetcher.Fetch
+	from := attachment.Sources{Hear: a.g.current().Hear, Reading: a.reading(), Messages: t.history.Unquoted(t.messages), Thread: a.thread(ctx, t), Log: a.log}
+	if a.endpoint.account().fetcher != nil {
+		from.Fetch = a.endpoint.account().fetcher.Fetch
 	}
 	q := a.g.reader.Read(ctx, from)
 	switch {
 	case q.Message.Role != "":
 		return q.Message, ""
 	case q.Unheard && len(q.Failed) == 1:
-		return q.Message, a.g.Texts[TextNoVoice]
+		return q.Message, a.g.current().Texts[TextNoVoice]
 	case len(q.Failed) > 0:
-		return q.Message, a.g.Texts.fill(TextUnreadable, "files", strings.Join(q.Failed, ", "))
+		return q.Message, a.g.current().Texts.fill(TextUnreadable, "files", strings.Join(q.Failed, ", "))
 	default:
-		return q.Message, a.g.Texts[TextUnsupported]
+		return q.Message, a.g.current().Texts[TextUnsupported]
 	}
 }
 

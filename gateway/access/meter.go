@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"telex/internal/chat"
@@ -45,7 +46,7 @@ type Ledger interface {
 
 // Meter enforces the Limits. Limits per minute use the monotonic clock, which clock changes don't affect.
 type Meter struct {
-	limits Limits
+	limits atomic.Pointer[Limits]
 	rules  Rules
 	ledger Ledger
 
@@ -56,11 +57,13 @@ type Meter struct {
 
 // NewMeter returns a meter. It uses the rules only to exempt operators from all limits.
 func NewMeter(l Limits, r Rules, ledger Ledger) *Meter {
-	return &Meter{
-		limits: l, rules: r, ledger: ledger,
-		people: meters[chat.Person]{}, places: meters[chat.Conversation]{},
-	}
+	m := &Meter{rules: r, ledger: ledger, people: meters[chat.Person]{}, places: meters[chat.Conversation]{}}
+	m.SetLimits(l)
+	return m
 }
+
+// SetLimits replaces the limits. What was counted before counts on.
+func (m *Meter) SetLimits(l Limits) { m.limits.Store(&l) }
 
 // Look returns whether a turn of p in c might begin now, without counting it: a message that would be refused
 // must not interrupt a running turn.
@@ -70,9 +73,9 @@ func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := time.Now()
+	now, limit := time.Now(), m.limits.Load().TurnsPerMinute
 	switch {
-	case m.limits.TurnsPerMinute > 0 && m.people.of(p).since(now) >= m.limits.TurnsPerMinute:
+	case limit > 0 && m.people.of(p).since(now) >= limit:
 		return TooFast
 	case m.places.of(c).since(now) >= mostTurns:
 		return TooMany
@@ -92,7 +95,7 @@ func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if m.limits.TurnsPerMinute > 0 {
+	if m.limits.Load().TurnsPerMinute > 0 {
 		m.people.of(p).count(now)
 	}
 	m.places.of(c).count(now)
@@ -102,13 +105,14 @@ func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (
 // today compares today's usage with the limits.
 func (m *Meter) today(ctx context.Context, p chat.Person) (Verdict, error) {
 	from, to := Day(time.Now())
+	limits := m.limits.Load()
 	for _, l := range []struct {
 		limit  int
 		of     chat.Person
 		beyond Verdict
 	}{
-		{m.limits.TokensPerDay, p, DaySpent},
-		{m.limits.TokensPerDayTotal, chat.Person{}, AllSpent},
+		{limits.TokensPerDay, p, DaySpent},
+		{limits.TokensPerDayTotal, chat.Person{}, AllSpent},
 	} {
 		if l.limit == 0 {
 			continue

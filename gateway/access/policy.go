@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -73,7 +74,7 @@ type stored struct {
 // Policy decides who may talk to the bot. The store holds its state; the Policy keeps a copy, since every
 // message is checked.
 type Policy struct {
-	rules  Rules
+	rules  atomic.Pointer[Rules]
 	stored stored
 	log    *slog.Logger
 
@@ -85,7 +86,9 @@ type Policy struct {
 
 // NewPolicy returns a policy with only the configured rules. Load reads the stored state.
 func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
-	return &Policy{rules: r, stored: stored{s, s, s}, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
+	d := &Policy{stored: stored{s, s, s}, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
+	d.SetRules(r)
+	return d
 }
 
 // Load reads admissions, pairing requests and moves from the store.
@@ -115,11 +118,14 @@ func (d *Policy) Load(ctx context.Context) error {
 }
 
 // Rules returns the configured rules.
-func (d *Policy) Rules() Rules { return d.rules }
+func (d *Policy) Rules() Rules { return *d.rules.Load() }
+
+// SetRules replaces the configured rules.
+func (d *Policy) SetRules(r Rules) { d.rules.Store(&r) }
 
 // Allows reports whether a message of u in c may be answered.
 func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
-	if d.rules.allows(c, func(rule Rule) bool { return d.Matches(rule, c, u) }) {
+	if d.Rules().allows(c, func(rule Rule) bool { return d.Matches(rule, c, u) }) {
 		return true
 	}
 	d.mu.Lock()
@@ -132,7 +138,7 @@ func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 // then returns the code. Within the life of a code NeedsCode returns true only once per person, so that further
 // messages are not answered.
 func (d *Policy) NeedsCode(p chat.Person, name string) bool {
-	if !d.rules.Pair {
+	if !d.Rules().Pair {
 		return false
 	}
 	d.mu.Lock()

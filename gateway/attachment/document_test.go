@@ -21,7 +21,7 @@ func read(t *testing.T, name string, data []byte) attachment.Question {
 	t.Helper()
 	fetch := func(context.Context, chat.Attachment, int64) ([]byte, error) { return data, nil }
 	in := chat.Inbound{Attachments: []chat.Attachment{{ID: "1", Name: name}}}
-	return attachment.NewReader(nil).Read(t.Context(), attachment.Sources{Messages: []chat.Inbound{in}, Fetch: fetch, Log: slog.New(slog.DiscardHandler)})
+	return attachment.NewReader().Read(t.Context(), attachment.Sources{Messages: []chat.Inbound{in}, Fetch: fetch, Log: slog.New(slog.DiscardHandler)})
 }
 
 // Documents of many programs come out as text that can be read, in the order of reading.

@@ -43,14 +43,13 @@ type Transcriber interface {
 
 // Reader reads questions and their attachments, a limited number at a time.
 type Reader struct {
-	hear     Transcriber
 	heavy    *semaphore.Weighted // questions whose attachments are in memory
 	decoding *semaphore.Weighted // pictures and documents being decoded
 }
 
-// NewReader returns a reader. Without a transcriber, voice messages can't be read.
-func NewReader(hear Transcriber) *Reader {
-	return &Reader{hear: hear, heavy: semaphore.NewWeighted(maxHeavy), decoding: semaphore.NewWeighted(maxDecoding)}
+// NewReader returns a reader.
+func NewReader() *Reader {
+	return &Reader{heavy: semaphore.NewWeighted(maxHeavy), decoding: semaphore.NewWeighted(maxDecoding)}
 }
 
 // Question is the content of messages and their attachments.
@@ -84,6 +83,7 @@ type Sources struct {
 	Messages []chat.Inbound
 	Thread   []chat.Quote // what was written in the thread before
 	Fetch    Fetch        // nil: attachments can't be read
+	Hear     Transcriber  // nil: voice messages can't be read
 	Log      *slog.Logger
 }
 
@@ -112,7 +112,7 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 				continue
 			}
 			*room--
-			if err := r.readOne(fetching, &q, at, from, s.Fetch); err != nil && ctx.Err() == nil {
+			if err := r.readOne(fetching, &q, at, from, s); err != nil && ctx.Err() == nil {
 				s.Log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
 			}
 		}
@@ -164,15 +164,15 @@ func (q *question) around(read func(), frame func(inside string) (string, agent.
 }
 
 // readOne adds one attachment to the question.
-func (r *Reader) readOne(ctx context.Context, q *question, at chat.Attachment, from chat.Origin, fetch Fetch) error {
-	if at.ID == "" || fetch == nil {
+func (r *Reader) readOne(ctx context.Context, q *question, at chat.Attachment, from chat.Origin, s Sources) error {
+	if at.ID == "" || s.Fetch == nil {
 		q.skip(at, "this kind can't be read here")
 		return errors.New("nothing to fetch")
 	}
 	limit := min(maxFetched, maxFetchedAll-q.bytes)
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	data, err := fetch(ctx, at, limit)
+	data, err := s.Fetch(ctx, at, limit)
 	switch {
 	case errors.Is(err, chat.ErrTooLarge):
 		q.skip(at, "it is too large")
@@ -186,7 +186,7 @@ func (r *Reader) readOne(ctx context.Context, q *question, at chat.Attachment, f
 	case Image:
 		return q.addImage(ctx, r.decoding, at, data)
 	case Audio:
-		return q.addSpeech(ctx, r.hear, at, data, from)
+		return q.addSpeech(ctx, s.Hear, at, data, from)
 	case Text:
 		return q.addText(at, data)
 	case HTML:

@@ -60,8 +60,8 @@ func TestReader(t *testing.T) {
 		{"nothing", nil, nil, "", nil, nil, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q := attachment.NewReader(c.hear).Read(t.Context(), attachment.Sources{
-				Messages: []chat.Inbound{{Text: c.text, Attachments: c.attached}}, Fetch: c.fetch, Log: slog.New(slog.DiscardHandler),
+			q := attachment.NewReader().Read(t.Context(), attachment.Sources{
+				Messages: []chat.Inbound{{Text: c.text, Attachments: c.attached}}, Fetch: c.fetch, Hear: c.hear, Log: slog.New(slog.DiscardHandler),
 			})
 			if (q.Message.Text == "") != (len(c.want) == 0) || len(q.Failed) != c.failed || q.Unheard != c.unheard {
 				t.Errorf("got %+v", q)
@@ -84,7 +84,7 @@ func TestOnesOwnFilesAreReadFirst(t *testing.T) {
 	}
 	in := chat.Inbound{Text: "what is this?", Attachments: []chat.Attachment{{ID: "own", Name: "own.txt", MediaType: "text/plain"}}}
 	in.Quotes = []chat.Quote{{Author: "Bob", Text: "look", Attachments: others[:6]}}
-	q := attachment.NewReader(nil).Read(t.Context(), attachment.Sources{
+	q := attachment.NewReader().Read(t.Context(), attachment.Sources{
 		Messages: []chat.Inbound{in}, Thread: []chat.Quote{{Author: "Cyd", Text: "here", Attachments: others[6:]}}, Log: slog.New(slog.DiscardHandler),
 		Fetch: func(_ context.Context, a chat.Attachment, _ int64) ([]byte, error) {
 			return []byte("content of " + a.Name), nil

@@ -114,10 +114,18 @@ func (r *Reply) honour(c chat.Call) {
 	}
 }
 
+// adapter returns the endpoint with the adapter for the next call.
+func (r *Reply) adapter() Endpoint {
+	if r.ep.Current == nil {
+		return r.ep
+	}
+	return r.ep.Current()
+}
+
 func (r *Reply) request(a action) chat.Call {
 	c := chat.Call{
 		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
-		Limits: r.ep.Sender.Profile(r.to).Limits, Calls: a.calls,
+		Limits: r.adapter().Sender.Profile(r.to).Limits, Calls: a.calls,
 	}
 	if a.kind != doType && a.kind != doProbe && a.kind != doDraft && r.at(a.part).exists() {
 		c.Message = r.at(a.part).ref.ID
@@ -202,27 +210,28 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	ep := r.adapter()
 	switch a.kind {
 	case doSend:
-		return r.ep.Sender.Send(ctx, r.to, r.outgoing(a))
+		return ep.Sender.Send(ctx, r.to, r.outgoing(a))
 	case doEdit:
-		return r.ep.Editor.Edit(ctx, r.at(a.part).ref, r.outgoing(a))
+		return ep.Editor.Edit(ctx, r.at(a.part).ref, r.outgoing(a))
 	case doDelete:
-		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, r.at(a.part).ref)
+		return chat.Receipt{}, ep.Deleter.Delete(ctx, r.at(a.part).ref)
 	case doFile:
-		return r.ep.Filer.SendFile(ctx, r.to, r.outgoing(a), *a.file)
+		return ep.Filer.SendFile(ctx, r.to, r.outgoing(a), *a.file)
 	case doDraft:
-		return chat.Receipt{}, r.ep.Drafter.Draft(ctx, r.to, DraftID(r.key, a.part), r.outgoing(a))
+		return chat.Receipt{}, ep.Drafter.Draft(ctx, r.to, DraftID(r.key, a.part), r.outgoing(a))
 	case doStart:
-		return r.ep.Streamer.Start(ctx, r.to, r.outgoing(a))
+		return ep.Streamer.Start(ctx, r.to, r.outgoing(a))
 	case doAppend:
-		return chat.Receipt{}, r.ep.Streamer.Append(ctx, r.parts[a.part].ref, a.added)
+		return chat.Receipt{}, ep.Streamer.Append(ctx, r.parts[a.part].ref, a.added)
 	case doStop:
-		return chat.Receipt{}, r.ep.Streamer.Stop(ctx, r.parts[a.part].ref, a.added)
+		return chat.Receipt{}, ep.Streamer.Stop(ctx, r.parts[a.part].ref, a.added)
 	case doFind:
 		return r.search(ctx, a)
 	default:
-		return chat.Receipt{}, r.ep.Typer.Typing(ctx, r.to)
+		return chat.Receipt{}, ep.Typer.Typing(ctx, r.to)
 	}
 }
 

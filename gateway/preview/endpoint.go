@@ -87,7 +87,7 @@ type Ticket interface {
 }
 
 // Endpoint is one bot account as seen by replies. Optional interfaces are nil if the platform lacks them; they
-// are resolved once, at start.
+// are resolved once for each adapter.
 type Endpoint struct {
 	Sender   Sender
 	Editor   Editor
@@ -100,6 +100,9 @@ type Endpoint struct {
 	Budget   Budget
 	Pulse    *Pulse   // shared by all replies of the endpoint; nil: each reply has its own
 	Observer Observer // nil: nobody
+	// Current returns the endpoint with the adapter that it has now: a reload may replace the adapter by another one of the
+	// same kind, and replies go on with that. Nil: it never changes.
+	Current func() Endpoint
 }
 
 // ops returns the kinds of call that the platform supports.

@@ -33,7 +33,7 @@ func (r *Reply) asTried(a action) *chat.Create {
 	if !a.creates() || r.lateFor == 0 || !r.can(chat.OpFind) {
 		return nil
 	}
-	c := chat.Create{Key: r.partKey(a.part), After: r.ep.Finder.Newest(r.to), File: a.kind == doFile, Message: r.outgoing(a)}
+	c := chat.Create{Key: r.partKey(a.part), After: r.adapter().Finder.Newest(r.to), File: a.kind == doFile, Message: r.outgoing(a)}
 	c.Message.Plain, c.Message.Source, c.Message.Note = "", "", "" // the platform does not show them
 	return &c
 }
@@ -49,7 +49,7 @@ func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 		c.Key = r.partKey(a.part)
 	}
 	var err error
-	if r.found, err = r.ep.Finder.Find(ctx, r.to, c, m.attempt.next); err != nil {
+	if r.found, err = r.adapter().Finder.Find(ctx, r.to, c, m.attempt.next); err != nil {
 		return chat.Receipt{}, err
 	}
 	if r.found.Next == "" {

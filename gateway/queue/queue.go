@@ -72,6 +72,9 @@ type Queue struct {
 // New returns an empty queue.
 func New(r Rules) Queue { return Queue{rules: r} }
 
+// SetRules changes the rules. Messages that wait already stay.
+func (q *Queue) SetRules(r Rules) { q.rules = r }
+
 // Len returns the number of waiting messages.
 func (q *Queue) Len() int { return len(q.waiting) }
 

@@ -86,10 +86,10 @@ type Quote struct {
 type Screen struct {
 	// Refusal returns the line for a sender who is not let in, and "" for everybody else. It does not wait for the store.
 	Refusal func(Inbound) string
-	// Unstored is the line for the sender of a message that could not be stored.
-	Unstored string
-	// Commands are the commands that people can use.
-	Commands []CommandSpec
+	// Unstored returns the line for the sender of a message that could not be stored.
+	Unstored func() string
+	// Commands returns the commands that people can use.
+	Commands func() []CommandSpec
 }
 
 // Attachment is a file that came with a message. Its content is not fetched yet.

@@ -139,6 +139,7 @@ type house struct {
 	previews bool // of addresses that the asker typed are shown
 
 	gateway *gateway.Gateway
+	options gateway.Options
 	ledger  *ledger
 	cancel  context.CancelFunc
 	done    chan error
@@ -170,11 +171,12 @@ func (h *house) begin(a Adapter) {
 	h.Helper()
 	h.ledger = &ledger{Store: h.memory}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	g, err := gateway.New(gateway.Options{
+	h.options = gateway.Options{
 		Endpoints: []gateway.Endpoint{{ID: "bot", Platform: a, Streaming: h.config, StopButton: h.button, LinkPreviews: h.previews}},
 		Runner:    h.runner(log), Store: h.ledger, Access: access.Rules{Open: !h.closed}, Busy: gateway.Queue, MaxQueued: 20,
 		MaxAge: 24 * time.Hour, ShowReasoning: h.thoughts, Log: log,
-	})
+	}
+	g, err := gateway.New(h.options)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -211,7 +213,10 @@ func (h *house) end() {
 // stopInOrder ends the process as an operator does, who gives it time.
 func (h *house) stopInOrder() {
 	h.Helper()
-	h.gateway.Grace = 30 * time.Second // which it reads when it stops
+	h.options.Grace = 30 * time.Second
+	if err := h.gateway.Reload(h.Context(), h.options); err != nil {
+		h.Errorf("reload: %v", err)
+	}
 	h.cancel()
 	if err := <-h.done; err != nil {
 		h.Errorf("the gateway: %v", err)

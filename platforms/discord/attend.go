@@ -108,16 +108,16 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 // tellUnstored tells a person that a command or press was not stored. The platform may deliver it again; the answer then
 // replaces this line.
 func (r *reception) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
-	if r.screen.Unstored == "" || ctx.Err() != nil { // who stops in order takes it up again
+	if r.screen.Unstored == nil || ctx.Err() != nil { // who stops in order takes it up again
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, callbackTime)
 	defer cancel()
 	err := r.interactions.acknowledged(ctx, c)
 	if err == nil {
-		own := request{name: "editOwn", verb: http.MethodPatch, path: ownPath(c, "@original"), body: encode(chat.Outgoing{Text: r.screen.Unstored}), token: c.token}
+		own := request{name: "editOwn", verb: http.MethodPatch, path: ownPath(c, "@original"), body: encode(chat.Outgoing{Text: r.screen.Unstored()}), token: c.token}
 		if kind == chat.Button { // its message is the question
-			own.name, own.verb, own.path, own.body = "followUp", http.MethodPost, "/webhooks/"+c.app+"/"+url.PathEscape(c.token), privately(r.screen.Unstored)
+			own.name, own.verb, own.path, own.body = "followUp", http.MethodPost, "/webhooks/"+c.app+"/"+url.PathEscape(c.token), privately(r.screen.Unstored())
 		}
 		_, err = r.call(ctx, own)
 	}

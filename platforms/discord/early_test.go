@@ -92,7 +92,7 @@ func TestUnstoredIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
 		const line = "It was not stored."
-		bot.Screen(chat.Screen{Unstored: line})
+		bot.Screen(chat.Screen{Unstored: func() string { return line }})
 		if err := bot.SetCommands(t.Context(), commands(), nil); err != nil {
 			t.Fatal(err)
 		}

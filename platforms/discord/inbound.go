@@ -209,7 +209,7 @@ func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, foun
 
 // isAlone reports whether only the asker needs to see the answer to a command.
 func (b *Bot) isAlone(name string) bool {
-	return slices.ContainsFunc(b.screen.Commands, func(c chat.CommandSpec) bool { return c.Name == name && c.Alone })
+	return b.screen.Commands != nil && slices.ContainsFunc(b.screen.Commands(), func(c chat.CommandSpec) bool { return c.Name == name && c.Alone })
 }
 
 // argument returns the value of a command's first option.

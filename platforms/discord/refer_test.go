@@ -227,7 +227,7 @@ func (w *world) alone() *discord.Bot {
 	w.t.Helper()
 	bot := w.bot(discarded(), conformance.Proper)
 	list := append(commands(), chat.CommandSpec{Name: "status", Description: "How it stands", Alone: true})
-	bot.Screen(chat.Screen{Commands: list})
+	bot.Screen(chat.Screen{Commands: func() []chat.CommandSpec { return list }})
 	if err := bot.SetCommands(w.t.Context(), list, nil); err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"telex/internal/chat"
+)
+
+// A reload replaces the options as a whole. Each turn, line and call takes them when it begins, so that nothing that runs is
+// interrupted.
+//
+//	what has changed           what happens
+//	options of replies         the next turn has them
+//	an endpoint's adapter      the old one stops receiving, and the new one begins where the store says that it had come to;
+//	                           replies that run make their next call through the new one, as they do after a restart
+//	an endpoint is added       it takes up its stored messages, and receives
+//	an endpoint is removed     it stops receiving; what it has accepted is answered
+//
+// Budgets and their blocks belong to the endpoint and last, also while it is removed.
+
+var (
+	errNotRunning = errors.New("the gateway is not running")
+	errOtherKind  = errors.New("its adapter is of another kind")
+)
+
+// prepared are options that are checked, and may become the current ones.
+type prepared struct {
+	configured
+	accounts map[chat.EndpointID]*account
+}
+
+// prepare checks options. It changes nothing.
+func (g *Gateway) prepare(o Options) (prepared, error) {
+	if o.Texts == nil {
+		o.Texts = DefaultTexts()
+	}
+	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
+	o.Store, o.Log = nil, nil // each user has its own part of the store
+	next := prepared{configured{o, make(map[chat.EndpointID]*endpoint)}, make(map[chat.EndpointID]*account)}
+	for _, one := range o.Endpoints {
+		if next.endpoints[one.ID] != nil {
+			return next, fmt.Errorf("endpoint %s is configured twice", one.ID)
+		}
+		e := g.known[one.ID]
+		if e == nil {
+			e = newEndpoint(one.ID)
+		}
+		a, err := g.resolve(e, one)
+		if err != nil {
+			return next, err
+		}
+		if before := e.account(); before != nil && before.Platform.Capabilities() != one.Platform.Capabilities() {
+			return next, fmt.Errorf("endpoint %s: %w", one.ID, errOtherKind)
+		}
+		next.endpoints[one.ID], next.accounts[one.ID] = e, a
+	}
+	return next, nil
+}
+
+// apply makes prepared options the current ones.
+func (g *Gateway) apply(next prepared) {
+	for id, e := range next.endpoints {
+		e.now.Store(next.accounts[id])
+	}
+	maps.Copy(g.known, next.endpoints)
+	g.policy.SetRules(next.Access)
+	g.meter.SetLimits(next.Limits)
+	g.options.Store(&next.configured)
+}
+
+// Reload replaces the options, but for Store, Log and Access.Operators. An endpoint goes on with its adapter where the Platform
+// is the same. After an error nothing has changed. Reload returns once replaced and removed adapters have stopped receiving, and
+// the others have begun to.
+func (g *Gateway) Reload(ctx context.Context, o Options) error {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	switch {
+	case g.receiving == nil:
+		return errNotRunning
+	case g.receiving.Err() != nil:
+		return errShutdown
+	}
+	next, err := g.prepare(o)
+	if err != nil {
+		return err
+	}
+	added := maps.Clone(next.endpoints)
+	maps.DeleteFunc(added, func(id chat.EndpointID, _ *endpoint) bool { return g.known[id] != nil })
+	left, err := g.leftovers(ctx, func(id chat.EndpointID) bool { return added[id] != nil })
+	if err == nil {
+		err = g.restoreBlocks(ctx, added)
+	}
+	if err != nil {
+		return err
+	}
+	g.stopReceiving(func(e *endpoint) bool {
+		a := next.accounts[e.ID]
+		return a == nil || a.Platform != e.account().Platform || e.dead.Load() // the reason for which it died may be gone
+	})
+	g.apply(next)
+	g.resumeAll(left)
+	g.startReceiving()
+	g.adviseMoves()
+	return nil
+}
+
+// startReceiving lets every endpoint receive that does not. It returns once all have begun to connect. The caller holds reloading.
+func (g *Gateway) startReceiving() {
+	var begun sync.WaitGroup
+	for _, e := range g.current().endpoints {
+		e.offerMenu()
+		if e.stop != nil {
+			continue
+		}
+		ctx, cancel := context.WithCancel(g.receiving)
+		var running sync.WaitGroup
+		e.stop = func() { cancel(); running.Wait() }
+		e.dead.Store(false)
+		begun.Add(1)
+		began := sync.OnceFunc(begun.Done)
+		running.Go(func() { g.supervise(ctx, e, began) })
+		if e.account().menu != nil {
+			running.Go(func() { g.offer(ctx, e) })
+		}
+		g.receivers.Go(running.Wait)
+	}
+	begun.Wait()
+}
+
+// stopReceiving lets some endpoints stop receiving, all at once, and waits for them. The caller holds reloading.
+func (g *Gateway) stopReceiving(which func(*endpoint) bool) {
+	var stopped sync.WaitGroup
+	for _, e := range g.known {
+		if e.stop != nil && which(e) {
+			stopped.Go(e.stop)
+			e.stop = nil
+		}
+	}
+	stopped.Wait()
+}
