@@ -370,7 +370,9 @@ func (s *script) questions() []string {
 type house struct {
 	*platform
 	*script
-	stop func() error // ends Run and returns what it returned
+	stop    func() error // ends Run and returns what it returned
+	gateway *gateway.Gateway
+	options gateway.Options // it runs with
 }
 
 // open starts a gateway inside a synctest bubble.
@@ -400,6 +402,7 @@ func openWith(t *testing.T, h house, change func(*gateway.Options)) house {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx, func() {}) }()
+	h.gateway, h.options = g, o
 	h.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() { _ = h.stop() })
 	synctest.Wait()
