@@ -61,6 +61,7 @@ func chatCommand() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&o.Session, "session", "main", "the conversation to go on with; a new name begins one")
 	f.StringArrayVar(&o.Attach, "attach", nil, "a file that goes with the question; several flags attach several")
+	completesFiles(c, "attach")
 	f.BoolVar(&demo, "demo", false, "talk to an imitation of a model: no account, no configuration, nothing kept")
 	f.Float64Var(&rate, "rate", 50, "with --demo: tokens per second of the model")
 	return c

@@ -66,8 +66,8 @@ func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"version", "--version"} {
 		p := launch{}.start(t, args)
-		if code := p.exit(patience); code != exitDone || !regexp.MustCompile(`^\S.*\n$`).MatchString(p.stdout.String()) {
-			t.Errorf("%s: exit %d, stdout %q, want %d and one line", args, code, p.stdout, exitDone)
+		if code := p.exit(patience); code != exitDone || !regexp.MustCompile(`^telex \S+ \(commit .*, go\S+, \w+/\w+\)\n$`).MatchString(p.stdout.String()) {
+			t.Errorf("%s: exit %d, stdout %q, want %d and a line with version, commit and platform", args, code, p.stdout, exitDone)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func runCommand() *cobra.Command {
 			if doubt := cfg.Nobody(); doubt != "" {
 				log.Warn(doubt) //nolint:sloglint // the sentence is the message
 			}
-			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv, Keeper: keeper()})
+			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv, Keeper: keeper(), Version: version})
 			if err != nil {
 				return err
 			}
@@ -125,9 +125,9 @@ func warn(log *slog.Logger, cfg *config.Config) {
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
+		Use: "version", Short: "Print the version, its commit and date, and the platform", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), app.Version(version))
+			_, err := fmt.Fprintln(c.OutOrStdout(), app.Build(version))
 			return err
 		},
 	}

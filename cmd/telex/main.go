@@ -120,13 +120,14 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,
-		Version:       app.Version(version),
+		Version:       app.Build(version),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.CompletionOptions.HiddenDefaultCmd = true
+	c.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	c.SetVersionTemplate("{{.Version}}\n")
 	c.SetHelpCommand(helpCommand())
 	c.PersistentFlags().String("config", "", "configuration file (default $TELEX_CONFIG, ./config.yaml, /etc/telex/config.yaml)")
+	completesFiles(c, "config")
 	c.SetFlagErrorFunc(wrongUsage)
 	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
 		pairCommand(), sessionsCommand(), usageCommand(), statusCommand(), storeCommand(), mcpCommand(), setupCommand(), doctorCommand(), versionCommand(), keepCommand())

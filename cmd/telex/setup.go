@@ -48,5 +48,7 @@ func setupCommand() *cobra.Command {
 	f.BoolVar(&o.Silent, "non-interactive", false, "ask nothing: take flags, the environment and the usual answers")
 	f.BoolVar(&o.Service, "service", false, "install the systemd service as well, and start it")
 	f.BoolVar(&uninstall, "uninstall", false, "remove the service that --service installed")
+	completesFiles(c, "output")
+	completesWords(c, "platform", app.SetupPlatforms()...)
 	return c
 }

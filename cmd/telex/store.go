@@ -9,7 +9,7 @@ import (
 )
 
 func storeCommand() *cobra.Command {
-	return group("store", "Back up, check or restore what is kept",
+	c := group("store", "Back up, check or restore what is kept",
 		"Back up, check or restore what is kept: the file telex.db in the state directory, which is\n"+
 			"$STATE_DIRECTORY, else $XDG_STATE_HOME/telex, else ~/.local/state/telex, or the service's /var/lib/telex\n"+
 			"where that has none. The daemon may run, except while the store is restored.",
@@ -34,4 +34,10 @@ func storeCommand() *cobra.Command {
 			},
 		},
 	)
+	for _, one := range c.Commands() {
+		if one.Name() != "check" {
+			one.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
+		}
+	}
+	return c
 }

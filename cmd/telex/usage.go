@@ -39,6 +39,7 @@ func usageCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&since, "since", "", "a date, such as 2026-01-31, or how long ago, such as 30d (default all that is kept)")
 	c.Flags().StringSliceVar(&by, "by", nil, "day, person, conversation, model, or several separated by commas (default all)")
+	completesWords(c, "by", "day", "person", "conversation", "model")
 	return withJSON(c)
 }
 

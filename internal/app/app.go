@@ -58,8 +58,11 @@ type Options struct {
 	Env       config.Env        // determines the state directory
 	Store     gateway.Store     // nil: the configured one, in the state directory
 	Keeper    []string          // the command that runs KeepServer; empty: servers of tools have no keeper
+	Version   string            // of the release; empty: the build information's
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
 }
+
+func (o Options) version() string { return Version(o.Version) }
 
 // New builds the daemon. It opens the store, makes no network call and starts nothing.
 func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
@@ -70,7 +73,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	}
 	a := &App{}
 	if c.Admin.Listen != "" {
-		a.metrics = metrics.New(Version(""))
+		a.metrics = metrics.New(o.version())
 		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))
 	}
 	a.log, a.down = o.Log, teardown{log: o.Log}

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"runtime/debug"
-
 	"telex/gateway"
 	"telex/internal/config"
 )
@@ -18,16 +16,4 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 		return nil, err
 	}
 	return c, c.CheckTexts(gateway.TextKeys(), gateway.CheckText)
-}
-
-// Version returns the given release version, or the version in the build information.
-func Version(release string) string {
-	if release != "" {
-		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version
 }

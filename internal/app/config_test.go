@@ -44,16 +44,6 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	if got := app.Version("v1.2.3"); got != "v1.2.3" {
-		t.Errorf("Version = %q, want the release's", got)
-	}
-	if got := app.Version(""); got == "" {
-		t.Error("Version says nothing of a build that is no release")
-	}
-}
-
 // The example names every line that can be set.
 func TestExampleNamesEveryText(t *testing.T) {
 	t.Parallel()

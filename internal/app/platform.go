@@ -84,7 +84,7 @@ func newAdapter(e config.Endpoint, l config.AccessLimits, o Options, log *slog.L
 	case *config.Discord:
 		return discord.New(discord.Options{
 			Token: s.Token.Reveal(), APIBase: s.APIBase, Threads: s.Threads, Content: s.MessageContent,
-			HTTP: o.Transport, Log: log, Version: Version(""),
+			HTTP: o.Transport, Log: log, Version: o.version(),
 		})
 	case *config.Slack:
 		return slack.New(slack.Options{

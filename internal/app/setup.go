@@ -136,9 +136,9 @@ func (s *setup) again(try int) bool {
 
 // platforms asks for the platforms and what each of them needs.
 func (s *setup) platforms(ctx context.Context) error {
-	names := make([]string, 0, len(setupKinds()))
-	for i, k := range setupKinds() {
-		names = append(names, fmt.Sprintf("%d %s", i+1, k.kind))
+	names := SetupPlatforms()
+	for i, kind := range names {
+		names[i] = fmt.Sprintf("%d %s", i+1, kind)
 	}
 	answer, err := s.ask("Which platforms? "+strings.Join(names, ", ")+"; numbers or names, with commas", strings.Join(s.o.Platforms, ","), "telegram", false)
 	if err != nil {

@@ -58,6 +58,15 @@ func setupKinds() []setupKind {
 	}
 }
 
+// SetupPlatforms returns the kinds of platforms that setup knows.
+func SetupPlatforms() []string {
+	var names []string
+	for _, k := range setupKinds() {
+		names = append(names, k.kind)
+	}
+	return names
+}
+
 func setupKindOf(kind string) (setupKind, bool) {
 	kinds := setupKinds()
 	i := slices.IndexFunc(kinds, func(k setupKind) bool { return k.kind == kind })

@@ -18,7 +18,7 @@ func (a *App) newStatus(c *config.Config, o Options) (err error) {
 		return nil
 	}
 	a.metrics.Watch(a.now)
-	page := &statusPage{app: a, showText: c.Admin.ShowText, started: time.Now()}
+	page := &statusPage{app: a, version: o.version(), showText: c.Admin.ShowText, started: time.Now()}
 	if kept, ok := o.Store.(activity); ok {
 		page.kept = kept
 	}

@@ -38,6 +38,7 @@ const (
 // statusPage collects what the status page shows.
 type statusPage struct {
 	app      *App
+	version  string
 	kept     activity // nil: the store keeps nothing that could be shown
 	showText bool
 	started  time.Time
@@ -50,7 +51,7 @@ type statusPage struct {
 // status implements admin.Options.Status.
 func (p *statusPage) status(ctx context.Context) admin.Status {
 	s := p.remembered(ctx)
-	s.Version, s.Started, s.Readiness, s.Problems = Version(""), p.started, p.app.readiness(), p.app.problems.Newest()
+	s.Version, s.Started, s.Readiness, s.Problems = p.version, p.started, p.app.readiness(), p.app.problems.Newest()
 	o := p.app.gateway.Overview()
 	for _, e := range s.Readiness.Endpoints {
 		s.Endpoints = append(s.Endpoints, endpointStatus(e, o))

@@ -43,7 +43,7 @@ func newMCP(configured []config.MCPServer, o Options) (*mcp.Client, error) {
 			ReadOnly: s.ReadOnly, AutoApprove: s.AutoApprove, Deny: s.Deny, Trust: s.Trust, Timeout: s.Timeout, Secrets: literal,
 		})
 	}
-	return mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})
+	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})
 }
 
 // home returns the Home Assistant that tools use; the zero value without one.

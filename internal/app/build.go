@@ -1,0 +1,63 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Version returns the given release version, or the version in the build information.
+func Version(release string) string {
+	return buildOf(release, nil).version
+}
+
+// Build describes this binary in one line: version, commit, date of the commit, Go version and platform.
+func Build(release string) string {
+	return buildOf(release, nil).String()
+}
+
+// build is what the build information says of a binary.
+type build struct {
+	version  string
+	commit   string // empty: the sources were no repository
+	date     string // of the commit
+	modified bool   // the sources differ from the commit
+}
+
+// buildOf reads the build information; nil: that of this binary.
+func buildOf(release string, info *debug.BuildInfo) build {
+	if info == nil {
+		var ok bool
+		if info, ok = debug.ReadBuildInfo(); !ok {
+			return build{version: cmp.Or(release, "unknown")}
+		}
+	}
+	b := build{version: cmp.Or(release, info.Main.Version, "unknown")}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.commit = s.Value
+		case "vcs.time":
+			b.date = s.Value
+		case "vcs.modified":
+			b.modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// String implements fmt.Stringer.
+func (b build) String() string {
+	about := []string{"commit unknown"}
+	if b.commit != "" {
+		about[0] = "commit " + b.commit[:min(len(b.commit), 12)]
+		if b.modified {
+			about[0] += " with changes"
+		}
+		about = append(about, b.date)
+	}
+	about = append(about, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	return fmt.Sprintf("telex %s (%s)", b.version, strings.Join(about, ", "))
+}
