@@ -9,7 +9,7 @@ SHELL := /bin/sh
 # `go tool` with the tools' own module, so that their dependencies never enter the binary's.
 TOOL := go tool -modfile=tools/go.mod
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo unknown)
 
 # The race detector needs cgo, and Go reports CGO_ENABLED=1 only where a C compiler is there.
 ifeq ($(shell go env CGO_ENABLED),1)
@@ -35,6 +35,10 @@ build: ## Build the static binary bin/telex.
 .PHONY: run
 run: build ## Run the daemon; ARGS="--config config.yaml".
 	bin/telex run $(ARGS)
+
+.PHONY: reproducible
+reproducible: ## Build the packages twice, in two clones of the last commit, and compare every byte.
+	tools/reproducible.sh
 
 .PHONY: demo
 demo: build ## Run the whole system against its stand-ins, no account needed; ARGS='--say "Hello"'.

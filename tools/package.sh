@@ -1,6 +1,8 @@
 #!/bin/sh
 # package.sh VERSION: make bin/package/telex_VERSION_ARCH.deb and .rpm of the binary that `go build` makes for $GOARCH.
 # A package's version begins with a digit, so one without a tag becomes 0.0.0+VERSION. Needed: Go.
+# The same commit and the same Go make the same bytes: all times in the packages are that of the commit.
+# https://reproducible-builds.org/docs/source-date-epoch/
 set -eu
 cd "$(dirname "$0")/.."
 version=$1
@@ -9,11 +11,16 @@ v[0-9]*) version=${version#v} ;;
 *) version=0.0.0+$(echo "$version" | tr -c 'A-Za-z0-9.\n' .) ;;
 esac
 TELEX_VERSION=$version TELEX_ARCH=$(go env GOARCH)
-export TELEX_VERSION TELEX_ARCH
-mkdir -p bin/package
-rm -f bin/package/*.deb bin/package/*.rpm
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+export TELEX_VERSION TELEX_ARCH SOURCE_DATE_EPOCH
+umask 022
+rm -rf bin/package
+mkdir -p bin/package/completions
 CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$1" -o bin/package/telex ./cmd/telex
-# The tool runs on this machine, whatever the package is for.
+# What runs here is built for this machine, whatever the package is for.
+for shell in bash zsh fish; do
+	GOARCH='' GOOS='' CGO_ENABLED=0 go run ./cmd/telex completion "$shell" >"bin/package/completions/$shell"
+done
 for format in deb rpm; do
 	GOARCH='' GOOS='' go tool -modfile=tools/go.mod nfpm package --config deploy/package/nfpm.yaml --packager "$format" --target bin/package/
 done
