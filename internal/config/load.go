@@ -22,11 +22,26 @@ func Load(path string, env Env) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err := errors.Join(err, f.Close()); err != nil {
+	info, err := f.Stat()
+	data, readErr := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err := errors.Join(err, readErr, f.Close()); err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return Parse(path, data, env)
+	c, err := Parse(path, data, env)
+	if err == nil && info.Mode().Perm()&0o004 != 0 && c.hasSecret(data) {
+		c.Warnings = append(c.Warnings, path+":1:1: everybody on this machine can read this file, and it contains secrets; make it 0600")
+	}
+	return c, err
+}
+
+// shortSecret is a length, in bytes, that a word of the file may have by chance.
+const shortSecret = 8
+
+// hasSecret reports whether a secret itself is written in the text, rather than its file or variable.
+func (c *Config) hasSecret(text []byte) bool {
+	return slices.ContainsFunc(c.sensitive, func(s Secret) bool {
+		return len(s.Reveal()) > shortSecret && bytes.Contains(text, []byte(s.Reveal()))
+	})
 }
 
 // Parse makes a configuration of the text of a file. The name stands in errors, and relative secret files are

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,6 +108,34 @@ func TestSecretFileTrouble(t *testing.T) {
 	want := name + ":1:44: everybody on this machine can read the secret file of models[0].api_key_file; make it 0600"
 	if len(c.Warnings) != 1 || c.Warnings[0] != want {
 		t.Errorf("warnings = %q, want %q", c.Warnings, want)
+	}
+}
+
+// A configuration that everybody can read is fine as long as it only names its secrets.
+func TestReadableConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "config.yaml")
+	write(t, filepath.Join(dir, "key"), "1:a-long-secret", 0o600)
+	const text = "models: [{name: main, %s, model: m}]\nplatforms: {telegram: {token_file: key}}\n"
+	for _, c := range []struct {
+		key   string
+		mode  fs.FileMode
+		warns bool
+	}{
+		{"api_key: sk-another-secret", 0o600, false},
+		{"api_key: sk-another-secret", 0o644, true},
+		{`api_key: "${KEY}"`, 0o644, false},
+		{"api_key_file: key", 0o644, false},
+	} {
+		write(t, name, fmt.Sprintf(text, c.key), c.mode)
+		got, err := Load(name, testEnv(map[string]string{"KEY": "sk-of-the-environment"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warns := strings.Contains(strings.Join(got.Warnings, "\n"), name+":1:1: everybody on this machine can read this file"); warns != c.warns {
+			t.Errorf("%s with mode %v: warnings %q", c.key, c.mode, got.Warnings)
+		}
 	}
 }
 
