@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,4 +49,20 @@ func TestStatus(t *testing.T) {
 	if shown := w.texts(ada)[0]; !strings.HasPrefix(shown, "one two three") || strings.Contains(out, "one two three") {
 		t.Errorf("ada sees %q; the status has some of it: %s", shown, out)
 	}
+}
+
+// Health checks learn from the exit code that an endpoint has stopped for good.
+func TestStatusOfADaemonThatFails(t *testing.T) {
+	t.Parallel()
+	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
+	daemon := launch{env: []string{s.env}}.start(t, "run", "--config", w.config(sections{
+		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}}", "1:wrong", w.telegramURL),
+	}))
+	daemon.awaitLog("endpoint stopped", 1)
+	out, stderr := s.command(t, exitFailed, "status")
+	wantText(t, "stdout", out, ": failing", fmt.Sprintf("process %d, with ", daemon.cmd.Process.Pid), "c.yaml", "stopped")
+	if strings.Contains(out, "1:wrong") || stderr != "\nNo reply is under way, and no message waits.\n" {
+		t.Errorf("stdout %q, stderr %q", out, stderr)
+	}
+	daemon.stop()
 }

@@ -14,8 +14,12 @@ type Readiness struct {
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 
-// Ready is the status of a daemon whose endpoints are all connected, or try to be.
-const Ready = "ready"
+const (
+	// Ready is the status of a daemon whose endpoints are all connected, or try to be.
+	Ready = "ready"
+	// Failing is the status of a daemon of which an endpoint has stopped for good.
+	Failing = "failing"
+)
 
 // Endpoint is the state of a configured endpoint.
 type Endpoint struct {

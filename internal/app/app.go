@@ -99,10 +99,10 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	if kept != nil {
-		page := &statusPage{app: a, started: time.Now()}
+		page := &statusPage{app: a, version: o.version(), started: time.Now()}
 		a.control = &control{
 			do:     &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},
-			status: func(ctx context.Context) DaemonStatus { return statusOf(page.status(ctx)) }, attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
+			status: func(ctx context.Context) DaemonStatus { return a.daemonStatus(ctx, page, c) }, attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
 		}
 	}
 	return a, nil

@@ -62,7 +62,7 @@ func (a *App) readiness() admin.Readiness {
 		}
 		switch {
 		case e.State == gateway.Stopped:
-			r.Status = "failing"
+			r.Status = admin.Failing
 		case e.State == gateway.Starting && r.Status == admin.Ready:
 			r.Status = "starting"
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 
@@ -14,9 +15,12 @@ import (
 
 // DaemonStatus is what a running daemon does, as written for scripts. It contains no text of messages.
 type DaemonStatus struct {
+	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`
+	Config        string               `json:"config"` // path of its configuration
 	Started       time.Time            `json:"started"`
-	Status        string               `json:"status"` // as /readyz tells it: ready, starting, stopping or failing
+	Status        string               `json:"status"`          // as /readyz tells it: ready, starting, stopping or failing
+	Hangs         string               `json:"hangs,omitempty"` // what hangs, as the watchdog sees it
 	Endpoints     []EndpointStatus     `json:"endpoints"`
 	Conversations []ConversationStatus `json:"conversations"` // those in which a reply grows or messages wait
 }
@@ -41,6 +45,20 @@ type ConversationStatus struct {
 	Waits        string     `json:"waits,omitempty"`
 	Queued       int        `json:"queued"` // messages that wait for their turn
 	Parked       int        `json:"parked"` // replies that are delivered in the background
+}
+
+// ErrNotWell is returned by ShowStatus, after it has shown the status, if something in the daemon hangs or an endpoint has
+// stopped for good.
+var ErrNotWell = errors.New("the daemon is not well")
+
+// daemonStatus implements control.status.
+func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Config) DaemonStatus {
+	s := statusOf(page.status(ctx))
+	s.PID, s.Config = os.Getpid(), absolute(c.File())
+	if err := a.alive(ctx); err != nil {
+		s.Hangs = err.Error()
+	}
+	return s
 }
 
 // statusOf returns what the status page shows, without texts.
@@ -91,14 +109,29 @@ func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	if err != nil {
 		return err
 	}
+	write := func() error { return writeStatus(o, s, time.Now()) }
 	if o.JSON {
-		return o.json(s)
+		write = func() error { return o.json(s) }
 	}
-	return writeStatus(o, s, time.Now())
+	if err := write(); err != nil {
+		return err
+	}
+	if s.Hangs != "" || s.Status == admin.Failing {
+		return ErrNotWell
+	}
+	return nil
 }
 
 func writeStatus(o Output, s DaemonStatus, now time.Time) error {
-	if _, err := fmt.Fprintf(o.Results, "telex %s, running for %v: %s\n\n", s.Version, now.Sub(s.Started).Round(time.Second), s.Status); err != nil {
+	if _, err := fmt.Fprintf(o.Results, "telex %s, running for %v: %s\nprocess %d, with %s\n", s.Version, now.Sub(s.Started).Round(time.Second), s.Status, s.PID, s.Config); err != nil {
+		return err
+	}
+	if s.Hangs != "" {
+		if _, err := fmt.Fprintf(o.Results, "hangs: %s\n", oneLine(s.Hangs)); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintln(o.Results); err != nil {
 		return err
 	}
 	rows := [][]string{{"ENDPOINT", "PLATFORM", "STATE", "SINCE", "WAITING CALLS", "ERROR"}}
