@@ -52,9 +52,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 		}
 		s.render(w, http.StatusOK, "page", s.view(r))
 	})
-	mux.Handle("GET /fragment", s.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.render(w, http.StatusOK, "sections", s.view(r))
-	})))
+	mux.Handle("GET /events", s.guarded(http.HandlerFunc(s.events)))
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})

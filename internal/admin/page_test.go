@@ -51,7 +51,7 @@ func TestPage(t *testing.T) {
 		t.Fatalf("status %d, %v", w.Code, w.Header())
 	}
 	for _, want := range []string{
-		"telex <span class=\"state failing\">failing</span>", "12 of 30", "The platform refuses calls in the chat -100, ", "3 calls wait for the rate limits",
+		"telex <span class=\"state failing\" role=\"status\">failing</span>", "12 of 30", "The platform refuses calls in the chat -100, ", "3 calls wait for the rate limits",
 		"auth: &lt;b&gt;401&lt;/b&gt;", "deadbeef", "300 of 400 characters visible so far", "Waits for the rate limits of the platform, ",
 		"said &lt;script&gt;alert(1)&lt;/script&gt;", "2 waiting messages · 1 earlier reply being delivered", "turn failed", "cafe0123", "HTTP 500",
 		`height="96"`, "3000", "5k", "The newest 1 of 7",
@@ -69,8 +69,10 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %d", asset, w.Code)
 		}
 	}
-	if w := ask(t, s, "/fragment"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "deadbeef") || strings.Contains(w.Body.String(), "<html") {
-		t.Errorf("fragment: %d %s", w.Code, w.Body)
+	for _, id := range sections() {
+		if n := strings.Count(page, fmt.Sprintf(" id=%q", id)); n != 1 {
+			t.Errorf("%d elements have the id %s", n, id)
+		}
 	}
 	o.Status = func(context.Context) Status { return Status{} }
 	if page := ask(t, server(t, o), "/").Body.String(); !strings.Contains(page, "Nobody waits for an answer.") || strings.Contains(page, "<svg") {
@@ -92,7 +94,7 @@ func TestLogin(t *testing.T) {
 		s.handler().ServeHTTP(w, r)
 		return w
 	}
-	for _, path := range []string{"/", "/fragment"} {
+	for _, path := range []string{"/", "/events"} {
 		if w := ask(t, s, path); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "telegram") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

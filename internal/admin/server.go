@@ -46,6 +46,7 @@ type Server struct {
 	listener net.Listener
 	checks   checks
 	pages    *pages
+	streams  chan struct{}  // holds an element for each page that is open
 	refused  rate.Sometimes // how often the log tells of refused requests
 }
 
@@ -55,7 +56,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("templates of the status page: %w", err)
 	}
-	return &Server{Options: o, checks: newChecks(o.Alive), pages: p, refused: rate.Sometimes{Interval: time.Minute}}, nil
+	return &Server{Options: o, checks: newChecks(o.Alive), pages: p, streams: make(chan struct{}, maxStreams), refused: rate.Sometimes{Interval: time.Minute}}, nil
 }
 
 // Open opens the address. Requests wait until Serve.

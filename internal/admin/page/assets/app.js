@@ -1,39 +1,78 @@
-// Keeps the page as it is now: each second it fetches the sections and replaces those that have changed.
+// Keeps the page as it is now: the server sends the sections that have changed, and this changes the elements that differ.
+// What is focused, selected, scrolled or unfolded stays as it is.
 "use strict";
 {
-  const every = 1000;
   const main = document.getElementById("sections");
   const lost = document.getElementById("lost");
 
-  const draw = (html) => {
-    const next = new DOMParser().parseFromString(html, "text/html");
-    for (const section of next.querySelectorAll("header[id], section[id]")) {
-      const old = document.getElementById(section.id);
-      if (!old || old.innerHTML === section.innerHTML || old.contains(document.activeElement) && document.activeElement !== document.body) continue;
-      if (String(getSelection()) && getSelection().containsNode(old, true)) continue; // somebody copies from it
-      const open = [...old.querySelectorAll("details[open]")].map((d) => d.id);
-      const ends = [...old.querySelectorAll("pre.text")].map((p) => p.scrollTop + p.clientHeight >= p.scrollHeight - 4);
-      old.replaceChildren(...section.childNodes);
-      for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-      old.querySelectorAll("pre.text").forEach((p, i) => { if (ends[i] !== false) p.scrollTop = p.scrollHeight; });
+  const attributes = (old, next) => {
+    for (const { name } of [...old.attributes]) {
+      if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name); // people unfold details
+    }
+    for (const { name, value } of next.attributes) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     }
   };
 
-  const look = async () => {
-    if (!document.hidden) {
-      try {
-        const answer = await fetch("/fragment", { cache: "no-store", signal: AbortSignal.timeout(10000) });
-        if (answer.status === 401) return location.reload();
-        if (!answer.ok) throw new Error(answer.status);
-        draw(await answer.text());
-        lost.hidden = true;
-        main.classList.remove("old");
-      } catch {
-        lost.hidden = false;
-        main.classList.add("old");
+  const children = (old, next) => {
+    let at = old.firstChild;
+    for (const child of [...next.childNodes]) {
+      const moved = child.id && [...old.children].find((c) => c.id === child.id);
+      if (moved && moved !== at) old.insertBefore(moved, at);
+      const here = moved || at;
+      if (here && alike(here, child)) {
+        at = here.nextSibling;
+        become(here, child);
+      } else {
+        old.insertBefore(child, at);
       }
     }
-    setTimeout(look, every);
+    while (at) {
+      const gone = at;
+      at = at.nextSibling;
+      gone.remove();
+    }
   };
-  setTimeout(look, every);
+
+  const alike = (a, b) => a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
+
+  const become = (old, next) => {
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      if (old.data !== next.data) old.data = next.data;
+      return;
+    }
+    const atEnd = old.matches("pre.text") && old.scrollTop + old.clientHeight >= old.scrollHeight - 4;
+    attributes(old, next);
+    children(old, next);
+    if (atEnd) old.scrollTop = old.scrollHeight;
+  };
+
+  const show = (working) => {
+    lost.hidden = working;
+    main.classList.toggle("old", !working);
+  };
+
+  let started;
+  const connect = () => {
+    const events = new EventSource("/events");
+    events.onopen = () => show(true);
+    events.onmessage = ({ data }) => {
+      const update = JSON.parse(data);
+      if (started && started !== update.started) return location.reload(); // another process, maybe of another version
+      started = update.started;
+      for (const [id, html] of Object.entries(update.sections)) {
+        const next = new DOMParser().parseFromString(html, "text/html").body.firstElementChild;
+        become(document.getElementById(id), next);
+      }
+    };
+    events.onerror = () => {
+      show(false);
+      // The browser connects again by itself, unless it was refused: then the page may tell why, such as by the login form.
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 3000);
+    };
+    addEventListener("pagehide", () => events.close());
+  };
+  for (const text of document.querySelectorAll("pre.text")) text.scrollTop = text.scrollHeight;
+  connect();
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 }

@@ -1,0 +1,94 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+const (
+	// drawEvery is how often an open page is drawn again.
+	drawEvery = 500 * time.Millisecond
+	// quietFor is how long a stream may be silent: proxies close connections on which nothing moves.
+	quietFor = 15 * time.Second
+	// maxStreams is how many pages may be open at a time. The other connections are for the probes and for Prometheus.
+	maxStreams = 16
+)
+
+// sections returns the templates of the page's parts, each of which is an element with that id.
+func sections() []string {
+	return []string{"top", "replies", "endpoints", "problems", "tokens", "conversations"}
+}
+
+// update is the data of one event: the parts that have changed. It is JSON, since a line break in a text would end a line
+// of the event.
+type update struct {
+	Started  int64             `json:"started"` // another number: another process, maybe of another version
+	Sections map[string]string `json:"sections"`
+}
+
+// events keeps a page as it is now, by server-sent events, until the client goes, its cookie ends, or the server.
+// https://html.spec.whatwg.org/multipage/server-sent-events.html
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+		return
+	}
+	conn := http.NewResponseController(w)
+	if err := conn.SetReadDeadline(time.Time{}); err != nil { // the deadline of the request would end its context
+		s.Log.Debug("the status page can't be kept open", slog.Any("error", err))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	sent, at := make(map[string]string), time.Time{}
+	ticker := time.NewTicker(drawEvery)
+	defer ticker.Stop()
+	for s.allows(r) {
+		event, err := s.event(r, sent)
+		if err != nil {
+			s.Log.Error("the status page can't be drawn", slog.Any("error", err))
+			return
+		}
+		if len(event) == 0 && time.Since(at) >= quietFor {
+			event = []byte(": nothing has changed\n\n")
+		}
+		if len(event) > 0 {
+			at = time.Now()
+			_ = conn.SetWriteDeadline(at.Add(writeTime)) // a connection had a deadline already, so it takes one
+			if _, err := w.Write(event); err != nil || conn.Flush() != nil {
+				return // the client has gone
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// event returns the event with the parts that differ from sent, and notes them there. It is empty if none does.
+func (s *Server) event(r *http.Request, sent map[string]string) ([]byte, error) {
+	v := s.view(r)
+	u := update{Started: v.Started.UnixMilli(), Sections: make(map[string]string)}
+	for _, name := range sections() {
+		var part bytes.Buffer
+		if err := s.pages.templates.ExecuteTemplate(&part, name, v); err != nil {
+			return nil, err
+		}
+		if text := part.String(); text != sent[name] {
+			sent[name], u.Sections[name] = text, text
+		}
+	}
+	if len(u.Sections) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(u)
+	return fmt.Appendf(nil, "data: %s\n\n", data), err
+}
