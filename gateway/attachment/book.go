@@ -85,6 +85,7 @@ func (a *archive) chapters(root string) ([]string, error) {
 func readHTML(r io.Reader, out *bounded, title bool) error {
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxHTMLText)
+	page := webPage{bounded: out}
 	hidden := atom.Atom(0) // the element around this place whose text is left out
 	for !out.cut {
 		switch z.Next() {
@@ -95,7 +96,7 @@ func readHTML(r io.Reader, out *bounded, title bool) error {
 			return nil
 		case html.TextToken:
 			if hidden == 0 {
-				out.addWords(string(z.Text()))
+				page.addWords(string(z.Text()))
 			}
 		case html.StartTagToken:
 			name, _ := z.TagName()
@@ -103,18 +104,18 @@ func readHTML(r io.Reader, out *bounded, title bool) error {
 			if hidden == 0 && isHidden(tag, title) {
 				hidden = tag
 			}
-			out.startTag(tag)
+			page.startTag(tag)
 		case html.SelfClosingTagToken:
 			z.NextIsNotRawText() // as in XHTML
 			name, _ := z.TagName()
-			out.startTag(atom.Lookup(name))
+			page.startTag(atom.Lookup(name))
 		case html.EndTagToken:
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
 			if tag == hidden {
 				hidden = 0
 			}
-			out.endTag(tag)
+			page.endTag(tag)
 		}
 	}
 	return nil
@@ -130,47 +131,68 @@ func isHidden(tag atom.Atom, title bool) bool {
 	return false
 }
 
+// webPage is the text of a web page as it is read.
+type webPage struct {
+	*bounded
+	inRow      bool // a cell of the row of a table was begun
+	beginsCell bool // and has no text yet
+}
+
 // addWords adds text in which line breaks and several spaces mean one space.
-func (b *bounded) addWords(s string) {
+func (p *webPage) addWords(s string) {
 	start := -1
 	for i, r := range s + " " {
 		switch space := r == ' ' || r == '\n' || r == '\t' || r == '\r'; {
 		case !space && start < 0:
 			start = i
 		case space && start >= 0:
-			b.add(s[start:i])
+			p.add(s[start:i])
+			p.beginsCell = false
 			start = -1
 			fallthrough
 		case space:
 			if i < len(s) {
-				b.separate(" ")
+				p.separate(" ")
 			}
 		}
 	}
 }
 
-func (b *bounded) startTag(tag atom.Atom) {
+func (p *webPage) startTag(tag atom.Atom) {
 	switch tag {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		b.separate("\n\n" + "######"[:tag.String()[1]-'0'] + " ")
+		p.separate("\n\n" + "######"[:tag.String()[1]-'0'] + " ")
 	case atom.Li:
-		b.separate("\n- ")
+		p.separate("\n- ")
 	case atom.Td, atom.Th:
-		if len(b.pending) == 0 || b.pending[0] != '\n' {
-			b.separate(" | ")
+		if p.inRow { // whatever stood at the end of the cell before
+			p.pending = " | "
 		}
+		p.inRow, p.beginsCell = true, true
 	default:
-		b.endTag(tag)
+		p.endTag(tag)
 	}
 }
 
-func (b *bounded) endTag(tag atom.Atom) {
+func (p *webPage) endTag(tag atom.Atom) {
+	switch tag {
+	case atom.Td, atom.Th:
+		if !p.beginsCell {
+			p.pending = "" // a paragraph that ends with the cell
+		}
+		p.beginsCell = false
+	case atom.Tr, atom.Table:
+		p.inRow, p.beginsCell = false, false
+	}
+	if p.beginsCell { // a paragraph that begins with the cell
+		return
+	}
 	switch tag {
 	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Table, atom.Ul, atom.Ol, atom.Blockquote, atom.Pre,
 		atom.Section, atom.Article:
 
-		b.separate("\n\n")
+		p.separate("\n\n")
 	case atom.Br, atom.Div, atom.Tr, atom.Li, atom.Dt, atom.Dd, atom.Title, atom.Header, atom.Footer, atom.Nav, atom.Figure:
-		b.separate("\n")
+		p.separate("\n")
 	}
 }

@@ -45,11 +45,16 @@ func TestDocuments(t *testing.T) {
 			"Sheet: Heights\nDay\tHeight\tWhen\nMonday\t12.9\t2026-11-23 08:15:00\nTuesday\t13.1\t2026-11-24\nRich\tbold and plain\tTRUE\n\n",
 			"Sheet: Boats\nName\tLength\nFähre & Co\t31",
 		},
-		"openpyxl.xlsx": {"Sheet: Heights\nDay\tHeight\tWhen\nMonday\t12.9\t2026-11-23 08:15:00\nTuesday\t13.1\t2026-11-24"},
-		"gnumeric.xlsx": {"Sheet: Heights\nDay\tHeight\tWhen\nMonday\t12.9\t2026-11-23 08:15:00\nTuesday\t13.1\t2026-11-24"},
-		"sheetjs.xlsx":  {"Sheet: Heights\nDay\tHeight\nMonday\t12.9\nTuesday\tcalm"},
-		"pandoc.epub":   append(page, "# "+heading, "Day | Height\nMonday | 12.9 m", "- Bring boots.\n- Bring a watch.", "Приливы."),
-		"abiword.epub":  append(page, "Monday", "Приливы."),
+		"openpyxl.xlsx":    {"Sheet: Heights\nDay\tHeight\tWhen\nMonday\t12.9\t2026-11-23 08:15:00\nTuesday\t13.1\t2026-11-24"},
+		"gnumeric.xlsx":    {"Sheet: Heights\nDay\tHeight\tWhen\nMonday\t12.9\t2026-11-23 08:15:00\nTuesday\t13.1\t2026-11-24"},
+		"sheetjs.xlsx":     {"Sheet: Heights\nDay\tHeight\nMonday\t12.9\nTuesday\tcalm"},
+		"libreoffice.pdf":  {heading, range135, "— naïve as ever.\n", "Day Height\nMonday 12.9 m\nTuesday 13.1 m\n", "• Bring boots.", "Die Fähre fährt um 8:15 Uhr. Η θάλασσα. Приливы."},
+		"libreoffice.docx": append(page, "# "+heading, "Day | Height\nMonday | 12.9 m\nTuesday | 13.1 m\n", "- Bring boots.\n- Bring a watch.", "Приливы."),
+		"libreoffice.xlsx": {"Sheet: Heights\nDay\tHeight\tWhen\nMonday\t12.9\t2026-11-23 08:15:00\nTuesday\t13.1\t2026-11-24"},
+		"libreoffice.epub": append(page, "\nMonday | 12.9 m\nTuesday | 13.1 m\n", "Bring boots.", "Приливы."),
+		"pdftex.pdf":       {heading, range135 + " — naïve as ever.", "an efficient\nofficial flow of affairs", "Monday 12.9 m\n", "Die Fähre fährt um 8:15 Uhr.", "\n\nSecond page: Monday 12.9 m"},
+		"pandoc.epub":      append(page, "# "+heading, "Day | Height\nMonday | 12.9 m", "- Bring boots.\n- Bring a watch.", "Приливы."),
+		"abiword.epub":     append(page, "Monday | 12.9 m\n", "Приливы."),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -71,6 +71,7 @@ func TestHostileDocuments(t *testing.T) {
 		{"a tag without end", "a.epub", zipOf(t, book("<p>hello</p><a "+repeat("x", 40<<20))), []string{"]\nhello\n[the document goes on: the first 1 of 1 chapters are shown]"}, ""},
 
 		{"a page", "a.html", []byte("<!DOCTYPE html><title>Tides</title><style>p{}</style><script>var a = '<p>no</p>'</script><ul><li>one<li>two</ul><table><tr><td>a<td>b</table>"), []string{"]\nTides\n- one\n- two\n\na | b\n[end"}, ""},
+		{"paragraphs in cells", "a.html", []byte("<!DOCTYPE html><table><tr><th><p>Day</p></th><th><div>Height</div></th></tr><tr><td><p>Monday</p><p>early</p></td><td><p>12.9 m</p></td></tr></table><p>end"), []string{"]\nDay | Height\nMonday\n\nearly | 12.9 m\n\nend\n[end"}, ""},
 		{"a page without end", "a.html", []byte("<html>" + repeat("<p>hello ", 1<<20)), []string{"hello\n\nhello", "[the document goes on: its first 49"}, ""},
 		{"a page with nothing but code", "a.html", []byte("<html><script>let a = 1</script>"), []string{"let a = 1"}, ""},
 		{"a table", "a.csv", []byte(repeat("Monday,12.9\n", 1<<20)), []string{"Monday,12.9\nMonday", "[the file goes on: its first 49152 bytes are shown]"}, ""},

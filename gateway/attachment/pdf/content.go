@@ -2,8 +2,12 @@ package pdf
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // matrix maps a point (x, y) to (a*x+c*y+e, b*x+d*y+f).
@@ -41,6 +45,7 @@ type writer struct {
 	begun                    bool // something was drawn on this page
 	short                    bool // the text that is being shown
 	unknown                  int  // characters that the file does not name
+	accent                   rune // was drawn, and may belong to the next character; 0: none
 }
 
 // The distances between two characters that mean a space, a new line and a new paragraph, in sizes of the text.
@@ -258,15 +263,64 @@ func (w *writer) write(text string) {
 		dirX, dirY = dirX/length, dirY/length
 	}
 	height := math.Abs(w.size) * math.Hypot(at[2], at[3])
-	if w.begun {
-		w.separate(at[4]-w.x, at[5]-w.y, max(height, min(w.height, 4*height)))
+	dx, dy := at[4]-w.x, at[5]-w.y
+	text = readable(text)
+	if w.accent != 0 && dx*w.dirX+dy*w.dirY < overlap*height {
+		text = accented(text, combining(w.accent))
+		w.accent = 0
+	} else if w.writeAccent(); w.begun {
+		w.separate(dx, dy, max(height, min(w.height, 4*height)))
 	}
-	if text = readable(text); text != "" && w.out.Len()+len(text) <= w.limit {
-		w.out.WriteString(text)
-	} else if text != "" {
-		w.limit = w.out.Len() // full
+	if r, size := utf8.DecodeRuneInString(text); size == len(text) && !unicode.IsLetter(r) && combining(r) != 0 {
+		w.accent = r
+	} else {
+		w.add(text)
 	}
 	w.dirX, w.dirY, w.height, w.begun = dirX, dirY, height, true
+}
+
+// add writes a text if there is room.
+func (w *writer) add(text string) {
+	switch {
+	case text == "":
+	case w.out.Len()+len(text) <= w.limit:
+		w.out.WriteString(text)
+	default:
+		w.limit = w.out.Len() // full
+	}
+}
+
+// writeAccent writes an accent that stands alone.
+func (w *writer) writeAccent() {
+	if w.accent != 0 {
+		w.add(string(w.accent))
+		w.accent = 0
+	}
+}
+
+// overlap is how far back of the end of an accent, in sizes of the text, the letter begins that it stands on.
+const overlap = -0.1
+
+// combining returns the combining form of an accent that TeX draws before the letter it stands on, in fonts without accented
+// letters; 0 for all other characters.
+func combining(accent rune) rune {
+	const alone, combined = "`´ˆ^˜~¯˘˙¨˚˝ˇ¸", "\u0300\u0301\u0302\u0302\u0303\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327"
+	i := slices.Index([]rune(alone), accent)
+	if i < 0 {
+		return 0
+	}
+	return []rune(combined)[i]
+}
+
+// accented returns a letter with an accent.
+func accented(letter string, mark rune) string {
+	switch letter {
+	case "ı": // without its dot, to make room
+		letter = "i"
+	case "ȷ":
+		letter = "j"
+	}
+	return norm.NFC.String(letter + string(mark))
 }
 
 // separate writes what stands between two characters that are so far apart.

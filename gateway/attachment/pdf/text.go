@@ -94,4 +94,5 @@ func (w *writer) page(p page) {
 	w.state = state{matrix: matrix{1, 0, 0, 1, 0, 0}, stretch: 1}
 	w.saved, w.begun = nil, false
 	w.draw(data, dictOf(w.get(p.resources)), 0)
+	w.writeAccent()
 }
