@@ -155,7 +155,7 @@ func (x *exchange) turn(ctx context.Context) (t agent.Turn, past history, _ *api
 		return t, past, err
 	}
 	return agent.Turn{
-		ID: x.reply.id, Model: q.model, Context: q.context, Summary: past.summary, Messages: slices.Concat(past.messages, past.fresh),
+		ID: x.reply.id, Model: q.model, Context: paragraphs(q.rules, past.context, q.context), Summary: past.summary, Messages: slices.Concat(past.messages, past.fresh),
 		Stream: q.stream, Live: q.stream, Person: x.asker(), Conversation: x.session.String(), ClientTools: q.tools, Params: q.params,
 	}, past, nil
 }
@@ -273,7 +273,7 @@ func (x *exchange) keep(ctx context.Context, t agent.Turn, past history, result 
 		if err != nil {
 			panic(err) // our own types
 		}
-		save.Response = &chat.Response{ID: x.id, Previous: x.query.previous, Body: body, Messages: newLink(t, past, result).encode()}
+		save.Response = &chat.Response{ID: x.id, Previous: x.query.previous, Body: body, Messages: x.newLink(t, past, result).encode()}
 	}
 	if err := x.save(ctx, save); err != nil && (x.session.Thread != "" || x.query.store) {
 		return err

@@ -21,6 +21,7 @@ type query struct {
 	model    string
 	stream   bool
 	usage    bool   // Chat Completions: a stream ends with the usage
+	rules    string // Responses: its instructions, which hold for this answer alone
 	context  string // what the client's system and developer messages say
 	messages []agent.Message
 	tools    []agent.ToolSpec
@@ -335,14 +336,17 @@ func (q *query) typedBy(person string) {
 }
 
 // addContext adds what a system or developer message says.
-func (q *query) addContext(text string) {
-	if text = strings.TrimSpace(text); text == "" {
-		return
+func (q *query) addContext(text string) { q.context = paragraphs(q.context, text) }
+
+// paragraphs joins texts of which some may be empty.
+func paragraphs(texts ...string) string {
+	var out []string
+	for _, t := range texts {
+		if t = strings.TrimSpace(t); t != "" {
+			out = append(out, t)
+		}
 	}
-	if q.context != "" {
-		q.context += "\n\n"
-	}
-	q.context += text
+	return strings.Join(out, "\n\n")
 }
 
 // check checks what both APIs have in common.
@@ -355,8 +359,8 @@ func (q *query) check(models map[string]bool) *apiError {
 	case len(q.user) > maxUserID:
 		return badRequest("user", "Invalid value for user: it is longer than %d bytes.", maxUserID)
 	}
-	if len(q.messages) == 0 && q.context != "" && q.previous == "" { // a model wants something to answer
-		q.messages, q.context = []agent.Message{agent.Typed("", q.context)}, ""
+	if all := paragraphs(q.rules, q.context); len(q.messages) == 0 && all != "" && q.previous == "" { // a model wants something to answer
+		q.messages, q.rules, q.context = []agent.Message{agent.Typed("", all)}, "", ""
 	}
 	return nil
 }

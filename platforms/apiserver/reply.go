@@ -153,7 +153,7 @@ func (p *reply) fail(err *apiError) {
 	begun, onError := p.begun, p.onError
 	p.mu.Unlock()
 	switch {
-	case err.clientIsGone:
+	case begun && err.clientIsGone:
 	case begun && onError != nil:
 		onError(err)
 		p.flush()

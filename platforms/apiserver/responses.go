@@ -95,7 +95,7 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 		return nil, badRequest("conversation", "conversation is not supported: use previous_response_id, or the header X-Telex-Session.")
 	}
 	if r.Instructions != nil {
-		q.addContext(*r.Instructions)
+		q.rules = *r.Instructions
 	}
 	for i, it := range r.Input {
 		if err := q.addItem(it, fmt.Sprintf("input[%d]", i)); err != nil {

@@ -17,6 +17,7 @@ import (
 // history is what was said before a request, and what the request adds.
 type history struct {
 	summary  string
+	context  string // what the system and developer messages of earlier responses say
 	messages []agent.Message
 	fresh    []agent.Message // the request's own
 	entries  []chat.Entry    // of messages, in a session
@@ -96,17 +97,19 @@ func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 
 // link is what a stored response adds to its conversation.
 type link struct {
+	Context string `json:"context,omitempty"` // what its system and developer messages say; instructions are not kept
 	// Summary stands for everything before Messages, earlier responses too; empty: the conversation goes on where it was.
 	Summary  string          `json:"summary,omitempty"`
 	Messages []agent.Message `json:"messages"`
 }
 
 // newLink returns what a turn adds. If it summarized messages, the link has all that are left.
-func newLink(t agent.Turn, past history, result agent.Result) link {
+func (x *exchange) newLink(t agent.Turn, past history, result agent.Result) link {
+	l := link{Context: x.query.context, Messages: slices.Concat(past.fresh, result.Append)}
 	if c := result.Compaction; c != nil {
-		return link{c.Summary, slices.Concat(t.Messages[c.Messages:], result.Append)}
+		l.Summary, l.Messages = c.Summary, slices.Concat(t.Messages[c.Messages:], result.Append)
 	}
-	return link{Messages: slices.Concat(past.fresh, result.Append)}
+	return l
 }
 
 func (l link) encode() []byte { return encode(l) }
@@ -131,6 +134,7 @@ func (x *exchange) responseHistory(ctx context.Context, h history) (history, *ap
 		if l.Summary != "" {
 			h.summary, h.messages = l.Summary, nil
 		}
+		h.context = paragraphs(h.context, l.Context)
 		h.messages = append(h.messages, l.Messages...)
 	}
 	if len(h.messages)+len(h.fresh) == 0 {

@@ -26,6 +26,9 @@ import (
 // recall is a runner that answers with all that it was told, so tests see the history.
 func recall(_ context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	var said []string
+	if t.Context != "" {
+		said = append(said, "["+t.Context+"]")
+	}
 	if t.Summary != "" {
 		said = append(said, "("+t.Summary+")")
 	}
@@ -69,7 +72,7 @@ func TestSessions(t *testing.T) {
 		{"stateless", ask("", message("user", "a")), "u:a", nil},
 		{"still stateless", ask("", message("user", "b")), "u:b", nil},
 		{"a session", ask("", message("user", "a")), "u:a", session},
-		{"goes on", ask("", message("system", "rules"), message("user", "b")), "u:a a:#1 u:b", session},
+		{"goes on", ask("", message("system", "rules"), message("user", "b")), "[rules] u:a a:#1 u:b", session},
 		{"sent whole", ask("", message("user", "a"), message("assistant", "x"), message("user", "b"), message("assistant", "y"), message("user", "c")), "u:a a:#1 u:b a:#3 u:c", session},
 		{"another one", ask("", message("user", "d")), "u:d", []string{"X-Telex-Session", "s2"}},
 		{"by user", ask(`,"user":"ann"`, message("user", "e")), "u:e", nil},
@@ -146,14 +149,15 @@ func TestStoredResponses(t *testing.T) {
 		}
 		return parts[0].Text
 	}
-	ask := func(input, before, more string) (r response) {
+	send := func(input, before, more string) (r response) {
 		t.Helper()
 		if before != "" {
 			more += `,"previous_response_id":"` + before + `"`
 		}
-		l.document(&r, http.MethodPost, "/v1/responses", `{"model":"main","input":"`+input+`"`+more+`}`)
+		l.document(&r, http.MethodPost, "/v1/responses", `{"model":"main","input":`+input+more+`}`)
 		return r
 	}
+	ask := func(input, before, more string) response { return send(`"`+input+`"`, before, more) }
 	first := ask("a", "", "")
 	second := ask("b", first.ID, "")
 	third := ask("c", second.ID, `,"instructions":"new rules"`)
@@ -162,7 +166,7 @@ func TestStoredResponses(t *testing.T) {
 	for _, tt := range []struct {
 		r    response
 		want string
-	}{{first, "u:a"}, {second, "u:a a:#1 u:b"}, {third, "u:a a:#1 u:b a:#3 u:c"}, {branch, "u:a a:#1 u:d"}, {unkept, "u:a a:#1 u:b a:#3 u:c a:#5 u:e"}} {
+	}{{first, "u:a"}, {second, "u:a a:#1 u:b"}, {third, "[new rules] u:a a:#1 u:b a:#3 u:c"}, {branch, "u:a a:#1 u:d"}, {unkept, "u:a a:#1 u:b a:#3 u:c a:#5 u:e"}} {
 		if got := text(tt.r); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
@@ -173,6 +177,21 @@ func TestStoredResponses(t *testing.T) {
 	shorter := ask("summarize", third.ID, "")
 	if got := text(ask("f", shorter.ID, "")); got != "(S) u:summarize a:#7 u:f" {
 		t.Errorf("after a summary: got %q", got)
+	}
+	// System messages hold for the whole conversation, and instructions for one answer.
+	ruled := send("["+message("system", "R1")+","+message("user", "g")+"]", "", `,"instructions":"once"`)
+	more := send("["+message("user", "h")+","+message("developer", "R2")+"]", ruled.ID, "")
+	summed := ask("summarize", more.ID, "")
+	for _, tt := range []struct {
+		r    response
+		want string
+	}{
+		{ruled, "[once\n\nR1] u:g"}, {more, "[R1\n\nR2] u:g a:#1 u:h"}, {summed, "[R1\n\nR2] u:g a:#1 u:h a:#3 u:summarize"},
+		{ask("i", summed.ID, `,"instructions":"twice"`), "[twice\n\nR1\n\nR2] (S) u:summarize a:#5 u:i"},
+	} {
+		if got := text(tt.r); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 	var read response
 	l.document(&read, http.MethodGet, "/v1/responses/"+second.ID, "")
@@ -399,6 +418,37 @@ func TestClientGone(t *testing.T) {
 			t.Fatalf("used %+v, want what the cancelled turns used", used)
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// A client that closes its side of the connection can't be told from one that is gone, but it gets no empty success.
+func TestHalfClosedConnection(t *testing.T) {
+	t.Parallel()
+	l := open(t, runner(func(ctx context.Context, _ agent.Turn, _ func(agent.Event)) (agent.Result, error) {
+		<-ctx.Done()
+		return agent.Result{}, &agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
+	}), nil)
+	for _, body := range []string{chatting(""), chatting(`,"stream":true`)} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(l.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, wireRequest(body)); err != nil {
+			t.Fatal(err)
+		}
+		if half, ok := conn.(*net.TCPConn); !ok || half.CloseWrite() != nil {
+			t.Fatal("the connection can't be half closed")
+		}
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e envelope
+		if err := json.NewDecoder(res.Body).Decode(&e); err != nil || res.StatusCode != 499 || e.Error.Message == "" {
+			t.Errorf("got %d, %+v, %v", res.StatusCode, e, err)
+		}
+		_ = res.Body.Close()
+		_ = conn.Close()
 	}
 }
 
