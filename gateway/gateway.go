@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,7 @@ type Options struct {
 	Models    []Model                // the Runner's models, in the same order
 	Overrides []Override             // of the matching ones, later ones take precedence
 	Hear      attachment.Transcriber // nil: voice messages can't be read
+	Reader    *attachment.Reader     // of attachments; nil: one of its own
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
 	Context         bool          // tell the model the place, the date, and who speaks in groups
@@ -130,7 +132,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		Log: o.Log, store: newStores(o.Store), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
-		reader: attachment.NewReader(), refused: access.NewThrottle(time.Minute),
+		reader: cmp.Or(o.Reader, attachment.NewReader()), refused: access.NewThrottle(time.Minute),
 		strangers: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow), known: make(map[chat.EndpointID]*endpoint),
 	}
 	next, err := g.prepare(o)

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -118,6 +123,63 @@ func TestAPIServer(t *testing.T) {
 		r, err := c.CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{Model: "main", User: "ada", Messages: userSays(ask)})
 		if err != nil || !strings.Contains(r.Choices[0].Message.Content, "Mia") {
 			t.Fatalf("request %d of the session: %+v, %v", i, r, err)
+		}
+	}
+	d.stop()
+}
+
+// Documents are read as in chats, by both APIs: the model gets their text, and a scan as it is.
+func TestAPIServerDocuments(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
+	address, d := w.apiServer("")
+	file := func(name, kind string) (string, string) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join("..", "..", "gateway", "attachment", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name, "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
+	}
+	chat := func(name, data string) any {
+		return map[string]any{"type": "file", "file": map[string]string{"filename": name, "file_data": data}}
+	}
+	item := func(name, data string) any {
+		return map[string]string{"type": "input_file", "filename": name, "file_data": data}
+	}
+	const word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	for path, part := range map[string]func(name, data string) any{"/v1/chat/completions": chat, "/v1/responses": item} {
+		question := "say: read by " + path
+		said := []any{map[string]any{"role": "user", "content": []any{
+			map[string]string{"type": map[bool]string{true: "input_text", false: "text"}[strings.HasSuffix(path, "responses")], "text": question},
+			part(file("pandoc.docx", word)), part(file("abiword.pdf", "application/pdf")), part(file("scan.pdf", "application/pdf")),
+		}}}
+		body, err := json.Marshal(map[string]any{"model": "main", "messages": said, "input": said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+path, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+apiKey)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(res.Body)
+		if err = errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: got %d: %s, %v", path, res.StatusCode, answer, err)
+		}
+		asked := w.model.Requests()
+		text, _ := lastUser(t, asked, question)
+		for _, want := range []string{question, "[file: pandoc.docx]", "Tuesday | 13.1 m", "[file: abiword.pdf]", "Monday 12.9 m"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the model was not told %q: %s", path, want, text)
+			}
+		}
+		if body := string(asked[len(asked)-1].Body); strings.Count(body, `"file_data"`) != 1 || !strings.Contains(body, "scan.pdf") {
+			t.Errorf("%s: the model was not sent the scan, and nothing else", path)
 		}
 	}
 	d.stop()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/agent"
 	"telex/gateway/attachment"
 	"telex/internal/chat"
 )
@@ -71,7 +72,28 @@ func TestDocuments(t *testing.T) {
 			if !strings.HasPrefix(q.Message.Text, "[file ") || strings.Contains(q.Message.Text, "goes on") || len(q.Failed)+len(q.Message.Files) > 0 {
 				t.Errorf("got %q, %d files, failed %q", q.Message.Text, len(q.Message.Files), q.Failed)
 			}
+			const mark = len("0123456789abcdef]\n")
+			text, ok := attachment.NewReader().DocumentText(t.Context(), agent.File{Name: name, Content: data})
+			if _, inside, _ := strings.Cut(q.Message.Text, "\n"); !ok || !strings.Contains(text, inside[:len(inside)-mark]) {
+				t.Errorf("the document alone: %q, %v", text, ok)
+			}
 		})
+	}
+}
+
+// What is no document, or has no text that can be read, has none.
+func TestNoDocumentText(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"scan.pdf", "encrypted.pdf", "README.md"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range [][]byte{data, data[:len(data)/2], nil} {
+			if text, ok := attachment.NewReader().DocumentText(t.Context(), agent.File{Name: name, Content: content}); ok {
+				t.Errorf("%s, %d bytes: %q", name, len(content), text)
+			}
+		}
 	}
 }
 

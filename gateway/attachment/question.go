@@ -143,6 +143,26 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	return q.out
 }
 
+// DocumentText returns the text of a document, as a question shows it; false if the file has none that can be read, or is another
+// kind of file.
+func (r *Reader) DocumentText(ctx context.Context, f agent.File) (text string, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	var q question
+	at := chat.Attachment{Name: f.Name, MediaType: f.MediaType}
+	err := errors.New("no document")
+	switch KindOf(at, f.Content) {
+	case HTML:
+		err = q.addHTML(at, f.Content)
+	case Document:
+		err = q.addDocument(ctx, r.decoding, at, f.Content)
+	}
+	if err != nil || len(q.texts) == 0 {
+		return "", false
+	}
+	return q.texts[0], true
+}
+
 // add adds a text of the question; "" is nothing.
 func (q *question) add(text string, source agent.Source) {
 	if text != "" {

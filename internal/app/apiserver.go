@@ -29,7 +29,7 @@ func (a *App) apiServers(c *config.Config, asks runner, o Options) error {
 		a.servers = append(a.servers, apiserver.New(apiserver.Options{
 			Endpoint: chat.EndpointID(e.Name), Listen: s.Listen, Keys: keys, Origins: s.CORSOrigins, MaxRequests: s.MaxRequests,
 			SessionsByUser: s.SessionsByUser, ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary,
-			TokensPerDay: c.Access.Limits.TokensPerDayTotal, Grace: c.ShutdownGrace, Runner: asks, Store: kept, Usage: history.Usage,
+			TokensPerDay: c.Access.Limits.TokensPerDayTotal, Grace: c.ShutdownGrace, Runner: asks, Store: kept, Documents: a.reader, Usage: history.Usage,
 			Log: o.Log.With(slog.String("endpoint", e.Name)),
 		}))
 	}

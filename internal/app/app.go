@@ -17,6 +17,7 @@ import (
 	"telex/agent/responses"
 	"telex/agent/tool"
 	"telex/gateway"
+	"telex/gateway/attachment"
 	"telex/internal/admin"
 	"telex/internal/config"
 	"telex/internal/metrics"
@@ -37,6 +38,7 @@ type App struct {
 	beside  []beside // tasks that run as long as turns may
 	pings   []func(context.Context) error
 	servers []*apiserver.Server
+	reader  *attachment.Reader // one for all: it bounds the memory that reading takes
 
 	metrics        *metrics.Metrics // nil: nothing is counted
 	status         *admin.Server    // nil: there is no admin address
@@ -71,7 +73,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a := &App{}
+	a := &App{reader: attachment.NewReader()}
 	if c.Admin.Listen != "" {
 		a.metrics = metrics.New(o.version())
 		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))
@@ -130,7 +132,7 @@ func (a *App) build(c *config.Config, o Options) error {
 	a.gateway, err = gateway.New(gateway.Options{
 		Endpoints: a.endpoints(c, o), Runner: asks, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
 		Access: rules(c, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
-		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
+		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear, Reader: a.reader,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
 		Context: c.Agent.Context, FollowThreads: c.Conversations.FollowThreads, OnEdit: onEdit(c.Conversations.OnEdit),

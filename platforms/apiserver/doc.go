@@ -6,6 +6,7 @@
 //	access.go          keys, their limits, web pages
 //	exchange.go        one request for an answer, from its body to its end
 //	query.go           what both APIs have in common: parts of messages, tools, parameters
+//	document.go        files in messages, as text
 //	chat.go            Chat Completions: requests, documents, chunks
 //	responses.go       Responses: requests and documents
 //	responsestream.go  Responses: events

@@ -150,6 +150,7 @@ func (x *exchange) openStream(broken context.CancelCauseFunc) {
 // turn returns the turn of the request, and the history that it goes on with.
 func (x *exchange) turn(ctx context.Context) (t agent.Turn, past history, _ *apiError) {
 	q := x.query
+	x.texts.replace(ctx, q.messages)
 	past, err := x.history(ctx)
 	if err != nil {
 		return t, past, err

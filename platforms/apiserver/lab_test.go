@@ -42,6 +42,14 @@ func hello() runner {
 	return says(agent.StopDone, agent.Text{Delta: "Hello, "}, agent.Text{Delta: "you <&>."})
 }
 
+// docs reads files that begin with "doc:".
+type docs struct{}
+
+func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
+	text, ok := strings.CutPrefix(string(f.Content), "doc:")
+	return "<" + f.Name + ">" + text, ok
+}
+
 // lab is a server under test.
 type lab struct {
 	*testing.T
@@ -56,7 +64,7 @@ func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	l := &lab{T: t, store: memory.New(), http: &http.Client{Transport: &http.Transport{}}}
 	o := Options{
 		Endpoint: "api", Listen: "127.0.0.1:0", Keys: []Key{{Name: "laptop", Secret: secret}}, MaxRequests: 64, SessionsByUser: true,
-		Runner: r, Store: l.store, Usage: gatewayhistory.Usage, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Runner: r, Store: l.store, Documents: docs{}, Usage: gatewayhistory.Usage, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&o)

@@ -162,7 +162,7 @@ func userMessage(p parts, param string) (agent.Message, *apiError) {
 				return m, err
 			}
 			m.Sources = append(m.Sources, agent.Source{Origin: agent.OriginFile})
-			if strings.HasPrefix(file.MediaType, "text/") && utf8.Valid(file.Content) { // every model reads it
+			if isText(file) {
 				texts = append(texts, "[file "+agent.OneLine(file.Name)+"]\n"+string(file.Content))
 			} else {
 				m.Files = append(m.Files, file)
@@ -173,6 +173,13 @@ func userMessage(p parts, param string) (agent.Message, *apiError) {
 	}
 	m.Text = strings.Join(texts, "\n")
 	return m, nil
+}
+
+// isText reports whether a file is text that every model reads. Web pages are documents: what people read of them is less.
+func isText(f agent.File) bool {
+	plain := strings.HasPrefix(f.MediaType, "text/") && f.MediaType != "text/html" ||
+		slices.Contains([]string{"application/json", "application/x-ndjson", "application/xml", "application/yaml"}, f.MediaType)
+	return plain && utf8.Valid(f.Content)
 }
 
 // imageOf returns a picture. Only data URLs are taken: telex does not fetch addresses for clients.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,14 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// attached is a part of a message in Chat Completions that is a file.
+func attached(name, kind, content string) string {
+	return `{"type":"file","file":{"filename":"` + name + `","file_data":"data:` + kind + `;base64,` + base64.StdEncoding.EncodeToString([]byte(content)) + `"}}`
+}
+
+// files are the sources of so many files.
+func files(n int) []agent.Source { return slices.Repeat([]agent.Source{{Origin: agent.OriginFile}}, n) }
+
 // What a client sends reaches the turn, and fields that nobody knows are ignored.
 func TestTurnOfARequest(t *testing.T) {
 	t.Parallel()
@@ -135,6 +144,28 @@ func TestTurnOfARequest(t *testing.T) {
 				Files:   []agent.File{{Name: "a.pdf", MediaType: "application/pdf", Content: []byte("png")}},
 				Sources: []agent.Source{{Origin: agent.OriginTyped, Person: person, Text: "see"}, {Origin: agent.OriginPicture}, {Origin: agent.OriginFile}, {Origin: agent.OriginFile}},
 			}}},
+		},
+		{
+			"documents", "/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":[` + strings.Repeat(attached("old.html", "text/html", "doc:o")+",", 3) + `{"type":"text","text":"a"}]},
+				{"role":"user","content":[{"type":"text","text":"b"},` + strings.Repeat(attached("a.docx", "application/zip", "doc:x")+",", 7) + attached("scan.pdf", "application/pdf", "scan") + "," + attached("p.html", "text/html", "doc:y") + `]}]}`,
+			agent.Turn{Messages: []agent.Message{
+				{
+					Role: agent.User, Text: "a\n\n<old.html>o\n\n" + "[file old.html: not shown, only 10 files of a request are]\n\n" + "[file old.html: not shown, only 10 files of a request are]",
+					Sources: append(files(3), agent.Source{Origin: agent.OriginTyped, Person: person, Text: "a"}),
+				},
+				{
+					Role: agent.User, Text: "b" + strings.Repeat("\n\n<a.docx>x", 7) + "\n\n<p.html>y", Files: []agent.File{{Name: "scan.pdf", MediaType: "application/pdf", Content: []byte("scan")}},
+					Sources: append([]agent.Source{{Origin: agent.OriginTyped, Person: person, Text: "b"}}, files(9)...),
+				},
+			}},
+		},
+		{
+			"documents of a tool", "/v1/responses", `{"model":"main","store":false,"input":[{"type":"function_call","call_id":"c1","name":"weather","arguments":"{}"},{"type":"function_call_output","call_id":"c1","output":[{"type":"input_text","text":"see"},
+				{"type":"input_file","filename":"a.docx","file_data":"data:application/zip;base64,ZG9jOng="},{"type":"input_file","filename":"b.zip","file_data":"data:application/zip;base64,AAAA"}]}]}`,
+			agent.Turn{Messages: []agent.Message{
+				{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "weather", Arguments: "{}"}}},
+				{Role: agent.ToolRole, ToolCallID: "c1", Text: "see\n\n<a.docx>x\n\n[file b.zip: not shown, it can't be read]"},
+			}},
 		},
 		{
 			"only rules", "/v1/chat/completions", `{"model":"main","messages":[{"role":"system","content":"Say hi."}]}`,

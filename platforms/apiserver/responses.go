@@ -183,7 +183,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 			return err
 		}
 		result := toolResult(it.CallID, message.Text)
-		result.Images = message.Images
+		result.Images, result.Files = message.Images, message.Files
 		q.messages = append(q.messages, result)
 	case it.Type == "function_call" || it.Type == "custom_tool_call":
 		if it.CallID == "" || it.Name == "" {

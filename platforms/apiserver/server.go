@@ -54,6 +54,7 @@ type Options struct {
 	Grace          time.Duration   // how long running requests may take when the server stops
 	Runner         Runner
 	Store          Store
+	Documents      Documents
 	Usage          func([]agent.Spent) []chat.Usage // what a turn used, as it is stored
 	Log            *slog.Logger
 }
@@ -79,13 +80,14 @@ type Server struct {
 	running  atomic.Int64 // requests for answers
 	sessions sessionLocks
 	repeats  repeats
+	texts    documents
 	listener net.Listener
 	models   map[string]bool
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{Options: o, clients: newClients(o.Keys), repeats: newRepeats(), models: make(map[string]bool)}
+	s := &Server{Options: o, clients: newClients(o.Keys), repeats: newRepeats(), texts: newDocuments(o.Documents), models: make(map[string]bool)}
 	for _, name := range o.Runner.Models() {
 		s.models[name] = true
 	}

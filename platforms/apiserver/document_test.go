@@ -1,0 +1,56 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"telex/agent"
+)
+
+// numbered is a reader that gives each text a number.
+type numbered struct{ read int }
+
+func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) {
+	n.read++
+	return fmt.Sprintf("%d%s", n.read, f.Content), len(f.Content) > 0
+}
+
+// A document that comes again has the same text, and is not read again; what is kept is bounded.
+func TestDocumentsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	reader := &numbered{}
+	d := newDocuments(reader)
+	read := func(name, content, want string) {
+		t.Helper()
+		m := []agent.Message{{Role: agent.User, Files: []agent.File{{Name: name, Content: []byte(content)}}}}
+		d.replace(t.Context(), m)
+		if m[0].Text != want || want == "" != (len(m[0].Files) == 1) {
+			t.Errorf("%s: got %.100q, %d files, want %.100q", name, m[0].Text, len(m[0].Files), want)
+		}
+	}
+	for range 2 {
+		read("a", "x", "1x")
+		read("b", "x", "2x")
+		read("scan", "", "")
+	}
+	if reader.read != 3 {
+		t.Errorf("%d documents were read, want 3", reader.read)
+	}
+	given, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	d.read(given, agent.File{Name: "late"})
+	read("late", "", "")
+	if reader.read != 5 {
+		t.Errorf("a reading that was given up was kept")
+	}
+	large := strings.Repeat("y", 100<<10)
+	for i := range 100 {
+		read(fmt.Sprint(i), large, fmt.Sprint(i+6)+large)
+	}
+	if len(d.known) != len(d.order) || d.bytes > maxKnownBytes || len(d.known) < 30 {
+		t.Errorf("%d texts of %d bytes are kept", len(d.known), d.bytes)
+	}
+	read("a", "x", "106x")
+}
