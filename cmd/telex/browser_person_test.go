@@ -28,7 +28,7 @@ func (p *page) tool(message, name string) {
 func (p *page) said(what, condition string) {
 	p.t.Helper()
 	p.do("ask for the history", chromedp.Evaluate[chromedp.Void](
-		`fetch("/control/history?chat=1001").then((r) => r.json()).then((h) => { window.m = h.messages.filter((m) => !m.from_bot).at(-1); })`, chromedp.EvalAwaitPromise))
+		`fetch("control/history?chat=1001").then((r) => r.json()).then((h) => { window.m = h.messages.filter((m) => !m.from_bot).at(-1); })`, chromedp.EvalAwaitPromise))
 	p.want(what, condition)
 }
 

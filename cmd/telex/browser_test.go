@@ -18,6 +18,9 @@ import (
 // chromium is the program that these tests drive.
 const chromium = "chromium"
 
+// telegramPage is where the demo serves the page of the Telegram stand-in.
+const telegramPage = "/telegram/"
+
 // lookers are what the tests ask the page with. The page's own functions belong to a module and can't be called.
 const lookers = `window.look = {
   scroll: () => document.getElementById("scroll"),
@@ -66,11 +69,11 @@ type page struct {
 	demo *process
 }
 
-// openPage starts the demo and opens its page.
+// openPage starts the demo and opens the page of its Telegram stand-in.
 func openPage(t *testing.T, size screen) *page {
 	t.Helper()
 	demo, url := startDemo(t, "127.0.0.1:0")
-	p := open(t, size, url)
+	p := open(t, size, url+telegramPage)
 	p.demo = demo
 	p.await("the page", `document.getElementById("title").textContent`)
 	return p
@@ -272,7 +275,7 @@ new MutationObserver(() => redrawn++).observe(document.getElementById("state"), 
 	p.want("the page still says that nothing was sent", notSent)
 	p.want("the text is still in the field", `look.field().value === "say: after all"`)
 
-	startDemo(t, strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/"))
+	startDemo(t, strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), telegramPage))
 	p.await("what the new demo does not know to be gone", `!look.messages().length`)
 	p.press(kb.Enter)
 	p.await("the question to be sent", `look.questions().some((li) => look.text(li) === "say: after all")`)

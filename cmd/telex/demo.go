@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,20 @@ import (
 )
 
 func demoCommand() *cobra.Command {
-	var say, listen string
-	var rate float64
-	var latency time.Duration
+	var say, baseURL, model string
 	var verbose bool
+	var o app.PageOptions
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the whole system against its stand-ins; no account needed",
-		Long: "Show the whole system against its stand-ins: a chat page for a browser, or with --say one\n" +
-			"question whose answer is printed as the person saw it grow. TELEX_STREAMING_ENABLED=false\n" +
-			"shows it without streaming.",
+		Long: "Show the whole system against its stand-ins: a page for a browser with four platforms and a\n" +
+			"program side by side, and switches for what can go wrong; or with --say one question whose\n" +
+			"answer is printed as a person in Telegram saw it grow. If OPENAI_API_KEY is set, or with\n" +
+			"--base-url, a real model answers on the page. TELEX_STREAMING_ENABLED=false shows it without\n" +
+			"streaming.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPace(rate, latency); err != nil {
+			if err := checkPace(o.Rate, o.Latency); err != nil {
 				return err
 			}
 			if c.Flags().Changed("say") && strings.TrimSpace(say) == "" {
@@ -38,34 +40,55 @@ func demoCommand() *cobra.Command {
 			if verbose {
 				level = "debug"
 			}
-			o := app.DemoOptions{
-				Page: listen, Rate: rate, Latency: latency, Env: os.LookupEnv,
-				Log: app.NewLog(config.Log{Level: level, Format: "text"}, os.Stderr),
+			o.Log = app.NewLog(config.Log{Level: level, Format: "text"}, os.Stderr)
+			if say != "" {
+				return sayInDemo(c, app.DemoOptions{Rate: o.Rate, Latency: o.Latency, Env: os.LookupEnv, Log: o.Log}, say)
 			}
-			if say == "" {
-				o.Rich = "auto" // the page draws them; --say prints texts
-			}
-			return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
-				if say == "" {
-					fmt.Fprintf(c.OutOrStdout(), "Open %s in a browser and write to the bot. Ctrl-C ends the demo.\n", d.Page)
-					<-ctx.Done()
-					return nil
-				}
-				err := d.Say(ctx, c.OutOrStdout(), say)
-				if errors.Is(err, app.ErrNotExact) {
-					return errSilent // Say has explained it
-				}
-				return err
+			o.Model = realModel(os.LookupEnv, baseURL, model)
+			return app.RunDemoPage(c.Context(), o, func(url string) {
+				fmt.Fprintf(c.OutOrStdout(), "Open %s in a browser. Ctrl-C ends the demo.\n", url)
 			})
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&say, "say", "", "ask this and print what the person sees, instead of serving the page")
-	f.StringVar(&listen, "listen", "", "address of the page (default: a free port on 127.0.0.1)")
-	f.Float64Var(&rate, "rate", 50, "tokens per second of the model")
-	f.DurationVar(&latency, "latency", 60*time.Millisecond, "how long each call to the platform takes")
+	f.StringVar(&o.Listen, "listen", "", "address of the page (default: a free port on 127.0.0.1)")
+	f.StringVar(&baseURL, "base-url", "", "let this provider answer, such as https://api.openai.com/v1; its key is OPENAI_API_KEY, if that is set")
+	f.StringVar(&model, "model", defaultModel, "the real model's name at its provider")
+	f.Float64Var(&o.Rate, "rate", 50, "tokens per second of the stand-in model")
+	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call to a platform takes")
 	f.BoolVar(&verbose, "verbose", false, "log what happens")
 	return c
+}
+
+// defaultModel is the real model unless another is named, and openAI where it is.
+const (
+	defaultModel = "gpt-5-mini"
+	openAI       = "https://api.openai.com/v1"
+)
+
+// realModel returns the provider that answers; none without an address and a key.
+func realModel(env config.Env, baseURL, model string) app.RealModel {
+	const name = "OPENAI_API_KEY"
+	key, _ := env(name)
+	switch {
+	case key == "" && baseURL == "":
+		return app.RealModel{}
+	case key == "":
+		return app.RealModel{BaseURL: baseURL, Name: model}
+	}
+	return app.RealModel{BaseURL: cmp.Or(baseURL, openAI), Name: model, KeyName: name}
+}
+
+// sayInDemo asks one question and prints what a person saw.
+func sayInDemo(c *cobra.Command, o app.DemoOptions, say string) error {
+	return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
+		err := d.Say(ctx, c.OutOrStdout(), say)
+		if errors.Is(err, app.ErrNotExact) {
+			return errSilent // Say has explained it
+		}
+		return err
+	})
 }
 
 func standinCommand() *cobra.Command {

@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"html/template"
 	"io/fs"
 	"log/slog"
@@ -53,6 +54,10 @@ func (s *Server) routes(mux *http.ServeMux) {
 		s.render(w, http.StatusOK, "page", s.view(r))
 	})
 	mux.Handle("GET /events", s.guarded(http.HandlerFunc(s.events)))
+	mux.Handle("GET /status.json", s.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(s.Status(r.Context())) // a client that has gone needs no answer
+	})))
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})

@@ -1,35 +1,33 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"telex/internal/config"
+	"telex/internal/demo"
 	"telex/internal/store/memory"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
 
-// Demo is the whole system in one process: the daemon and its stand-ins, which speak real
-// HTTP with each other on loopback.
+// Demo is the daemon, a stand-in of Telegram and one of a model in one process. They speak real HTTP with each other on loopback.
+// It prints what a person saw; the demo with a page is internal/demo.
 type Demo struct {
 	Telegram *telegram.Server
 	Model    *openai.Server
-	Page     string // where a browser shows the chat
 }
 
 // DemoOptions say how the demo behaves.
 type DemoOptions struct {
-	Page    string        // address of the page; empty: a free port
 	Rate    float64       // tokens per second of the model
 	Latency time.Duration // of each call to the platform
-	Rich    string        // which answers are rich messages, as in the configuration; empty: none. Say can read those only as texts
 	Env     config.Env
 	Log     *slog.Logger
 }
@@ -44,7 +42,7 @@ models:
 streaming: {enabled: true}
 access: {default: allow}
 platforms:
-  telegram: {token: "%s", api_base: "%s", rich: "%s"}
+  telegram: {token: "%s", api_base: "%s"}
 admin: {listen: ""}
 shutdown_grace: 10s
 `
@@ -61,13 +59,12 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	page, stopPage, err := startStandin(ctx, d.Telegram, cmp.Or(o.Page, "127.0.0.1:0"))
+	platform, stopPlatform, err := startStandin(ctx, d.Telegram, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stopPage()) }()
-	d.Page = page
-	c, err := config.Parse("demo", fmt.Appendf(nil, demoConfig, model, demoKey, d.Telegram.Token(), d.Page, cmp.Or(o.Rich, "off")), o.Env)
+	defer func() { err = errors.Join(err, stopPlatform()) }()
+	c, err := config.Parse("demo", fmt.Appendf(nil, demoConfig, model, demoKey, d.Telegram.Token(), platform), o.Env)
 	if err != nil {
 		return err
 	}
@@ -83,4 +80,18 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 		return use(ctx, d)
 	})
 	return group.Wait()
+}
+
+// PageOptions say how the demo with a page behaves.
+type PageOptions = demo.Options
+
+// RealModel is a provider that answers in the demo.
+type RealModel = demo.RealModel
+
+// RunDemoPage runs the demo with a page, and calls ready with its address. The daemon is this program, in a process of its own.
+func RunDemoPage(ctx context.Context, o PageOptions, ready func(url string)) (err error) {
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	return demo.Run(ctx, o, ready)
 }

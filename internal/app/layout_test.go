@@ -113,6 +113,7 @@ func importTable() []row {
 		{Path: "internal/store/memory", Imports: []string{"internal/chat"}},
 		{Path: "internal/metrics", Imports: []string{"internal/chat"}},
 		{Path: "internal/admin"},
+		{Path: "internal/demo", Imports: []string{"internal/admin", "internal/outside", "standin/*"}},
 		{Path: "internal/app", Imports: []string{"..."}},
 		{Path: "internal/outside", Imports: []string{"standin/*"}},
 		{Path: "internal/bench", Imports: []string{"internal/outside", "standin/*"}},

@@ -1,0 +1,223 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"telex/internal/admin"
+	"telex/internal/outside"
+)
+
+const (
+	// restartAfter is how long a killed daemon stays away, as the unit's RestartSec has it.
+	restartAfter = 2 * time.Second
+	// askEvery is how often the daemon is asked how it is.
+	askEvery = 400 * time.Millisecond
+	// startTime is how long the daemon may take until it is connected everywhere.
+	startTime = 20 * time.Second
+)
+
+// daemon is the process of `telex run`, which is started again whenever it ends.
+type daemon struct {
+	program, dir, file string
+	admin              string // its URL
+	log                *slog.Logger
+	pulse              *pulse
+
+	mu      sync.Mutex
+	process *outside.Process
+	kills   int
+	starts  int
+	status  admin.Status
+	answers bool // the admin address did when it was last asked
+}
+
+func newDaemon(program, dir, file, adminURL string, log *slog.Logger, p *pulse) *daemon {
+	return &daemon{program: program, dir: dir, file: file, admin: adminURL, log: log, pulse: p}
+}
+
+// start starts the process and waits until it is connected.
+func (d *daemon) start(ctx context.Context) error {
+	if err := d.launch(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for {
+		d.ask(ctx)
+		d.mu.Lock()
+		ready, process := d.answers && d.status.Readiness.Status == "ready", d.process
+		d.mu.Unlock()
+		if ready {
+			return nil
+		}
+		select {
+		case <-time.After(askEvery / 4):
+		case <-process.Exited:
+			return fmt.Errorf("the daemon does not start: %s", d.lastLog())
+		case <-ctx.Done():
+			return fmt.Errorf("the daemon is not ready: %w; its log: %s", context.Cause(ctx), d.lastLog())
+		}
+	}
+}
+
+func (d *daemon) logFile() string { return filepath.Join(d.dir, "daemon.log") }
+
+// lastLog returns the end of the daemon's log.
+func (d *daemon) lastLog() string {
+	text, err := os.ReadFile(d.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+}
+
+// launch starts a process.
+func (d *daemon) launch() error {
+	cmd := exec.Command(d.program, "run", "--config", d.file) //nolint:gosec // it is this program
+	cmd.Dir = d.dir
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains([]string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY", "RUNTIME_DIRECTORY"}, name)
+	})
+	cmd.Env = append(cmd.Env, "STATE_DIRECTORY="+filepath.Join(d.dir, "state"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the demo, which then stops the daemon
+	p, err := outside.Start(cmd, d.logFile())
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.process, d.starts = p, d.starts+1
+	return nil
+}
+
+// keep asks the daemon how it is, and starts it again when it has ended, until ctx ends.
+func (d *daemon) keep(ctx context.Context) {
+	ask := time.NewTicker(askEvery)
+	defer ask.Stop()
+	for {
+		d.mu.Lock()
+		exited := d.process.Exited
+		d.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ask.C:
+			d.ask(ctx)
+		case <-exited:
+			d.ask(ctx)
+			if outside.Pause(ctx, restartAfter) != nil {
+				return
+			}
+			if err := d.launch(); err != nil {
+				d.log.Error("the daemon can't be started again", slog.Any("error", err))
+				return
+			}
+		}
+		d.pulse.beat()
+	}
+}
+
+// ask reads the daemon's status.
+func (d *daemon) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askEvery)
+	defer cancel()
+	status, err := d.read(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.answers = err == nil; err == nil {
+		d.status = status
+	}
+}
+
+func (d *daemon) read(ctx context.Context) (status admin.Status, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.admin+"/status.json", nil)
+	if err != nil {
+		return status, err
+	}
+	req.Close = true // it may be killed at any time
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return status, err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	if res.StatusCode != http.StatusOK {
+		return status, fmt.Errorf("status: %s", res.Status)
+	}
+	return status, json.NewDecoder(res.Body).Decode(&status)
+}
+
+// kill ends the process as the loss of power does.
+func (d *daemon) kill() {
+	d.mu.Lock()
+	p := d.process
+	d.kills++
+	d.answers = false
+	d.mu.Unlock()
+	p.Kill()
+	d.pulse.beat()
+}
+
+// stop ends the process in good order.
+func (d *daemon) stop() error {
+	d.mu.Lock()
+	p := d.process
+	d.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	select {
+	case <-p.Exited:
+		return p.CloseLog()
+	default:
+		return p.Stop()
+	}
+}
+
+// daemonView is what the page says of the daemon.
+type daemonView struct {
+	State         string // running, starting or killed
+	PID           int
+	Kills, Starts int
+	Status        admin.Status
+	Admin         string
+}
+
+func (d *daemon) view() daemonView {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := daemonView{State: "running", PID: d.process.Cmd.Process.Pid, Kills: d.kills, Starts: d.starts, Status: d.status, Admin: d.admin}
+	select {
+	case <-d.process.Exited:
+		v.State = "killed"
+	default:
+		if !d.answers || d.status.Readiness.Status != "ready" {
+			v.State = "starting"
+		}
+	}
+	return v
+}
+
+// endpoint returns what the daemon says of one of its endpoints.
+func (v daemonView) endpoint(name string) admin.EndpointStatus {
+	for _, e := range v.Status.Endpoints {
+		if e.Name == name {
+			return e
+		}
+	}
+	return admin.EndpointStatus{}
+}

@@ -1,0 +1,200 @@
+package demo
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"telex/standin/discord"
+)
+
+// maxMessages is how many messages of a place the page shows.
+const maxMessages = 30
+
+// newColumns returns the places in the order of the page.
+func (d *demo) newColumns() []*column {
+	return []*column{
+		{Key: "telegram", Name: "Telegram", How: "edits one message", place: telegramPlace{d.telegram}},
+		{Key: "discord", Name: "Discord", How: "edits one message", place: discordPlace{d.discord, d.discord.DM(discord.DefaultPerson), discordMarkdown()}},
+		{Key: "slack", Name: "Slack", How: "edits one message", place: slackPlace{d.slack, slackMarkdown(), mrkdwn()}},
+		{Key: "whatsapp", Name: "WhatsApp", How: "can't edit: sends the end", place: whatsappPlace{d.whatsapp, whatsappMarkup()}},
+		{Key: "api", Name: "API", How: "streams each token", place: d.program},
+	}
+}
+
+// fragment is a part of the page that changes.
+type fragment struct {
+	ID string `json:"id"`
+	// In is the list that it is an item of, and After the item before it; empty: it is the first.
+	In    string `json:"in,omitempty"`
+	After string `json:"after,omitempty"`
+	HTML  string `json:"html"`
+}
+
+// messageView is a message as its template gets it.
+type messageView struct {
+	message
+	DOM, Column string
+	First       bool // of several of the same writer
+	Bot         string
+}
+
+// columnView is what changes of a column beside its messages.
+type columnView struct {
+	*column
+	figures
+
+	State    string // idle, asked, writing, asks or complete
+	Activity string
+	Blocked  time.Duration // 0: not
+	Waiting  int           // calls that wait in the daemon
+	Storm    time.Duration
+	Outage   time.Duration
+	Last     message // of the bot
+}
+
+// score is what was promised and is to be seen.
+type score struct {
+	Asked, Complete, Open, Cursors, Violations, Refused, Kills int
+}
+
+// state is everything that the page shows.
+type state struct {
+	Columns []columnView
+	Daemon  daemonView
+	Gates   [2]gateCounts
+	Model   string // the first one's name
+	Light   string
+	Actions int // of the house, in all
+	Score   score
+	Latency time.Duration
+
+	messages map[string][]messageView // by column
+}
+
+// look returns what is to be seen now.
+func (d *demo) look(now time.Time) state {
+	s := state{Daemon: d.daemon.view(), messages: make(map[string][]messageView), Model: d.o.Model.Name}
+	for i, g := range d.gates {
+		s.Gates[i] = g.now()
+	}
+	for _, e := range d.house.States() {
+		if e.Entity == "light.kitchen" {
+			s.Light = e.State
+		}
+	}
+	for method, n := range d.house.Stats().ByMethod {
+		if strings.HasPrefix(method, "light.") {
+			s.Actions += n
+		}
+	}
+	s.Score.Kills = s.Daemon.Kills
+	d.mu.Lock()
+	s.Score.Asked = d.asked
+	d.mu.Unlock()
+	for _, c := range d.columns {
+		seen := c.screen(now)
+		v := columnView{column: c, figures: c.figures(now), Activity: seen.Activity, State: "idle"}
+		t := c.troubled()
+		s.Latency = max(s.Latency, t.Latency)
+		v.Storm, v.Outage = max(0, t.Storm.Sub(now)), max(0, t.Outage.Sub(now))
+		daemon := s.Daemon.endpoint(c.Key)
+		v.Waiting, v.Blocked = daemon.Waiting, max(0, v.figures.Blocked.Sub(now))
+		for _, b := range daemon.Blocks {
+			v.Blocked = max(v.Blocked, b.Until.Sub(now))
+		}
+		s.messages[c.Key] = viewMessages(c, seen.Messages)
+		if n := len(seen.Messages); n > 0 {
+			v.Last = seen.Messages[n-1]
+			v.State = stateOf(v.Last)
+		}
+		s.Score.add(v, seen.Messages)
+		s.Columns = append(s.Columns, v)
+	}
+	return s
+}
+
+// stateOf says how it stands where a message is the last one.
+func stateOf(last message) string {
+	switch {
+	case last.Mine:
+		return "asked"
+	case last.Growing:
+		return "writing"
+	case len(last.Buttons) > 0:
+		return "asks"
+	}
+	return "complete"
+}
+
+// add counts a column's messages.
+func (s *score) add(v columnView, list []message) {
+	s.Violations += v.Violations
+	s.Refused += v.Refused
+	for i, m := range list {
+		if m.Growing && i < len(list)-1 {
+			s.Cursors++ // what comes behind it says that nothing will
+		}
+		if m.Mine || i > 0 && !list[i-1].Mine {
+			continue
+		}
+		if m.Growing || len(m.Buttons) > 0 {
+			s.Open++
+		} else {
+			s.Complete++
+		}
+	}
+	if v.State == "asked" {
+		s.Open++
+	}
+}
+
+func viewMessages(c *column, list []message) []messageView {
+	list = list[max(0, len(list)-maxMessages):]
+	views := make([]messageView, len(list))
+	for i, m := range list {
+		views[i] = messageView{
+			message: m, DOM: "m-" + c.Key + "-" + m.ID, Column: c.Key, First: i == 0 || list[i-1].Mine != m.Mine,
+		}
+		views[i].Body = withCursor(m.Body)
+	}
+	return views
+}
+
+// withCursor marks the cursor of a growing message, so that it can blink.
+func withCursor(body template.HTML) template.HTML {
+	i := strings.LastIndex(string(body), cursor)
+	if i < 0 {
+		return body
+	}
+	return body[:i] + `<span class="cursor">` + cursor + `</span>` + body[i+len(cursor):]
+}
+
+// fragments draws all parts that change.
+func (p *page) fragments(s state) ([]fragment, error) {
+	var list []fragment
+	var err error
+	add := func(f fragment, name string, data any) {
+		var out bytes.Buffer
+		if e := p.templates.ExecuteTemplate(&out, name, data); e != nil && err == nil {
+			err = fmt.Errorf("draw %s: %w", f.ID, e)
+		}
+		f.HTML = strings.TrimSpace(out.String())
+		list = append(list, f)
+	}
+	for _, c := range s.Columns {
+		add(fragment{ID: "state-" + c.Key}, "state", c)
+		add(fragment{ID: "limit-" + c.Key}, "limit", c)
+		after := ""
+		for _, m := range s.messages[c.Key] {
+			add(fragment{ID: m.DOM, In: "list-" + c.Key, After: after}, "message", m)
+			after = m.DOM
+		}
+	}
+	for _, name := range []string{"daemon", "models", "house", "score", "said"} {
+		add(fragment{ID: name}, name, s)
+	}
+	return list, err
+}

@@ -1,0 +1,148 @@
+package demo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+)
+
+// mode is what a gate does to requests.
+type mode string
+
+const (
+	answers mode = "answers" // lets them through
+	refuses mode = "refuses" // answers 503, as an overloaded provider does
+	breaks  mode = "breaks"  // cuts each answer off in its middle
+)
+
+// breakAfter is how much of an answer comes through before it breaks off, in bytes of its events.
+const breakAfter = 24 << 10
+
+// gate is a proxy in front of a model, a real one too, so that the demo can make that fail.
+type gate struct {
+	proxy *httputil.ReverseProxy
+
+	mu     sync.Mutex
+	mode   mode
+	counts gateCounts
+}
+
+// gateCounts is what came through a gate.
+type gateCounts struct {
+	Mode    mode
+	Asked   int // requests for an answer
+	Failed  int // that the gate refused or broke off
+	Writing int // answers under way
+}
+
+func newGate(target string) (*gate, error) {
+	to, err := url.Parse(target)
+	if err != nil {
+		return nil, fmt.Errorf("base URL of the model: %w", err)
+	}
+	g := &gate{mode: answers}
+	g.proxy = &httputil.ReverseProxy{
+		FlushInterval:  -1,
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: g.shape,
+	}
+	return g, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		g.proxy.ServeHTTP(w, r)
+		return
+	}
+	if !g.enter() {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":{"message":"The demo has switched this model off.","type":"server_error"}}`)
+		return
+	}
+	defer g.leave()
+	// The whole request is read first. Else, an answer that begins before the end of the request can be cut off by this proxy's
+	// client, which closes its connection.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	g.proxy.ServeHTTP(w, r)
+}
+
+// enter counts a request, and reports whether it may pass.
+func (g *gate) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.counts.Asked++
+	if g.mode == refuses {
+		g.counts.Failed++
+		return false
+	}
+	g.counts.Writing++
+	return true
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.counts.Writing--
+}
+
+// set changes what the gate does, for answers under way too.
+func (g *gate) set(m mode) error {
+	if m != answers && m != refuses && m != breaks {
+		return fmt.Errorf("unknown mode %q", m)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mode = m
+	return nil
+}
+
+func (g *gate) now() gateCounts {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := g.counts
+	c.Mode = g.mode
+	return c
+}
+
+// shape lets an answer break off.
+func (g *gate) shape(r *http.Response) error {
+	r.Body = &breaking{ReadCloser: r.Body, gate: g}
+	return nil
+}
+
+var errBroken = errors.New("the demo broke the answer off")
+
+// breaking is the body of an answer, which ends with an error while the gate breaks answers.
+type breaking struct {
+	io.ReadCloser
+	gate *gate
+	read int
+}
+
+// Read implements io.Reader.
+func (b *breaking) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read += n
+	if b.read < breakAfter {
+		return n, err
+	}
+	b.gate.mu.Lock()
+	defer b.gate.mu.Unlock()
+	if b.gate.mode == breaks {
+		b.gate.counts.Failed++
+		return 0, errBroken
+	}
+	return n, err
+}

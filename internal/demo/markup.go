@@ -1,0 +1,180 @@
+package demo
+
+import (
+	"html/template"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// dialect reads the markup of a platform.
+type dialect struct {
+	md     goldmark.Markdown
+	before func(string) string // nil: the text is read as it is
+}
+
+// html draws a text. Whatever stands in it, there are only tags of this package and of goldmark, which leaves out links of
+// other schemes.
+func (d dialect) html(source string) template.HTML {
+	if d.before != nil {
+		source = d.before(source)
+	}
+	var out strings.Builder
+	if err := d.md.Convert([]byte(source), &out); err != nil {
+		return template.HTML("<p>" + template.HTMLEscapeString(source) + "</p>") //nolint:gosec // escaped
+	}
+	return template.HTML(out.String()) //nolint:gosec // goldmark escapes
+}
+
+// discordMarkdown reads https://support.discord.com/hc/en-us/articles/210298617.
+func discordMarkdown() dialect {
+	m := marks{'*': {"", "em", "strong"}, '_': {"", "em", "u"}, '~': {"", "", "del"}, '|': {"", "", "span"}}
+	return dialect{md: newMarkdown(m, parser.NewLinkParser(), parser.NewATXHeadingParser())}
+}
+
+// plainMarks are those of WhatsApp and of mrkdwn.
+func plainMarks() marks { return marks{'*': {"", "strong"}, '_': {"", "em"}, '~': {"", "del"}} }
+
+// whatsappMarkup reads https://faq.whatsapp.com/539178204879377.
+func whatsappMarkup() dialect {
+	return dialect{md: newMarkdown(plainMarks(), nil, nil), before: withFences}
+}
+
+// mrkdwn reads https://docs.slack.dev/messaging/formatting-message-text.
+func mrkdwn() dialect {
+	return dialect{md: newMarkdown(plainMarks(), nil, nil), before: func(s string) string {
+		return withFences(slackLink.ReplaceAllString(s, "$1"))
+	}}
+}
+
+// slackMarkdown reads https://docs.slack.dev/reference/block-kit/blocks/markdown-block.
+func slackMarkdown() dialect {
+	return dialect{md: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))}
+}
+
+// slackLink is a link of mrkdwn, of which the address is shown.
+var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
+
+// inlineFence are three backticks that something follows in their line, which is no code of Markdown.
+var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
+
+// withFences gives three backticks lines of their own.
+func withFences(s string) string {
+	return inlineFence.ReplaceAllStringFunc(s, func(line string) string {
+		inner, closed := strings.CutSuffix(line[3:], "```")
+		if closed {
+			return "```\n" + inner + "\n```"
+		}
+		return "```\n" + inner
+	})
+}
+
+// newMarkdown returns a reader of a Markdown with some marks, whose lines end where they end, and where a text without a
+// heading parser has no headings.
+func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) goldmark.Markdown {
+	blocks := []util.PrioritizedValue{
+		util.Prioritized(parser.NewListParser(), 300), util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700), util.Prioritized(parser.NewBlockquoteParser(), 800),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	}
+	inline := []util.PrioritizedValue{
+		util.Prioritized(parser.NewCodeSpanParser(), 100), util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(extension.NewLinkifyParser(), 999),
+	}
+	if heading != nil {
+		blocks = append(blocks, util.Prioritized(heading, 600))
+	}
+	if link != nil {
+		inline = append(inline, util.Prioritized(link, 200))
+	}
+	for c, tags := range m {
+		inline = append(inline, util.Prioritized(&markParser{char: c, tags: tags}, 500))
+	}
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(parser.WithBlockParsers(blocks...), parser.WithInlineParsers(inline...))),
+		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(markRenderer{}, 500))),
+	)
+}
+
+// marks are the marks of a dialect.
+type marks map[byte][]string
+
+// mark is a text between marks: for goldmark one that is struck through, which is the kind that markRenderer draws.
+type mark struct {
+	extast.Strikethrough
+
+	tag string
+}
+
+// markParser reads the marks of one character.
+type markParser struct {
+	char byte
+	tags []string // by the number of characters; empty: they mean nothing
+}
+
+// Trigger implements parser.InlineParser.
+func (p *markParser) Trigger() []byte { return []byte{p.char} }
+
+// Parse implements parser.InlineParser.
+func (p *markParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	before := block.PrecendingCharacter()
+	line, segment := block.PeekLine()
+	fewest := slices.IndexFunc(p.tags, func(tag string) bool { return tag != "" })
+	node := parser.ScanDelimiter(line, before, fewest, p)
+	if node == nil {
+		return nil
+	}
+	node.Segment = segment.WithStop(segment.Start + node.OriginalLength)
+	block.Advance(node.OriginalLength)
+	pc.PushDelimiter(node)
+	return node
+}
+
+// IsDelimiter implements parser.DelimiterProcessor.
+func (p *markParser) IsDelimiter(b byte) bool { return b == p.char }
+
+// CanOpenCloser implements parser.DelimiterProcessor.
+func (p *markParser) CanOpenCloser(opener, closer *parser.Delimiter) bool {
+	return opener.Char == closer.Char
+}
+
+// OnMatch implements parser.DelimiterProcessor.
+func (p *markParser) OnMatch(consumes int) ast.Node {
+	m := &mark{}
+	if consumes < len(p.tags) {
+		m.tag = p.tags[consumes]
+	}
+	return m
+}
+
+// markRenderer draws marks.
+type markRenderer struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (markRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(extast.KindStrikethrough, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		m, ok := n.(*mark)
+		if !ok || m.tag == "" {
+			return ast.WalkContinue, nil
+		}
+		switch {
+		case !entering:
+			_, _ = w.WriteString("</" + m.tag + ">") // the renderer tells of errors at its end
+		case m.tag == "span":
+			_, _ = w.WriteString(`<span class="spoiler" tabindex="0">`)
+		default:
+			_, _ = w.WriteString("<" + m.tag + ">")
+		}
+		return ast.WalkContinue, nil
+	})
+}
