@@ -24,7 +24,7 @@ func busy() Status {
 		Endpoints: []EndpointStatus{
 			{
 				Endpoint: Endpoint{Name: "telegram", State: "connected"}, Network: "Telegram", Waiting: 3,
-				Limits: []Limit{{What: "calls in 1s", Used: 12, Max: 30}},
+				Limits: []Limit{{What: "calls per second", Used: 12, Max: 30}},
 				Blocks: []Block{{What: "in the chat -100", Until: now.Add(40 * time.Second)}},
 			},
 			{Endpoint: Endpoint{Name: "discord", State: "stopped", Error: "auth: <b>401</b>"}},

@@ -31,7 +31,7 @@ type EndpointStatus struct {
 
 // Limit is how much of a rate limit is used.
 type Limit struct {
-	What      string // such as "30 calls in 1 s"
+	What      string // such as "calls per second"
 	Used, Max int
 }
 

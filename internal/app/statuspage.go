@@ -24,7 +24,7 @@ type activity interface {
 }
 
 const (
-	// pastFor is how long what the store told holds: pages ask each second.
+	// pastFor is how long what the store told holds: each open page asks twice a second.
 	pastFor = 15 * time.Second
 	// pastDays and pastConversations are how many the page shows.
 	pastDays          = 14
@@ -83,6 +83,12 @@ func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
 }
 
 func limitName(u budget.Use) string {
+	switch u.Limit.Window {
+	case time.Second:
+		return "calls per second"
+	case time.Minute:
+		return "calls per minute"
+	}
 	return fmt.Sprintf("calls in %s", u.Limit.Window)
 }
 
