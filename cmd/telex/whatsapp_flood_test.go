@@ -60,6 +60,8 @@ func TestWhatsAppForged(t *testing.T) {
 	flood(requests)
 	if grown := resident(t, daemon) - before; grown > mostGrowth {
 		t.Errorf("the daemon grew by %d kB, from %d", grown, before)
+	} else {
+		t.Logf("%d requests took %d kB", requests, grown)
 	}
 
 	p.say(whatsapp.Incoming{Text: "say: two"})

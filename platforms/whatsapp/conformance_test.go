@@ -7,7 +7,7 @@ import (
 	standin "telex/standin/whatsapp"
 )
 
-// The profile without edits (F56): one send, no cursor, ever. The stand-in counts an attempt to edit as a violation.
+// The profile without edits (F56): one send, no cursor, ever. See world.neverEdits.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t, standin.Options{}) })

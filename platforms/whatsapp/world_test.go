@@ -90,12 +90,27 @@ func newWorld(t *testing.T, o standin.Options) *world {
 	o.Latency, o.Dial, o.BatchWindow = 20*time.Millisecond, w.events.dial, 20*time.Millisecond // what is said at once comes at once
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
+	t.Cleanup(w.neverEdits)
 	for _, to := range append(crowd(maxCrowd), w.Private()) {
 		w.Say(to, conformance.Saying{Text: "good morning"}) // of it nobody hears; it opens the window
 	}
 	time.Sleep(time.Second)
 	w.verify()
 	return w
+}
+
+// neverEdits checks all that happened: nobody tried to change a message, and nobody ever saw a cursor.
+func (w *world) neverEdits() {
+	if n := w.server.Stats().EditAttempts; n > 0 {
+		w.t.Errorf("%d attempts to edit", n)
+	}
+	for _, m := range w.server.History("") {
+		for _, v := range m.Versions {
+			if m.FromBot && strings.Contains(v.Text, "▌") {
+				w.t.Errorf("shown was a cursor: %q", v.Text)
+			}
+		}
+	}
 }
 
 // verify lets the stand-in deliver webhooks from here on: something answers its check of the address.
