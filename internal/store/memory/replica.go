@@ -13,7 +13,7 @@ import (
 
 // members is the data about the replicas that share a store.
 type members struct {
-	registered chat.ReplicaID // the newest id
+	registered chat.ReplicaID              // the newest id
 	replicas   map[chat.ReplicaID]*replica // dead ones too: their claims last longer
 	chats      map[place]*ownership
 	receivers  map[chat.EndpointID]chat.ReplicaID
