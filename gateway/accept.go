@@ -33,8 +33,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
 	if in.Kind == chat.Edited || in.Kind == chat.Deleted {
-		g.revise(g.now(c), in)
-		return nil
+		return g.revise(ctx, g.now(c), in)
 	}
 	piece, allowed := c.String()+" "+who.String(), g.policy.Allows(c, in.Sender.ID)
 	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.Recent(piece)) {
@@ -102,10 +101,15 @@ func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, i
 	}
 	fresh, err := g.store.inbox.Accept(ctx, c, in)
 	if err != nil {
+		g.checkLease(err)
 		return fmt.Errorf("store message: %w", err)
 	}
 	if !fresh {
 		return g.repeated(ctx, e, c, in)
+	}
+	if m := g.member.Load(); m != nil { // the owner takes it, in order with what other replicas accept
+		m.hear(chat.SignalWork)
+		return nil
 	}
 	g.remind(c)
 	g.wake(g.now(c), func(a *actor) { a.inbox = append(a.inbox, queue.Message{Inbound: in, Accepted: time.Now()}) })

@@ -23,10 +23,11 @@ type actor struct {
 	aliases      []chat.Conversation // other ids of the conversation after its chat got a new id; guarded by the gateway's mutex
 	log          *slog.Logger
 
-	inbox  []queue.Message
-	orders []func()      // functions from an operator, run by the actor
-	given  time.Time     // time when the oldest message or order arrived; zero if both are empty; guarded like inbox and orders
-	news   chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
+	inbox   []queue.Message
+	orders  []func()      // functions from an operator, run by the actor
+	started bool          // its goroutine runs, so left belongs to that; guarded like inbox
+	given   time.Time     // time when the oldest message or order arrived; zero if both are empty; guarded like inbox and orders
+	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
 	ticket  *queue.Ticket                    // place in the recovery queue for left and for older messages; nil: nothing was left
@@ -169,6 +170,8 @@ func (a *actor) sort(m queue.Message) {
 	switch {
 	case m.Kind == chat.Edited, m.Kind == chat.Deleted:
 		a.revise(m.Inbound)
+	case m.Kind == chat.Forgotten, m.Kind == chat.Erased:
+		a.obey(m.Inbound)
 	case a.late(m):
 	case m.Kind == chat.AccessRequest:
 		a.sendCode(m.Inbound)

@@ -28,6 +28,9 @@ func (a *actor) aside(ctx context.Context, to chat.Target, op chat.Op, over <-ch
 		}
 		ctx, cancel := context.WithTimeout(ctx, asideTimeout)
 		defer cancel()
+		if !a.g.mayCall() {
+			return
+		}
 		began := time.Now()
 		err := do(ctx)
 		if e.Observer != nil {

@@ -78,6 +78,8 @@ type Options struct {
 	ShowReasoning   bool          // show the model's thoughts above an unfinished answer
 	Remembers       bool          // models have the memory tool, so there is a /memory command
 	Grace           time.Duration // maximum time for Run to stop
+	Replicas        Replicas      // the Store, if other processes use it too; nil: this process is the only one. A reload does not change it
+	Self            chat.Replica  // Name and Version of this process, for people to read
 	Log             *slog.Logger
 }
 
@@ -88,6 +90,7 @@ const DefaultApprovalTimeout = 5 * time.Minute
 type Gateway struct {
 	Log       *slog.Logger
 	store     stores
+	shared    Replicas // nil: no other process uses the store
 	options   atomic.Pointer[configured]
 	policy    *access.Policy
 	meter     *access.Meter
@@ -112,6 +115,7 @@ type Gateway struct {
 	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits
+	member            atomic.Pointer[member] // of a shared store; nil before the first registration
 }
 
 // errShutdown is the cause of contexts that end because the daemon stops.
@@ -130,7 +134,7 @@ func (g *Gateway) current() *configured { return g.options.Load() }
 // New checks the options and returns a gateway that is not running yet.
 func New(o Options) (*Gateway, error) {
 	g := &Gateway{
-		Log: o.Log, store: newStores(o.Store), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
+		Log: o.Log, store: newStores(o.Store), shared: o.Replicas, actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
 		reader: cmp.Or(o.Reader, attachment.NewReader()), refused: access.NewThrottle(time.Minute),
 		strangers: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow), known: make(map[chat.EndpointID]*endpoint),
@@ -166,7 +170,31 @@ const lastWait = 2 * time.Second
 // Run receives and answers messages until ctx ends, and then shuts down cleanly: it accepts no new messages,
 // gives running turns a moment to finish, interrupts the rest, and makes every reply final, all within the grace
 // period. ready is called once every endpoint has begun to connect: from then on it is connected, or retries.
+//
+// A process that loses its lease on a shared store drops all that it does, as if it had died, and begins anew.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
+	for {
+		err := g.live(ctx, ready)
+		switch {
+		case !errors.Is(err, chat.ErrLost):
+			return err
+		case ctx.Err() != nil:
+			return nil // others take over everything
+		}
+		g.forgetAll()
+		ready = func() {}
+	}
+}
+
+// forgetAll drops everything that is known of conversations.
+func (g *Gateway) forgetAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.actors, g.undone, g.stopping = make(map[chat.Conversation]*actor), make(map[chat.Conversation][]string), false
+}
+
+// live runs the gateway until ctx ends or the lease is lost.
+func (g *Gateway) live(ctx context.Context, ready func()) error {
 	lasting := context.WithoutCancel(ctx)
 	g.turns, g.endTurns = context.WithCancelCause(lasting)
 	g.deliveries, g.endAll = context.WithCancelCause(lasting)
@@ -178,40 +206,38 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		defer cancel()
 		g.edits.close(ending)
 	}()
-
+	if g.shared != nil {
+		return g.liveShared(ctx, ready)
+	}
 	if err := g.takeUp(ctx); err != nil || ctx.Err() != nil {
 		if ctx.Err() != nil { // stopped before anything began: the next process continues
 			err = nil
 		}
 		return errors.Join(err, g.drain()) // what was taken up must not go on behind the end of Run
 	}
+	g.receiveUntil(ctx, ready)
+	return g.drain()
+}
+
+// receiveUntil receives until ctx ends, and returns once everything has stopped receiving. It calls ready once every endpoint
+// has begun to connect.
+func (g *Gateway) receiveUntil(ctx context.Context, ready func()) {
 	g.reloading.Lock()
 	g.receiving = ctx
 	g.startReceiving()
 	g.reloading.Unlock()
 	ready()
 	<-ctx.Done()
-	g.reloading.Lock()   // a reload that is under way ends first, and no other one begins
-	g.reloading.Unlock() //nolint:staticcheck // nothing is done inside
+	g.reloading.Lock() // a reload that is under way ends first, and no other one begins
+	g.stopReceiving(func(*endpoint) bool { return true })
+	g.reloading.Unlock()
 	g.receivers.Wait()
-	return g.drain()
 }
 
 // drain ends the actors.
 func (g *Gateway) drain() error {
-	g.mu.Lock()
-	g.stopping = true
-	for _, a := range g.actors {
-		a.poke()
-	}
-	busy := len(g.actors)
-	g.mu.Unlock()
+	busy, ended := g.stop()
 	g.Log.Info("stopping", slog.Int("conversations_under_way", busy))
-	ended := make(chan struct{})
-	go func() {
-		g.running.Wait()
-		close(ended)
-	}()
 	grace := g.current().Grace
 	soft := time.AfterFunc(grace/drainShare, func() { g.endTurns(errShutdown) })
 	hard := time.AfterFunc(grace, func() { g.endAll(errShutdown) })
@@ -220,11 +246,30 @@ func (g *Gateway) drain() error {
 	select {
 	case <-ended:
 	case <-time.After(grace + lastWait):
+	case <-g.lost():
+		return g.abort(ended)
 	}
 	if g.deliveries.Err() != nil {
 		return fmt.Errorf("stop: replies were not made final within %v", grace)
 	}
 	return nil
+}
+
+// stop lets no new turn begin. It returns how many actors there are, and what is closed when they have ended.
+func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
+	g.mu.Lock()
+	g.stopping = true
+	for _, a := range g.actors {
+		a.poke()
+	}
+	busy = len(g.actors)
+	g.mu.Unlock()
+	all := make(chan struct{})
+	go func() {
+		g.running.Wait()
+		close(all)
+	}()
+	return busy, all
 }
 
 // Policy returns the access policy.
@@ -250,6 +295,7 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 		defer g.running.Go(a.run) // runs after give
 	}
 	give(a)
+	a.started = true
 	if a.given.IsZero() {
 		a.given = time.Now()
 	}

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"time"
 
 	"telex/internal/chat"
@@ -10,23 +12,49 @@ import (
 // What operators can do with a running gateway.
 
 // Forget ends what runs in a conversation and deletes its history, like /new, but without a reply. It returns
-// when that is done or ctx ends.
+// when that is done or ctx ends; if the store is shared, when it is certain that the owner of the chat will do it.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 	if g.current().endpoints[c.Endpoint] == nil && !g.isActive(c) { // the endpoint is not configured any more, so nothing runs there
 		return g.store.histories.Forget(ctx, c)
 	}
-	return g.order(ctx, c, func(a *actor) error {
-		a.clear(time.Now())
-		a.cutParked(anyTurn)
-		a.void()
+	if g.shared != nil {
+		owned, err := g.shared.Forward(ctx, g.now(c), chat.Inbound{Kind: chat.Forgotten})
+		if err != nil || owned {
+			return err
+		}
 		return g.store.histories.Forget(ctx, c)
-	})
+	}
+	return g.order(ctx, c, func(a *actor) error { return a.forgetAll(ctx) })
+}
+
+// forgetAll ends what runs in the conversation and deletes its history.
+func (a *actor) forgetAll(ctx context.Context) error {
+	a.clear(time.Now())
+	a.cutParked(anyTurn)
+	a.void()
+	return a.g.store.histories.Forget(ctx, a.conversation)
+}
+
+// obey carries out what an operator ordered at another replica.
+func (a *actor) obey(in chat.Inbound) {
+	var err error
+	if in.Kind == chat.Erased {
+		_, err = a.erase(in.Sender.ID)
+	} else {
+		err = a.forgetAll(a.g.deliveries)
+	}
+	if err != nil {
+		a.log.Error("an operator's order was not carried out", slog.Any("error", err))
+	}
 }
 
 // Erase deletes what a person asked in running conversations. It ends the person's turns and drops their
 // messages there. The caller deletes the rest from the store. Erase returns the number of deleted history
 // entries, also on error.
 func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
+	if g.shared != nil {
+		return 0, g.eraseShared(ctx, p)
+	}
 	g.mu.Lock()
 	var here []chat.Conversation
 	for c := range g.actors {
@@ -48,6 +76,35 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 		n += <-erased
 	}
 	return n, nil
+}
+
+// eraseShared lets the owners of a person's chats do what Erase does. What has ended needs no owner: the caller deletes it.
+func (g *Gateway) eraseShared(ctx context.Context, p chat.Person) error {
+	turns, err := g.store.turns.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("read unfinished turns: %w", err)
+	}
+	pending, err := g.store.inbox.Pending(ctx)
+	if err != nil {
+		return fmt.Errorf("read accepted messages: %w", err)
+	}
+	theirs := make(map[chat.Conversation]bool)
+	for _, t := range turns {
+		if t.Conversation.Endpoint == p.Endpoint && t.User == p.User {
+			theirs[t.Conversation] = true
+		}
+	}
+	for _, m := range pending {
+		if m.Conversation.Endpoint == p.Endpoint && m.Message.Sender.ID == p.User {
+			theirs[m.Conversation] = true
+		}
+	}
+	for c := range theirs {
+		if _, err := g.shared.Forward(ctx, c, chat.Inbound{Kind: chat.Erased, Sender: chat.Sender{ID: p.User}}); err != nil {
+			return fmt.Errorf("tell the owner of a chat: %w", err)
+		}
+	}
+	return nil
 }
 
 // order runs a function in an actor between two messages.

@@ -197,6 +197,9 @@ func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	if e.Observer != nil {
 		out.Observer = e.Observer
 	}
+	if g.shared != nil {
+		out.MayCall = g.mayCall
+	}
 	out.Editor, _ = p.(preview.Editor)
 	out.Deleter, _ = p.(preview.Deleter)
 	out.Typer, _ = p.(preview.Typer)

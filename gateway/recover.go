@@ -119,6 +119,11 @@ func (g *Gateway) resumeAll(left leftovers) {
 	for _, c := range left.order {
 		l := left.of[c]
 		g.wake(c, func(a *actor) {
+			if a.started { // its chat was merged with another's
+				a.orders = append(a.orders, func() { a.left = append(a.left, l.turns...) })
+				a.inbox = append(a.inbox, l.messages...)
+				return
+			}
 			a.left, a.inbox, a.ticket = l.turns, l.messages, a.endpoint.restored.Enter(a.poke)
 			for _, m := range l.messages {
 				a.inherit(m.Inbound)

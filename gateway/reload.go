@@ -40,7 +40,7 @@ func (g *Gateway) prepare(o Options) (prepared, error) {
 		o.Texts = DefaultTexts()
 	}
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
-	o.Store, o.Log = nil, nil // each user has its own part of the store
+	o.Store, o.Replicas, o.Log = nil, nil, nil // each user has its own part of the store
 	next := prepared{configured{o, make(map[chat.EndpointID]*endpoint)}, make(map[chat.EndpointID]*account)}
 	for _, one := range o.Endpoints {
 		if next.endpoints[one.ID] != nil {
@@ -54,12 +54,19 @@ func (g *Gateway) prepare(o Options) (prepared, error) {
 		if err != nil {
 			return next, err
 		}
-		if before := e.account(); before != nil && before.Platform.Capabilities() != one.Platform.Capabilities() {
+		if before := e.account(); before != nil && kind(before.Platform) != kind(one.Platform) {
 			return next, fmt.Errorf("endpoint %s: %w", one.ID, errOtherKind)
 		}
 		next.endpoints[one.ID], next.accounts[one.ID] = e, a
 	}
 	return next, nil
+}
+
+// kind returns what can't change in a reload. Whether others may receive too can: a bot may change from polling to a webhook.
+func kind(p Platform) chat.Capabilities {
+	c := p.Capabilities()
+	c.OneReceiver = false
+	return c
 }
 
 // apply makes prepared options the current ones.
@@ -91,7 +98,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	}
 	added := maps.Clone(next.endpoints)
 	maps.DeleteFunc(added, func(id chat.EndpointID, _ *endpoint) bool { return g.known[id] != nil })
-	left, err := g.leftovers(ctx, func(id chat.EndpointID) bool { return added[id] != nil })
+	left, err := g.leftovers(ctx, func(id chat.EndpointID) bool { return added[id] != nil && g.shared == nil }) // else Take gives them
 	if err == nil {
 		err = g.restoreBlocks(ctx, added)
 	}
@@ -114,7 +121,7 @@ func (g *Gateway) startReceiving() {
 	var begun sync.WaitGroup
 	for _, e := range g.current().endpoints {
 		e.offerMenu()
-		if e.stop != nil {
+		if e.stop != nil || !g.mayReceive(e) {
 			continue
 		}
 		ctx, cancel := context.WithCancel(g.receiving)

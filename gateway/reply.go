@@ -38,7 +38,9 @@ func (r recorder) Record(ctx context.Context, p chat.Part) error {
 	if err := r.g.edits.before(ctx, r.turn, p.Index); err != nil {
 		return err
 	}
-	return r.g.store.deliveries.Record(ctx, r.turn, p)
+	err := r.g.store.deliveries.Record(ctx, r.turn, p)
+	r.g.checkLease(err)
+	return err
 }
 
 // Edited implements preview.Recorder.

@@ -30,7 +30,17 @@ var errEdited = errors.New("the question was edited")
 
 // revise tells the conversation, if it is active, that a message was edited or deleted. It stores nothing: only a
 // question that waits or is being answered matters, and its conversation is active.
-func (g *Gateway) revise(c chat.Conversation, in chat.Inbound) {
+func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	if g.shared != nil {
+		_, err := g.shared.Forward(ctx, c, in)
+		return err
+	}
+	g.tell(c, in)
+	return nil
+}
+
+// tell gives a message that is not stored to the conversation, if it is active.
+func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if a := g.actors[c]; a != nil && !g.stopping {

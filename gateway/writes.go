@@ -46,8 +46,9 @@ func (a *actor) write(what, turn string, do func(context.Context) error) {
 		return
 	}
 	err := do(a.g.deliveries)
+	a.g.checkLease(err)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, chat.ErrLost): // the next owner goes on
 	case a.worthwhile(err):
 		one.log(a.log).Error("not stored; trying again until it is", slog.Any("error", err))
 		a.writes.add(one)
@@ -65,7 +66,7 @@ func (a *actor) retryWrites() {
 			return
 		}
 		err := safely(func() error { return first.do(a.g.deliveries) })
-		if err != nil && a.worthwhile(err) {
+		if a.g.checkLease(err); err != nil && a.worthwhile(err) {
 			time.AfterFunc(a.writes.postpone(), a.poke)
 			return
 		}
@@ -160,7 +161,7 @@ func safely(f func() error) (err error) {
 // must then show nothing, since the next process would treat its messages as unanswered.
 func (a *actor) storeTurn(rec chat.Turn) bool {
 	err := a.g.store.turns.Begin(a.g.deliveries, rec)
-	if err != nil {
+	if a.g.checkLease(err); err != nil {
 		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
 	return err == nil || !retryable(err)
@@ -175,7 +176,7 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 			return false
 		}
 		err := safely(func() error { return a.g.store.turns.Begin(a.g.deliveries, rec) })
-		if err == nil || !retryable(err) {
+		if a.g.checkLease(err); err == nil || !retryable(err) {
 			a.log.Info("turn begins: the store works again", slog.String("turn", rec.ID), slog.Duration("after", time.Since(began)))
 			return true
 		}

@@ -91,7 +91,7 @@ func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
 	return d
 }
 
-// Load reads admissions, pairing requests and moves from the store.
+// Load reads admissions, pairing requests and moves from the store. Another process may have changed them.
 func (d *Policy) Load(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,10 +107,12 @@ func (d *Policy) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read moved chats: %w", err)
 	}
+	clear(d.admitted)
 	for _, a := range admitted {
 		d.admitted[a.Person] = a
 	}
 	d.requests = requests
+	clear(d.moved)
 	for _, m := range moves {
 		d.moved[place{m.Endpoint, m.From}] = m.To
 	}

@@ -210,6 +210,9 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if r.ep.MayCall != nil && !r.ep.MayCall() {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: chat.ErrLost}
+	}
 	ep := r.adapter()
 	switch a.kind {
 	case doSend:

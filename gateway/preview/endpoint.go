@@ -103,6 +103,9 @@ type Endpoint struct {
 	// Current returns the endpoint with the adapter that it has now: a reload may replace the adapter by another one of the
 	// same kind, and replies go on with that. Nil: it never changes.
 	Current func() Endpoint
+	// MayCall reports, directly before each call, whether this process may still make it; nil: always. The reply's context
+	// ends soon after it returned false.
+	MayCall func() bool
 }
 
 // ops returns the kinds of call that the platform supports.

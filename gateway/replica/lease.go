@@ -63,7 +63,7 @@ func (l *Lease) holds(now time.Time) bool {
 
 func (l *Lease) expire() { l.Holds() }
 
-// Lose ends the lease: the store refused it.
+// Lose ends the lease: the store refused it, or the process gives it up.
 func (l *Lease) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,6 +80,3 @@ func (l *Lease) lose() {
 
 // Lost is closed when the lease is over.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }
-
-// End ends the lease without any need for haste: the process has given it up.
-func (l *Lease) End() { l.Lose() }

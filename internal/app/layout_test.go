@@ -65,6 +65,7 @@ func importTable() []row {
 		{Path: "gateway/approval", Imports: []string{"internal/chat", "agent"}},
 		{Path: "gateway/history", Imports: []string{"internal/chat", "agent"}},
 		{Path: "gateway/queue", Imports: []string{"internal/chat", "agent"}},
+		{Path: "gateway/replica", Imports: []string{"internal/chat"}},
 		{Path: "gateway/access", Imports: []string{"internal/chat"}},
 		{Path: "gateway/attachment", Imports: []string{"internal/chat", "agent", "gateway/history", "gateway/attachment/pdf"}},
 		{Path: "gateway/attachment/pdf"},

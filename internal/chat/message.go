@@ -19,6 +19,8 @@ const (
 	Migration                 // the chat To has a new id, MovedTo; no person wrote anything
 	Edited                    // the sender changed the message ID; Text is its new text. It is not stored
 	Deleted                   // the message ID was deleted; Sender may be empty. It is not stored
+	Forgotten                 // an operator deletes the conversation. It is not stored
+	Erased                    // an operator deletes what the sender asked in the conversation. It is not stored
 	Opened                    // the sender opened the bot's pane and wrote nothing. To is a new thread, or without a thread a place that is opened again and again
 )
 

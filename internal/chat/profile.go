@@ -19,6 +19,8 @@ type Capabilities struct {
 	Pane      bool // it has a pane for conversations with the bot, somewhere
 	// Buttons: it shows Outgoing.Actions, and takes them away from a message that is edited without.
 	Buttons bool
+	// OneReceiver: the platform lets only one process of a bot receive, so that replicas must take turns.
+	OneReceiver bool
 }
 
 // Profile states what holds in one place: how long a message may be and how often one may

@@ -86,7 +86,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 // Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
-		Edit: true, Delete: true, Typing: true, File: true, Fetch: true, Menu: true, Concludes: true, Buttons: true,
+		Edit: true, Delete: true, Typing: true, File: true, Fetch: true, Menu: true, Concludes: true, Buttons: true, OneReceiver: true,
 	}
 }
 

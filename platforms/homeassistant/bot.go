@@ -73,7 +73,9 @@ func New(o Options) *Bot {
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
-func (b *Bot) Capabilities() chat.Capabilities { return chat.Capabilities{Concludes: true} }
+func (b *Bot) Capabilities() chat.Capabilities {
+	return chat.Capabilities{Concludes: true, OneReceiver: true}
+}
 
 // Dialect returns how text is written.
 func (b *Bot) Dialect(chat.Target) markup.Dialect {

@@ -73,6 +73,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true,
+		OneReceiver: b.webhook.URL == "", // https://core.telegram.org/bots/api#getupdates: a second poller gets 409
 	}
 }
 

@@ -1,0 +1,448 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"telex/gateway/queue"
+	"telex/gateway/replica"
+	"telex/internal/chat"
+)
+
+const (
+	// renewEvery is the time between two renewals of the lease, and between two looks for work that no signal told of.
+	renewEvery = time.Second
+	// renewWait bounds a renewal, so that the next one is not late.
+	renewWait = time.Second
+	// reloadEvery is the number of such looks after which everything is read again, whatever the signals.
+	reloadEvery = 5
+	// leaveEvery is the time between two looks for chats that a stopping process can give up.
+	leaveEvery = 100 * time.Millisecond
+	// workWait bounds one call to the store.
+	workWait = 10 * time.Second
+	// maxOrphans is how many chats of dead replicas a replica takes over at once, so that others get some too.
+	maxOrphans = 64
+)
+
+// member is this process's part in a shared store, from its registration to the end of its lease.
+type member struct {
+	g       *Gateway
+	store   Replicas
+	id      chat.ReplicaID
+	lease   *replica.Lease
+	chats   *replica.Chats
+	leaving atomic.Bool
+
+	renewing sync.Mutex
+	troubled bool // the last renewal failed; guarded by renewing
+	peers    atomic.Pointer[[]chat.Replica]
+
+	signals atomic.Uint32 // chat.Signals that are not handled yet
+	heard   chan struct{} // capacity 1: there are some
+	taken   int64         // number of successful calls of Take; used by work
+
+	mu       sync.Mutex
+	receives map[chat.EndpointID]bool // the endpoints with one receiver for which it is this process
+}
+
+// liveShared is live for a store that several processes share.
+func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
+	m, err := g.register(ctx)
+	if err != nil { // stopped before anything began
+		return nil //nolint:nilerr // the error is ctx's
+	}
+	g.member.Store(m)
+	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer stopWorking()
+	receiving, stopReceiving := context.WithCancel(ctx)
+	defer stopReceiving()
+	loops.Go(func() { m.renewals(working) })
+	loops.Go(func() { m.listen(working) })
+	loops.Go(func() {
+		select {
+		case <-m.lease.Lost():
+			stopReceiving()
+		case <-working.Done():
+		}
+	})
+	took := make(chan struct{})
+	loops.Go(func() {
+		defer close(took)
+		m.work(receiving)
+	})
+	g.receiveUntil(receiving, ready)
+	<-took
+	if !m.lease.Holds() {
+		g.Log.Error("the lease on the store is lost: everything begins anew", slog.Int64("replica", int64(m.id)))
+		_, ended := g.stop()
+		return g.abort(ended)
+	}
+	m.leave()
+	loops.Go(func() { m.handOver(working) })
+	if err = g.drain(); errors.Is(err, chat.ErrLost) {
+		return err
+	}
+	m.unregister()
+	return err
+}
+
+// register makes this process a replica, trying until it succeeds or ctx ends.
+func (g *Gateway) register(ctx context.Context) (*member, error) {
+	m := &member{g: g, store: g.shared, chats: replica.NewChats(), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool)}
+	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
+		asked := time.Now()
+		err := m.registerOnce(ctx)
+		if err == nil {
+			m.lease = replica.NewLease(asked)
+			g.Log.Info("joined the replicas", slog.Int64("replica", int64(m.id)))
+			return m, nil
+		}
+		if !failing && ctx.Err() == nil {
+			g.Log.Error("can't join the replicas; trying again until it works", slog.Any("error", err))
+		}
+		failing = true
+	}
+	return nil, ctx.Err()
+}
+
+func (m *member) registerOnce(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, renewWait)
+	defer cancel()
+	if m.id, err = m.store.Register(ctx, m.self()); err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	return m.reload(ctx)
+}
+
+// self describes this process for the others.
+func (m *member) self() chat.Replica {
+	now := m.g.current()
+	self := now.Self
+	self.ID, self.Leaving = m.id, m.leaving.Load()
+	for id := range now.endpoints {
+		self.Endpoints = append(self.Endpoints, id)
+	}
+	return self
+}
+
+// renewals renews the lease until ctx ends or it is lost.
+func (m *member) renewals(ctx context.Context) {
+	ticks := time.NewTicker(renewEvery)
+	defer ticks.Stop()
+	for {
+		m.renew(ctx)
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		case <-m.lease.Lost():
+			return
+		}
+	}
+}
+
+// renew renews the lease once.
+func (m *member) renew(ctx context.Context) {
+	m.renewing.Lock()
+	defer m.renewing.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, renewWait)
+	defer cancel()
+	asked := time.Now()
+	peers, err := m.store.Renew(ctx, m.self())
+	switch {
+	case errors.Is(err, chat.ErrLost):
+		m.lease.Lose()
+	case err != nil:
+		if !m.troubled {
+			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))
+		}
+		m.troubled = true
+	default:
+		m.troubled = false
+		m.lease.Renewed(asked)
+		m.peers.Store(&peers)
+	}
+}
+
+// listen hears signals until ctx ends. Between two connections nothing is heard; the next one tells so.
+func (m *member) listen(ctx context.Context) {
+	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
+		if err := m.store.Listen(ctx, m.hear); err != nil && ctx.Err() == nil && !failing {
+			failing = true
+			m.g.Log.Error("signals of other replicas are not heard; trying again until they are", slog.Any("error", err))
+		}
+	}
+}
+
+// hear records a signal. It does not block.
+func (m *member) hear(s chat.Signal) {
+	m.signals.Or(uint32(s))
+	select {
+	case m.heard <- struct{}{}:
+	default:
+	}
+}
+
+// work takes work until ctx ends or the lease is lost.
+func (m *member) work(ctx context.Context) {
+	ticks := time.NewTicker(renewEvery)
+	defer ticks.Stop()
+	m.hear(chat.SignalWork)
+	for n := 1; ; {
+		select {
+		case <-m.heard:
+		case <-ticks.C:
+			m.signals.Or(uint32(chat.SignalWork))
+			if n++; n%reloadEvery == 0 {
+				m.signals.Or(uint32(chat.SignalAll))
+			}
+			m.free(false)
+		case <-ctx.Done():
+			return
+		case <-m.lease.Lost():
+			return
+		}
+		if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
+			m.g.checkLease(err)
+			m.g.Log.Warn("work was not taken; trying again", slog.Any("error", err))
+		}
+	}
+}
+
+// handle does what signals ask for.
+func (m *member) handle(ctx context.Context, s chat.Signal) error {
+	ctx, cancel := context.WithTimeout(ctx, workWait)
+	defer cancel()
+	if s&(chat.SignalAccess|chat.SignalBlocks) != 0 {
+		if err := m.reload(ctx); err != nil {
+			return err
+		}
+	}
+	if s&chat.SignalWork == 0 {
+		return nil
+	}
+	if err := m.elect(ctx); err != nil {
+		return err
+	}
+	return m.take(ctx)
+}
+
+// reload reads what other replicas may have changed.
+func (m *member) reload(ctx context.Context) error {
+	known := make(map[chat.Move]bool)
+	for _, move := range m.g.policy.Moves() {
+		known[move] = true
+	}
+	if err := m.g.policy.Load(ctx); err != nil {
+		return err
+	}
+	for _, move := range m.g.policy.Moves() {
+		if !known[move] {
+			m.g.readdress(move.Endpoint, move.From, move.To)
+		}
+	}
+	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
+}
+
+// elect tries to become the receiver of endpoints that have only one.
+func (m *member) elect(ctx context.Context) error {
+	for id, e := range m.g.current().endpoints {
+		if m.g.mayReceive(e) {
+			continue
+		}
+		is, err := m.store.Receive(ctx, id)
+		if err != nil {
+			return fmt.Errorf("elect the receiver: %w", err)
+		}
+		if is {
+			m.mu.Lock()
+			m.receives[id] = true
+			m.mu.Unlock()
+			m.g.Log.Info("this replica receives from now on", slog.String("endpoint", string(id)))
+			m.g.reloading.Lock()
+			m.g.startReceiving()
+			m.g.reloading.Unlock()
+		}
+	}
+	return nil
+}
+
+// mayReceive reports whether this process may receive for an endpoint.
+func (g *Gateway) mayReceive(e *endpoint) bool {
+	m := g.member.Load()
+	if m == nil || !e.account().Platform.Capabilities().OneReceiver {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.receives[e.ID]
+}
+
+// take takes work and passes it to the actors.
+func (m *member) take(ctx context.Context) error {
+	taken, err := m.store.Take(ctx, m.taken+1, maxOrphans)
+	if err != nil {
+		return fmt.Errorf("take work: %w", err)
+	}
+	m.taken++
+	now := time.Now()
+	resumes := make(map[chat.Conversation]bool) // chats in which another replica was at work
+	for _, c := range taken.Chats {
+		m.chats.Touch(c, now)
+		resumes[c] = true
+	}
+	left := leftovers{of: make(map[chat.Conversation]*leftover)}
+	for _, t := range taken.Turns {
+		m.chats.Touch(t.Conversation, now)
+		resumes[replica.Of(t.Conversation)] = true
+		l := left.in(t.Conversation)
+		l.turns = append(l.turns, t)
+	}
+	var rest []chat.Pending
+	for _, p := range taken.Messages {
+		m.chats.Touch(p.Conversation, now)
+		if isForwarded(p.Message) || p.Begun == 0 && !resumes[replica.Of(p.Conversation)] {
+			rest = append(rest, p)
+			continue
+		}
+		l := left.in(p.Conversation)
+		l.messages = append(l.messages, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
+	}
+	m.g.resumeAll(left)
+	for _, p := range rest {
+		m.g.give(p)
+	}
+	return nil
+}
+
+// give passes a new message to its actor.
+func (g *Gateway) give(p chat.Pending) {
+	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
+		g.tell(p.Conversation, p.Message)
+		return
+	}
+	g.remind(p.Conversation)
+	g.wake(p.Conversation, func(a *actor) {
+		a.inbox = append(a.inbox, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
+	})
+}
+
+// isForwarded reports whether a message is one that Forward passes on.
+func isForwarded(in chat.Inbound) bool {
+	return in.Kind == chat.Edited || in.Kind == chat.Deleted || in.Kind == chat.Forgotten || in.Kind == chat.Erased
+}
+
+// free gives up chats in which nothing goes on.
+func (m *member) free(leaving bool) {
+	idle := m.chats.Idle(time.Now(), leaving, m.g.isBusy)
+	if len(idle) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), workWait)
+	defer cancel()
+	if err := m.store.Free(ctx, leaving, idle...); err != nil {
+		m.g.checkLease(err)
+		for _, c := range idle { // tried again
+			m.chats.Touch(c, time.Now())
+		}
+	}
+}
+
+// leave tells the other replicas that this one stops.
+func (m *member) leave() {
+	m.leaving.Store(true)
+	m.renew(context.Background())
+}
+
+// handOver gives up the chats one after the other, while the process finishes what it does there.
+func (m *member) handOver(ctx context.Context) {
+	ticks := time.NewTicker(leaveEvery)
+	defer ticks.Stop()
+	for {
+		m.free(true)
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		case <-m.lease.Lost():
+			return
+		}
+	}
+}
+
+// unregister ends the membership.
+func (m *member) unregister() {
+	ctx, cancel := context.WithTimeout(context.Background(), renewWait)
+	defer cancel()
+	m.lease.Lose() // from now on others may own the chats
+	if err := m.store.Unregister(ctx); err != nil {
+		m.g.Log.Error("the other replicas take over only after the lease", slog.Any("error", err))
+	}
+}
+
+// lost is closed when the lease is over; nil if the store is not shared.
+func (g *Gateway) lost() <-chan struct{} {
+	if m := g.member.Load(); m != nil {
+		return m.lease.Lost()
+	}
+	return nil
+}
+
+// mayCall reports whether this process may call platforms.
+func (g *Gateway) mayCall() bool {
+	m := g.member.Load()
+	return m == nil || m.lease.Holds()
+}
+
+// checkLease ends the lease if the store says that it is over, so that no call follows.
+func (g *Gateway) checkLease(err error) {
+	if m := g.member.Load(); m != nil && errors.Is(err, chat.ErrLost) {
+		m.lease.Lose()
+	}
+}
+
+// abort ends everything at once, without storing or sending anything. ended is closed when the actors have ended.
+func (g *Gateway) abort(ended <-chan struct{}) error {
+	g.endTurns(chat.ErrLost)
+	g.endAll(chat.ErrLost)
+	select {
+	case <-ended:
+		return chat.ErrLost
+	case <-time.After(g.current().Grace):
+		return errors.New("stop after a lost lease: conversations did not end")
+	}
+}
+
+// isBusy reports whether a conversation of a chat is active here, or has a reply that is undone.
+func (g *Gateway) isBusy(c chat.Conversation) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for other := range g.actors {
+		if replica.Of(other) == c {
+			return true
+		}
+	}
+	for other := range g.undone {
+		if replica.Of(other) == c && !g.stopping {
+			return true
+		}
+	}
+	return false
+}
+
+// Peers returns the replicas of the store, as this process saw them last; none if it is the only one.
+func (g *Gateway) Peers() []chat.Replica {
+	if m := g.member.Load(); m != nil {
+		if peers := m.peers.Load(); peers != nil {
+			return *peers
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package replica_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway/replica"
+	"telex/internal/chat"
+)
+
+// holds compares whether the lease holds, and whether its end was announced.
+func holds(t *testing.T, l *replica.Lease, want bool) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case <-l.Lost():
+		if want {
+			t.Errorf("it is lost at %v", time.Now())
+		}
+	default:
+		if !want {
+			t.Errorf("nobody is told of its end at %v", time.Now())
+		}
+	}
+	if l.Holds() != want {
+		t.Errorf("it holds: %t", !want)
+	}
+}
+
+// A lease ends before the store's does, counted from when it was asked for.
+func TestLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := time.Now()
+		time.Sleep(time.Second) // the answer takes long
+		l := replica.NewLease(asked)
+		for range 5 {
+			time.Sleep(3 * time.Second)
+			holds(t, l, true)
+			l.Renewed(time.Now())
+		}
+		asked = time.Now()
+		time.Sleep(2 * time.Second)
+		l.Renewed(asked)
+		time.Sleep(chat.LeaseTime - 3*time.Second)
+		holds(t, l, true)
+		time.Sleep(time.Second)
+		holds(t, l, false)
+		l.Renewed(time.Now()) // an answer that comes too late
+		holds(t, l, false)
+	})
+}
+
+// A process that slept through the end of its lease must not trust a timer that is late too.
+func TestLeaseAfterASleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := replica.NewLease(time.Now().Add(-time.Hour))
+		if l.Holds() {
+			t.Error("it holds")
+		}
+		holds(t, l, false)
+	})
+}
+
+func TestLoseALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := replica.NewLease(time.Now())
+		l.Lose()
+		l.Lose()
+		holds(t, l, false)
+	})
+}

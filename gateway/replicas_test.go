@@ -1,0 +1,406 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/internal/chat"
+	"telex/internal/store/memory"
+)
+
+// branch is one replica's connection to the platform that all replicas share.
+type branch struct {
+	*platform
+	one bool // only one of them receives
+
+	mu      sync.Mutex
+	accept  func(context.Context, chat.Inbound) error // nil: it does not receive
+	between func() error                              // called before each call; may be nil
+	called  []time.Time
+}
+
+func (b *branch) Capabilities() chat.Capabilities {
+	c := b.platform.Capabilities()
+	c.OneReceiver = b.one
+	return c
+}
+
+func (b *branch) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+	b.mu.Lock()
+	b.accept = accept
+	b.mu.Unlock()
+	<-ctx.Done()
+	b.mu.Lock()
+	b.accept = nil
+	b.mu.Unlock()
+	return ctx.Err()
+}
+
+func (b *branch) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	b.calls()
+	return b.platform.Send(ctx, to, m)
+}
+
+func (b *branch) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	b.calls()
+	return b.platform.Edit(ctx, ref, m)
+}
+
+func (b *branch) calls() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.called = append(b.called, time.Now())
+}
+
+// last returns when the replica made its last call.
+func (b *branch) last() (at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.called); n > 0 {
+		at = b.called[n-1]
+	}
+	return at
+}
+
+func (b *branch) receives() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.accept != nil
+}
+
+// say lets a person write to this replica.
+func (b *branch) say(t *testing.T, in chat.Inbound) {
+	t.Helper()
+	b.mu.Lock()
+	accept := b.accept
+	b.mu.Unlock()
+	if accept == nil {
+		t.Fatal("this replica does not receive")
+	}
+	b.platform.mu.Lock()
+	b.said++
+	if in.ID == "" {
+		in.ID = chat.MessageID(fmt.Sprint("m", b.said))
+	}
+	b.platform.mu.Unlock()
+	if err := accept(t.Context(), in); err != nil {
+		t.Fatalf("accept: %v", err)
+	}
+}
+
+// severed is a store that a replica may not reach.
+type severed struct {
+	*memory.Store
+	mu   sync.Mutex
+	away bool
+}
+
+var errAway = errors.New("the database is away")
+
+func (s *severed) sever(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+func (s *severed) reach() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		return errAway
+	}
+	return nil
+}
+
+func (s *severed) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
+	if err := s.reach(); err != nil {
+		return nil, err
+	}
+	return s.Store.Renew(ctx, self)
+}
+
+func (s *severed) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error) {
+	if err := s.reach(); err != nil {
+		return 0, err
+	}
+	return s.Store.Register(ctx, self)
+}
+
+func (s *severed) Record(ctx context.Context, turn string, p chat.Part) error {
+	if err := s.reach(); err != nil {
+		return err
+	}
+	return s.Store.Record(ctx, turn, p)
+}
+
+// fellow is one of several replicas.
+type fellow struct {
+	*branch
+	*script
+	store   *severed
+	gateway *gateway.Gateway
+	stop    func() error
+}
+
+// fleet starts replicas, one after the other. They share the platform, the store and the model.
+func fleet(t *testing.T, n int, one bool, change func(*gateway.Options)) (list []*fellow) {
+	t.Helper()
+	shared, network, model := memory.New(), newPlatform(), newScript()
+	for range n {
+		f := &fellow{branch: &branch{platform: network, one: one}, script: model, store: &severed{Store: shared.Another()}}
+		h := openWith(t, house{platform: network, script: model}, func(o *gateway.Options) {
+			o.Endpoints[0].Platform = f.branch
+			o.Store, o.Replicas, o.OnEdit = f.store, f.store, gateway.Restart
+			if change != nil {
+				change(o)
+			}
+		})
+		f.gateway, f.stop = h.gateway, h.stop
+		list = append(list, f)
+	}
+	return list
+}
+
+// runs returns how many turns have begun, and how many have ended.
+func (s *script) runs() (begun, ended int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.turns), len(s.ended)
+}
+
+// in returns a message in a chat.
+func in(c chat.ChatID, m chat.Inbound) chat.Inbound {
+	m.To.Chat = c
+	return m
+}
+
+// The receiver stores, the owner answers: in order, whoever receives.
+func TestReplicasAnswerInOrderWhoeverReceives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 3, false, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Queue, 20 })
+		var want []string
+		for i := range 6 {
+			text := fmt.Sprint("q", i)
+			r[i%3].say(t, ask(text))
+			want = append(want, "re: "+text)
+		}
+		later(30 * time.Second)
+		equal(t, "people see", r[0].sees(), want)
+		owners := 0
+		for _, one := range r {
+			if !one.last().IsZero() {
+				owners++
+			}
+		}
+		if owners != 1 {
+			t.Errorf("%d replicas answered in one chat", owners)
+		}
+	})
+}
+
+// The chats are spread over the replicas.
+func TestReplicasShareTheChats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 3, true, nil)
+		for i := range 9 {
+			r[0].say(t, in(chat.ChatID(fmt.Sprint("c", i)), ask("a")))
+		}
+		later(10 * time.Second)
+		for i, one := range r {
+			chats := make(map[chat.Conversation]bool)
+			one.branch.mu.Lock()
+			n := len(one.called)
+			one.branch.mu.Unlock()
+			if n != 3 && n != 6 { // each answer is one message, perhaps with an edit
+				t.Errorf("replica %d made %d calls for 3 chats of %v", i, n, chats)
+			}
+		}
+		if peers := r[1].gateway.Peers(); len(peers) != 3 || peers[0].Chats != 3 {
+			t.Errorf("got replicas %+v", peers)
+		}
+	})
+}
+
+// What is not stored reaches the owner within 200 ms.
+func TestReplicasForwardToTheOwner(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   chat.Inbound
+		want []string
+	}{
+		{"stop", command("stop"), []string{"one ■"}},
+		{"edit", revised(chat.Edited, "m1", "b"), []string{"re: b"}},
+		{"deletion", revised(chat.Deleted, "m1", ""), []string{"one ■"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := fleet(t, 2, false, func(o *gateway.Options) { o.Texts = gateway.DefaultTexts(); o.Texts[gateway.TextStopMark] = "■" })
+				r[0].answers["a"] = "one " + strings.Repeat("two ", 200)
+				r[0].say(t, revised(chat.Text, "m1", "a"))
+				later(250 * time.Millisecond)
+				r[1].say(t, c.in)
+				began := time.Now()
+				_, ended := r[0].runs()
+				for ; ended == 0 && time.Since(began) < time.Minute; _, ended = r[0].runs() {
+					later(10 * time.Millisecond)
+				}
+				if took := time.Since(began); ended == 0 || took > 200*time.Millisecond {
+					t.Errorf("the owner heard it after %v", took)
+				}
+				later(10 * time.Second)
+				if got := r[0].sees(); len(got) != 1 || c.name == "edit" && got[0] != "re: b" || strings.Contains(got[0], "▌") {
+					t.Errorf("people see %q", got)
+				}
+				if last := r[1].last(); !last.IsZero() {
+					t.Error("the other replica made a call")
+				}
+			})
+		})
+	}
+}
+
+// A replica that can't renew its lease stops all calls before another one goes on, in the same message; and then it begins anew.
+func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, true, nil)
+		long := strings.Repeat("word ", 150)
+		r[0].answers["a"] = long
+		r[0].say(t, ask("a"))
+		later(3 * time.Second)
+		r[0].store.sever(true)
+		cut := time.Now()
+		for r[1].last().IsZero() && time.Since(cut) < 8*time.Second {
+			later(100 * time.Millisecond)
+		}
+		switch last, took := r[0].last(), r[1].last(); {
+		case took.IsZero():
+			t.Fatal("nobody goes on after 8 s")
+		case !last.Before(took):
+			t.Errorf("the replica without a lease called %v after the next one", last.Sub(took))
+		}
+		if r[0].receives() || !r[1].receives() {
+			t.Errorf("receiving: %t and %t", r[0].receives(), r[1].receives())
+		}
+		r[0].store.sever(false)
+		later(time.Minute)
+		equal(t, "people see", r[0].sees(), []string{strings.TrimSpace(long)})
+		r[1].say(t, in("other", ask("b"))) // the chat is given to the replica that came back
+		before := r[0].last()
+		later(5 * time.Second)
+		if r[0].last() == before {
+			t.Error("the replica that came back answers nothing")
+		}
+		if err := r[0].stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A clean stop hands everything over in less than a second.
+func TestReplicaThatStopsHandsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, true, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		long := strings.Repeat("word ", 150)
+		r[0].answers["a"] = long
+		r[0].say(t, ask("a"))
+		r[0].say(t, ask("b"))
+		later(3 * time.Second)
+		stopped := make(chan error, 1)
+		go func() { stopped <- r[0].stop() }()
+		later(500 * time.Millisecond)
+		if r[0].receives() || !r[1].receives() {
+			t.Errorf("receiving: %t and %t", r[0].receives(), r[1].receives())
+		}
+		for _, ended := r[0].runs(); ended == 0; _, ended = r[0].runs() {
+			later(10 * time.Millisecond)
+		}
+		later(time.Second)
+		if begun, _ := r[0].runs(); begun != 2 {
+			t.Error("the reply stands still for more than a second")
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		later(time.Minute)
+		equal(t, "people see", r[0].sees(), []string{strings.TrimSpace(long), "re: b"})
+	})
+}
+
+// The replicas learn from each other whom to answer, and when not to call.
+func TestReplicasLearnFromEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
+		c := chat.Conversation{Endpoint: "tg", Chat: "7"}
+		r[0].say(t, ask("a"))
+		later(time.Second)
+		requests := r[1].gateway.Policy().PairingRequests()
+		if len(requests) != 1 {
+			t.Fatalf("the other replica knows the requests %v", requests)
+		}
+		if _, err := r[1].gateway.Policy().Approve(t.Context(), requests[0].Code, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		later(100 * time.Millisecond)
+		if !r[0].gateway.Policy().Allows(c, "7") {
+			t.Error("the other replica does not know whom to let in")
+		}
+		if err := r[0].gateway.Policy().Revoke(t.Context(), chat.Person{Endpoint: "tg", User: "7"}, "operator"); err != nil {
+			t.Fatal(err)
+		}
+		later(100 * time.Millisecond)
+		if r[1].gateway.Policy().Allows(c, "7") {
+			t.Error("the other replica lets in somebody whose access was revoked")
+		}
+		block := chat.Block{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Until: time.Now().Add(time.Hour)}
+		if err := r[0].store.SaveBlock(t.Context(), "tg", block); err != nil {
+			t.Fatal(err)
+		}
+		later(100 * time.Millisecond)
+		blocks := r[1].gateway.Overview().Endpoints[0].Budget.Blocks
+		if len(blocks) != 1 {
+			t.Errorf("the other replica knows the blocks %v", blocks)
+		}
+	})
+}
+
+// An operator deletes at any replica.
+func TestOperatorsReachTheOwner(t *testing.T) {
+	for _, erase := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := fleet(t, 2, false, nil)
+			r[0].answers["a"] = "one " + strings.Repeat("two ", 200)
+			r[0].say(t, ask("a"))
+			later(time.Second)
+			c := chat.Conversation{Endpoint: "tg", Chat: "7"}
+			var err error
+			if erase {
+				_, err = r[1].gateway.Erase(t.Context(), chat.Person{Endpoint: "tg", User: "7"})
+			} else {
+				err = r[1].gateway.Forget(t.Context(), c)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			later(time.Second)
+			if _, ended := r[0].runs(); ended != 1 {
+				t.Error("the turn goes on")
+			}
+			later(10 * time.Second)
+			if _, entries, err := r[0].store.Session(t.Context(), c); err != nil || len(entries) > 0 {
+				t.Errorf("the history is %v, %v", entries, err)
+			}
+			if got := r[0].sees(); len(got) != 1 || slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "▌") }) {
+				t.Errorf("people see %q", got)
+			}
+		})
+	}
+}
