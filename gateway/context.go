@@ -61,7 +61,7 @@ func zone(t time.Time) string {
 // their history.
 func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	first := t.messages[0]
-	if a.endpoint.account().threads == nil || first.To.Thread == "" || first.To.Kind != chat.Group || len(t.history.Entries) > 0 || t.history.Summary != "" {
+	if a.endpoint.account().threads == nil || first.To.Thread == "" || len(t.history.Entries) > 0 || t.history.Summary != "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, threadTime)
@@ -70,7 +70,7 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	if err != nil {
 		a.log.Warn("what was written in the thread before was not read", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	return quotes
+	return history.WithoutGreeting(quotes, a.g.current().Texts[TextGreeting])
 }
 
 // follows reports whether a message that does not name the bot continues a conversation with it: it stands in a thread in

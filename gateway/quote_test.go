@@ -140,7 +140,9 @@ func TestThePlaceReachesTheModel(t *testing.T) {
 // reading is a platform whose threads can be read.
 type reading struct {
 	*platform
-	asked []chat.MessageID
+	asked   []chat.MessageID
+	private bool
+	stands  []chat.Quote // in private
 }
 
 func (r *reading) Capabilities() chat.Capabilities {
@@ -151,6 +153,9 @@ func (r *reading) Capabilities() chat.Capabilities {
 
 func (r *reading) ReadThread(_ context.Context, _ chat.Target, before chat.MessageID, _ int) ([]chat.Quote, error) {
 	r.asked = append(r.asked, before)
+	if r.private {
+		return r.stands, nil
+	}
 	return []chat.Quote{
 		{Author: "Bob", Text: "It broke.", Attachments: []chat.Attachment{{ID: "f", Name: "b.txt", MediaType: "text/plain"}}},
 		{Text: strings.Repeat("x", 4090)},
@@ -185,6 +190,36 @@ func TestAThreadReachesTheModelOnce(t *testing.T) {
 			t.Errorf("the thread was read before %v; the model reads %q", r.asked, q.Text)
 		}
 	})
+}
+
+// So does the first question in a thread of a private chat, without the greeting that a pane's thread begins with.
+func TestAThreadInPrivateReachesTheModel(t *testing.T) {
+	for name, c := range map[string]struct {
+		stands []chat.Quote
+		want   string
+	}{
+		"below an answer": {
+			[]chat.Quote{{Own: true, Author: "telex", Text: "It broke."}},
+			"[earlier messages of this thread]\ntelex: It broke.\n[end of earlier messages of this thread]\n\nwhy?",
+		},
+		"below the greeting": {[]chat.Quote{{Own: true, Author: "telex", Text: "Hi! *How can I help?*"}}, "why?"},
+		"nothing":            {nil, "why?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, func(o *gateway.Options) {
+					o.Endpoints[0].Platform = &reading{platform: o.Endpoints[0].Platform.(*platform), stands: c.stands, private: true}
+				})
+				in := ask("why?")
+				in.To.Thread = "9"
+				h.say(t, in)
+				later(2 * time.Second)
+				if q := h.question(); q.Text != c.want {
+					t.Errorf("the model reads\n%s\nwant\n%s", q.Text, c.want)
+				}
+			})
+		})
+	}
 }
 
 func TestThreadsAreFollowed(t *testing.T) {

@@ -91,6 +91,11 @@ func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	return out
 }
 
+// WithoutGreeting returns the messages of a thread without the bot's greeting, which says nothing about the question.
+func WithoutGreeting(quotes []chat.Quote, greeting string) []chat.Quote {
+	return slices.DeleteFunc(quotes, func(q chat.Quote) bool { return q.Own && letters(q.Text) == letters(greeting) })
+}
+
 // sameText is how many bytes of letters tell which answer a text is. Further on there may be addresses of links, which people
 // don't see, or the answer may still have been growing. A quote that is kept needlessly costs only its tokens.
 const sameText = 200
