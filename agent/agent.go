@@ -15,28 +15,27 @@ import (
 type Options struct {
 	// Models are the chain: the first answers unless the turn names another. Their names differ.
 	Models []ModelOptions
-	// System is the system prompt of turns that bring none.
+	// System is the system prompt of turns without one.
 	System string
-	// Tools are what models may call; nil: nothing.
-	Tools Toolbox
-	// Pipeline are nodes that answer one after the other, the last of them as the turn; empty: the turn is
-	// one answer of the turn's model.
+	Tools  Toolbox // nil: models may call no tools
+	// Pipeline are nodes that answer one after the other. People see the answer of the last one. Empty: the
+	// turn's model answers alone.
 	Pipeline []Node
 	// MaxParallel is how many read-only tools run side by side; 0: 4.
 	MaxParallel int
 	Limits      Limits
 	// ThinkTags are the names of the tags around thinking in a model's text, without brackets.
 	ThinkTags []string
-	// Lines are the fixed lines; those left empty are DefaultLines.
+	// Lines are the fixed lines; an empty one means the line of DefaultLines.
 	Lines Lines
 	Log   *slog.Logger
 }
 
-// ModelOptions are a model and what bounds its requests.
+// ModelOptions are a model and the limits of its requests.
 type ModelOptions struct {
 	Model     Model
 	Window    int // tokens that it can read and write; 0: unlimited
-	MaxOutput int // tokens that it may write, which it is set up with; 0: not known
+	MaxOutput int // tokens that it may write, as configured; 0: not known
 }
 
 func (o Options) validate() error {
@@ -82,7 +81,7 @@ func (o Options) validate() error {
 // Agent runs turns. It is safe for concurrent use.
 type Agent struct {
 	opts   Options
-	models []*chained
+	models []*chainModel
 }
 
 // New returns an agent.
@@ -93,7 +92,7 @@ func New(o Options) (*Agent, error) {
 	o.Lines = o.Lines.orDefault()
 	a := &Agent{opts: o}
 	for _, m := range o.Models {
-		a.models = append(a.models, &chained{ModelOptions: m, learned: newLearned()})
+		a.models = append(a.models, &chainModel{ModelOptions: m, facts: newModelFacts()})
 	}
 	return a, nil
 }
@@ -107,14 +106,12 @@ func (a *Agent) Models() []string {
 	return names
 }
 
-// Error is a turn that failed, for operators: what people are told about it is the caller's to
-// say. It holds no secrets.
+// Error says for operators why a turn failed. It holds no secrets. The caller decides what people read.
 type Error struct {
 	Reason StopReason // as in Result.Stop
 	Err    error
 }
 
-// Error says why the turn failed.
 func (e *Error) Error() string { return fmt.Sprintf("turn ended (%s): %v", e.Reason, e.Err) }
 
 // Unwrap returns the cause: the context's for a cancelled turn, else mostly a *ModelError.
@@ -124,12 +121,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // nothing more can be tried, or ctx ends, which closes the connection at once. It calls emit
 // from its own goroutine and never after it returned; emit should not block.
 //
-// The Result is complete on every exit. The error, if any, is an *Error; a turn that ended with
-// one of the fixed lines (length, filtered, refused, empty, thinking, no tool, too long, a limit of calls
-// after which an answer came) has none.
+// The Result is complete on every exit. The error, if any, is an *Error. A turn that ends with one of the
+// fixed lines (length, filtered, refused, empty, thinking, no tool, too long, a limit of calls) returns no error.
 //
-// A conversation that does not fit the model's window is made to: the older messages are
-// summarized by the model, or left out. No turn fails because of them.
+// If a conversation does not fit the model's window, the model summarizes the older messages, or they are left
+// out. Older messages never make a turn fail.
 func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, error) {
 	began := time.Now()
 	ctx, clock, stop := startClock(ctx, a.opts.Limits.Turn, errTurnLimit)
@@ -138,13 +134,13 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 
 	completion, err := r.pipeline(ctx)
 	r.reply.close()
-	r.statuses.abandon()
+	r.statuses.failUnfinished()
 	result := Result{
-		Model:      r.answered.Model.Name(),
+		Model:      r.answeringModel.Model.Name(),
 		Window:     r.model.Window,
 		ToolCalls:  r.toolCalls,
 		Files:      r.createdFiles(),
-		Context:    r.context,
+		Context:    r.contextTokens,
 		Compaction: r.compaction(),
 	}
 	r.account(&result)
@@ -152,11 +148,11 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 	case err == nil:
 		r.finish(&result, completion)
 	case errors.Is(err, errTooLong), errors.Is(err, errNoRoom):
-		result.Stop, result.Append = StopNoRoom, r.history(r.reply.own())
+		result.Stop, result.Append = StopNoRoom, r.historyWith(r.reply.answerText())
 		if errors.Is(err, errTooLong) {
 			result.Stop = StopTooLong
 		}
-		result.Text = r.withLine(r.reply.said(), result.Stop)
+		result.Text = r.withLine(r.reply.fullText(), result.Stop)
 		err = nil
 	case isKind(err, Filtered):
 		r.finish(&result, Completion{Finish: FinishFiltered})
@@ -174,14 +170,14 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 // fail fills in the result of a turn that ended before the model did.
 func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Partial = true
-	result.Text = r.reply.said()
-	result.Append = r.history(r.reply.own())
-	if r.hasUncountedText() && !r.warned {
+	result.Text = r.reply.fullText()
+	result.Append = r.historyWith(r.reply.answerText())
+	if r.hasUncountedText() && !r.usageWarned {
 		level := slog.LevelWarn
-		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTurnLimit) { // somebody wanted it so
+		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTurnLimit) { // the caller cancelled the turn
 			level = slog.LevelDebug
 		}
-		r.log.LogAttrs(ctx, level, "the answer was cut before its usage came, counting 0 tokens for it")
+		r.log.LogAttrs(ctx, level, "the answer ended before the provider reported its usage, counting 0 tokens for it")
 	}
 	switch {
 	case errors.Is(err, errFirstToken):
@@ -202,17 +198,17 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	return &Error{Reason: result.Stop, Err: err}
 }
 
-// finish fills in the result of a turn that the model ended. A text that ends for a reason
-// people must know gets that reason's line; an empty one becomes a line.
+// finish fills in the result of a turn that the model ended. The text gets a fixed line if people must know why it
+// ends. An empty text becomes a fixed line.
 func (r *run) finish(result *Result, c Completion) {
-	text, own := r.reply.said(), r.reply.own()
+	text, own := r.reply.fullText(), r.reply.answerText()
 	if !visible(text) {
 		text = ""
 	}
 	if !visible(own) {
 		own = ""
 	}
-	result.Append = r.history(own)
+	result.Append = r.historyWith(own)
 	result.Refusal = validUTF8(r.reply.refusal.String())
 	switch refusal := r.reply.refusal.String(); {
 	case r.client.handedBack && c.Finish == FinishLength:
@@ -224,15 +220,15 @@ func (r *run) finish(result *Result, c Completion) {
 	case refusal != "":
 		result.Stop = StopRefused
 		if own == "" {
-			result.Append = r.history(validUTF8(refusal))
+			result.Append = r.historyWith(validUTF8(refusal))
 		}
-	case r.limited != "":
-		result.Stop = r.limited
+	case r.limitReached != "":
+		result.Stop = r.limitReached
 	case len(c.ToolCalls) > 0:
 		result.Stop = StopNoTool
 	case c.Finish == FinishLength:
 		result.Stop = StopLength
-	case text == "" && r.reply.reasoned:
+	case text == "" && r.reply.hasReasoning:
 		result.Stop = StopThinking
 	case text == "":
 		result.Stop = StopEmpty
@@ -242,7 +238,7 @@ func (r *run) finish(result *Result, c Completion) {
 	result.Text = r.withLine(text, result.Stop)
 }
 
-// withLine returns a text with the line for the turn's end behind it, if there is one.
+// withLine appends the fixed line for the turn's end, if there is one.
 func (r *run) withLine(text string, stop StopReason) string {
 	line := r.opts.Lines[stop]
 	if text == "" || line == "" {
@@ -251,8 +247,7 @@ func (r *run) withLine(text string, stop StopReason) string {
 	return text + r.reply.closeFence() + "\n\n" + line
 }
 
-// visible reports whether a person would see something of the text: joiners and other characters
-// without a shape are nothing to see.
+// visible reports whether the text has a visible character. Joiners and other characters without a shape are invisible.
 func visible(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {
 		return unicode.IsGraphic(c) && !unicode.IsSpace(c) && !unicode.Is(unicode.M, c)

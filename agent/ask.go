@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// askModel gets one answer of the turn's model. If an attempt fails after the provider began to work, it is made once
-// more. The text of the failed attempt stays until the second answer is complete.
+// askModel gets one answer from the turn's model. If an attempt fails after the provider began to work, askModel makes one
+// more. The text of the failed attempt stays visible until the second answer is complete.
 func (r *run) askModel(ctx context.Context) (Completion, error) {
 	c, err := r.send(ctx, !r.stream)
 	if err == nil || ctx.Err() != nil || !worthRepeating(err) || r.isCommitted() {
 		return c, err
 	}
-	r.log.LogAttrs(ctx, slog.LevelWarn, "the model's answer did not come to its end, asking once more", slog.Any("error", err))
-	r.warned = true // that says why the usage is too small
+	r.log.LogAttrs(ctx, slog.LevelWarn, "the model's answer broke off, asking once more", slog.Any("error", err))
+	r.usageWarned = true // this line explains why the usage is too small
 	hold := !r.stream || r.reply.text.Len() > 0
 	c, again := r.send(ctx, hold)
 	if again != nil {
@@ -27,33 +27,33 @@ func (r *run) askModel(ctx context.Context) (Completion, error) {
 	return c, nil
 }
 
-// worthRepeating reports whether an attempt on which the provider was at work may succeed when it is made once more.
+// worthRepeating reports whether to repeat an attempt that failed after the provider began to work.
 func worthRepeating(err error) bool {
 	return workBegan(err) && (isSilence(err) || isKind(err, Broken, Retryable, RateLimited))
 }
 
-// restarted is the reason of a Reset after an answer that broke.
-const restarted = "the model's answer starts over"
+// answerRestarted is the reason of a Reset after an answer that broke off.
+const answerRestarted = "the model's answer starts over"
 
-// begin prepares for a new answer. The text of a broken answer before it becomes void, and its calls have failed.
-func (r *run) begin(calls bool) {
-	r.place = len(r.grown)
-	r.statuses.abandon()
-	r.ids.next()
-	if len(r.client.told) > 0 && r.reply.text.Len() == 0 {
-		r.reply.reset(Reset{Reason: restarted})
+// beginAnswer prepares for a new answer. It voids the text of a broken answer before it and marks its calls as failed.
+func (r *run) beginAnswer(calls bool) {
+	r.answerIndex = len(r.newMessages)
+	r.statuses.failUnfinished()
+	r.ids.nextAnswer()
+	if len(r.client.sentArguments) > 0 && r.reply.text.Len() == 0 {
+		r.reply.reset(Reset{Reason: answerRestarted})
 	}
-	r.reply = r.reply.again(restarted)
-	r.client, r.reply.call = clientCalls{}, nil
+	r.reply = r.reply.restart(answerRestarted)
+	r.client, r.reply.onCall = clientCalls{}, nil
 	if calls {
-		r.reply.call = r.identify
+		r.reply.onCall = r.reportCall
 	}
-	r.answered = r.model
+	r.answeringModel = r.model
 }
 
-// identify reports a call that is being written: as soon as its name is known, and again with each better description.
-func (r *run) identify(d CallDelta) {
-	const maxShown = 4 << 10 // bytes of arguments: what a call is about stands at their beginning
+// reportCall reports a call that is being written: first when its name is known, then with each better description.
+func (r *run) reportCall(d CallDelta) {
+	const maxShown = 4 << 10 // bytes of arguments; their beginning shows what the call is about
 	if d.ID == "" || d.Name == "" {
 		return
 	}
@@ -63,14 +63,14 @@ func (r *run) identify(d CallDelta) {
 	}
 	switch {
 	case tool.client:
-		r.client.tell(r.emit, Call{ID: r.ids.of(d.ID), Name: d.Name, Arguments: d.Arguments}, false)
+		r.client.emitNew(r.emit, Call{ID: r.ids.turnID(d.ID), Name: d.Name, Arguments: d.Arguments}, false)
 	case len(d.Arguments) <= maxShown:
-		r.statuses.set(r.ids.of(d.ID), SafeName(d.Name), tool.display(d.Arguments), ToolIdentified)
+		r.statuses.set(r.ids.turnID(d.ID), SafeName(d.Name), tool.display(d.Arguments), ToolIdentified)
 	}
 }
 
-// send asks the model for an answer. The request includes the messages that arrived meanwhile, and it has a size and shape
-// that the provider accepts. With hold, nothing is emitted before the answer is complete.
+// send asks the model for an answer. The request includes the messages that arrived meanwhile. After a refusal, send
+// changes the request and repeats it. With hold, nothing is emitted before the answer is complete.
 func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 	return r.retry(ctx, func(ctx context.Context) (Completion, error) {
 		for {
@@ -80,26 +80,26 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 			}
 			request = r.withParams(request)
 			estimate := request.tokens()
-			r.context = r.model.learned.tokens(estimate)
-			begin := sync.OnceFunc(func() { r.begin(len(request.Tools) > 0) })
-			tell := func(d Delta) {
+			r.contextTokens = r.model.facts.tokens(estimate)
+			begin := sync.OnceFunc(func() { r.beginAnswer(len(request.Tools) > 0) })
+			onDelta := func(d Delta) {
 				begin()
 				r.reply.add(d)
 			}
 			if hold {
-				tell = nil
+				onDelta = nil
 			}
-			c, err := r.attempt(ctx, request, estimate, tell)
+			c, err := r.attempt(ctx, request, estimate, onDelta)
 			if err == nil {
 				begin()
 				r.reply.add(Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
 				if c.Usage != nil && c.Usage.Prompt > 0 {
-					r.context = c.Usage.Prompt
+					r.contextTokens = c.Usage.Prompt
 				}
 				r.learnRefusals(ctx)
 				return c, nil
 			}
-			if !r.concede(ctx, request, err) {
+			if !r.adaptRequest(ctx, request, err) {
 				return c, err
 			}
 		}
@@ -113,9 +113,9 @@ func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, 
 		if err == nil || ctx.Err() != nil || workBegan(err) {
 			return c, err
 		}
-		wait, again := retryWait(err, attempt, r.patience(), rand.Float64())
-		if limit := r.opts.Limits.ModelCalls; !again || limit > 0 && r.calls+r.reserved >= limit {
-			return c, attempted(err, attempt)
+		wait, again := retryWait(err, attempt, r.maxRetryWait(), rand.Float64())
+		if limit := r.opts.Limits.ModelCalls; !again || limit > 0 && r.modelCalls+r.reservedCalls >= limit {
+			return c, withAttempts(err, attempt)
 		}
 		r.log.LogAttrs(ctx, slog.LevelWarn, "model call failed, trying again",
 			slog.Int("attempt", attempt), slog.Duration("wait", wait), slog.Any("error", err))
@@ -125,27 +125,27 @@ func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, 
 	}
 }
 
-// patience is the longest wait that a provider may ask for.
-func (r *run) patience() time.Duration {
-	if r.at+1 < len(r.order) {
+// maxRetryWait is the longest wait that a provider may ask for.
+func (r *run) maxRetryWait() time.Duration {
+	if r.modelIndex+1 < len(r.order) {
 		return maxRetryAfterInChain
 	}
 	return maxRetryAfter
 }
 
 // wait waits before another attempt. The turn's clock is paused if the provider asked for the wait.
-func (r *run) wait(ctx context.Context, d time.Duration, told bool) error {
-	if told {
+func (r *run) wait(ctx context.Context, d time.Duration, providerAsked bool) error {
+	if providerAsked {
 		r.clock.pause()
 		defer r.clock.resume()
 	}
 	return Sleep(ctx, d)
 }
 
-// attempted adds to an error the number of attempts, or that the provider asked for too long a wait.
-func attempted(err error, attempts int) error {
+// withAttempts adds to an error the number of attempts, or that the provider asked for too long a wait.
+func withAttempts(err error, attempts int) error {
 	if wait := modelError(err).RetryAfter; wait > maxRetryAfter {
-		return fmt.Errorf("told to wait %v, more than %v: %w", wait, maxRetryAfter, err)
+		return fmt.Errorf("retry after %v, more than %v: %w", wait, maxRetryAfter, err)
 	}
 	if attempts > 1 {
 		return fmt.Errorf("after %d attempts: %w", attempts, err)

@@ -32,14 +32,14 @@ func isCut(err error) bool {
 	return cut
 }
 
-// isSilence reports whether a model exceeded one of the limits on its silence.
+// isSilence reports whether a model exceeded Limits.FirstToken or Limits.Silence.
 func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(err, errFirstToken) }
 
-// reached reports whether a failed attempt got as far as the provider.
+// reached reports whether a failed attempt reached the provider.
 func reached(err error) bool { return !modelError(err).NotSent }
 
-// workBegan reports whether the provider was at work, as far as anybody can know, when an attempt failed. Each such
-// attempt may cost what a whole answer costs.
+// workBegan reports whether the provider had probably begun to work on an attempt that failed. Each such attempt may cost
+// as much as a whole answer.
 func workBegan(err error) bool {
 	if isCut(err) || isSilence(err) {
 		return true
@@ -54,24 +54,24 @@ func workBegan(err error) bool {
 	}
 }
 
-// attempt sends one request and passes each piece of the answer to tell. Without tell, the Completion has the whole answer. It
-// counts the attempt and its usage.
-func (r *run) attempt(ctx context.Context, request Request, estimate int, tell func(Delta)) (Completion, error) {
-	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.calls+r.reserved >= limit {
+// attempt sends one request and passes each piece of the answer to onDelta. If onDelta is nil, the Completion has the whole
+// answer. attempt counts itself and its usage.
+func (r *run) attempt(ctx context.Context, request Request, estimate int, onDelta func(Delta)) (Completion, error) {
+	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.modelCalls+r.reservedCalls >= limit {
 		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
 	}
 	r.saveSpent(ctx)
-	r.calls++
+	r.modelCalls++
 	r.meter.Calls++
-	before, began := r.meter.tokens.Tokens(), false
+	tokensBefore, started := r.meter.tokens.Tokens(), false
 	var held struct{ text, reasoning, refusal strings.Builder }
 	c, err := r.askStream(ctx, request, func(d Delta) {
-		began = true
+		started = true
 		for _, text := range []string{d.Text, d.Reasoning, d.Refusal} {
 			r.meter.tokens.Add(text)
 		}
-		if tell != nil {
-			tell(d)
+		if onDelta != nil {
+			onDelta(d)
 			return
 		}
 		held.text.WriteString(d.Text)
@@ -81,23 +81,23 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, tell f
 	c.Text, c.Reasoning, c.Refusal = held.text.String(), held.reasoning.String(), held.refusal.String()
 	failed := modelError(err)
 	used, refused := cmp.Or(c.Usage, failed.Usage), max(c.Refused, failed.Refused)
-	r.calls += refused
+	r.modelCalls += refused
 	r.meter.Calls += refused
-	if err != nil && began {
+	if err != nil && started {
 		err = &cutError{err: err}
 	}
 	switch {
 	case used != nil:
-		r.meter.count(*used)
+		r.meter.addUsage(*used)
 	case err == nil, workBegan(err), ctx.Err() != nil && reached(err):
-		r.meter.guess(r.model.learned.tokens(estimate), r.meter.tokens.Tokens()-before)
+		r.meter.addEstimate(r.model.facts.tokens(estimate), r.meter.tokens.Tokens()-tokensBefore)
 	case !reached(err):
-		r.calls--
+		r.modelCalls--
 		r.meter.Calls--
-		r.unsaved = r.unsaved || refused > 0
+		r.usageUnsaved = r.usageUnsaved || refused > 0
 		return c, err
 	}
-	r.unsaved = true
+	r.usageUnsaved = true
 	if err != nil {
 		return c, err
 	}
@@ -108,28 +108,28 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, tell f
 // learnUsage compares the estimate of a request with the provider's count; nil: it reported none.
 func (r *run) learnUsage(ctx context.Context, request Request, estimate int, used *Usage) {
 	if used != nil {
-		r.model.learned.accepted(request, estimate, used.Prompt)
+		r.model.facts.recordAccepted(request, estimate, used.Prompt)
 		return
 	}
-	r.model.learned.accepted(request, estimate, 0)
-	if !r.warned {
-		r.warned = true
+	r.model.facts.recordAccepted(request, estimate, 0)
+	if !r.usageWarned {
+		r.usageWarned = true
 		r.log.LogAttrs(ctx, slog.LevelWarn, "the model reported no usage, counting 0 tokens")
 	}
 }
 
-// askStream asks the turn's model for an answer, within the limits on silence, and hands tell each piece of it, which the
-// Completion then lacks.
-func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) (Completion, error) {
+// askStream asks the turn's model for an answer and enforces the limits on silence and length. It passes each piece of the
+// answer to onDelta; the Completion does not repeat them.
+func (r *run) askStream(ctx context.Context, request Request, onDelta func(Delta)) (Completion, error) {
 	limits := r.opts.Limits
-	late, silent := fmt.Errorf("%w (limits.first_token: %v)", errFirstToken, limits.FirstToken), fmt.Errorf("%w (limits.silence: %v)", errSilence, limits.Silence)
-	ctx, watch, stop := startClock(ctx, limits.FirstToken, late)
+	firstTokenErr, silenceErr := fmt.Errorf("%w (limits.first_token: %v)", errFirstToken, limits.FirstToken), fmt.Errorf("%w (limits.silence: %v)", errSilence, limits.Silence)
+	ctx, watch, stop := startClock(ctx, limits.FirstToken, firstTokenErr)
 	defer stop()
-	began, ended, size := false, false, 0
+	started, turnEnded, size := false, false, 0
 	var newest CallDelta
-	take := func(d Delta) {
+	handle := func(d Delta) {
 		if ctx.Err() != nil {
-			ended = true // a turn that was ended says nothing more
+			turnEnded = true // a cancelled turn emits nothing more
 			return
 		}
 		if d.Whole {
@@ -137,29 +137,29 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 			return
 		}
 		if d == (Delta{}) || d.Call != nil && *d.Call == newest {
-			return // no progress: the provider is alive, and the model silent
+			return // the provider is alive, but the model makes no progress
 		}
 		if d.Call != nil {
 			newest = *d.Call
 		}
-		watch.pause() // a slow reader of events is not the model's silence
-		defer watch.restart(limits.Silence, silent)
-		d.Text = d.Text[:min(len(d.Text), maxText-size)] // a character cut in two is mended later
+		watch.pause() // the time that onDelta takes is not the model's silence
+		defer watch.restart(limits.Silence, silenceErr)
+		d.Text = d.Text[:min(len(d.Text), maxText-size)] // may cut a character in two; add replaces the rest
 		size += len(d.Text) + len(d.Reasoning) + len(d.Refusal)
 		if size > maxText || d.Call != nil && (len(d.Call.Arguments) > maxText || d.Call.Position >= maxCalls) {
 			watch.cancel(errTooMuch)
 			return
 		}
-		began = true
-		tell(d)
+		started = true
+		onDelta(d)
 		if size == maxText {
 			watch.cancel(errTooMuch)
 		}
 	}
-	c, err := r.model.Model.Stream(ctx, request, take)
+	c, err := r.model.Model.Stream(ctx, request, handle)
 	if err == nil {
 		if d := (Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal}); d != (Delta{}) {
-			take(d)
+			handle(d)
 		}
 		c.Text, c.Reasoning, c.Refusal = "", "", ""
 		c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), maxCalls)]
@@ -168,7 +168,7 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 	switch {
 	case errors.Is(cause, errTooMuch):
 		return Completion{Finish: FinishLength}, nil
-	case err == nil && !ended:
+	case err == nil && !turnEnded:
 		return c, nil
 	case err == nil:
 		return c, cause
@@ -176,7 +176,7 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 		failed := modelError(err)
 		c.Usage, c.Refused = failed.Usage, failed.Refused
 		return c, cause
-	case began && isKind(err, ContextLength): // the answer filled what was left of the window
+	case started && isKind(err, ContextLength): // the answer filled the rest of the window
 		return Completion{Finish: FinishLength}, nil
 	default:
 		return c, err

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// How providers say which of a request's tools they don't take:
+// Providers name a refused tool in these ways:
 //
 //	"Invalid schema for function 'files_read': …", param "tools[3].function.parameters" (OpenAI)
 //	"tools.3.custom.input_schema: JSON schema is invalid" (Anthropic)
 //	"GenerateContentRequest.tools[0].function_declarations[3].parameters.…: missing field" (Gemini)
 var (
-	declared  = regexp.MustCompile(`\bfunction_?[dD]eclarations\[(\d+)\]`)
-	toolPlace = regexp.MustCompile(`\btools[.\[](\d+)`)
+	geminiToolIndex = regexp.MustCompile(`\bfunction_?[dD]eclarations\[(\d+)\]`)
+	toolIndex       = regexp.MustCompile(`\btools[.\[](\d+)`)
 )
 
-// refusedTool returns the one of a request's tools that a provider refused it for; ok is false for any other error.
+// refusedTool returns the tool for which a provider refused the request; ok is false if the error names none.
 func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	me := modelError(err)
 	if me.Kind != BadRequest || me.Err == nil {
@@ -30,7 +30,7 @@ func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	at := slices.IndexFunc(tools, func(t ToolSpec) bool {
 		return slices.ContainsFunc([]string{"'", `"`, "`"}, func(q string) bool { return strings.Contains(text, q+t.Name+q) })
 	})
-	for _, place := range []*regexp.Regexp{declared, toolPlace} {
+	for _, place := range []*regexp.Regexp{geminiToolIndex, toolIndex} {
 		if m := place.FindStringSubmatch(text); at < 0 && m != nil {
 			if n, err := strconv.Atoi(m[1]); err == nil {
 				at = n
@@ -43,7 +43,7 @@ func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	return tools[at], true
 }
 
-// leaveOut removes something from the turn's next requests to its model, because the provider refused it.
+// leaveOut removes something from the turn's next requests to the current model.
 func (r *run) leaveOut(what string) {
 	if r.leftOut == nil {
 		r.leftOut = make(map[string]bool)
@@ -52,13 +52,13 @@ func (r *run) leaveOut(what string) {
 }
 
 // leavesOut reports whether the turn's requests leave something out.
-func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.learned.refuses(what) }
+func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.facts.refuses(what) }
 
-// learnRefusals remembers what the provider refused, once it has accepted the request without it.
+// learnRefusals remembers the parts that the provider refused, after it has accepted a request without them.
 func (r *run) learnRefusals(ctx context.Context) {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(r.leftOut)) {
-		if what != allCalls && what != theseImages && what != theseFiles && r.model.learned.learn(what) {
+		if what != allCalls && what != theseImages && what != theseFiles && r.model.facts.learn(what) {
 			part, _, _ := strings.Cut(what, " ")
 			parts = append(parts, part)
 		}

@@ -11,7 +11,7 @@ import (
 type CallFragment struct {
 	Index     *int // of the call in its answer; nil: none was sent
 	ID, Name  string
-	Arguments string          // to be appended to what came before
+	Arguments string          // appended to those of the earlier fragments
 	Extra     json.RawMessage // as in ToolCall
 }
 
@@ -31,7 +31,7 @@ type bufferedCall struct {
 	extra     json.RawMessage
 }
 
-// Add takes the next fragment and returns what is known of its call now.
+// Add adds the next fragment and returns the state of its call.
 func (b *CallBuffer) Add(f CallFragment) CallDelta {
 	c := b.find(f)
 	if c == nil || c.endsBefore(f) {
@@ -59,8 +59,7 @@ func (b *CallBuffer) Add(f CallFragment) CallDelta {
 	return d
 }
 
-// find returns the call that the fragment's place points to: its index, else its id, else the
-// newest call.
+// find returns the call with the fragment's index, else the one with its id, else the newest call.
 func (b *CallBuffer) find(f CallFragment) *bufferedCall {
 	if f.Index != nil {
 		return b.byIndex[*f.Index]
@@ -93,9 +92,9 @@ func (c *bufferedCall) endsBefore(f CallFragment) bool {
 		return false
 	case f.ID != "" && c.id != "":
 		return f.Name != "" || c.complete()
-	case f.Name == c.name && f.Arguments == "": // repeated with an empty last piece
+	case f.Name == c.name && f.Arguments == "": // some servers end a call by an empty fragment with its name
 		return false
-	case f.Name != "" && c.arguments.Len() == 0 && f.Index == nil: // without arguments, and nobody cuts a name there
+	case f.Name != "" && c.arguments.Len() == 0 && f.Index == nil: // no arguments yet; only servers that send an index split names
 		return c.name != "" && f.Name != c.name
 	default:
 		return f.Name != "" && c.complete()
@@ -108,8 +107,8 @@ func (c *bufferedCall) complete() bool {
 	return strings.HasSuffix(arguments, "}") && json.Valid([]byte(arguments))
 }
 
-// takeName takes a name, or a piece of one: pieces come before the arguments. What was there already is said
-// again, in part or in whole.
+// takeName adds a name, or a piece of one, to the call. Pieces come before the arguments. Some servers repeat the name
+// that they sent before.
 func (c *bufferedCall) takeName(name string) {
 	switch {
 	case c.name == "" || strings.HasPrefix(name, c.name):
@@ -119,10 +118,10 @@ func (c *bufferedCall) takeName(name string) {
 	}
 }
 
-// maxName bounds a name, in bytes: several times what any provider takes.
+// maxName bounds a name, in bytes: it is several times as long as any provider accepts.
 const maxName = 256
 
-// Calls returns the calls that have a name. Ids that are missing or came twice are made up.
+// Calls returns the calls that have a name. A call with a missing or repeated id gets a new one.
 func (b *CallBuffer) Calls() []ToolCall {
 	var out []ToolCall
 	for i, c := range b.calls {
@@ -131,14 +130,14 @@ func (b *CallBuffer) Calls() []ToolCall {
 		}
 		call := ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String(), Extra: c.extra}
 		if b.owner(call.ID) != c {
-			call.ID = b.makeUp(i + 1)
+			call.ID = b.newID(i + 1)
 		}
 		out = append(out, call)
 	}
 	return out
 }
 
-func (b *CallBuffer) makeUp(n int) string {
+func (b *CallBuffer) newID(n int) string {
 	id := "call_" + strconv.Itoa(n)
 	for b.owner(id) != nil {
 		id += "x"

@@ -12,24 +12,24 @@ import (
 	"strings"
 )
 
-// parsedCall is a call that a model asked for: ready to be run, or to be given back.
+// parsedCall is a call that a model asked for, with its tool or with the reason why it can't run.
 type parsedCall struct {
-	// ToolCall is what the history keeps. Every provider takes its name and its arguments, whatever the
-	// model wrote, and its id is the only one of its kind in the turn.
+	// ToolCall is kept in the history. Whatever the model wrote, every provider accepts its name and its arguments.
+	// Its id is unique in the turn.
 	ToolCall
 	def      ToolDef
-	approved bool   // by the operator, once for all
-	problem  string // why it can't be run, for the model to mend it; empty: it can
+	approved bool   // by the configuration; nobody needs to be asked
+	problem  string // why it can't run, for the model to correct it; empty: it can
 }
 
-// maxQuoted bounds, in bytes, what of a model's mistake is shown to it again.
+// maxQuoted bounds, in bytes, how much of a wrong call an error repeats to the model.
 const maxQuoted = 2000
 
-// parseCall makes a call of what a model wrote. cut says that its answer ended at the output limit.
-func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
+// parseCall parses a call of a model. truncated says that the model's answer ended at the output limit.
+func parseCall(c ToolCall, tools []ToolDef, truncated bool) parsedCall {
 	p := parsedCall{ToolCall: c}
 	p.Name = SafeName(c.Name)
-	arguments, why := parseArguments(c.Arguments)
+	arguments, problem := parseArguments(c.Arguments)
 	p.Arguments = arguments
 	at := slices.IndexFunc(tools, func(d ToolDef) bool { return d.Name == c.Name })
 	switch {
@@ -43,20 +43,20 @@ func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 			p.problem += " The tools are: " + strings.Join(names, ", ") + "."
 		}
 		return p
-	case cut && (why != "" || strings.TrimSpace(c.Arguments) == ""):
+	case truncated && (problem != "" || strings.TrimSpace(c.Arguments) == ""):
 		p.problem = "Error: the arguments were cut off where your answer reached its length limit. Call again with shorter ones."
-	case why != "":
+	case problem != "":
 		p.problem = fmt.Sprintf("Error: the arguments are %s, so nothing was done. Call again with a JSON object. You wrote: %s",
-			why, Clip(c.Arguments, maxQuoted))
+			problem, Clip(c.Arguments, maxQuoted))
 	}
 	p.def = tools[at]
 	return p
 }
 
-// parseArguments returns arguments as a JSON object, and what is wrong with them; then the object is
-// empty. Some models write nothing or null for no arguments, or quote the object once more; some servers
-// send it twice, or an empty one before it.
-func parseArguments(s string) (object, why string) {
+// parseArguments returns arguments as a JSON object. If they are wrong, the object is empty and problem says why. Some
+// models write nothing or null instead of an empty object, or put the object into a string. Some servers send the object
+// twice, or an empty one before it.
+func parseArguments(s string) (object, problem string) {
 	raw := bytes.TrimSpace([]byte(s))
 	var quoted string
 	if json.Unmarshal(raw, &quoted) == nil && strings.HasPrefix(strings.TrimSpace(quoted), "{") {
@@ -80,8 +80,8 @@ func parseArguments(s string) (object, why string) {
 	return string(raw), ""
 }
 
-// duplicateName returns a name that an object of the next value holds twice. The JSON is valid. Readers differ in which one counts,
-// so that a call could do something else than what was approved.
+// duplicateName returns a name that occurs twice in one object of the next value, which is valid JSON. JSON readers differ in
+// which of the two counts, so a call could do something else than what a person approved.
 func duplicateName(in *json.Decoder) (name string, ok bool) {
 	begin, _ := in.Token()
 	if _, nested := begin.(json.Delim); !nested {
@@ -104,7 +104,7 @@ func duplicateName(in *json.Decoder) (name string, ok bool) {
 	return "", false
 }
 
-// onlyObject returns the one object in a row of them that is neither empty nor there before.
+// onlyObject returns the only distinct object in a sequence of objects, ignoring empty ones.
 func onlyObject(raw []byte) (only string, ok bool) {
 	only = "{}"
 	for in := json.NewDecoder(bytes.NewReader(raw)); ; {
@@ -125,11 +125,11 @@ func onlyObject(raw []byte) (only string, ok bool) {
 	}
 }
 
-// MaxToolName is the longest name of a tool that every provider takes
+// MaxToolName is the longest name of a tool that every provider accepts
 // (https://platform.openai.com/docs/api-reference/chat/create: tools.function.name).
 const MaxToolName = 64
 
-// SafeName returns a tool's name that every provider takes in a history.
+// SafeName changes a tool's name so that every provider accepts it in a history.
 func SafeName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		switch {
@@ -145,47 +145,47 @@ func SafeName(name string) string {
 	return name[:min(len(name), MaxToolName)]
 }
 
-// callIDs makes the ids of calls unique in a turn: some servers count anew in each answer.
+// callIDs makes the ids of calls unique in a turn: some servers number the calls of each answer from one.
 type callIDs struct {
-	used map[string]bool
-	now  map[string]string // by the ids of the current answer
+	used    map[string]bool
+	current map[string]string // by the ids of the current answer
 }
 
 // next begins an answer.
-func (c *callIDs) next() { c.now = nil }
+func (c *callIDs) nextAnswer() { c.current = nil }
 
-// of returns the turn's id for the current answer's.
-func (c *callIDs) of(id string) string {
-	if known, ok := c.now[id]; ok {
+// turnID returns the id in the turn for an id in the current answer.
+func (c *callIDs) turnID(id string) string {
+	if known, ok := c.current[id]; ok {
 		return known
 	}
-	if c.now == nil {
-		c.now = make(map[string]string)
+	if c.current == nil {
+		c.current = make(map[string]string)
 	}
-	c.now[id] = c.fresh(id)
-	return c.now[id]
+	c.current[id] = c.unique(id)
+	return c.current[id]
 }
 
-// fresh returns an id that is not in the turn yet, like this one.
-func (c *callIDs) fresh(id string) string {
+// unique returns an id that is new in the turn: this one, or one that begins with it.
+func (c *callIDs) unique(id string) string {
 	unique := cmp.Or(id, "call")
 	for n := 2; c.used[unique]; n++ {
 		unique = cmp.Or(id, "call") + "_" + strconv.Itoa(n)
 	}
-	c.use(unique)
+	c.markUsed(unique)
 	return unique
 }
 
-// use takes an id that is in the turn already.
-func (c *callIDs) use(id string) {
+// markUsed records that the turn has a call with this id.
+func (c *callIDs) markUsed(id string) {
 	if c.used == nil {
 		c.used = make(map[string]bool)
 	}
 	c.used[id] = true
 }
 
-// available returns the tools that a turn may use. A name that ends in "*" stands for all that begin so;
-// no list stands for every tool.
+// available returns the tools that a turn may use. A name that ends in "*" stands for all names with that prefix. If names
+// is nil, all tools are available.
 func available(tools []ToolDef, names []string) []ToolDef {
 	if names == nil {
 		return tools
@@ -198,7 +198,7 @@ func available(tools []ToolDef, names []string) []ToolDef {
 	})
 }
 
-// specs returns the tools as a model sees them.
+// specs returns the descriptions of tools for a model.
 func specs(tools []ToolDef) []ToolSpec {
 	out := make([]ToolSpec, len(tools))
 	for i, d := range tools {
@@ -207,8 +207,8 @@ func specs(tools []ToolDef) []ToolSpec {
 	return out
 }
 
-// withoutCalls returns the messages with calls and their answers told as text, one for one, for a model
-// that takes no tools.
+// withoutCalls turns the calls and their answers in the messages into text, for a model that accepts no tools. It keeps the
+// number of messages.
 func withoutCalls(messages []Message) []Message {
 	if !hasCalls(messages) {
 		return messages

@@ -78,12 +78,12 @@ func FuzzParseCall(f *testing.F) {
 func TestCallIDs(t *testing.T) {
 	t.Parallel()
 	var ids callIDs
-	ids.use("old")
-	got := []string{ids.of("call_1"), ids.of("call_2"), ids.of("call_1"), ids.of("old")}
-	ids.next()
-	got = append(got, ids.of("call_1"), ids.of("call_1"))
-	ids.next()
-	got = append(got, ids.of("call_1"), ids.of("call_1_2"))
+	ids.markUsed("old")
+	got := []string{ids.turnID("call_1"), ids.turnID("call_2"), ids.turnID("call_1"), ids.turnID("old")}
+	ids.nextAnswer()
+	got = append(got, ids.turnID("call_1"), ids.turnID("call_1"))
+	ids.nextAnswer()
+	got = append(got, ids.turnID("call_1"), ids.turnID("call_1_2"))
 	if want := "[call_1 call_2 call_1 old_2 call_1_2 call_1_2 call_1_3 call_1_2_2]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}

@@ -11,115 +11,116 @@ import (
 )
 
 const (
-	// restAfter is how many turns in a row a model must fail before it rests.
-	restAfter = 2
-	firstRest = time.Minute
-	maxRest   = 15 * time.Minute
+	// cooldownAfter is the number of failures in a row after which a model gets a cooldown.
+	cooldownAfter = 2
+	firstCooldown = time.Minute
+	maxCooldown   = 15 * time.Minute
 )
 
-// rest says how long a model is not asked, where there is another one. The zero value has never failed.
-type rest struct {
+// cooldown is the time in which a model that failed is asked only if no other model is left. The zero value has no failures.
+type cooldown struct {
 	failures int
 	until    time.Time
 }
 
-// failed returns the rest of a model that failed now: none after the first failure, then a minute, doubled with each
-// failure in a row. A model with a wrong key or an empty account rests at once. A provider's Retry-After is obeyed.
-func (s rest) failed(now time.Time, err error) rest {
+// afterFailure returns the cooldown after one more failure: none after the first failure, then a minute, doubled with
+// each failure in a row. A wrong key or an empty account causes one at once. It is at least the provider's Retry-After.
+func (s cooldown) afterFailure(now time.Time, err error) cooldown {
 	s.failures++
 	wait := time.Duration(0)
-	over := s.failures - restAfter
+	over := s.failures - cooldownAfter
 	if isKind(err, Auth, Quota) {
 		over = s.failures - 1
 	}
 	if over >= 0 {
-		wait = min(firstRest<<min(over, 10), maxRest)
+		wait = min(firstCooldown<<min(over, 10), maxCooldown)
 	}
-	if wait = max(wait, min(modelError(err).RetryAfter, maxRest)); wait > 0 {
+	if wait = max(wait, min(modelError(err).RetryAfter, maxCooldown)); wait > 0 {
 		s.until = now.Add(wait)
 	}
 	return s
 }
 
-func (s rest) over(now time.Time) bool { return !now.Before(s.until) }
+func (s cooldown) over(now time.Time) bool { return !now.Before(s.until) }
 
-// chained is a model of the chain with what was learned about it.
-type chained struct {
+// chainModel is a model of the chain with its cooldown and the facts known about it.
+type chainModel struct {
 	ModelOptions
-	learned *learned
+	facts *modelFacts
 
-	mu   sync.Mutex
-	rest rest
+	mu       sync.Mutex
+	cooldown cooldown
 }
 
-func (c *chained) rests(now time.Time) bool {
+func (c *chainModel) coolingDown(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.rest.over(now)
+	return !c.cooldown.over(now)
 }
 
-// failed counts a failure and returns until when the model rests; zero: it does not.
-func (c *chained) failed(now time.Time, err error) time.Time {
+// recordFailure counts a failure and returns the end of the model's cooldown; zero: it has none.
+func (c *chainModel) recordFailure(now time.Time, err error) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.rest = c.rest.failed(now, err); c.rest.over(now) {
+	if c.cooldown = c.cooldown.afterFailure(now, err); c.cooldown.over(now) {
 		return time.Time{}
 	}
-	return c.rest.until
+	return c.cooldown.until
 }
 
-func (c *chained) worked() {
+func (c *chainModel) recordSuccess() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rest = rest{}
+	c.cooldown = cooldown{}
 }
 
 // order returns the models in the order in which a turn asks them: first the named model, or the first of the chain, then the
-// others in the order of the chain. Models that rest come last.
-func order(models []*chained, name string, now time.Time) []*chained {
-	at := max(0, slices.IndexFunc(models, func(m *chained) bool { return m.Model.Name() == name }))
-	var awake, resting []*chained
-	for _, m := range append([]*chained{models[at]}, slices.Delete(slices.Clone(models), at, at+1)...) {
-		if m.rests(now) {
-			resting = append(resting, m)
+// others in the order of the chain. Models with a cooldown come last.
+func order(models []*chainModel, name string, now time.Time) []*chainModel {
+	at := max(0, slices.IndexFunc(models, func(m *chainModel) bool { return m.Model.Name() == name }))
+	var ready, coolingDown []*chainModel
+	for _, m := range append([]*chainModel{models[at]}, slices.Delete(slices.Clone(models), at, at+1)...) {
+		if m.coolingDown(now) {
+			coolingDown = append(coolingDown, m)
 		} else {
-			awake = append(awake, m)
+			ready = append(ready, m)
 		}
 	}
-	return append(awake, resting...)
+	return append(ready, coolingDown...)
 }
 
-// ask gets one answer from the first model of the chain that gives one. The turn stays with that one.
+// ask gets one answer from the first model of the chain that succeeds. The turn stays with that model.
 func (r *run) ask(ctx context.Context) (Completion, error) {
-	var before error // why the model before this one failed
+	var previous error // why the model before this one failed
 	for {
 		c, err := r.askModel(ctx)
 		if err == nil {
-			r.model.worked()
+			r.model.recordSuccess()
 			return c, nil
 		}
-		if errors.Is(err, errCallLimit) && before != nil {
-			return c, fmt.Errorf("%w, after: %w", err, before)
+		if errors.Is(err, errCallLimit) && previous != nil {
+			return c, fmt.Errorf("%w, after: %w", err, previous)
 		}
 		if !r.nextModel(ctx, err) {
 			return c, err
 		}
-		before = err
+		previous = err
 	}
 }
 
 // nextModel switches the turn to the next model of the chain after a failure. It reports whether there is one.
 func (r *run) nextModel(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) || r.isCommitted() {
-		return false // the turn itself ended, or another model would only get round a filter, or what was told must stand
+		// Another model would only circumvent the filter, and committed text can't be taken back.
+		return false
 	}
-	next := r.at + 1
+	next := r.modelIndex + 1
 	if errors.Is(err, errTooLong) || errors.Is(err, errNoRoom) {
 		for next < len(r.order) && !r.order[next].hasLargerWindow(r.model) {
 			next++
 		}
-	} else if !isKind(err, BadRequest, BadImage) { // the request is at fault, not the model
-		if until := r.model.failed(time.Now(), err); !until.IsZero() && len(r.order) > 1 {
+	} else if !isKind(err, BadRequest, BadImage) { // otherwise the request is at fault, not the model
+		if until := r.model.recordFailure(time.Now(), err); !until.IsZero() && len(r.order) > 1 {
 			r.log.LogAttrs(ctx, slog.LevelWarn, "the model keeps failing, asking the others first for a while", slog.Time("until", until))
 		}
 	}
@@ -128,21 +129,21 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "the model failed, asking the next one",
 		slog.String("next", r.order[next].Model.Name()), slog.Any("error", err))
-	r.use(next)
+	r.switchModel(next)
 	return true
 }
 
 // hasLargerWindow reports whether the model can read more than another one.
-func (c *chained) hasLargerWindow(than *chained) bool {
+func (c *chainModel) hasLargerWindow(than *chainModel) bool {
 	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
 }
 
-// use switches the turn to a model of the chain. Refusals of other models don't count for it.
-func (r *run) use(at int) {
-	r.at, r.model = at, r.order[at]
+// switchModel switches the turn to a model of the chain. It forgets the refusals of the model before.
+func (r *run) switchModel(at int) {
+	r.modelIndex, r.model = at, r.order[at]
 	name := r.model.Model.Name()
 	r.log = r.opts.Log.With(slog.String("turn", r.turn.ID), slog.String("model", name))
 	r.meter = r.meterOf(name)
 	r.leftOut = nil
-	r.refusals, r.refused, r.overflow = 0, 0, nil
+	r.lengthRefusals, r.refusedSize, r.lengthError = 0, 0, nil
 }

@@ -23,16 +23,16 @@ func TestRest(t *testing.T) {
 		{"once", []error{busy}, 0},
 		{"twice", []error{busy, busy}, time.Minute},
 		{"four times", []error{busy, busy, busy, busy}, 4 * time.Minute},
-		{"for days", []error{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, maxRest},
+		{"for days", []error{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, maxCooldown},
 		{"silence", []error{errSilence, errSilence}, time.Minute},
 		{"a wrong key rests at once", []error{auth}, time.Minute},
 		{"no money either", []error{&ModelError{Kind: Quota}, &ModelError{Kind: Quota}}, 2 * time.Minute},
 		{"told", []error{&ModelError{Kind: RateLimited, RetryAfter: 5 * time.Minute}}, 5 * time.Minute},
-		{"told too long", []error{&ModelError{Kind: RateLimited, RetryAfter: 24 * time.Hour}}, maxRest},
+		{"told too long", []error{&ModelError{Kind: RateLimited, RetryAfter: 24 * time.Hour}}, maxCooldown},
 	} {
-		var s rest
+		var s cooldown
 		for _, err := range tt.failures {
-			s = s.failed(now, err)
+			s = s.afterFailure(now, err)
 		}
 		if !s.over(now.Add(tt.want)) || tt.want > 0 && s.over(now.Add(tt.want-1)) {
 			t.Errorf("%s: rests until %v, want %v", tt.name, s.until.Sub(now), tt.want)
@@ -43,9 +43,9 @@ func TestRest(t *testing.T) {
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	var models []*chained
+	var models []*chainModel
 	for _, name := range []string{"a", "b", "c"} {
-		models = append(models, &chained{ModelOptions: ModelOptions{Model: &script{name: name}}})
+		models = append(models, &chainModel{ModelOptions: ModelOptions{Model: &script{name: name}}})
 	}
 	show := func(name string) string {
 		var names []string
@@ -57,12 +57,12 @@ func TestOrder(t *testing.T) {
 	if got := show("") + " " + show("b") + " " + show("x"); got != "abc bac abc" {
 		t.Errorf("got %s", got)
 	}
-	models[0].failed(now, &ModelError{Kind: Auth})
-	models[2].failed(now, &ModelError{Kind: Auth})
+	models[0].recordFailure(now, &ModelError{Kind: Auth})
+	models[2].recordFailure(now, &ModelError{Kind: Auth})
 	if got := show("") + " " + show("c"); got != "bac bca" {
 		t.Errorf("with two that rest: got %s", got)
 	}
-	models[0].worked()
+	models[0].recordSuccess()
 	if got := show(""); got != "abc" {
 		t.Errorf("after it worked: got %s", got)
 	}
@@ -174,7 +174,7 @@ func TestFailingModelRests(t *testing.T) {
 				t.Errorf("turn %d: %s answered, %v, want %s", i+1, r.Model, err, want)
 			}
 			if i == 1 {
-				time.Sleep(firstRest)
+				time.Sleep(firstCooldown)
 			}
 		}
 		if len(main.requests) != 2 {

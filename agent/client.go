@@ -8,36 +8,36 @@ import (
 
 // clientCalls are the calls of Turn.ClientTools in the answer that is being written.
 type clientCalls struct {
-	told       map[string]string // the arguments that were told, by the ids of calls
-	handedBack bool              // the answer's calls go to the caller, which ends the turn
+	sentArguments map[string]string // the arguments that were emitted, by the ids of calls
+	handedBack    bool              // the caller runs the answer's calls; this ends the turn
 }
 
-// tell tells what is new of a call, of which call has all that is known. While the answer is being written, a call is told once its
-// arguments begin: until then, a provider may go on with its name.
-func (c *clientCalls) tell(emit func(Event), call Call, complete bool) {
-	before, began := c.told[call.ID]
-	fresh, extends := strings.CutPrefix(call.Arguments, before)
-	if !extends || began && fresh == "" || !complete && call.Arguments == "" {
-		return // arguments that do not go on where they were: what was told stands
+// emitNew emits the part of a call that was not emitted yet. While the answer is being written, it emits nothing before the
+// arguments begin: until then, the provider may still be sending the name.
+func (c *clientCalls) emitNew(emit func(Event), call Call, complete bool) {
+	sent, started := c.sentArguments[call.ID]
+	fresh, extends := strings.CutPrefix(call.Arguments, sent)
+	if !extends || started && fresh == "" || !complete && call.Arguments == "" {
+		return // emitted arguments can't be changed
 	}
-	if c.told == nil {
-		c.told = make(map[string]string)
+	if c.sentArguments == nil {
+		c.sentArguments = make(map[string]string)
 	}
-	c.told[call.ID] = call.Arguments
+	c.sentArguments[call.ID] = call.Arguments
 	call.Arguments = validUTF8(fresh)
 	emit(call)
 }
 
 // handBack ends the turn if an answer calls client tools. The history then ends with the model's message and these calls.
 func (r *run) handBack(c Completion) bool {
-	message := Message{Role: Assistant, Reasoning: r.reply.thought.String()}
+	message := Message{Role: Assistant, Reasoning: r.reply.reasoning.String()}
 	for _, call := range c.ToolCalls {
 		if !slices.ContainsFunc(r.tools, func(t ToolDef) bool { return t.client && t.Name == call.Name }) {
 			continue
 		}
-		call.ID = r.ids.of(call.ID)
+		call.ID = r.ids.turnID(call.ID)
 		if slices.ContainsFunc(message.ToolCalls, func(c ToolCall) bool { return c.ID == call.ID }) {
-			call.ID = r.ids.fresh(call.ID)
+			call.ID = r.ids.unique(call.ID)
 		}
 		message.ToolCalls = append(message.ToolCalls, call)
 	}
@@ -45,36 +45,36 @@ func (r *run) handBack(c Completion) bool {
 		return false
 	}
 	r.reply.close()
-	message.Text = r.reply.own()
-	r.reply = r.reply.after()
+	message.Text = r.reply.answerText()
+	r.reply = r.reply.nextAnswer()
 	for i, call := range message.ToolCalls {
-		r.client.tell(r.emit, Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments}, true)
-		if told, ok := r.client.told[call.ID]; ok {
-			call.Arguments = told
+		r.client.emitNew(r.emit, Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments}, true)
+		if sent, ok := r.client.sentArguments[call.ID]; ok {
+			call.Arguments = sent
 		}
 		call.Arguments, _ = parseArguments(call.Arguments) // providers refuse others in a history
 		message.ToolCalls[i] = call
 	}
-	r.statuses.abandon() // the agent's own calls beside them
-	r.grow(message)
-	r.place, r.client.handedBack = len(r.grown), true
+	r.statuses.failUnfinished() // the agent's own calls beside them
+	r.appendHistory(message)
+	r.answerIndex, r.client.handedBack = len(r.newMessages), true
 	return true
 }
 
-// isCommitted reports whether something of the answer was told that can't be taken back.
+// isCommitted reports whether the caller got a part of the answer that it can't take back.
 func (r *run) isCommitted() bool {
-	return r.turn.Live && !r.node && (r.reply.text.Len() > 0 || len(r.client.told) > 0)
+	return r.turn.Live && !r.innerNode && (r.reply.text.Len() > 0 || len(r.client.sentArguments) > 0)
 }
 
-// withParams adds to a request what the turn's caller wants of the answer.
+// withParams adds the caller's parameters to a request.
 func (r *run) withParams(request Request) Request {
-	request.Live = r.turn.Live && !r.node
-	if r.node {
+	request.Live = r.turn.Live && !r.innerNode
+	if r.innerNode {
 		return request
 	}
 	request.Params = r.turn.Params
-	if most := request.Params.MaxOutput; most > 0 {
-		request.MaxOutput = min(most, cmp.Or(request.MaxOutput, most))
+	if limit := request.Params.MaxOutput; limit > 0 {
+		request.MaxOutput = min(limit, cmp.Or(request.MaxOutput, limit))
 	}
 	if len(r.tools) == 0 {
 		request.Params.MustCall, request.Params.MustCallName, request.Params.ParallelToolCalls = false, "", nil
@@ -99,7 +99,7 @@ func withClientTools(client []ToolSpec, own []ToolDef) []ToolDef {
 	return all
 }
 
-// clientTools returns the client's tools among some: their calls end the turn, so limits of calls don't concern them.
+// clientTools returns only the client's tools. The limit of tool calls does not apply to them, since their calls end the turn.
 func clientTools(tools []ToolDef) []ToolDef {
 	return slices.DeleteFunc(tools, func(d ToolDef) bool { return !d.client })
 }

@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// codeState follows Markdown closely enough to know whether a place in a text that is still
-// growing is inside code: a fence, or a code span, which is taken to end with its line. The
-// zero value is the start of a text.
+// codeState parses Markdown closely enough to know whether the end of a growing text is inside code: a fenced block or
+// a code span. It assumes that a code span ends with its line. The zero value is the start of a text.
 type codeState struct {
 	fenceChar byte // of the open fence
 	fenceLen  int  // 0: no fence is open
 	line      []byte
-	span, run int // lengths of the runs of back-ticks in the line that opened the code span, and that is being read; 0: none
+	span, run int // lengths of the back-tick run that opened the code span, and of the run that is being read; 0: none
 }
 
-// inside reports whether the place after what was read is inside code.
+// inside reports whether the end of the text is inside code.
 func (c *codeState) inside() bool { return c.fenceLen > 0 || c.endRun() > 0 }
 
-// endRun returns span as it is when the run that is being read ends here.
+// endRun returns the value of span if the run that is being read ends here.
 func (c *codeState) endRun() int {
 	switch {
 	case c.run == 0:
@@ -32,12 +31,12 @@ func (c *codeState) endRun() int {
 	}
 }
 
-// lineStart reports whether only white space came on the current line.
+// lineStart reports whether the current line has only white space so far.
 func (c *codeState) lineStart() bool { return len(bytes.Trim(c.line, whiteSpace)) == 0 }
 
-// closing returns what must follow the text to close its open fence; empty: nothing.
+// closing returns the fence that closes the open code block; empty: none is open.
 func (c *codeState) closing() string {
-	c.newLine() // the last line may itself open or close one
+	c.newLine() // the last line may itself open or close a block
 	return strings.Repeat(string(c.fenceChar), c.fenceLen)
 }
 

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// maxSummaries is how many calls one request may cost before it is made. What they leave
-	// undone is left out of this request, and goes on with the next turn.
+	// maxSummaries is how many model calls may summarize before one request. The request leaves out messages that
+	// are not summarized then; the next turn continues with them.
 	maxSummaries = 8
-	// maxSummary is how many tokens a summary may have; less in a small window, of which it
-	// may have an eighth.
+	// maxSummary is how many tokens a summary may have. In a small window it may have only a summaryShare.
 	maxSummary   = 1024
-	leastSummary = 64
+	minSummary   = 64
 	summaryShare = 8
 )
 
@@ -32,28 +31,28 @@ Write in the language of the conversation, in at most %d words, without an intro
 
 const summaryRequest = "Summarize the conversation above, as you were told to. Write only the summary."
 
-// makeRoom puts a summary in place of the older messages, so that about half of a draft's room is free. What one call can't
-// take is summarized in steps; those that were done stay when a later one fails. It returns only the context's error; others
-// are logged.
-func (r *run) makeRoom(ctx context.Context, d *draft) error {
+// summarizeOlder replaces the older messages by a summary, so that about half of a draft's room is free. Messages that are too
+// long for one call are summarized in several; the completed ones count even if a later one fails. It returns only the
+// context's error and logs others.
+func (r *run) summarizeOlder(ctx context.Context, d *draft) error {
 	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.maxSummary()
-	upTo := r.done + d.newest(min(d.room/2, d.room-frame))
-	if upTo == r.done {
+	upTo := r.summarizedCount + d.startOfNewest(min(d.room/2, d.room-frame))
+	if upTo == r.summarizedCount {
 		return nil
 	}
-	r.reserved = max(1, min(3, r.opts.Limits.ModelCalls/4)) // for the answer, should it be refused and repeated
-	defer func() { r.reserved = 0 }()
-	before := r.done
+	r.reservedCalls = max(1, min(3, r.opts.Limits.ModelCalls/4)) // for the answer, in case it is refused and repeated
+	defer func() { r.reservedCalls = 0 }()
+	before := r.summarizedCount
 	for range maxSummaries {
 		err := r.summarizeSome(ctx, upTo)
 		switch {
-		case err == nil && r.done == upTo:
-			r.log.LogAttrs(ctx, slog.LevelInfo, "older messages were summarized", slog.Int("messages", r.done-before))
+		case err == nil && r.summarizedCount == upTo:
+			r.log.LogAttrs(ctx, slog.LevelInfo, "older messages were summarized", slog.Int("messages", r.summarizedCount-before))
 			return nil
 		case err == nil:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isKind(err, ContextLength, TooLarge): // asked again with less: the room has got smaller
+		case isKind(err, ContextLength, TooLarge): // the next call is smaller, since the room has shrunk
 		default:
 			r.log.LogAttrs(ctx, slog.LevelWarn, "older messages were not summarized", slog.Any("error", err))
 			return nil
@@ -73,7 +72,7 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 		return r.attempt(ctx, request, request.tokens(), nil)
 	})
 	if overflows(err, request) {
-		r.model.learned.tooLong(request.tokens(), modelError(err).Limit)
+		r.model.facts.rememberTooLong(request.tokens(), modelError(err).Limit)
 	}
 	if err != nil {
 		return err
@@ -81,79 +80,77 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	text := newReply(r.opts.ThinkTags, func(Event) {})
 	text.add(Delta{Text: c.Text})
 	text.close()
-	summary := text.said()
+	summary := text.fullText()
 	if !visible(summary) || c.Finish == FinishFiltered {
 		return errNoSummary
 	}
-	r.summary, r.done = shorten(summary, r.maxSummary()), r.done+n
+	r.summary, r.summarizedCount = shorten(summary, r.maxSummary()), r.summarizedCount+n
 	return nil
 }
 
 // summaryTokens returns how many tokens a summary may have, as the provider counts.
 func (r *run) summaryTokens() int {
-	most := maxSummary
+	limit := maxSummary
 	if r.window() > 0 {
-		most = min(most, max(leastSummary, r.window()/summaryShare))
+		limit = min(limit, max(minSummary, r.window()/summaryShare))
 	}
 	if r.model.MaxOutput > 0 {
-		most = min(most, r.model.MaxOutput)
+		limit = min(limit, r.model.MaxOutput)
 	}
-	return most
+	return limit
 }
 
-// maxSummary returns how many estimated tokens a summary may have. A room that was found to be
-// smaller than the model is said to have holds for summaries too.
+// maxSummary returns how many estimated tokens a summary may have. If requests were found to have less room than
+// configured, summaries get less, too.
 func (r *run) maxSummary() int {
-	most := r.model.learned.estimated(r.summaryTokens())
+	limit := r.model.facts.estimated(r.summaryTokens())
 	if room := r.room(); room > 0 {
-		most = min(most, room/4)
+		limit = min(limit, room/4)
 	}
-	return max(leastSummary, most)
+	return max(minSummary, limit)
 }
 
-// summaryRequest returns a request for a summary of the next n messages, and of the summary so
-// far. They are as many as have room.
+// summaryRequest returns a request for a summary of the earlier summary and the next n messages, as many as fit.
 func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	last := Message{Role: User, Text: summaryRequest}
 	const wordsPerToken = 0.6
 	request.System = systemText(fmt.Sprintf(summaryPrompt, int(wordsPerToken*float64(r.summaryTokens()))), r.summary)
-	messages := withoutCalls(limitFiles(limitImages(r.messages[r.done:upTo], 0, imageOlder), -1, fileOlder)) // a summary is asked for without tools
+	messages := withoutCalls(limitFiles(limitImages(r.messages[r.summarizedCount:upTo], 0, imageOmitted), -1, fileOmitted)) // a summary is asked for without tools
 	n = len(messages)
 	if room := r.room(); room > 0 {
 		room -= request.tokens() + last.tokens()
-		if room < leastSummary {
+		if room < minSummary {
 			return Request{}, 0, errLongSummary
 		}
-		n = step(messages, room)
+		n = countForOneCall(messages, room)
 		messages = shortenTo(messages[:n], room)
 	}
 	request.Messages = append(slices.Clone(messages[:n]), last)
 	return request, n, nil
 }
 
-// step returns how many of the messages one call takes: as many as have room, but whole
-// exchanges where it can. A call of a tool is never parted from its results, which providers
-// refuse. It is at least one.
-func step(messages []Message, room int) int {
-	sum, exchange, part := 0, 0, 0
+// countForOneCall returns how many of the messages to summarize in one call: as many as fit, if possible whole exchanges,
+// and at least one. It never separates a tool call from its results, since providers refuse that.
+func countForOneCall(messages []Message, room int) int {
+	sum, exchangeStart, splitAt := 0, 0, 0
 	for i, m := range messages {
 		if i > 0 && m.Role != ToolRole {
-			part = i
+			splitAt = i
 			if m.Role == User {
-				exchange = i
+				exchangeStart = i
 			}
 		}
-		if sum += m.tokens(); sum > room && part > 0 {
-			if exchange > 0 {
-				return exchange
+		if sum += m.tokens(); sum > room && splitAt > 0 {
+			if exchangeStart > 0 {
+				return exchangeStart
 			}
-			return part
+			return splitAt
 		}
 	}
 	return len(messages)
 }
 
-// shortenTo makes messages that are too long for the room all the same shorter, each alike.
+// shortenTo cuts messages that are too long for the room, all to the same length.
 func shortenTo(messages []Message, room int) []Message {
 	if (Request{Messages: messages}).tokens() <= room {
 		return messages

@@ -24,7 +24,7 @@ type job struct {
 	input Input
 }
 
-// outcome is what a call came to.
+// outcome is the result of running a call.
 type outcome struct {
 	Output
 	err     error
@@ -32,26 +32,26 @@ type outcome struct {
 	trace   string // of a panic, for operators
 }
 
-// logText returns for the log why a call failed. The tool's own words go only to the model: they may quote people and
-// models, or contain a server's secrets.
+// logText returns the reason for a failed call that the log may contain. A tool's own error text goes only to the model: it
+// may quote people, or contain a server's secrets.
 func (o outcome) logText(ctx context.Context) string {
-	ours := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
-	if ours || !o.started || ctx.Err() != nil {
+	isOwn := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
+	if isOwn || !o.started || ctx.Err() != nil {
 		return Clip(o.err.Error(), maxError)
 	}
-	return fmt.Sprintf("the tool told the model why, in %d bytes", len(o.err.Error()))
+	return fmt.Sprintf("the model got an error text of %d bytes", len(o.err.Error()))
 }
 
 // dispatch runs jobs, a limited number in parallel and each with its deadline, and returns their outcomes in the order of the
-// jobs. It calls began when a job starts, and told for each report of a job, both from the caller's goroutine. A job that panics
-// or hangs fails alone. dispatch returns soon after ctx ended; then jobs that were not started have ctx's cause as their error.
-func dispatch(ctx context.Context, jobs []job, parallel int, began func(int), told func(note)) []outcome {
+// jobs. It calls onStart when a job starts, and onReport for each report of a job, both from the caller's goroutine. A job that
+// panics or hangs fails alone. dispatch returns soon after ctx ended; jobs that were not started then fail with ctx's cause.
+func dispatch(ctx context.Context, jobs []job, parallel int, onStart func(int), onReport func(report)) []outcome {
 	p := newProgress(len(jobs))
 	out := make([]outcome, len(jobs))
 	started, running := 0, 0
 	for {
 		for ; started < len(jobs) && running < parallel && ctx.Err() == nil; started++ {
-			began(started)
+			onStart(started)
 			jobs[started].start(ctx, started, p)
 			running++
 		}
@@ -59,11 +59,11 @@ func dispatch(ctx context.Context, jobs []job, parallel int, began func(int), to
 			break
 		}
 		n := p.next()
-		if n.ended != nil {
-			out[n.call] = *n.ended
+		if n.outcome != nil {
+			out[n.call] = *n.outcome
 			running--
 		}
-		told(n)
+		onReport(n)
 	}
 	for i := started; i < len(jobs); i++ {
 		out[i].err = context.Cause(ctx)
@@ -77,21 +77,21 @@ func (j job) start(ctx context.Context, call int, p *progress) {
 	if timeout <= 0 {
 		timeout = DefaultToolTimeout
 	}
-	late := fmt.Errorf("%w (%v)", errDeadline, timeout)
+	deadlineErr := fmt.Errorf("%w (%v)", errDeadline, timeout)
 	ctx, cancel := context.WithCancelCause(ctx)
-	deadline := time.AfterFunc(timeout, func() { cancel(late) })
+	deadline := time.AfterFunc(timeout, func() { cancel(deadlineErr) })
 	input := j.input
 	input.Progress = func(text string) {
-		if deadline.Stop() { // else it has passed
+		if deadline.Stop() { // false: the deadline has passed
 			deadline.Reset(timeout)
 		}
 		if text != "" {
-			p.tell(call, text)
+			p.addText(call, text)
 		}
 	}
-	ended := context.AfterFunc(ctx, func() {
+	stopHangTimer := context.AfterFunc(ctx, func() {
 		time.AfterFunc(hangGrace, func() {
-			p.end(call, outcome{started: true, err: fmt.Errorf("%w: %w", context.Cause(ctx), errHangs)})
+			p.addOutcome(call, outcome{started: true, err: fmt.Errorf("%w: %w", context.Cause(ctx), errHangs)})
 		})
 	})
 	go func() {
@@ -100,13 +100,13 @@ func (j job) start(ctx context.Context, call int, p *progress) {
 			if v := recover(); v != nil {
 				o = outcome{started: true, err: errPanicked, trace: fmt.Sprintf("%v\n%s", v, debug.Stack())}
 			}
-			ended()
+			stopHangTimer()
 			deadline.Stop()
 			cancel(nil)
-			p.end(call, o)
+			p.addOutcome(call, o)
 		}()
 		output, err := j.def.Call(ctx, input)
-		if err != nil && ctx.Err() != nil { // whatever words the tool has for it
+		if err != nil && ctx.Err() != nil { // the tool's error only repeats that ctx ended
 			err = context.Cause(ctx)
 		}
 		o = outcome{Output: output, err: err, started: true}

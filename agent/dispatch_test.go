@@ -26,7 +26,7 @@ func takes(d time.Duration) job {
 	})}
 }
 
-func noteless(note) {}
+func noteless(report) {}
 
 func TestDispatchInOrderAndSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestDispatchInOrderAndSideBySide(t *testing.T) {
 		var starts, ends []string
 		out := dispatch(t.Context(), []job{takes(3 * time.Second), takes(time.Second), takes(2 * time.Second), takes(time.Second)}, 2,
 			func(i int) { starts = append(starts, fmt.Sprintf("%d@%v", i, time.Since(began))) },
-			func(n note) { ends = append(ends, fmt.Sprintf("%d@%v", n.call, time.Since(began))) })
+			func(n report) { ends = append(ends, fmt.Sprintf("%d@%v", n.call, time.Since(began))) })
 		if got := strings.Join(starts, " "); got != "0@0s 1@0s 2@1s 3@3s" {
 			t.Errorf("started %s", got)
 		}
@@ -109,8 +109,8 @@ func TestDispatchTellsProgress(t *testing.T) {
 			})}
 		}
 		var got []string
-		dispatch(t.Context(), []job{tells("a"), tells("b")}, 2, func(int) {}, func(n note) {
-			if n.ended == nil {
+		dispatch(t.Context(), []job{tells("a"), tells("b")}, 2, func(int) {}, func(n report) {
+			if n.outcome == nil {
 				got = append(got, n.text)
 			}
 		})
@@ -205,7 +205,7 @@ func TestTheLogHasNoWordsOfTools(t *testing.T) {
 	if got.Append[1].Text != "Error: no entry for my secret diary." {
 		t.Errorf("the model is told %q", got.Append[1].Text)
 	}
-	if strings.Contains(got.log, "diary") || !strings.Contains(got.log, "tool=fail error=\"the tool told the model why, in 28 bytes\"") ||
+	if strings.Contains(got.log, "diary") || !strings.Contains(got.log, "tool=fail error=\"the model got an error text of 28 bytes\"") ||
 		!strings.Contains(got.log, errPanicked.Error()) {
 		t.Errorf("the log has\n%s", got.log)
 	}

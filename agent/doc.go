@@ -4,23 +4,23 @@
 //
 //	agent.go      Run: the beginning and the end of a turn
 //	run.go        the turn: an answer, its calls, the next answer
-//	resume.go     continues what an earlier process began
+//	resume.go     continues a turn that an earlier process began
 //	pipeline.go   several nodes in place of one answer
-//	chain.go      chooses the model; failing models rest
+//	chain.go      chooses the model; failing models get a cooldown
 //	ask.go        the attempts at one answer of one model
-//	attempt.go    one attempt: its pieces, its silence, what it used
-//	reply.go      deltas in; text for people and calls out
-//	think.go      thinking taken out of the text while it streams
-//	client.go     tools that the caller runs, and what else it asks for
-//	code.go       where in a text code is, for think.go
-//	callbuffer.go calls put together from the fragments that providers send (pure)
+//	attempt.go    one attempt: its deltas, its silence, its usage
+//	reply.go      turns deltas into text for people and into calls
+//	think.go      separates thinking from the text while it streams
+//	client.go     tools that the caller runs, and the caller's parameters
+//	code.go       finds code in a text, for think.go
+//	callbuffer.go joins the fragments in which providers send calls (pure)
 //	calls.go      parses calls; a mistake becomes an error that the model can correct (pure)
 //	step.go       the calls of one answer: approve, store, run, answer
-//	dispatch.go   calls run side by side, each with its deadline
-//	progress.go   their progress, merged
-//	status.go     a call's states, as events
-//	text.go       text from outside: on one line, shortened (pure)
-//	output.go     a call's output, limited (pure)
+//	dispatch.go   runs calls in parallel, each with its deadline
+//	progress.go   merges the progress reports of parallel calls
+//	status.go     the states of calls, as events
+//	text.go       puts text from outside on one line, and shortens it (pure)
+//	output.go     limits the output of a call (pure)
 //	propose.go    the question to a person (pure)
 //	plain.go      text without hidden characters (pure)
 //	history.go    the messages that a turn adds; the steps of a crashed turn (pure)
@@ -30,16 +30,16 @@
 //	lines.go      the fixed lines
 //	fit.go        makes a request fit the model's window
 //	draft.go      a request while it is made to fit (pure)
-//	compact.go    older messages turned into a summary by the model
+//	compact.go    replaces older messages by a summary that the model writes
 //	image.go      chooses the images that are sent (pure)
-//	learned.go    what turns learned about a model
-//	blame.go      what requests leave out since the provider refused it
-//	estimate.go   tokens without a tokenizer
+//	facts.go      what earlier requests showed about a model
+//	blame.go      the parts of requests that a provider refuses
+//	estimate.go   estimates tokens without a tokenizer
 //	stream.go     Run as an iterator
 //	model.go      the interface of a model API; each API has a package
 //	tool.go       the interfaces of tools, approvers and journals
 //	provenance.go who wrote what (pure)
-//	wrote.go      whether the asker typed an address (pure)
+//	typedurl.go   whether the asker typed an address (pure)
 //
 // # Tools
 //
@@ -86,8 +86,8 @@
 // not make itself gets them as text.
 //
 // When nothing more can be tried with a model, the next one of the chain follows, and a Reset voids the text of the broken
-// answer. The turn stays with that model. A model that fails in several turns rests for minutes; meanwhile the others are
-// asked first. When no model is left, the turn ends with an error and with the text so far.
+// answer. The turn stays with that model. A model that fails in several turns gets a cooldown of minutes, in which the others
+// are asked first. When no model is left, the turn ends with an error and with the text so far.
 //
 // # Long conversations
 //

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// draft is a request on its way to fit a model's window. All numbers of tokens are estimates.
+// draft is a request that is being made to fit a model's window. All numbers of tokens are estimates.
 type draft struct {
-	system   string
-	summary  string // of what came before the messages
-	messages []Message
-	tools    []ToolSpec
-	question int  // the first message that must stay; all after it must, too
-	room     int  // tokens that the request may have; 0: any number
-	output   int  // tokens that the answer may have, as the provider counts; 0: the model's own limit
-	hopeless bool // the question alone does not fit the window
+	system          string
+	summary         string // of the conversation before the messages
+	messages        []Message
+	tools           []ToolSpec
+	questionIndex   int  // index of the question; it and all later messages must stay
+	room            int  // tokens that the request may have; 0: no limit
+	output          int  // tokens that the answer may have, as the provider counts; 0: the model's own limit
+	questionTooLong bool // the question alone does not fit the window
 }
 
 const summaryMark = "Summary of the conversation so far: "
 
-// systemText returns the system prompt with the summary behind it, in one text: some providers
-// take only one system message. People's words are in the summary, hence the warning.
+// systemText returns the system prompt and the summary in one text: some providers accept only one system message. The
+// summary contains people's words, so a warning stands before it.
 func systemText(system, summary string) string {
 	if summary == "" {
 		return system
@@ -40,66 +40,66 @@ func (d *draft) fits() bool { return d.room == 0 || d.tokens() <= d.room }
 
 func (d *draft) tokens() int { return d.request().tokens() }
 
-// frame returns the tokens of everything but the messages.
-func (d *draft) frame() int {
+// overheadTokens returns the tokens of everything but the messages.
+func (d *draft) overheadTokens() int {
 	return Request{System: systemText(d.system, d.summary), Tools: d.tools}.tokens()
 }
 
-// alone returns the tokens of the question and the system prompt without anything else.
-func (d *draft) alone() int {
-	return Request{System: d.system, Messages: d.messages[d.question:], Tools: d.tools}.tokens()
+// questionTokens returns the tokens of the question with the system prompt and the tools.
+func (d *draft) questionTokens() int {
+	return Request{System: d.system, Messages: d.messages[d.questionIndex:], Tools: d.tools}.tokens()
 }
 
-// forget leaves nothing but the question.
-func (d *draft) forget() {
+// keepOnlyQuestion removes the summary and the messages before the question.
+func (d *draft) keepOnlyQuestion() {
 	d.summary = ""
-	d.cut(d.question)
+	d.removeFirst(d.questionIndex)
 }
 
-// cut takes out the first n messages.
-func (d *draft) cut(n int) {
+// removeFirst removes the first n messages.
+func (d *draft) removeFirst(n int) {
 	d.messages = d.messages[n:]
-	d.question -= n
+	d.questionIndex -= n
 }
 
 // shortenResults shortens the long results of tools in a draft that does not fit. Results before the question are cut to a
 // sixteenth of the room. If that is not enough, the results of the question are cut to that size, then to half of it, and so on.
 func (d *draft) shortenResults() {
-	const share, least = 16, 64
-	most := max(least, d.room/share)
+	const share, minResult = 16, 64
+	limit := max(minResult, d.room/share)
 	d.messages = slices.Clone(d.messages)
-	shortenIn(d.messages[:d.question], most)
-	for ; !d.fits(); most /= 2 {
-		shortenIn(d.messages[d.question:], max(least, most))
-		if most <= least {
+	shortenIn(d.messages[:d.questionIndex], limit)
+	for ; !d.fits(); limit /= 2 {
+		shortenIn(d.messages[d.questionIndex:], max(minResult, limit))
+		if limit <= minResult {
 			return
 		}
 	}
 }
 
-func shortenIn(messages []Message, most int) {
+func shortenIn(messages []Message, maxTokens int) {
 	for i := range messages {
 		if messages[i].Role == ToolRole {
-			messages[i].Text = shorten(messages[i].Text, most)
+			messages[i].Text = shorten(messages[i].Text, maxTokens)
 		}
 	}
 }
 
-// shrinkTools shrinks the definitions of the tools to at most so many tokens. The longest schemas lose their descriptions, then
-// the longest descriptions are cut, then the longest tools are left out. It returns the names of the changed tools.
-func (d *draft) shrinkTools(most int) (shortened, left []string) {
+// shrinkTools shrinks the definitions of the tools to at most maxTokens. The longest schemas lose their descriptions, then
+// the longest descriptions are cut, then the longest tools are removed. It returns the names of the changed tools.
+func (d *draft) shrinkTools(maxTokens int) (shortened, removed []string) {
 	d.tools = slices.Clone(d.tools)
 	size := func(t ToolSpec) int { return toolTokens([]ToolSpec{t}) }
 	sum := toolTokens(d.tools)
 	for _, change := range []func(*ToolSpec){bareParameters, shortDescription, nil} {
 		for _, t := range slices.SortedStableFunc(slices.Values(d.tools), func(a, b ToolSpec) int { return size(b) - size(a) }) {
-			if sum <= most {
-				return shortened, left
+			if sum <= maxTokens {
+				return shortened, removed
 			}
 			i := slices.IndexFunc(d.tools, func(s ToolSpec) bool { return s.Name == t.Name })
 			sum -= size(t)
 			if change == nil {
-				d.tools, left = slices.Delete(d.tools, i, i+1), append(left, t.Name)
+				d.tools, removed = slices.Delete(d.tools, i, i+1), append(removed, t.Name)
 				continue
 			}
 			change(&d.tools[i])
@@ -109,16 +109,16 @@ func (d *draft) shrinkTools(most int) (shortened, left []string) {
 			sum += size(d.tools[i])
 		}
 	}
-	return shortened, left
+	return shortened, removed
 }
 
-// shortDescription cuts what a tool says of itself.
+// shortDescription cuts a tool's description.
 func shortDescription(t *ToolSpec) {
-	const most = 32
-	t.Description = shorten(t.Description, most)
+	const maxTokens = 32
+	t.Description = shorten(t.Description, maxTokens)
 }
 
-// bareParameters takes out of a tool's schema what only explains it.
+// bareParameters removes the annotations from a tool's schema.
 func bareParameters(t *ToolSpec) {
 	var schema any
 	if json.Unmarshal(t.Parameters, &schema) != nil {
@@ -139,7 +139,7 @@ func bareSchema(schema any) any {
 			case "description", "title", "examples", "example", "default", "$comment":
 				continue
 			case "enum", "const": // data
-			case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // whose keys are names
+			case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // their keys are names, not keywords
 				if named, ok := value.(map[string]any); ok {
 					bare := make(map[string]any, len(named))
 					for name, s := range named {
@@ -163,15 +163,15 @@ func bareSchema(schema any) any {
 	return schema
 }
 
-// newest returns the index from which the messages have at most so many tokens together. It is the index of a user's message,
-// or of the question if there is no room for more.
-func (d *draft) newest(most int) int {
-	begin, sum := d.question, 0
-	for _, m := range d.messages[d.question:] {
+// startOfNewest returns the index from which the newest messages have at most maxTokens together. It is the index of a user's
+// message, or of the question if there is no room for more.
+func (d *draft) startOfNewest(maxTokens int) int {
+	begin, sum := d.questionIndex, 0
+	for _, m := range d.messages[d.questionIndex:] {
 		sum += m.tokens()
 	}
-	for i, m := range slices.Backward(d.messages[:d.question]) {
-		if sum += m.tokens(); sum > most {
+	for i, m := range slices.Backward(d.messages[:d.questionIndex]) {
+		if sum += m.tokens(); sum > maxTokens {
 			break
 		}
 		if m.Role == User {
@@ -181,19 +181,19 @@ func (d *draft) newest(most int) int {
 	return begin
 }
 
-// drop removes what does not fit: the end of the summary if the question leaves no room for it, then the oldest messages. It
+// dropOldest shortens the summary if the question leaves no room for it, then removes the oldest messages that do not fit. It
 // returns the number of removed messages.
-func (d *draft) drop() int {
-	const least = 64 // of a summary that is still worth something
-	bare := EstimateTokens(d.system) + toolTokens(d.tools)
-	if over := d.frame() - bare + d.alone() - d.room; d.summary != "" && over > 0 {
-		if most := EstimateTokens(d.summary) - over; most >= least {
-			d.summary = shorten(d.summary, most)
+func (d *draft) dropOldest() int {
+	const minSummary = 64 // a shorter summary is useless
+	fixed := EstimateTokens(d.system) + toolTokens(d.tools)
+	if over := d.overheadTokens() - fixed + d.questionTokens() - d.room; d.summary != "" && over > 0 {
+		if limit := EstimateTokens(d.summary) - over; limit >= minSummary {
+			d.summary = shorten(d.summary, limit)
 		} else {
 			d.summary = ""
 		}
 	}
-	n := d.newest(d.room - d.frame())
-	d.cut(n)
+	n := d.startOfNewest(d.room - d.overheadTokens())
+	d.removeFirst(n)
 	return n
 }

@@ -6,23 +6,23 @@ import (
 )
 
 // Weights of characters in twelfths of a token. They are the averages of byte-pair
-// vocabularies of 100,000 to 200,000 entries on chat text: close enough for "has enough come
-// to show", "how full is the context", and for a usage figure when the provider sends none.
+// vocabularies of 100,000 to 200,000 entries on chat text. That is close enough to decide when to show text, to
+// see how full the window is, and to estimate the usage if the provider reports none.
 const (
 	weightUnit        = 12
 	weightASCII       = 3  // letters, white space: 4 to a token
 	weightDigit       = 4  // digits come in threes
 	weightPunctuation = 6  // and ASCII control characters
 	weightAlphabet    = 6  // accented Latin, Greek, Cyrillic, Hebrew, Arabic, …: 2 to a token
-	weightIdeograph   = 12 // CJK, kana, Hangul, and what else begins at U+0900
+	weightIdeograph   = 12 // CJK, kana, Hangul and all else from U+0900
 	weightAstral      = 24 // emoji and rare scripts
 )
 
 const (
-	// tokensPerMessage is what stands around a message: its role and where it ends
+	// tokensPerMessage is the overhead of a message: its role and its end
 	// (https://github.com/openai/openai-cookbook, How_to_count_tokens_with_tiktoken.ipynb: 3 or 4).
 	tokensPerMessage = 4
-	// tokensPerImage is about what an image costs that was not made larger than models look at:
+	// tokensPerImage is about the cost of an image of the size that models look at:
 	// 765 for one of 1024×1024 pixels (https://platform.openai.com/docs/guides/images-vision),
 	// up to 1,600 elsewhere (https://docs.claude.com/en/docs/build-with-claude/vision).
 	tokensPerImage = 1000
@@ -32,16 +32,15 @@ const (
 	bytesPerToken = 100 // of a file
 )
 
-// EstimateTokens estimates how many tokens s is. It costs one pass and allocates nothing. The
-// estimate of the empty text is 0, of any other at least 1.
+// EstimateTokens estimates how many tokens s has: 0 for an empty text, else at least 1. It allocates nothing.
 func EstimateTokens(s string) int {
 	var c TokenCounter
 	c.Add(s)
 	return c.Tokens()
 }
 
-// TokenCounter estimates the tokens of a text that comes in pieces: however it is cut (between
-// characters), the sum is the estimate of the whole. The zero value has counted nothing.
+// TokenCounter estimates the tokens of a text that arrives in pieces. Its result does not depend on how the text is
+// cut between characters. The zero value has counted nothing.
 type TokenCounter struct{ weight int }
 
 // Add counts s.
@@ -71,7 +70,7 @@ func weightOf(r rune) int {
 	}
 }
 
-// tokens estimates a message with what stands around it.
+// tokens estimates a message including its overhead.
 func (m Message) tokens() int {
 	var c TokenCounter
 	c.Add(m.Text)
@@ -91,7 +90,7 @@ func (m Message) tokens() int {
 	return c.Tokens() + tokensPerMessage*(1+len(m.ToolCalls)) + tokensPerImage*len(m.Images) + files
 }
 
-// tokens estimates what the request's prompt is.
+// tokens estimates the request's prompt.
 func (r Request) tokens() int {
 	sum := EstimateTokens(r.System) + tokensPerMessage + toolTokens(r.Tools)
 	for _, m := range r.Messages {
@@ -100,7 +99,7 @@ func (r Request) tokens() int {
 	return sum
 }
 
-// toolTokens estimates what the descriptions of tools are.
+// toolTokens estimates the descriptions of tools.
 func toolTokens(tools []ToolSpec) int {
 	sum := 0
 	for _, t := range tools {
@@ -109,16 +108,16 @@ func toolTokens(tools []ToolSpec) int {
 	return sum
 }
 
-// leftOutTokens is about what shorten says in place of what it leaves out.
+// leftOutTokens is about the size of the note that shorten puts in place of removed text.
 const leftOutTokens = 16
 
-// shorten returns at most so many tokens of a text by estimate, but no less than that something
-// was left out: its beginning and, half as much of it, its end.
-func shorten(text string, most int) string {
-	if EstimateTokens(text) <= most {
+// shorten cuts a text to at most maxTokens by estimate. It keeps the beginning, half as much of the end, and puts a note
+// between them. Even if maxTokens is smaller, the note stays.
+func shorten(text string, maxTokens int) string {
+	if EstimateTokens(text) <= maxTokens {
 		return text
 	}
-	room := max(0, most-leftOutTokens) * weightUnit
+	room := max(0, maxTokens-leftOutTokens) * weightUnit
 	head := 0
 	for end, left := 0, room*2/3; end < len(text); head = end {
 		r, size := utf8.DecodeRuneInString(text[end:])

@@ -1,10 +1,10 @@
 package agent
 
-// Event is something a running turn has to tell. The set is closed: Text, Reasoning, Tool, Call
-// and Reset. The end of a turn is Run's return value, never an event.
+// Event is an event of a running turn: Text, Reasoning, Tool, Call or Reset. The end of a turn is Run's return value,
+// never an event.
 type Event interface{ event() }
 
-// Text is a piece of the reply, to be appended to what came before.
+// Text is a piece of the reply, to be appended to the earlier pieces.
 type Text struct{ Delta string }
 
 // Reasoning is a piece of the model's thinking. It is never part of the reply.
@@ -22,13 +22,13 @@ type Tool struct {
 type Call struct {
 	ID        string
 	Name      string
-	Arguments string // to be appended to what came before: JSON as the model writes it, unchecked
+	Arguments string // to be appended to the earlier pieces: unchecked JSON
 }
 
-// Reset says that the reply starts over: everything told by Text and Call so far is void.
+// Reset says that the reply starts over: all earlier Text and Call events are void.
 type Reset struct {
 	Reason string
-	// Thought says that what is void was thinking of which the beginning was not marked. It is told as Reasoning next.
+	// Thought says that the void text was thinking without a tag at its beginning. It follows as a Reasoning event.
 	Thought bool
 }
 
@@ -38,11 +38,10 @@ func (Tool) event()      {}
 func (Call) event()      {}
 func (Reset) event()     {}
 
-// ToolState is where a tool call stands.
+// ToolState is the state of a tool call.
 type ToolState uint8
 
-// A call goes identified, executing, then completed or failed; interrupted waits for a
-// person and is not an end.
+// A call is identified, then executing, then completed or failed. It is interrupted while a person decides.
 const (
 	ToolIdentified ToolState = iota
 	ToolExecuting

@@ -5,39 +5,39 @@ import (
 	"slices"
 )
 
-// maxRequestFiles is how many bytes the files of a request have: encoding a request takes several times as much memory.
+// maxRequestFiles bounds the bytes of a request's files: encoding a request takes several times as much memory.
 const maxRequestFiles = 12 << 20
 
-// What stands in the text for a file that is not sent.
+// The lines that replace a file that is not sent.
 const (
-	fileOlder    = "[file %s]"
+	fileOmitted  = "[file %s]"
 	fileNotShown = "[file %s: not shown, this model takes no files and could not read it]"
 )
 
-// limitFiles returns the messages with the newest files only, so many bytes of them at most, and a line in the text for
-// each of the others. It changes none of the messages that it was given.
-func limitFiles(messages []Message, bytes int, line string) []Message {
+// limitFiles keeps only the newest files of the messages, at most maxBytes, and puts a line into the text for each of the
+// others. It does not change its arguments.
+func limitFiles(messages []Message, maxBytes int, line string) []Message {
 	out := messages
 	for i, m := range slices.Backward(messages) {
-		over := len(m.Files)
-		for over > 0 && len(m.Files[over-1].Content) <= bytes {
-			over--
-			bytes -= len(m.Files[over].Content)
+		removed := len(m.Files)
+		for removed > 0 && len(m.Files[removed-1].Content) <= maxBytes {
+			removed--
+			maxBytes -= len(m.Files[removed].Content)
 		}
-		if over == 0 {
+		if removed == 0 {
 			continue
 		}
-		bytes = -1 // those before are older
+		maxBytes = -1 // older messages keep no files
 		if &out[0] == &messages[0] {
 			out = slices.Clone(messages)
 		}
-		for _, f := range m.Files[:over] {
+		for _, f := range m.Files[:removed] {
 			if m.Text != "" {
 				m.Text += "\n"
 			}
 			m.Text += fmt.Sprintf(line, f.Name)
 		}
-		m.Files = m.Files[over:]
+		m.Files = m.Files[removed:]
 		out[i] = m
 	}
 	return out

@@ -36,7 +36,7 @@ func TestLimitFiles(t *testing.T) {
 		3:  "one\n[file a]\n[file b], two, [file c], three+d",
 		-1: "one\n[file a]\n[file b], two, [file c], three\n[file d]",
 	} {
-		if got := readBy(limitFiles(messages, bytes, fileOlder)); got != want {
+		if got := readBy(limitFiles(messages, bytes, fileOmitted)); got != want {
 			t.Errorf("%d: got %q, want %q", bytes, got, want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What stands for the result of a call that has none.
+// The results of calls that returned none.
 const (
 	resultUnknown = "Error: it is not known whether this call was carried out or what came of it. Do not repeat it without asking."
 	resultNotRun  = "Not done: the turn ended before this call was run."
@@ -13,18 +13,15 @@ const (
 	resultLost    = "Error: the result was lost."
 )
 
-// Mended returns what a turn that a crash ended leaves in the history, where nothing goes on with it: the
-// messages of its steps, as its Journal got them, with exactly one answer to each call, right behind the
-// message with the calls and in their order. Every provider takes that. Of a call without an answer the model
-// is told that it was not done, or, where its id is in begun, that nobody knows.
+// Mended returns the history of a turn that a crash ended and that nobody continues. steps are the messages that its Journal
+// stored. Each message with calls is followed by exactly one answer per call, in their order, as providers demand. A call
+// without an answer gets one: its outcome is unknown if its id is in begun, else it was not run.
 func Mended(steps []Message, begun []string) []Message {
 	mended, _ := mend(steps, begun)
 	return mended
 }
 
-// mend returns the messages of a turn's steps with exactly one answer to each call, in the order of the
-// calls. Calls of the last step without answer are left open, but for those that had begun: their
-// outcome is unknown.
+// mend does the work of Mended. It also returns the calls of the last step that have no answer and had not begun.
 func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	answers := make(map[string]Message)
 	last := -1
@@ -38,7 +35,7 @@ func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	}
 	for i, m := range steps {
 		if m.Role == ToolRole {
-			continue // each stands behind its call
+			continue // answers are placed after their calls
 		}
 		mended = append(mended, m)
 		for _, c := range m.ToolCalls {
@@ -59,18 +56,18 @@ func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	return mended, open
 }
 
-// answerTo answers a call in telex's own words.
+// answerTo returns an answer to a call that telex itself wrote.
 func answerTo(c ToolCall, text string) Message {
 	return Message{Role: ToolRole, ToolCallID: c.ID, Name: c.Name, Text: text, Sources: []Source{{Origin: OriginProgram}}}
 }
 
-// grow appends messages to the turn's history.
-func (r *run) grow(messages ...Message) {
+// appendHistory appends messages to the turn's history.
+func (r *run) appendHistory(messages ...Message) {
 	r.messages = append(r.messages, messages...)
-	r.grown = append(r.grown, messages...)
+	r.newMessages = append(r.newMessages, messages...)
 }
 
-// CallOutcome is what is known of a call.
+// CallOutcome says how a call ended.
 type CallOutcome uint8
 
 // The outcomes.
@@ -81,7 +78,7 @@ const (
 	CallUnknown
 )
 
-// Outcome returns what an answer to a call tells of it.
+// Outcome returns how the call ended that this message answers.
 func (m Message) Outcome() CallOutcome {
 	switch {
 	case m.Text == resultUnknown:
@@ -94,9 +91,9 @@ func (m Message) Outcome() CallOutcome {
 	return CallDone
 }
 
-// amend replaces the placeholder answer of a call by the real one.
-func (r *run) amend(answer Message) {
-	for _, list := range [][]Message{r.messages, r.grown} {
+// replaceAnswer replaces the placeholder answer of a call by the real one.
+func (r *run) replaceAnswer(answer Message) {
+	for _, list := range [][]Message{r.messages, r.newMessages} {
 		for i, m := range slices.Backward(list) {
 			if m.Role == ToolRole && m.ToolCallID == answer.ToolCallID {
 				list[i] = answer
@@ -106,19 +103,18 @@ func (r *run) amend(answer Message) {
 	}
 }
 
-// history is what a conversation grows by when the model's last words were text: that, in its place, and
-// everything before and after it.
-func (r *run) history(text string) []Message {
+// historyWith returns the turn's new messages with the text of the model's last answer inserted at its place.
+func (r *run) historyWith(text string) []Message {
 	if text == "" {
-		return r.grown
+		return r.newMessages
 	}
-	return slices.Insert(r.grown, r.place, Message{Role: Assistant, Text: text})
+	return slices.Insert(r.newMessages, r.answerIndex, Message{Role: Assistant, Text: text})
 }
 
-// compaction says what was summarized; nil: nothing.
+// compaction returns the summary of older messages; nil: there is none.
 func (r *run) compaction() *Compaction {
-	if r.done == 0 {
+	if r.summarizedCount == 0 {
 		return nil
 	}
-	return &Compaction{Summary: r.summary, Messages: r.done}
+	return &Compaction{Summary: r.summary, Messages: r.summarizedCount}
 }

@@ -412,7 +412,7 @@ func TestWhatWasAskedWaits(t *testing.T) {
 func TestReadingIsBegun(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
-	tools[0].Asks = func(ToolCall, Said) bool { return true }
+	tools[0].Asks = func(ToolCall, CallContext) bool { return true }
 	var began []bool
 	p := &person{verdict: Approved}
 	turn := streamed

@@ -5,48 +5,48 @@ import (
 	"strings"
 )
 
-// maxImages is how many images a request holds: each costs about what a page of text does, and
-// what is asked is mostly about the newest.
+// maxImages is how many images a request may have. Each costs as much as a page of text, and most questions are about
+// the newest.
 const maxImages = 10
 
 const (
-	// maxImageBytes is how many bytes the images of a request have: encoding a request takes several times as much memory.
+	// maxImageBytes bounds the images of a request: encoding a request takes several times as much memory.
 	maxImageBytes = 12 << 20
-	// maxTurnImages is how many bytes the images that tools return in one turn have.
+	// maxTurnImages bounds the bytes of the images that tools return in one turn.
 	maxTurnImages = 24 << 20
 )
 
-// What stands in the text for an image that is not sent.
+// The lines that replace an image that is not sent.
 const (
-	imageOlder    = "[image]"
+	imageOmitted  = "[image]"
 	imageNotShown = "[image: not shown, this model takes no images]"
 )
 
-// limitImages returns the messages with the newest images only, so many and with maxImageBytes at most, and a line in
-// the text for each of the others. It changes none of the messages that it was given.
-func limitImages(messages []Message, most int, line string) []Message {
+// limitImages keeps only the newest images of the messages, at most maxCount and maxImageBytes, and puts a line into the text
+// for each of the others. It does not change its arguments.
+func limitImages(messages []Message, maxCount int, line string) []Message {
 	out, bytes := messages, maxImageBytes
 	for i, m := range slices.Backward(messages) {
-		over := len(m.Images)
-		for most > 0 && over > 0 && len(m.Images[over-1].Data) <= bytes {
-			over--
-			most--
-			bytes -= len(m.Images[over].Data)
+		removed := len(m.Images)
+		for maxCount > 0 && removed > 0 && len(m.Images[removed-1].Data) <= bytes {
+			removed--
+			maxCount--
+			bytes -= len(m.Images[removed].Data)
 		}
-		if over > 0 {
-			most = 0 // those before are older
+		if removed > 0 {
+			maxCount = 0 // older messages keep no images
 		}
-		if over == 0 {
+		if removed == 0 {
 			continue
 		}
 		if &out[0] == &messages[0] {
 			out = slices.Clone(messages)
 		}
-		lines := slices.Repeat([]string{line}, over)
+		lines := slices.Repeat([]string{line}, removed)
 		if m.Text != "" {
 			lines = slices.Insert(lines, 0, m.Text)
 		}
-		out[i].Text, out[i].Images = strings.Join(lines, "\n"), m.Images[over:]
+		out[i].Text, out[i].Images = strings.Join(lines, "\n"), m.Images[removed:]
 	}
 	return out
 }

@@ -43,14 +43,14 @@ func TestLimitImages(t *testing.T) {
 		1: "one\n[image]\n[image], two, [image], three\n[image]\n[image]+f",
 		0: "one\n[image]\n[image], two, [image], three\n[image]\n[image]\n[image]",
 	} {
-		if got := seen(limitImages(messages, most, imageOlder)); got != want {
+		if got := seen(limitImages(messages, most, imageOmitted)); got != want {
 			t.Errorf("%d: got %q, want %q", most, got, want)
 		}
 	}
 	if got := seen(messages); got != "one+a+b, two, +c, three+d+e+f" {
 		t.Errorf("the messages became %q", got)
 	}
-	if got := limitImages(nil, 0, imageOlder); got != nil {
+	if got := limitImages(nil, 0, imageOmitted); got != nil {
 		t.Errorf("nothing became %v", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestModelWithoutImages(t *testing.T) {
 func TestLimitImagesByBytes(t *testing.T) {
 	t.Parallel()
 	image := func(mib int) Image { return Image{MediaType: "image/png", Data: make([]byte, mib<<20)} }
-	got := limitImages([]Message{{Text: "one", Images: []Image{image(5), image(1)}}, {Text: "two", Images: []Image{image(5)}}, {Text: "three", Images: []Image{image(5)}}}, 9, imageOlder)
+	got := limitImages([]Message{{Text: "one", Images: []Image{image(5), image(1)}}, {Text: "two", Images: []Image{image(5)}}, {Text: "three", Images: []Image{image(5)}}}, 9, imageOmitted)
 	if len(got[2].Images) != 1 || len(got[1].Images) != 1 || len(got[0].Images) != 1 || got[0].Text != "one\n[image]" {
 		t.Errorf("%d, %d and %d images stay, the first message is %q", len(got[0].Images), len(got[1].Images), len(got[2].Images), got[0].Text)
 	}

@@ -8,23 +8,23 @@ import (
 
 // Limits bound a turn. Zero means no limit.
 type Limits struct {
-	// Turn is the time a turn may take. Its clock stops while a wait that the provider asked
-	// for (Retry-After), or for a person, goes on.
+	// Turn is the time a turn may take. Its clock is paused while the turn waits for a person, or for as long as the
+	// provider asked (Retry-After).
 	Turn time.Duration
 	// FirstToken is how long a model may take from the request to the first piece of its answer.
 	FirstToken time.Duration
-	// Silence is how long the answer may then stand still. Only what makes it grow counts: empty deltas and
-	// keep-alives are silence. Where the provider can't stream, only Turn bounds the wait.
+	// Silence is how long the answer may then pause. Empty deltas and keep-alives count as silence. If the provider
+	// can't stream, only Turn bounds the wait.
 	Silence time.Duration
-	// ModelCalls is how many attempts may reach a provider, whatever comes of them: refused ones and repeated
-	// ones too. The last one gets no tools.
+	// ModelCalls is how many attempts may reach a provider, including refused and repeated ones. The last one gets
+	// no tools.
 	ModelCalls int
-	// ToolCalls is how many tools may be called, whatever comes of it: a call that a person denied, or that the
-	// model got wrong, is one too. Then the model is asked once more, without tools.
+	// ToolCalls is how many tools may be called, including calls that a person denied or that the model got wrong.
+	// Then the model is asked once more, without tools.
 	ToolCalls int
 }
 
-// The limits as causes of a cancelled context.
+// Causes of a cancelled context.
 var (
 	errTurnLimit  = errors.New("the turn took too long")
 	errFirstToken = errors.New("the model did not begin its answer in time")
@@ -34,18 +34,18 @@ var (
 
 // clock ends a context when its time is used up. Its methods are called from one goroutine.
 type clock struct {
-	timer   *time.Timer // nil: no limit holds
-	left    time.Duration
-	resumed time.Time
-	cause   error // of the context's end
-	cancel  context.CancelCauseFunc
+	timer     *time.Timer // nil: no limit holds
+	remaining time.Duration
+	resumed   time.Time
+	cause     error // with which the context ends
+	cancel    context.CancelCauseFunc
 }
 
-// startClock returns a context that ends after limit, not counting pauses, with the given cause; 0: it does not end. stop frees
-// what it holds.
+// startClock returns a context that ends with cause after limit, not counting pauses. Without a limit, it does not end. stop
+// releases its resources.
 func startClock(ctx context.Context, limit time.Duration, cause error) (_ context.Context, c *clock, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c = &clock{left: limit, cause: cause, cancel: cancel}
+	c = &clock{remaining: limit, cause: cause, cancel: cancel}
 	c.resume()
 	return ctx, c, func() {
 		c.pause()
@@ -55,24 +55,24 @@ func startClock(ctx context.Context, limit time.Duration, cause error) (_ contex
 
 func (c *clock) pause() {
 	if c.timer != nil && c.timer.Stop() {
-		c.left = max(1, c.left-time.Since(c.resumed))
+		c.remaining = max(1, c.remaining-time.Since(c.resumed))
 	}
 }
 
 func (c *clock) resume() {
 	c.resumed = time.Now()
 	switch cause := c.cause; {
-	case c.left == 0:
+	case c.remaining == 0:
 	case c.timer == nil:
-		c.timer = time.AfterFunc(c.left, func() { c.cancel(cause) })
+		c.timer = time.AfterFunc(c.remaining, func() { c.cancel(cause) })
 	default:
-		c.timer.Reset(c.left)
+		c.timer.Reset(c.remaining)
 	}
 }
 
 // restart gives a paused clock another limit and cause.
 func (c *clock) restart(limit time.Duration, cause error) {
-	if c.left = limit; !errors.Is(c.cause, cause) {
+	if c.remaining = limit; !errors.Is(c.cause, cause) {
 		c.cause, c.timer = cause, nil
 	}
 	c.resume()

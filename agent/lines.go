@@ -2,8 +2,8 @@ package agent
 
 import "cmp"
 
-// Lines are the fixed lines that stand in for what a model did not say, or say why its text
-// ends where it does. The model never sees them.
+// Lines are the fixed lines that people read in place of a missing answer, or after a text, to learn why it ends. The
+// model never sees them.
 type Lines map[StopReason]string
 
 // DefaultLines returns the lines in English.

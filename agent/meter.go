@@ -5,14 +5,14 @@ import (
 	"log/slog"
 )
 
-// meter is what one model used in a turn.
+// meter counts what one model used in a turn.
 type meter struct {
 	Spent
-	tokens        TokenCounter // of all answers, the broken ones too
-	tokensAtUsage int          // of tokens, at the last usage
+	tokens        TokenCounter // of all answers, including broken ones
+	tokensAtUsage int          // the value of tokens when the provider last reported its usage
 }
 
-// meterOf returns the meter of a model; there is one each, in the order of their first use.
+// meterOf returns the meter of a model. It makes one at the first use.
 func (r *run) meterOf(model string) *meter {
 	for _, m := range r.meters {
 		if m.Model == model {
@@ -24,20 +24,20 @@ func (r *run) meterOf(model string) *meter {
 	return m
 }
 
-// count adds the usage that the provider reported for an attempt.
-func (m *meter) count(u Usage) {
+// addUsage adds the usage that the provider reported for an attempt.
+func (m *meter) addUsage(u Usage) {
 	m.Usage = m.Usage.Add(u)
 	m.tokensAtUsage = m.tokens.Tokens()
 }
 
-// guess adds an estimate for an attempt without reported usage.
-func (m *meter) guess(prompt, completion int) {
+// addEstimate adds an estimate for an attempt without reported usage.
+func (m *meter) addEstimate(prompt, completion int) {
 	m.EstimatedPrompt += prompt
 	m.EstimatedCompletion += completion
 }
 
-// earlier returns a meter that begins with the usage of an earlier process.
-func (s Spent) earlier() *meter {
+// meter returns a meter that begins with the usage of an earlier process.
+func (s Spent) meter() *meter {
 	return &meter{Spent: s, tokens: TokenCounter{weight: s.Estimate * weightUnit}, tokensAtUsage: s.Estimate}
 }
 
@@ -53,17 +53,17 @@ func (r *run) spent() []Spent {
 	return out
 }
 
-// saveSpent has the journal keep what the turn used so far, before the next attempt uses more: a process that dies
-// then loses nothing of it.
+// saveSpent stores in the journal what the turn used so far. It is called before each attempt, so that a crash loses none
+// of it.
 func (r *run) saveSpent(ctx context.Context) {
-	if r.turn.Journal == nil || !r.unsaved {
+	if r.turn.Journal == nil || !r.usageUnsaved {
 		return
 	}
 	if err := r.turn.Journal.Spent(ctx, r.spent()); err != nil {
-		r.log.LogAttrs(ctx, slog.LevelError, "what the turn used was not stored", slog.Any("error", err))
+		r.log.LogAttrs(ctx, slog.LevelError, "the turn's usage was not stored", slog.Any("error", err))
 		return
 	}
-	r.unsaved = false
+	r.usageUnsaved = false
 }
 
 // account fills in what the turn used.
@@ -78,7 +78,7 @@ func (r *run) account(result *Result) {
 	}
 }
 
-// hasUncountedText reports whether text came whose usage did not.
+// hasUncountedText reports whether a model wrote text for which the provider reported no usage.
 func (r *run) hasUncountedText() bool {
 	for _, m := range r.meters {
 		if m.tokens.Tokens() > m.tokensAtUsage {

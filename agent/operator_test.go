@@ -59,8 +59,8 @@ func TestProgressExtendsACall(t *testing.T) {
 				}
 				<-ctx.Done()
 				return Output{}, ctx.Err()
-			}}}}, 1, func(int) {}, func(n note) {
-				if n.ended == nil {
+			}}}}, 1, func(int) {}, func(n report) {
+				if n.outcome == nil {
 					t.Errorf("told %q", n.text)
 				}
 			})

@@ -8,25 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// What of a call's output is taken.
+// Limits of a call's output.
 const (
 	maxOutput     = 64 << 10 // bytes of text
 	maxError      = 4 << 10  // bytes of an error's text
-	maxCallImages = 8        // that the model is shown
-	maxImage      = 5 << 20  // bytes of one that the model is shown: more is refused by some providers
+	maxCallImages = 8        // images that the model sees
+	maxImage      = 5 << 20  // bytes of one such image; some providers refuse larger ones
 	maxCallBytes  = 32 << 20 // of images and files together
 )
 
-// What of a turn's output people get.
+// Limits of a turn's output for people.
 const (
-	MaxFiles     = 10       // files, images among them
-	MaxFileBytes = 20 << 20 // bytes of them together
+	MaxFiles     = 10       // files, including images
+	MaxFileBytes = 20 << 20 // bytes of all files together
 )
 
-// allowance is how much people may still get of a turn's output.
+// allowance is the number of files and bytes that people may still get from a turn.
 type allowance struct{ files, bytes int }
 
-func (a *allowance) take(size int) bool {
+func (a *allowance) reserve(size int) bool {
 	if a.files == 0 || size > a.bytes {
 		return false
 	}
@@ -34,13 +34,13 @@ func (a *allowance) take(size int) bool {
 	return true
 }
 
-// give returns what people get of an output: its images and its files. What is beyond the allowance is left
-// out, and text tells the model so, which is shown the images all the same.
-func (a *allowance) give(call string, o Output) (images, files []File, text string) {
+// grant returns the images and files of an output that people get. Those beyond the allowance are left out, and text tells
+// the model so. The model sees all images.
+func (a *allowance) grant(call string, o Output) (images, files []File, text string) {
 	text = o.Text
 	for i, f := range o.files(call) {
 		switch {
-		case !a.take(len(f.Content)):
+		case !a.reserve(len(f.Content)):
 			text += fmt.Sprintf("\n[%s (%d bytes) was not handed out: people get at most %d files for one answer, of %d MB together]",
 				f.Name, len(f.Content), MaxFiles, MaxFileBytes>>20)
 		case i < len(o.Images):
@@ -52,18 +52,18 @@ func (a *allowance) give(call string, o Output) (images, files []File, text stri
 	return images, files, text
 }
 
-// limitOutput makes a call's output fit: long text is cut and binary data refused, and the model is told the
-// size of what it does not get.
+// limitOutput cuts long text, replaces binary data, and leaves out images and files that are too large. It tells the model
+// the size of what is missing.
 func limitOutput(o Output) Output {
 	out := Output{Text: limitText(o.Text)}
 	size := 0
-	leave := func(what, mediaType string, n int) {
+	noteLeftOut := func(what, mediaType string, n int) {
 		out.Text += fmt.Sprintf("\n[%s (%s, %d bytes) was left out: it is too large, or of the wrong kind]", what, mediaType, n)
 	}
 	for _, image := range o.Images {
 		kind, _, err := mime.ParseMediaType(image.MediaType)
 		if size+len(image.Data) > maxCallBytes || len(image.Data) == 0 || err != nil || !strings.HasPrefix(kind, "image/") {
-			leave("an image", OneLine(image.MediaType), len(image.Data))
+			noteLeftOut("an image", OneLine(image.MediaType), len(image.Data))
 			continue
 		}
 		size += len(image.Data)
@@ -77,7 +77,7 @@ func limitOutput(o Output) Output {
 	for _, f := range o.Files {
 		f.Name = FileName(f.Name, "file")
 		if size+len(f.Content) > maxCallBytes {
-			leave("the file "+f.Name, OneLine(f.MediaType), len(f.Content))
+			noteLeftOut("the file "+f.Name, OneLine(f.MediaType), len(f.Content))
 			continue
 		}
 		size += len(f.Content)
@@ -91,7 +91,7 @@ func limitOutput(o Output) Output {
 
 func limitText(text string) string {
 	whole := text
-	if len(text) > maxOutput { // it may be huge: the rest is not even looked at
+	if len(text) > maxOutput { // the text may be huge, so the rest is not read
 		whole, _ = cutIncomplete(text[:maxOutput])
 	}
 	switch {
@@ -103,8 +103,8 @@ func limitText(text string) string {
 	return fmt.Sprintf("%s\n[… cut here: the output has %d bytes, these were the first %d …]", validUTF8(whole), len(text), len(whole))
 }
 
-// isBinary reports whether content is not text. A character that was cut in two, or one in an old encoding, does not
-// make it so.
+// isBinary reports whether content is not text. A text may contain a few invalid bytes, such as a character that was cut
+// in two or a legacy encoding's.
 func isBinary(text string) bool {
 	const share = 32
 	wrong := 0
@@ -119,7 +119,7 @@ func isBinary(text string) bool {
 	return wrong > 3 && wrong > len(text)/share
 }
 
-// files returns what people get of an output: its images, then its files.
+// files returns the images of an output as files, then its files.
 func (o Output) files(call string) []File {
 	var out []File
 	for i, image := range o.Images {
@@ -128,10 +128,10 @@ func (o Output) files(call string) []File {
 	return append(out, o.Files...)
 }
 
-// FileName returns a name as it can stand in a message and in a folder: no path, nothing invisible or reserved, and its
-// extension where it is too long. Without a name it returns another one.
+// FileName returns a file's name that is safe in a message and in a folder. It removes the path and invisible or reserved
+// characters. A name that is too long keeps its extension. If nothing is left, FileName returns otherwise.
 func FileName(name, otherwise string) string {
-	const most, maxExtension = 100, 16
+	const maxName, maxExtension = 100, 16
 	name = OneLine(strings.Map(func(c rune) rune {
 		if strings.ContainsRune(":*?<>|", c) {
 			return -1
@@ -139,12 +139,12 @@ func FileName(name, otherwise string) string {
 		return c
 	}, name[strings.LastIndexAny(name, `/\`)+1:]))
 	name = strings.TrimLeft(name, ".")
-	if len(name) > most {
+	if len(name) > maxName {
 		extension := ""
 		if dot := strings.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot <= maxExtension {
 			extension = name[dot:]
 		}
-		whole, _ := cutIncomplete(name[:most-len(extension)])
+		whole, _ := cutIncomplete(name[:maxName-len(extension)])
 		name = whole + extension
 	}
 	return cmp.Or(name, otherwise)
@@ -157,7 +157,7 @@ func imageName(call string, i, n int, mediaType string) string {
 	return call + "." + Extension(mediaType)
 }
 
-// Extension returns the end of a file's name, without the dot: the same everywhere, whatever types the machine knows.
+// Extension returns the extension for a media type, without the dot. Unlike package mime, it ignores the machine's settings.
 func Extension(mediaType string) string {
 	kind, _, _ := mime.ParseMediaType(mediaType)
 	_, kind, _ = strings.Cut(kind, "/")
@@ -175,8 +175,8 @@ func Extension(mediaType string) string {
 	case "plain":
 		return "txt"
 	}
-	const usual = 4 // letters of png, pdf, json and their like
-	if kind == "" || len(kind) > usual || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+	const maxExtension = 4 // png, pdf, json
+	if kind == "" || len(kind) > maxExtension || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 		return "bin"
 	}
 	return kind

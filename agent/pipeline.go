@@ -25,17 +25,17 @@ func validatePipeline(nodes []Node, models map[string]bool) error {
 	return nil
 }
 
-// pipeline runs the nodes one after the other, or the turn as it is where there are none. All but the last
-// are one answer each, without streaming and without tools, of which people see nothing: it takes the
-// question's place in what the next node is asked. The last one is the turn.
+// pipeline runs the nodes one after the other; without nodes, it runs the turn itself. A node before the last gives one
+// answer without streaming and without tools. People don't see that answer; it replaces the question for the next node.
+// The last node runs as the turn.
 //
-// As they call no tools, they have no effects: a turn that goes on after a crash runs them again, and only the
-// last node goes on behind the steps that were done.
+// The nodes before the last call no tools, so they have no effects and run again after a crash. Only the last node
+// continues after the stored steps.
 func (r *run) pipeline(ctx context.Context) (Completion, error) {
 	nodes := r.opts.Pipeline
 	for i, n := range nodes {
 		r.enter(n, i == len(nodes)-1)
-		if !r.node {
+		if !r.innerNode {
 			break
 		}
 		c, err := r.ask(ctx)
@@ -43,29 +43,29 @@ func (r *run) pipeline(ctx context.Context) (Completion, error) {
 			return c, fmt.Errorf("node %s of the pipeline: %w", cmp.Or(n.Name, fmt.Sprint(i+1)), err)
 		}
 		r.reply.close()
-		text := r.reply.own()
+		text := r.reply.answerText()
 		if !visible(text) || c.Finish == FinishFiltered || r.reply.refusal.Len() > 0 {
-			r.reply.text.Reset() // it is no reply: the turn ends with the line for it
+			r.reply.text.Reset() // this text is not a reply: the turn ends with a fixed line
 			return c, nil
 		}
 		r.log.LogAttrs(ctx, slog.LevelDebug, "a node of the pipeline has answered", slog.String("node", n.Name))
-		r.messages = append(slices.Clone(r.messages[:r.question]), Message{Role: User, Text: text})
+		r.messages = append(slices.Clone(r.messages[:r.questionIndex]), Message{Role: User, Text: text})
 	}
 	return r.converse(ctx)
 }
 
-// enter makes a node the turn's.
+// enter prepares the turn for a node's answer.
 func (r *run) enter(n Node, last bool) {
-	r.node = !last
+	r.innerNode = !last
 	r.system = r.turn.systemPrompt(n.System, r.opts.System)
 	r.order = order(r.models, cmp.Or(n.Model, r.turn.Model), time.Now())
-	r.use(0)
+	r.switchModel(0)
 	r.stream, r.more = last && r.turn.Stream, nil
 	emit := func(Event) {}
 	if last {
 		r.more, emit = r.turn.More, r.emit
 	}
-	said := r.reply
+	earlier := r.reply
 	r.reply = newReply(r.opts.ThinkTags, emit)
-	r.reply.before, r.reply.fence = said.before, said.fence
+	r.reply.earlierText, r.reply.fenceEnd = earlier.earlierText, earlier.fenceEnd
 }

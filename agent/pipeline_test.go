@@ -171,7 +171,7 @@ func (s *slowly) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 func TestAsksHearsPeopleOnly(t *testing.T) {
 	t.Parallel()
 	var heard []string
-	tools := toolbox{{Name: "read", ReadOnly: true, Call: workshop()[0].Call, Asks: func(_ ToolCall, said Said) bool {
+	tools := toolbox{{Name: "read", ReadOnly: true, Call: workshop()[0].Call, Asks: func(_ ToolCall, said CallContext) bool {
 		heard = append(heard, fmt.Sprint(said.Summarized, " ", transcript(said.Messages)))
 		return false
 	}}}

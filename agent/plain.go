@@ -7,33 +7,32 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many marks may stand on one character: no script needs more, and a pile of them
-// covers the lines around it.
-const maxMarks = 4
+// maxMarks is how many combining marks one character may have: no script needs more, and many of them would cover the
+// lines around.
+const maxCombining = 4
 
-// plain returns a text of which a person sees everything: a character that has no shape, moves what is
-// around it or stands for nothing is told by its number. It is at most so many bytes long; a text that is
-// cut says how many characters are missing.
-func plain(s string, most int) string {
-	const room = 48 // in bytes, for what is said about a cut
+// plain makes all of a text visible. A character that has no shape or moves the text around it becomes its number, such
+// as ⟨U+200B⟩. A text that exceeds maxBytes is cut and says how many characters are missing.
+func plain(s string, maxBytes int) string {
+	const room = 48 // in bytes, for the note about missing characters
 	s = strings.ReplaceAll(validUTF8(s), "\r\n", "\n")
 	var b strings.Builder
-	read, kept, keptRead := 0, 0, 0 // what a cut keeps of b, and how many characters that is
+	read, kept, keptRead := 0, 0, 0 // characters read; if the text is cut: bytes of b to keep, and characters in them
 	before, marks := '\n', 0
 	for _, c := range s {
-		if b.Len() <= most-room {
+		if b.Len() <= maxBytes-room {
 			kept, keptRead = b.Len(), read
 		}
 		marks++
 		if !unicode.Is(unicode.M, c) {
 			marks = 0
 		}
-		if marks > maxMarks || !hasShape(c) && !joinsEmoji(before, c) {
+		if marks > maxCombining || !hasShape(c) && !joinsEmoji(before, c) {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", c)
 		} else {
 			b.WriteRune(c)
 		}
-		if b.Len() > most {
+		if b.Len() > maxBytes {
 			return fmt.Sprintf("%s… (%d more characters are not shown)", b.String()[:kept], utf8.RuneCountInString(s)-keptRead)
 		}
 		read++
@@ -42,8 +41,7 @@ func plain(s string, most int) string {
 	return b.String()
 }
 
-// hasShape reports whether a character is seen where it stands. A line's end is, other white space is only as the
-// space between words that every script has.
+// hasShape reports whether a person sees a character at its place. Of white space, only line ends and ordinary spaces count.
 func hasShape(c rune) bool {
 	switch c {
 	case '\n', ' ', '\u3000': // the last one is the space of Chinese and Japanese
@@ -54,7 +52,7 @@ func hasShape(c rune) bool {
 	return unicode.IsGraphic(c) && !unicode.In(c, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// joinsEmoji reports whether a character without a shape only makes the symbol before it look as it does.
+// joinsEmoji reports whether an invisible character only changes the look of the symbol before it.
 func joinsEmoji(before, c rune) bool {
 	switch c {
 	case '\uFE0F':

@@ -19,11 +19,11 @@ func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 		for call, n := range told {
 			tellers.Go(func() {
 				for i := range n {
-					p.tell(call, fmt.Sprint(i))
+					p.addText(call, fmt.Sprint(i))
 				}
-				p.end(call, outcome{})
-				p.tell(call, "late")
-				p.end(call, outcome{err: errHangs})
+				p.addOutcome(call, outcome{})
+				p.addText(call, "late")
+				p.addOutcome(call, outcome{err: errHangs})
 			})
 		}
 		newest := make([]int, len(told))
@@ -36,9 +36,9 @@ func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 			if told[n.call] < 0 {
 				t.Fatalf("call %d told %+v after its end", n.call, n)
 			}
-			if n.ended != nil {
-				if newest[n.call] != told[n.call]-1 || n.ended.err != nil {
-					t.Fatalf("call %d ended after %d of %d, %v", n.call, newest[n.call]+1, told[n.call], n.ended.err)
+			if n.outcome != nil {
+				if newest[n.call] != told[n.call]-1 || n.outcome.err != nil {
+					t.Fatalf("call %d ended after %d of %d, %v", n.call, newest[n.call]+1, told[n.call], n.outcome.err)
 				}
 				told[n.call] = -1
 				ends++
@@ -51,8 +51,8 @@ func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 			newest[n.call] = i
 		}
 		tellers.Wait()
-		if len(p.notes) != 0 {
-			t.Fatalf("%d notes are left", len(p.notes))
+		if len(p.reports) != 0 {
+			t.Fatalf("%d notes are left", len(p.reports))
 		}
 	})
 }
@@ -61,15 +61,15 @@ func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 func TestProgressInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	p := newProgress(3)
-	p.tell(2, "a")
-	p.tell(0, "b")
-	p.tell(2, "c")
-	p.end(2, outcome{})
-	p.tell(1, "d")
+	p.addText(2, "a")
+	p.addText(0, "b")
+	p.addText(2, "c")
+	p.addOutcome(2, outcome{})
+	p.addText(1, "d")
 	for _, want := range []string{"2 c", "0 b", "2 end", "1 d"} {
 		n := p.next()
 		got := fmt.Sprint(n.call, " ", n.text)
-		if n.ended != nil {
+		if n.outcome != nil {
 			got = fmt.Sprint(n.call, " end")
 		}
 		if got != want {

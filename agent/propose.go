@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxProposal = 2000     // in bytes: what a question shows of a call
-	maxWhole    = 64 << 10 // and what people can read of it when they want to
+	maxProposal = 2000     // bytes of a call that a question shows
+	maxFullText = 64 << 10 // bytes of a call that people can read on demand
 )
 
-// needsApproval reports whether a person must decide about a call, going by what the model reads. A tool that
-// fails at saying so needs approval.
-func needsApproval(p parsedCall, said Said) (needs bool) {
+// needsApproval reports whether a person must decide about a call, given what the model had read. If the tool's own check
+// panics, the call needs approval.
+func needsApproval(p parsedCall, callContext CallContext) (needs bool) {
 	if !p.def.ReadOnly {
 		return !p.def.AutoApprove
 	}
@@ -29,63 +29,61 @@ func needsApproval(p parsedCall, said Said) (needs bool) {
 			needs = true
 		}
 	}()
-	return p.def.Asks(p.ToolCall, said)
+	return p.def.Asks(p.ToolCall, callContext)
 }
 
-// propose makes a proposal of a call. What a tool says of it is made of what the model wrote, and no more
-// to be trusted than that.
+// propose makes a proposal of a call. The tool's description of the call contains the model's words, so it is as untrusted
+// as they are.
 func propose(p parsedCall) Proposal {
-	text := words(p.def.Propose, p.Arguments)
+	text := callDescription(p.def.Propose, p.Arguments)
 	if !visible(text) {
 		text = p.Name
 		if p.Arguments != "{}" {
-			text += " " + indented(p.Arguments)
+			text += " " + indentJSON(p.Arguments)
 		}
 	}
 	out := Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, maxProposal), Version: p.def.version(), Standing: !p.def.ReadOnly, Personal: p.def.Personal}
-	out.Whole = plain(text, maxWhole)
-	out.Unreadable = len(plain(text, math.MaxInt)) > maxWhole
+	out.Whole = plain(text, maxFullText)
+	out.Unreadable = len(plain(text, math.MaxInt)) > maxFullText
 	return out
 }
 
-// maxNested is how deep an object may be that is shown indented: the space before its lines would outgrow what
-// it says, up to the square of it, and push that out of sight.
-const maxNested = 8
+// maxIndentedDepth is the deepest object that is shown indented. The indentation of a deeper one could push its content out
+// of sight.
+const maxIndentedDepth = 8
 
-// indented returns an object as a person can read it, its names in the order and as often as the model
-// wrote them.
-func indented(object string) string {
+// indentJSON formats an object for a person. It keeps the order and the repetitions of the names.
+func indentJSON(object string) string {
 	write := func(b *bytes.Buffer, o []byte) error { return json.Indent(b, o, "", "  ") }
-	if nested(object) > maxNested {
+	if nestingDepth(object) > maxIndentedDepth {
 		write = json.Compact
 	}
 	var b bytes.Buffer
 	if write(&b, []byte(object)) != nil {
 		return object
 	}
-	return jsonString.ReplaceAllStringFunc(b.String(), unescaped)
+	return jsonString.ReplaceAllStringFunc(b.String(), unescapeString)
 }
 
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// nested returns how deep objects and arrays are in each other.
-func nested(object string) (most int) {
+// nestingDepth returns how deeply objects and arrays are nested.
+func nestingDepth(object string) (deepest int) {
 	depth := 0
 	for _, c := range jsonString.ReplaceAllString(object, "") {
 		switch c {
 		case '{', '[':
 			depth++
-			most = max(most, depth)
+			deepest = max(deepest, depth)
 		case '}', ']':
 			depth--
 		}
 	}
-	return most
+	return deepest
 }
 
-// unescaped returns a string of JSON with the letters themselves where numbers stood for them: some
-// servers escape whatever is not English.
-func unescaped(quoted string) string {
+// unescapeString replaces \u escapes in a JSON string by their characters: some servers escape all non-English letters.
+func unescapeString(quoted string) string {
 	var s string
 	if json.Unmarshal([]byte(quoted), &s) != nil {
 		return quoted
@@ -99,17 +97,17 @@ func unescaped(quoted string) string {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// version is a hash of what a tool says of itself.
+// version returns a hash of a tool's description.
 func (d ToolDef) version() string {
-	said := slices.Concat([]byte(d.Name), []byte{0}, []byte(d.Description), []byte{0}, d.Parameters)
-	if d.Revision != "" { // else the approvals that stand in stores hold on
-		said = slices.Concat(said, []byte{0}, []byte(d.Revision))
+	hashed := slices.Concat([]byte(d.Name), []byte{0}, []byte(d.Description), []byte{0}, d.Parameters)
+	if d.Revision != "" { // without one, the hash must equal those in existing stores
+		hashed = slices.Concat(hashed, []byte{0}, []byte(d.Revision))
 	}
-	sum := sha256.Sum256(said)
+	sum := sha256.Sum256(hashed)
 	return hex.EncodeToString(sum[:8])
 }
 
-// denial says to the model that a call was not run.
+// denial returns the answer for the model to a call that nobody approved.
 func denial(v Verdict) string {
 	if v == TimedOut {
 		return "Not done: nobody approved this call in time. Do not call it again unless you are asked to."

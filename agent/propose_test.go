@@ -60,8 +60,8 @@ func TestProposalsOfTools(t *testing.T) {
 	if whole != strings.Repeat("ä", 10_000) {
 		t.Errorf("in full there are %d bytes", len(whole))
 	}
-	c.def.Propose = func(string) string { return strings.Repeat("ä", maxWhole) }
-	if whole := propose(c).Whole; len(whole) > maxWhole || !strings.HasSuffix(whole, " more characters are not shown)") {
+	c.def.Propose = func(string) string { return strings.Repeat("ä", maxFullText) }
+	if whole := propose(c).Whole; len(whole) > maxFullText || !strings.HasSuffix(whole, " more characters are not shown)") {
 		t.Errorf("in full there are %d bytes", len(whole))
 	}
 }
@@ -73,7 +73,7 @@ func TestStandingApprovals(t *testing.T) {
 	if p := propose(parsedCall{def: ToolDef{}}); !p.Standing {
 		t.Error("a call that changes things can't be approved once and for all")
 	}
-	asks := func(ToolCall, Said) bool { return true }
+	asks := func(ToolCall, CallContext) bool { return true }
 	if p := propose(parsedCall{def: ToolDef{ReadOnly: true, Asks: asks}}); p.Standing {
 		t.Error("a call that only reads can be approved once and for all")
 	}

@@ -2,18 +2,18 @@ package agent
 
 import "slices"
 
-// Origin says where a piece of a message comes from. It decides authority: only what the asker typed counts as the asker's
-// own words. Everything else is outside content, which alone can change nothing, store nothing and fetch nothing.
+// Origin says where a piece of a message comes from. Only text that the asker typed has the asker's authority. Everything
+// else is outside content; on its authority alone, nothing is changed, stored or fetched.
 type Origin string
 
 // The origins. Any other value, and no value, means outside content of an unknown kind.
 const (
 	OriginTyped   Origin = "typed"   // a person typed it: Source.Person says who
-	OriginProgram Origin = "program" // telex itself wrote it, such as the answer of a built-in tool that reads nothing from outside
-	OriginForward Origin = "forward" // a message that somebody passed on
+	OriginProgram Origin = "program" // telex itself wrote it, such as the answer of a built-in tool that reads no outside content
+	OriginForward Origin = "forward" // a message that somebody forwarded
 	OriginQuote   Origin = "quote"   // a message that the asker's message refers to
 	OriginBot     Origin = "bot"     // another program wrote it in a person's name, such as an inline bot
-	OriginPipe    Origin = "pipe"    // it was read from standard input that is no terminal
+	OriginPipe    Origin = "pipe"    // it was read from standard input that is not a terminal
 	OriginReport  Origin = "report"  // a device or service reported that something happened
 	OriginFile    Origin = "file"
 	OriginPicture Origin = "picture"
@@ -24,7 +24,7 @@ const (
 type Source struct {
 	Origin Origin `json:"origin"`
 	Person string `json:"person,omitempty"` // who typed it, as in Turn.Person
-	Text   string `json:"text,omitempty"`   // what was typed, a copy of that part of Message.Text; empty for other origins
+	Text   string `json:"text,omitempty"`   // the typed text, a copy of that part of Message.Text; empty for other origins
 }
 
 // Typed returns a user's message that a person typed.
@@ -32,33 +32,34 @@ func Typed(person, text string) Message {
 	return Message{Role: User, Text: text, Sources: []Source{{Origin: OriginTyped, Person: person, Text: text}}}
 }
 
-// Outside says which words of a tool are outside content.
+// Outside says which texts of a tool are outside content.
 type Outside uint8
 
-// The zero value is the safe one: it holds for the tools of servers.
+// The zero value is the safe one, for the tools of MCP servers.
 const (
-	OutsideAll     Outside = iota // what the tool says of itself, and what it returns
-	OutsideResults                // what it returns, such as a page
+	OutsideAll     Outside = iota // the tool's description and its results
+	OutsideResults                // its results, such as a web page
 	OutsideNothing
 )
 
-// Said is everything that the model reads when it makes a call, with its provenance. Guards ask it who wrote what.
-type Said struct {
-	Person string // who asks
-	Shared bool   // other people read the answer too
-	// Messages are the history and the turn up to the call, oldest first. What a pipeline put in the place of the
-	// question is not among them.
+// CallContext is everything that the model had read when it made a call, with its provenance. The guards of tools use it
+// to decide whether the asker wants the call.
+type CallContext struct {
+	Person string // the asker
+	Shared bool   // other people read the answer, too
+	// Messages are the history and the turn up to the call, oldest first. They contain the question as the person wrote
+	// it, even if a pipeline replaced it.
 	Messages   []Message
-	Summarized bool      // a summary stands before the messages, or in the place of some
-	Tools      []ToolDef // that are offered
+	Summarized bool      // a summary replaces some messages
+	Tools      []ToolDef // the tools that were offered
 }
 
 // Typed returns what the asker typed, oldest first.
-func (s Said) Typed() []string {
+func (s CallContext) Typed() []string {
 	var texts []string
 	for _, m := range s.Messages {
 		for _, src := range m.Sources {
-			if m.Role == User && s.own(src) {
+			if m.Role == User && s.typedByAsker(src) {
 				texts = append(texts, src.Text)
 			}
 		}
@@ -66,18 +67,20 @@ func (s Said) Typed() []string {
 	return texts
 }
 
-func (s Said) own(src Source) bool { return src.Origin == OriginTyped && src.Person == s.Person }
+func (s CallContext) typedByAsker(src Source) bool {
+	return src.Origin == OriginTyped && src.Person == s.Person
+}
 
-// Outside reports whether the model reads outside content: anything but the asker's typed text, the model's answers and
-// words of telex itself. A summary counts as such, since it tells what anybody said; so does a message of unknown origin.
-func (s Said) Outside() bool {
+// Outside reports whether the model had read outside content: anything but the asker's typed text, the model's answers and
+// texts of telex itself. A summary counts as outside content, since it may repeat some. So does a message of unknown origin.
+func (s CallContext) Outside() bool {
 	return s.Summarized ||
 		slices.ContainsFunc(s.Tools, func(d ToolDef) bool { return d.Outside == OutsideAll }) ||
 		slices.ContainsFunc(s.Messages, s.hasOutsideContent)
 }
 
 // hasOutsideContent reports whether a message holds outside content.
-func (s Said) hasOutsideContent(m Message) bool {
-	foreign := func(src Source) bool { return src.Origin != OriginProgram && (m.Role != User || !s.own(src)) }
-	return m.Role != Assistant && (len(m.Sources) == 0 || slices.ContainsFunc(m.Sources, foreign))
+func (s CallContext) hasOutsideContent(m Message) bool {
+	outside := func(src Source) bool { return src.Origin != OriginProgram && (m.Role != User || !s.typedByAsker(src)) }
+	return m.Role != Assistant && (len(m.Sources) == 0 || slices.ContainsFunc(m.Sources, outside))
 }

@@ -12,32 +12,32 @@ func TestSaidKnowsWhoTypedWhat(t *testing.T) {
 	const link = "https://example.org/a"
 	program := []Source{{Origin: OriginProgram}}
 	for name, tt := range map[string]struct {
-		said    Said
+		said    CallContext
 		wrote   bool
 		outside bool
 	}{
-		"nothing":           {Said{}, false, false},
-		"typed":             {Said{Messages: []Message{Typed("ada", link)}}, true, false},
-		"typed by another":  {Said{Messages: []Message{Typed("bob", link)}}, false, true},
-		"from an old store": {Said{Messages: []Message{{Role: User, Text: link}}}, false, true},
-		"the model's":       {Said{Messages: []Message{{Role: Assistant, Text: link}}}, false, false},
+		"nothing":           {CallContext{}, false, false},
+		"typed":             {CallContext{Messages: []Message{Typed("ada", link)}}, true, false},
+		"typed by another":  {CallContext{Messages: []Message{Typed("bob", link)}}, false, true},
+		"from an old store": {CallContext{Messages: []Message{{Role: User, Text: link}}}, false, true},
+		"the model's":       {CallContext{Messages: []Message{{Role: Assistant, Text: link}}}, false, false},
 		"the model's, who says it is typed": {
-			Said{Messages: []Message{{Role: Assistant, Text: link, Sources: Typed("ada", link).Sources}}}, false, false,
+			CallContext{Messages: []Message{{Role: Assistant, Text: link, Sources: Typed("ada", link).Sources}}}, false, false,
 		},
-		"a file":       {Said{Messages: []Message{{Role: User, Text: link, Sources: []Source{{Origin: OriginFile, Person: "ada", Text: link}}}}}, false, true},
-		"a new origin": {Said{Messages: []Message{{Role: User, Text: link, Sources: []Source{{Origin: "dream", Person: "ada", Text: link}}}}}, false, true},
+		"a file":       {CallContext{Messages: []Message{{Role: User, Text: link, Sources: []Source{{Origin: OriginFile, Person: "ada", Text: link}}}}}, false, true},
+		"a new origin": {CallContext{Messages: []Message{{Role: User, Text: link, Sources: []Source{{Origin: "dream", Person: "ada", Text: link}}}}}, false, true},
 		"typed, with a picture": {
-			Said{Messages: []Message{{Role: User, Text: link, Sources: append(Typed("ada", link).Sources, Source{Origin: OriginPicture})}}}, true, true,
+			CallContext{Messages: []Message{{Role: User, Text: link, Sources: append(Typed("ada", link).Sources, Source{Origin: OriginPicture})}}}, true, true,
 		},
-		"a tool's answer":       {Said{Messages: []Message{{Role: ToolRole, Text: link}}}, false, true},
-		"a tool's typed answer": {Said{Messages: []Message{{Role: ToolRole, Text: link, Sources: Typed("ada", link).Sources}}}, false, true},
-		"the clock's answer":    {Said{Messages: []Message{{Role: ToolRole, Text: link, Sources: program}}}, false, false},
-		"a summary":             {Said{Summarized: true}, false, true},
-		"a server's tool":       {Said{Tools: []ToolDef{{Name: "x"}}}, false, true},
-		"a page's tool":         {Said{Tools: []ToolDef{{Name: "x", Outside: OutsideResults}, {Name: "y", Outside: OutsideNothing}}}, false, false},
+		"a tool's answer":       {CallContext{Messages: []Message{{Role: ToolRole, Text: link}}}, false, true},
+		"a tool's typed answer": {CallContext{Messages: []Message{{Role: ToolRole, Text: link, Sources: Typed("ada", link).Sources}}}, false, true},
+		"the clock's answer":    {CallContext{Messages: []Message{{Role: ToolRole, Text: link, Sources: program}}}, false, false},
+		"a summary":             {CallContext{Summarized: true}, false, true},
+		"a server's tool":       {CallContext{Tools: []ToolDef{{Name: "x"}}}, false, true},
+		"a page's tool":         {CallContext{Tools: []ToolDef{{Name: "x", Outside: OutsideResults}, {Name: "y", Outside: OutsideNothing}}}, false, false},
 	} {
 		tt.said.Person = "ada"
-		if got := tt.said.Wrote(link); got != tt.wrote {
+		if got := tt.said.TypedURL(link); got != tt.wrote {
 			t.Errorf("%s: wrote: %t", name, got)
 		}
 		if got := tt.said.Outside(); got != tt.outside {
@@ -51,7 +51,7 @@ func TestSaidKnowsWhoTypedWhat(t *testing.T) {
 func TestGuardsKnowTheOrigins(t *testing.T) {
 	t.Parallel()
 	var outside []bool
-	asks := func(_ ToolCall, said Said) bool {
+	asks := func(_ ToolCall, said CallContext) bool {
 		outside = append(outside, said.Outside())
 		return false
 	}
@@ -71,7 +71,7 @@ func TestGuardsKnowTheOrigins(t *testing.T) {
 		if err != nil || json.Unmarshal(stored, &back) != nil {
 			t.Fatal(err)
 		}
-		if after := (Said{Person: "ada", Messages: back}).Outside(); after != (o != OutsideNothing) {
+		if after := (CallContext{Person: "ada", Messages: back}).Outside(); after != (o != OutsideNothing) {
 			t.Errorf("%d: in the history it is outside content: %t: %s", o, after, fmt.Sprint(back))
 		}
 	}

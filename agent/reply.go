@@ -2,144 +2,143 @@ package agent
 
 import "strings"
 
-// reply is one answer of a model on its way to people: its text, valid UTF-8 and without thinking, told
-// as events, and its calls while they are written. It goes on where the answers before it in the turn
-// ended. Its memory is the text once.
+// reply turns the deltas of one answer into events: text in valid UTF-8, thinking, and calls while they are written. It
+// continues the text of the turn's earlier answers.
 type reply struct {
-	emit     func(Event)
-	tags     []string
-	before   string          // text of the turn's earlier answers
-	fence    string          // closes a code block that they left open
-	joint    string          // between that and this one's text, once there is some
-	call     func(CallDelta) // takes the calls; nil: nobody
-	thought  strings.Builder // the thinking as the provider told it, where calls may need it
-	filter   *thinkFilter
-	pending  string // an incomplete character at the end of the last piece
-	text     strings.Builder
-	reasoned bool // some thinking came, in whichever way
-	refusal  strings.Builder
+	emit         func(Event)
+	thinkTags    []string
+	earlierText  string          // of the turn's earlier answers
+	fenceEnd     string          // closes a code block that earlierText left open
+	separator    string          // between earlierText and text; empty as long as text is
+	onCall       func(CallDelta) // nil: calls are ignored
+	reasoning    strings.Builder // as the provider sent it; only with onCall, since providers want it back with calls
+	filter       *thinkFilter
+	incomplete   string // an incomplete character at the end of the last piece
+	text         strings.Builder
+	hasReasoning bool // the provider sent thinking, or the text contained some
+	refusal      strings.Builder
 }
 
 func newReply(tags []string, emit func(Event)) *reply {
-	return &reply{emit: emit, tags: tags, filter: newThinkFilter(tags)}
+	return &reply{emit: emit, thinkTags: tags, filter: newThinkFilter(tags)}
 }
 
-// next returns an empty reply behind the same answers.
-func (r *reply) next() *reply {
-	next := newReply(r.tags, r.emit)
-	next.before, next.fence, next.call = r.before, r.fence, r.call
+// emptied returns an empty reply after the same earlier answers.
+func (r *reply) emptied() *reply {
+	next := newReply(r.thinkTags, r.emit)
+	next.earlierText, next.fenceEnd, next.onCall = r.earlierText, r.fenceEnd, r.onCall
 	return next
 }
 
-// again returns a reply in place of this one, which told something that is void now.
-func (r *reply) again(why string) *reply {
+// restart returns an empty reply in place of this one, whose text becomes void.
+func (r *reply) restart(why string) *reply {
 	if r.text.Len() > 0 {
 		r.reset(Reset{Reason: why})
 	}
-	return r.next()
+	return r.emptied()
 }
 
-// after returns the reply that goes on where this one ended: text before and after tool calls is one
-// reply (F07), its parts a paragraph each.
-func (r *reply) after() *reply {
-	next := r.next()
+// nextAnswer returns the reply that continues after this one. People read the texts before and after tool calls as one
+// reply, a paragraph each.
+func (r *reply) nextAnswer() *reply {
+	next := r.emptied()
 	if r.text.Len() > 0 {
-		next.before = r.before + r.joint + r.text.String()
-		next.fence = r.closeFence()
+		next.earlierText = r.earlierText + r.separator + r.text.String()
+		next.fenceEnd = r.closeFence()
 	}
 	return next
 }
 
-// reset voids the text of this answer and tells that of the earlier ones anew.
+// reset voids all text and emits the text of the earlier answers again.
 func (r *reply) reset(e Reset) {
 	r.emit(e)
-	if r.before != "" {
-		r.emit(Text{Delta: r.before})
+	if r.earlierText != "" {
+		r.emit(Text{Delta: r.earlierText})
 	}
 }
 
-// join is what parts the text of this answer from that before it.
-func (r *reply) join() string {
-	if r.before == "" {
+// newSeparator returns the separator between the earlier text and this answer's.
+func (r *reply) newSeparator() string {
+	if r.earlierText == "" {
 		return ""
 	}
-	if r.fence != "" {
-		return r.fence + "\n\n"
+	if r.fenceEnd != "" {
+		return r.fenceEnd + "\n\n"
 	}
-	ends := len(r.before) - len(strings.TrimRight(r.before, "\n"))
+	ends := len(r.earlierText) - len(strings.TrimRight(r.earlierText, "\n"))
 	return "\n\n"[min(ends, 2):]
 }
 
-// add takes the next piece of the answer.
+// add adds the next piece of the answer.
 func (r *reply) add(d Delta) {
 	r.refusal.WriteString(d.Refusal)
-	if r.call != nil {
-		r.thought.WriteString(d.Reasoning)
+	if r.onCall != nil {
+		r.reasoning.WriteString(d.Reasoning)
 		if d.Call != nil {
-			r.call(*d.Call)
+			r.onCall(*d.Call)
 		}
 	}
-	r.reason(validUTF8(d.Reasoning))
+	r.emitReasoning(validUTF8(d.Reasoning))
 	if d.Text != "" {
-		whole, rest := cutIncomplete(r.pending + d.Text)
-		r.pending = rest
-		r.say(r.filter.write(validUTF8(whole)))
+		whole, rest := cutIncomplete(r.incomplete + d.Text)
+		r.incomplete = rest
+		r.emitParts(r.filter.write(validUTF8(whole)))
 	}
 }
 
-// close takes the end of the answer, whole or cut.
+// close ends the answer, complete or not.
 func (r *reply) close() {
-	if r.pending != "" {
-		r.say(r.filter.write(validUTF8(r.pending)))
-		r.pending = ""
+	if r.incomplete != "" {
+		r.emitParts(r.filter.write(validUTF8(r.incomplete)))
+		r.incomplete = ""
 	}
-	r.say(r.filter.close())
+	r.emitParts(r.filter.close())
 }
 
-func (r *reply) say(p parted) {
+func (r *reply) emitParts(p thinkParts) {
 	if p.reset && r.text.Len() > 0 {
 		void := r.text.String()
 		r.text.Reset()
 		r.reset(Reset{Reason: "the text so far was thinking", Thought: true})
-		r.reasoned = true
+		r.hasReasoning = true
 		r.emit(Reasoning{Delta: void})
 	}
-	r.reason(p.void)
-	r.reason(p.reasoning)
+	r.emitReasoning(p.void)
+	r.emitReasoning(p.reasoning)
 	if p.text != "" {
 		joint := ""
 		if r.text.Len() == 0 {
-			r.joint = r.join()
-			joint = r.joint
+			r.separator = r.newSeparator()
+			joint = r.separator
 		}
 		r.text.WriteString(p.text)
 		r.emit(Text{Delta: joint + p.text})
 	}
 }
 
-func (r *reply) reason(s string) {
+func (r *reply) emitReasoning(s string) {
 	if s != "" {
-		r.reasoned = true
+		r.hasReasoning = true
 		r.emit(Reasoning{Delta: s})
 	}
 }
 
-// said returns the text of the turn as it must stand.
-func (r *reply) said() string {
+// fullText returns the text of the turn so far.
+func (r *reply) fullText() string {
 	if r.text.Len() == 0 {
-		return strings.Trim(r.before, whiteSpace)
+		return strings.Trim(r.earlierText, whiteSpace)
 	}
-	return strings.Trim(r.before+r.joint+r.text.String(), whiteSpace)
+	return strings.Trim(r.earlierText+r.separator+r.text.String(), whiteSpace)
 }
 
-// own returns the text of this answer alone.
-func (r *reply) own() string { return strings.Trim(r.text.String(), whiteSpace) }
+// answerText returns the text of this answer alone.
+func (r *reply) answerText() string { return strings.Trim(r.text.String(), whiteSpace) }
 
-// closeFence returns what a line put after the text needs before it, so that it is not taken
-// for code: a fence's end when the text was cut inside one.
+// closeFence returns the end of the code block in which the text ends, if any. Otherwise a line after the text would
+// become code.
 func (r *reply) closeFence() string {
 	if r.text.Len() == 0 {
-		return r.fence
+		return r.fenceEnd
 	}
 	if fence := r.filter.code.closing(); fence != "" {
 		return "\n" + fence

@@ -13,22 +13,22 @@ func (r *run) restoreSteps() {
 		return
 	}
 	var steps []Message
-	steps, r.open = mend(r.turn.Steps, r.turn.Begun)
-	r.grown, r.kept, r.place = steps, len(steps), len(steps)
-	said := newReply(nil, r.emit)
+	steps, r.openCalls = mend(r.turn.Steps, r.turn.Begun)
+	r.newMessages, r.journaledCount, r.answerIndex = steps, len(steps), len(steps)
+	earlier := newReply(nil, r.emit)
 	for _, m := range steps {
 		if m.Role == Assistant {
-			said.add(Delta{Text: m.Text})
-			said.close()
-			said = said.after()
+			earlier.add(Delta{Text: m.Text})
+			earlier.close()
+			earlier = earlier.nextAnswer()
 		}
 		for _, c := range m.ToolCalls {
-			r.ids.use(c.ID)
+			r.ids.markUsed(c.ID)
 			r.toolCalls++
 		}
 	}
-	r.toolCalls -= len(r.open) // they are counted as they are run
-	r.reply.before, r.reply.fence = said.before, said.fence
+	r.toolCalls -= len(r.openCalls) // they are counted as they are run
+	r.reply.earlierText, r.reply.fenceEnd = earlier.earlierText, earlier.fenceEnd
 	r.restoreFiles(steps)
 }
 
@@ -36,60 +36,60 @@ func (r *run) restoreSteps() {
 func (r *run) restoreFiles(steps []Message) {
 	for _, m := range steps {
 		if m.Role == ToolRole {
-			_, r.files[m.ToolCallID], _ = r.left.give(m.Name, Output{Files: r.turn.Files[m.ToolCallID]})
+			_, r.files[m.ToolCallID], _ = r.allowance.grant(m.Name, Output{Files: r.turn.Files[m.ToolCallID]})
 		}
 	}
 	for _, m := range steps {
 		if m.Role == ToolRole {
-			images, _, _ := r.left.give(m.Name, Output{Images: m.Images})
+			images, _, _ := r.allowance.grant(m.Name, Output{Images: m.Images})
 			r.files[m.ToolCallID] = slices.Concat(images, r.files[m.ToolCallID])
 		}
 	}
 }
 
-// awaitDecisions waits for the decisions about those calls of an earlier process whose tools are not there: the tools of servers
-// may need a while, or be gone for good, and people who decide must not wait for that. What is approved is left for finishCalls.
+// awaitDecisions waits for the decisions about calls of an earlier process whose tools are missing. A server's tools may return
+// late or never, and a person must be able to decide before that. finishCalls runs the approved calls.
 func (r *run) awaitDecisions(ctx context.Context) error {
 	if r.turn.Approver == nil {
 		return nil
 	}
-	var left []ToolCall
-	for _, c := range r.open {
+	var remaining []ToolCall
+	for _, c := range r.openCalls {
 		if !slices.Contains(r.turn.Asked, c.ID) || r.offers(c) {
-			left = append(left, c)
+			remaining = append(remaining, c)
 			continue
 		}
-		verdict, err := r.decision(ctx, Proposal{Call: c, Tool: c.Name})
+		verdict, err := r.askPerson(ctx, Proposal{Call: c, Tool: c.Name})
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil || verdict == Approved:
-			left = append(left, c)
+			remaining = append(remaining, c)
 		default:
 			r.toolCalls++
 			r.refuse(ctx, c, denial(verdict))
 		}
 	}
-	r.open = left
+	r.openCalls = remaining
 	return nil
 }
 
-// offers reports whether the tool of a call is there.
+// offers reports whether the tool of a call is available.
 func (r *run) offers(c ToolCall) bool {
 	return slices.ContainsFunc(r.available(), func(d ToolDef) bool { return d.Name == c.Name })
 }
 
-// finishCalls runs the calls that the earlier process left.
+// finishCalls runs the calls that the earlier process left unanswered.
 func (r *run) finishCalls(ctx context.Context) error {
-	if len(r.open) == 0 {
+	if len(r.openCalls) == 0 {
 		return nil
 	}
 	tools := r.awaitTools(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	calls := make([]parsedCall, len(r.open))
-	for i, c := range r.open {
+	calls := make([]parsedCall, len(r.openCalls))
+	for i, c := range r.openCalls {
 		calls[i] = parseCall(c, tools, false)
 		r.statuses.set(c.ID, c.Name, calls[i].def.display(c.Arguments), ToolIdentified)
 	}
@@ -97,16 +97,15 @@ func (r *run) finishCalls(ctx context.Context) error {
 }
 
 const (
-	// toolWait is how long the tools of calls that were left are waited for: right after a start, those of
-	// servers are not there yet.
+	// toolWait is how long finishCalls waits for the tools of its calls: servers connect some time after the start.
 	toolWait = 30 * time.Second
 	// toolboxWait is how long the first request of a turn waits for a toolbox.
 	toolboxWait = 5 * time.Second
-	toolLook    = 250 * time.Millisecond // from one look to the next
+	toolPoll    = 250 * time.Millisecond
 )
 
-// awaitToolbox gives the toolbox a moment to know its tools, should the process have begun just now: what waited
-// for the start is answered with the same tools as what comes later.
+// awaitToolbox waits shortly for the toolbox to learn its tools after the start of the process, so that the first
+// messages are answered with the same tools as later ones.
 func (r *run) awaitToolbox(ctx context.Context) {
 	box, ok := r.opts.Tools.(Awaiter)
 	if !ok {
@@ -119,15 +118,15 @@ func (r *run) awaitToolbox(ctx context.Context) {
 	box.Await(ctx)
 }
 
-// awaitTools returns the tools there are, once those of the calls that were left are among them or were waited
-// for long enough. The turn's clock stands still meanwhile.
+// awaitTools waits until the tools of all open calls are available, or for toolWait, and returns the available tools.
+// The turn's clock is paused meanwhile.
 func (r *run) awaitTools(ctx context.Context) []ToolDef {
 	r.clock.pause()
 	defer r.clock.resume()
 	for began := time.Now(); ; {
 		tools := r.available()
-		missing := slices.ContainsFunc(r.open, func(c ToolCall) bool { return !r.offers(c) })
-		if !missing || time.Since(began) >= toolWait || Sleep(ctx, toolLook) != nil {
+		missing := slices.ContainsFunc(r.openCalls, func(c ToolCall) bool { return !r.offers(c) })
+		if !missing || time.Since(began) >= toolWait || Sleep(ctx, toolPoll) != nil {
 			return tools
 		}
 	}

@@ -5,7 +5,7 @@ import (
 )
 
 const (
-	// maxAttempts is how often one model call is tried before its first token came.
+	// maxAttempts is how often one model call is tried before its first token.
 	maxAttempts = 4
 	firstWait   = 500 * time.Millisecond
 	maxBackoff  = 8 * time.Second
@@ -17,14 +17,13 @@ const (
 	maxRetryAfterInChain = 10 * time.Second
 )
 
-// retryWait decides whether a call that failed before its first token is tried again after
-// attempt tries, and how long to wait before; longest is how long a provider may ask for. jitter is in [0, 1) and spreads callers that
-// failed together: a wait is shortened by up to a quarter, but never below what the provider
-// asked for; that one is lengthened by up to a tenth.
-func retryWait(err error, attempt int, longest time.Duration, jitter float64) (time.Duration, bool) {
+// retryWait decides whether to retry a call that failed before its first token, after so many attempts, and how long to
+// wait first. It does not retry if the provider asks for more than maxWait. jitter is in [0, 1) and spreads callers that
+// failed together. It shortens a backoff by up to a quarter, or lengthens the provider's Retry-After by up to a tenth.
+func retryWait(err error, attempt int, maxWait time.Duration, jitter float64) (time.Duration, bool) {
 	me := modelError(err)
 	switch {
-	case attempt >= maxAttempts, !isKind(err, Retryable, RateLimited, Broken), me.NoRetry, me.RetryAfter > longest:
+	case attempt >= maxAttempts, !isKind(err, Retryable, RateLimited, Broken), me.NoRetry, me.RetryAfter > maxWait:
 		return 0, false
 	case me.RetryAfter > 0:
 		return me.RetryAfter + time.Duration(jitter*0.1*float64(me.RetryAfter)), true

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// run is one turn under way.
+// run is the state of one running turn.
 type run struct {
 	opts   Options
 	turn   Turn
@@ -16,89 +16,87 @@ type run struct {
 	emit   func(Event)
 	stream bool
 
-	// What the model is asked.
-	system   string
-	messages []Message // the turn's messages, and what the turn added to them
-	question int       // index of the first message that a summary may not replace
-	more     func(context.Context) []Message
-	summary  string    // replaces the first done messages, and what came before them
-	done     int       // at most question
-	grown    []Message // what the turn adds to the history, without the answer that is being written
-	place    int       // index in grown where that answer belongs
-	kept     int       // how many of grown the journal has
+	// The next request.
+	system          string
+	messages        []Message // the turn's messages, then newMessages
+	questionIndex   int       // index in messages of the first one that a summary may not replace
+	more            func(context.Context) []Message
+	summary         string    // replaces the first summarizedCount messages and Turn.Summary
+	summarizedCount int       // at most questionIndex
+	newMessages     []Message // added to the history by this turn, without the answer that is being written
+	answerIndex     int       // where in newMessages that answer belongs
+	journaledCount  int       // length of the beginning of newMessages that the journal holds
 
-	// Which model is asked.
-	models   []*chained
-	node     bool // this is a node of a pipeline, and not the last one
-	order    []*chained
-	at       int             // index of model in order
-	model    *chained        // the turn's model now
-	answered *chained        // the model whose text is in reply
-	leftOut  map[string]bool // parts of requests that the provider refused
-	refusals int             // how many requests were refused for their length, which only a smaller request mends
-	refused  int             // size of the last one of these
-	overflow error           // the provider's error for it
+	// The model that is asked.
+	models         []*chainModel
+	innerNode      bool // the current node of the pipeline is not the last one
+	order          []*chainModel
+	modelIndex     int             // index of model in order
+	model          *chainModel     // the turn's current model
+	answeringModel *chainModel     // the model that wrote the text in reply
+	leftOut        map[string]bool // parts of requests that the provider refused
+	lengthRefusals int             // number of requests that were refused for their length and must shrink
+	refusedSize    int             // size of the last refused request
+	lengthError    error           // the provider's error for it
 
-	// What the turn has produced.
-	reply    *reply
-	statuses statuses
-	tools    []ToolDef  // offered with the newest request
-	limited  StopReason // the limit for which the newest request offered no tools; empty: none
-	ids      callIDs
-	client   clientCalls
-	files    map[string][]File // for people, by the ids of calls
-	left     allowance         // for more files
-	// imageBytes is the size of all images that tools have returned.
-	imageBytes int
-	open       []ToolCall // calls of an earlier process that have no answer yet
+	// The results of the turn.
+	reply        *reply
+	statuses     statuses
+	tools        []ToolDef  // offered with the newest request
+	limitReached StopReason // why the newest request offered no tools; empty: no limit was reached
+	ids          callIDs
+	client       clientCalls
+	files        map[string][]File // for people, by the ids of calls
+	allowance    allowance         // for more files
+	imageBytes   int               // total size of the images that tools have returned
+	openCalls    []ToolCall        // calls of an earlier process that have no answer yet
 
-	meters    []*meter
-	meter     *meter // the one of model
-	context   int    // tokens of the last request for an answer
-	calls     int    // attempts that reached a model
-	reserved  int    // calls that a summary must leave for the answer behind it
-	unsaved   bool   // the journal lacks some of the usage
-	toolCalls int
-	warned    bool // the log says already that usage is missing
+	meters        []*meter
+	meter         *meter // of the current model
+	contextTokens int    // tokens of the last request for an answer
+	modelCalls    int    // attempts that reached a model
+	reservedCalls int    // model calls that a summary must leave for the answer after it
+	usageUnsaved  bool   // the journal lacks some of the usage
+	toolCalls     int
+	usageWarned   bool // the log says already that usage is missing
 }
 
 func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {
 	r := &run{
-		opts:     a.opts,
-		turn:     t,
-		clock:    clock,
-		emit:     emit,
-		stream:   t.Stream,
-		system:   t.systemPrompt("", a.opts.System),
-		messages: slices.Clip(t.Messages), // the caller's: never written to
-		question: max(0, len(t.Messages)-1),
-		more:     t.More,
-		summary:  t.Summary,
-		models:   a.models,
-		order:    order(a.models, t.Model, time.Now()),
-		files:    make(map[string][]File),
-		left:     allowance{files: MaxFiles, bytes: MaxFileBytes},
+		opts:          a.opts,
+		turn:          t,
+		clock:         clock,
+		emit:          emit,
+		stream:        t.Stream,
+		system:        t.systemPrompt("", a.opts.System),
+		messages:      slices.Clip(t.Messages), // the caller's: never written to
+		questionIndex: max(0, len(t.Messages)-1),
+		more:          t.More,
+		summary:       t.Summary,
+		models:        a.models,
+		order:         order(a.models, t.Model, time.Now()),
+		files:         make(map[string][]File),
+		allowance:     allowance{files: MaxFiles, bytes: MaxFileBytes},
 	}
 	for _, s := range t.Spent {
-		r.meters = append(r.meters, s.earlier())
-		r.calls += s.Calls
+		r.meters = append(r.meters, s.meter())
+		r.modelCalls += s.Calls
 	}
-	r.use(0)
-	r.answered = r.model
+	r.switchModel(0)
+	r.answeringModel = r.model
 	r.statuses.emit = emit
 	r.reply = newReply(a.opts.ThinkTags, emit)
 	r.restoreSteps()
 	return r
 }
 
-// converse is the turn: the model answers, its calls are run, it answers again, until an answer has no
-// calls.
+// converse asks the model and runs its calls, until an answer has no calls.
 func (r *run) converse(ctx context.Context) (Completion, error) {
 	if err := r.awaitDecisions(ctx); err != nil {
 		return Completion{}, err
 	}
 	r.awaitToolbox(ctx)
-	r.messages = append(r.messages, r.grown...) // an earlier process's steps
+	r.messages = append(r.messages, r.newMessages...) // an earlier process's steps
 	if err := r.finishCalls(ctx); err != nil {
 		return Completion{}, err
 	}
@@ -113,8 +111,8 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 	}
 }
 
-// hasCallsToRun reports whether an answer has calls to run: not one that was filtered or refused, nor one of a model
-// that calls what it was not offered.
+// hasCallsToRun reports whether an answer has calls to run. Calls of a filtered or refused answer do not run, nor calls of
+// a model that was offered no tools.
 func (r *run) hasCallsToRun(c Completion) bool {
 	return len(c.ToolCalls) > 0 && len(r.tools) > 0 && c.Finish != FinishFiltered && r.reply.refusal.Len() == 0
 }

@@ -336,7 +336,7 @@ func TestRateLimitStopsTheTurnsClock(t *testing.T) {
 		long := answer{err: &ModelError{Kind: RateLimited, Status: 429, RetryAfter: time.Hour, Err: errors.New("slow down")}}
 		got := runTurn(t, t.Context(), o, streamed, long)
 		got.check(t, StopError, "", "")
-		if got.Elapsed != 0 || !strings.Contains(got.err.Error(), "told to wait 1h0m0s") {
+		if got.Elapsed != 0 || !strings.Contains(got.err.Error(), "retry after 1h0m0s") {
 			t.Errorf("took %v, error %v", got.Elapsed, got.err)
 		}
 	})

@@ -1,6 +1,6 @@
 package agent
 
-// maxDisplay bounds, in bytes, what is said about a call on its line.
+// maxDisplay bounds, in bytes, the line that describes a call to people.
 const maxDisplay = 200
 
 // statuses emits the states of a turn's calls. It emits only changes, nothing for a call without an id, and nothing after a call
@@ -11,7 +11,7 @@ type statuses struct {
 	order []string
 }
 
-// set tells a call's state. An empty display keeps what was shown; at first it is the name.
+// set emits a call's state. An empty display keeps the earlier one, which is first the tool's name.
 func (s *statuses) set(id, name, display string, state ToolState) {
 	if id == "" {
 		return
@@ -21,7 +21,7 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 	}
 	display = OneLine(Clip(display, maxDisplay))
 	known := s.calls[id]
-	if known != nil && known.Name != name { // it came in pieces
+	if known != nil && known.Name != name { // the provider sent the name in pieces
 		if display == "" && known.Display == known.Name {
 			display = name
 		}
@@ -35,7 +35,7 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 		known = &Tool{ID: id, Name: name}
 		s.calls[id] = known
 		s.order = append(s.order, id)
-	case ended(known.State), state < known.State && known.State != ToolInterrupted,
+	case isFinal(known.State), state < known.State && known.State != ToolInterrupted,
 		state == known.State && (display == "" || display == known.Display):
 		return
 	}
@@ -47,21 +47,21 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 }
 
 // abandon marks the calls that have not ended as failed.
-func (s *statuses) abandon() {
+func (s *statuses) failUnfinished() {
 	for _, id := range s.order {
-		if c := s.calls[id]; !ended(c.State) {
+		if c := s.calls[id]; !isFinal(c.State) {
 			s.set(id, c.Name, "", ToolFailed)
 		}
 	}
 }
 
-func ended(state ToolState) bool { return state == ToolCompleted || state == ToolFailed }
+func isFinal(state ToolState) bool { return state == ToolCompleted || state == ToolFailed }
 
-// display asks a tool what a call of it is about.
-func (d ToolDef) display(arguments string) string { return words(d.Show, arguments) }
+// display returns the tool's description of a call for people.
+func (d ToolDef) display(arguments string) string { return callDescription(d.Show, arguments) }
 
-// words asks a tool for words about a call. A tool that has none, or fails at it, has nothing to say.
-func words(ask func(arguments string) string, arguments string) (text string) {
+// callDescription returns ask's description of a call; empty if ask is nil or panics.
+func callDescription(ask func(arguments string) string, arguments string) (text string) {
 	if ask == nil {
 		return ""
 	}

@@ -62,11 +62,11 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, strings.Join(got, " "), tt.want)
 		}
 		got = nil
-		s.abandon()
-		s.abandon()
+		s.failUnfinished()
+		s.failUnfinished()
 		open := strings.Count(strings.Join(got, " "), ":failed:")
 		for _, c := range s.calls {
-			if !ended(c.State) {
+			if !isFinal(c.State) {
 				t.Errorf("%s: %+v was not ended", tt.name, c)
 			}
 		}

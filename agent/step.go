@@ -11,47 +11,47 @@ import (
 )
 
 const (
-	// keepTime is how long the answer to a call may take to be stored, which is done although the turn was
-	// stopped: the call was carried out.
-	keepTime        = 5 * time.Second
+	// storeEndTimeout bounds the storing of a call's end. It happens even if the turn was stopped, since the
+	// call was carried out.
+	storeEndTimeout = 5 * time.Second
 	defaultParallel = 4 // Options.MaxParallel
 )
 
-// step runs the calls of an answer, by which the history grows: the model's message, and an answer to each
-// of its calls whatever happens. An error ends the turn.
+// step runs the calls of an answer. It adds the model's message and exactly one answer per call to the history. An
+// error ends the turn.
 func (r *run) step(ctx context.Context, c Completion) error {
 	r.reply.close()
 	calls := make([]parsedCall, len(c.ToolCalls))
-	message := Message{Role: Assistant, Text: r.reply.own(), Reasoning: r.reply.thought.String()}
+	message := Message{Role: Assistant, Text: r.reply.answerText(), Reasoning: r.reply.reasoning.String()}
 	for i, call := range c.ToolCalls {
 		calls[i] = parseCall(call, r.tools, c.Finish == FinishLength)
-		if calls[i].ID = r.ids.of(call.ID); slices.ContainsFunc(calls[:i], func(p parsedCall) bool { return p.ID == calls[i].ID }) {
-			calls[i].ID = r.ids.fresh(call.ID) // or the answers could not be told apart
+		if calls[i].ID = r.ids.turnID(call.ID); slices.ContainsFunc(calls[:i], func(p parsedCall) bool { return p.ID == calls[i].ID }) {
+			calls[i].ID = r.ids.unique(call.ID) // two calls with one id would make their answers ambiguous
 		}
 		message.ToolCalls = append(message.ToolCalls, calls[i].ToolCall)
 	}
-	r.reply = r.reply.after()
-	r.grow(message)
-	told := r.grown[r.kept:]
+	r.reply = r.reply.nextAnswer()
+	r.appendHistory(message)
+	stepMessages := r.newMessages[r.journaledCount:]
 	for _, p := range calls {
-		r.grow(answerTo(p.ToolCall, resultNotRun))
+		r.appendHistory(answerTo(p.ToolCall, resultNotRun))
 		r.statuses.set(p.ID, p.Name, p.def.display(p.Arguments), ToolIdentified)
 	}
-	r.kept, r.place = len(r.grown), len(r.grown)
+	r.journaledCount, r.answerIndex = len(r.newMessages), len(r.newMessages)
 	if r.turn.Journal != nil {
-		if err := r.turn.Journal.Step(ctx, slices.Clone(told), r.spent()); err != nil {
+		if err := r.turn.Journal.Step(ctx, slices.Clone(stepMessages), r.spent()); err != nil {
 			return fmt.Errorf("store a step of the turn: %w", err)
 		}
-		r.unsaved = false
+		r.usageUnsaved = false
 	}
 	return r.runCalls(ctx, calls)
 }
 
-// runCalls runs calls whose messages stand in the history: those that only read side by side, the others
-// one after the other, each once a person has approved it, unless the operator has.
+// runCalls runs calls whose messages are in the history already. Read-only calls run in parallel. The others run
+// one after the other, each after a person has approved it, unless the configuration approves its tool.
 func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
-	var read, ask []parsedCall
-	said := r.said()
+	var parallel, sequential []parsedCall
+	callContext := r.callContext()
 	for _, p := range calls {
 		r.toolCalls++
 		switch limit := r.opts.Limits.ToolCalls; {
@@ -60,28 +60,28 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 			r.recordOutcome(ctx, p, outcome{err: fmt.Errorf("no more than %d tools may be called for one answer. Answer with what you know", limit)})
 		case p.problem != "":
 			r.refuse(ctx, p.ToolCall, p.problem)
-		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, said):
-			if why := schemaMismatch(p.def.Parameters, p.Arguments); why != "" { // nobody need be asked
-				r.refuse(ctx, p.ToolCall, why)
+		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, callContext):
+			if mismatch := schemaMismatch(p.def.Parameters, p.Arguments); mismatch != "" { // nobody should be asked about a call that can't run
+				r.refuse(ctx, p.ToolCall, mismatch)
 				continue
 			}
-			ask = append(ask, p)
+			sequential = append(sequential, p)
 		case p.def.ReadOnly:
-			read = append(read, p)
+			parallel = append(parallel, p)
 		default:
 			p.approved = true
-			ask = append(ask, p)
+			sequential = append(sequential, p)
 		}
 	}
-	if err := r.announce(ctx, false, read...); err != nil {
+	if err := r.storeBegin(ctx, false, parallel...); err != nil {
 		return err
 	}
-	for i, o := range r.dispatch(ctx, read, cmp.Or(r.opts.MaxParallel, defaultParallel)) {
+	for i, o := range r.dispatch(ctx, parallel, cmp.Or(r.opts.MaxParallel, defaultParallel)) {
 		if !o.started {
-			r.stopped(ctx, read[i])
+			r.storeStopped(ctx, parallel[i])
 		}
 	}
-	for _, p := range ask {
+	for _, p := range sequential {
 		if ctx.Err() != nil {
 			break
 		}
@@ -95,31 +95,31 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 	return nil
 }
 
-// said returns what the model had read when it made the newest calls. What a pipeline puts in the place of a question is no
-// person's words and not in it.
-func (r *run) said() Said {
-	s := Said{Person: r.turn.Person, Shared: r.turn.Shared, Summarized: r.summary != "", Tools: r.available()}
-	s.Messages = slices.Concat(r.turn.Messages, r.grown)
-	for i, m := range slices.Backward(r.grown) {
+// callContext returns what the model had read when it made the newest calls. It contains the person's question even if a
+// pipeline has replaced it in the request.
+func (r *run) callContext() CallContext {
+	s := CallContext{Person: r.turn.Person, Shared: r.turn.Shared, Summarized: r.summary != "", Tools: r.available()}
+	s.Messages = slices.Concat(r.turn.Messages, r.newMessages)
+	for i, m := range slices.Backward(r.newMessages) {
 		if len(m.ToolCalls) > 0 {
-			s.Messages = slices.Concat(r.turn.Messages, r.grown[:i])
+			s.Messages = slices.Concat(r.turn.Messages, r.newMessages[:i])
 			return s
 		}
 	}
 	return s
 }
 
-// runApproved runs a call once a person has approved it, or at once where the operator has. Its error ends the turn.
+// runApproved runs a call after a person has approved it, or at once if the configuration approves it. An error ends the turn.
 func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	verdict, err := Approved, error(nil)
 	if !p.approved {
-		verdict, err = r.decision(ctx, propose(p))
+		verdict, err = r.askPerson(ctx, propose(p))
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil // the caller sees to it; nothing was decided
+		return nil // nobody decided; the caller handles the end of ctx
 	case errors.Is(err, ErrUnreadable):
-		r.recordOutcome(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", maxWhole>>10)})
+		r.recordOutcome(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", maxFullText>>10)})
 		return nil
 	case err != nil:
 		level := slog.LevelError
@@ -132,46 +132,46 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	case verdict != Approved:
 		r.refuse(ctx, p.ToolCall, denial(verdict))
 		return nil
-	case r.changed(p.def):
+	case r.toolChanged(p.def):
 		r.recordOutcome(ctx, p, outcome{err: errors.New("the tool has changed since a person was asked, so nothing was done. Call it again to ask anew")})
 		return nil
 	}
-	if err := r.announce(ctx, !p.def.ReadOnly, p); err != nil {
+	if err := r.storeBegin(ctx, !p.def.ReadOnly, p); err != nil {
 		return err
 	}
 	switch o := r.dispatch(ctx, []parsedCall{p}, 1); {
 	case o[0].started:
 	case p.def.ReadOnly:
-		r.stopped(ctx, p)
+		r.storeStopped(ctx, p)
 	default:
-		r.record(ctx, answerTo(p.ToolCall, resultNotRun), nil, false) // which is known, though the journal heard that it begins
+		r.record(ctx, answerTo(p.ToolCall, resultNotRun), nil, false) // the call did not run, although the journal says that it begins
 	}
 	return nil
 }
 
-// announce stores that calls run now. Its error ends the turn.
-func (r *run) announce(ctx context.Context, changes bool, calls ...parsedCall) error {
+// storeBegin stores that calls run now. Its error ends the turn.
+func (r *run) storeBegin(ctx context.Context, changes bool, calls ...parsedCall) error {
 	if r.turn.Journal == nil || len(calls) == 0 {
 		return nil
 	}
-	begun := make([]ToolCall, len(calls))
+	toolCalls := make([]ToolCall, len(calls))
 	for i, p := range calls {
-		begun[i] = p.ToolCall
+		toolCalls[i] = p.ToolCall
 	}
-	if err := r.turn.Journal.Begin(ctx, changes, begun...); err != nil {
+	if err := r.turn.Journal.Begin(ctx, changes, toolCalls...); err != nil {
 		return fmt.Errorf("store that a call begins: %w", err)
 	}
 	return nil
 }
 
-// changed reports whether a tool is not what it was when a person was asked: its server may have put another in its place. One
-// that is away now can't have been changed by anybody.
-func (r *run) changed(d ToolDef) bool {
+// toolChanged reports whether the tool differs from the one about which a person was asked: its server may have replaced
+// it. A tool that is missing now counts as unchanged.
+func (r *run) toolChanged(d ToolDef) bool {
 	return slices.ContainsFunc(r.available(), func(now ToolDef) bool { return now.Name == d.Name && now.version() != d.version() })
 }
 
-// decision lets a person decide. The turn's clock stands still meanwhile.
-func (r *run) decision(ctx context.Context, p Proposal) (Verdict, error) {
+// askPerson lets a person decide. The turn's clock is paused meanwhile.
+func (r *run) askPerson(ctx context.Context, p Proposal) (Verdict, error) {
 	if r.turn.Approver == nil {
 		return Denied, ErrNobodyToAsk
 	}
@@ -181,7 +181,7 @@ func (r *run) decision(ctx context.Context, p Proposal) (Verdict, error) {
 	return r.turn.Approver.Approve(ctx, p)
 }
 
-// dispatch runs calls and takes what comes of them.
+// dispatch runs calls, and records their progress and their outcomes.
 func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []outcome {
 	jobs := make([]job, len(calls))
 	for i, p := range calls {
@@ -189,12 +189,12 @@ func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []
 	}
 	return dispatch(ctx, jobs, parallel, func(i int) {
 		r.statuses.set(calls[i].ID, calls[i].Name, calls[i].def.display(calls[i].Arguments), ToolExecuting)
-	}, func(n note) {
-		if n.ended == nil {
+	}, func(n report) {
+		if n.outcome == nil {
 			r.statuses.set(calls[n.call].ID, calls[n.call].Name, n.text, ToolExecuting)
 			return
 		}
-		r.recordOutcome(ctx, calls[n.call], *n.ended)
+		r.recordOutcome(ctx, calls[n.call], *n.outcome)
 	})
 }
 
@@ -202,16 +202,16 @@ func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []
 func (r *run) recordOutcome(ctx context.Context, p parsedCall, o outcome) {
 	state, text := ToolCompleted, ""
 	var files []File
-	cut := ctx.Err() != nil && o.err != nil // not the call's own end: it is run again, or said to be unknown
+	interrupted := ctx.Err() != nil && o.err != nil // the turn's end stopped the call: it runs again, or its outcome is unknown
 	switch {
 	case o.err == nil:
 		o.Output = r.limitTurnImages(limitOutput(o.Output))
 		var images []File
-		images, files, text = r.left.give(p.Name, o.Output)
+		images, files, text = r.allowance.grant(p.Name, o.Output)
 		r.files[p.ID] = slices.Concat(images, files)
-	case !p.def.ReadOnly && (cut || errors.Is(o.err, errDeadline)):
+	case !p.def.ReadOnly && (interrupted || errors.Is(o.err, errDeadline)):
 		state, text = ToolFailed, resultUnknown
-	case cut:
+	case interrupted:
 		state, text = ToolFailed, resultStopped
 	default:
 		state, text = ToolFailed, "Error: "+Clip(o.err.Error(), maxError)+"."
@@ -225,9 +225,9 @@ func (r *run) recordOutcome(ctx context.Context, p parsedCall, o outcome) {
 	if o.started && p.def.Outside != OutsideNothing {
 		answer.Sources = nil
 	}
-	r.record(ctx, answer, files, cut)
-	if cut && p.def.ReadOnly {
-		r.stopped(ctx, p)
+	r.record(ctx, answer, files, interrupted)
+	if interrupted && p.def.ReadOnly {
+		r.storeStopped(ctx, p)
 	}
 	r.statuses.set(p.ID, p.Name, "", state)
 }
@@ -244,43 +244,44 @@ func (r *run) limitTurnImages(o Output) Output {
 	return o
 }
 
-// stopped stores that a call which only reads ended with the turn and without a result, and so killed no process.
-func (r *run) stopped(ctx context.Context, p parsedCall) {
-	r.keep(ctx, p.Name, func(ctx context.Context, j Journal) error {
+// storeStopped stores that the turn's end stopped a read-only call. A later process may then run it again: this call did
+// not crash a process.
+func (r *run) storeStopped(ctx context.Context, p parsedCall) {
+	r.storeEnd(ctx, p.Name, func(ctx context.Context, j Journal) error {
 		return j.Stopped(ctx, p.ToolCall)
 	})
 }
 
 // refuse answers a call that is not run.
-func (r *run) refuse(ctx context.Context, c ToolCall, why string) {
+func (r *run) refuse(ctx context.Context, c ToolCall, reason string) {
 	r.statuses.set(c.ID, c.Name, "", ToolFailed)
-	r.record(ctx, answerTo(c, why), nil, false)
+	r.record(ctx, answerTo(c, reason), nil, false)
 }
 
-// record takes the answer to a call into the history, and into the journal unless the call was cut off.
-func (r *run) record(ctx context.Context, answer Message, files []File, cut bool) {
-	r.amend(answer)
-	if !cut {
-		r.keep(ctx, answer.Name, func(ctx context.Context, j Journal) error { return j.End(ctx, answer, files) })
+// record adds the answer of a call to the history, and to the journal unless the turn's end interrupted the call.
+func (r *run) record(ctx context.Context, answer Message, files []File, interrupted bool) {
+	r.replaceAnswer(answer)
+	if !interrupted {
+		r.storeEnd(ctx, answer.Name, func(ctx context.Context, j Journal) error { return j.End(ctx, answer, files) })
 	}
 }
 
-// keep stores in the journal how a call of a tool ended, although the turn was stopped.
-func (r *run) keep(ctx context.Context, tool string, store func(context.Context, Journal) error) {
+// storeEnd stores in the journal how a call ended, even if the turn was stopped.
+func (r *run) storeEnd(ctx context.Context, tool string, store func(context.Context, Journal) error) {
 	if r.turn.Journal == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeEndTimeout)
 	defer cancel()
 	if err := store(ctx, r.turn.Journal); err != nil {
 		r.log.LogAttrs(ctx, slog.LevelError, "the end of a tool call was not stored; it will not be repeated", slog.String("tool", tool), slog.Any("error", err))
 	}
 }
 
-// createdFiles returns what the tools made for people, in the order of their calls.
+// createdFiles returns the files that the tools made for people, in the order of their calls.
 func (r *run) createdFiles() []File {
 	var out []File
-	for _, m := range r.grown {
+	for _, m := range r.newMessages {
 		for _, c := range m.ToolCalls {
 			out = append(out, r.files[c.ID]...)
 		}
@@ -288,11 +289,11 @@ func (r *run) createdFiles() []File {
 	return out
 }
 
-// maxTools is how many tools one request may offer: a provider refuses the request that has more
-// (https://platform.openai.com/docs/api-reference/chat/create, tools), and then there would be no answer at all.
+// maxTools is how many tools one request may offer. Providers refuse a request with more
+// (https://platform.openai.com/docs/api-reference/chat/create, tools).
 const maxTools = 128
 
-// available returns the tools that the turn may use now: the first ones, where there are too many.
+// available returns the tools that the turn may use now. If there are too many, it returns the first maxTools.
 func (r *run) available() []ToolDef {
 	var all []ToolDef
 	if r.opts.Tools != nil && !r.turn.Params.MustCall {
@@ -300,7 +301,7 @@ func (r *run) available() []ToolDef {
 	}
 	all = withClientTools(r.turn.ClientTools, all)
 	if surplus := len(all) - maxTools; surplus > 0 {
-		if r.model.learned.report("surplus") {
+		if r.model.facts.report("surplus") {
 			r.log.Warn("there are more tools than a model may be offered, the last ones are left out", slog.Int("offered", maxTools), slog.Int("left_out", surplus))
 		}
 		all = all[:maxTools]

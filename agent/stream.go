@@ -7,15 +7,15 @@ import (
 )
 
 var (
-	errBrokenOut = errors.New("the reader of the stream went away")
-	errRanBefore = errors.New("the stream was read before")
+	errReaderLeft = errors.New("the reader of the stream went away")
+	errReadTwice  = errors.New("the stream was read before")
 )
 
 // Stream is a turn to be read as an iterator. It belongs to one goroutine.
 type Stream struct {
-	run    func(yield func(Event, error) bool)
-	began  bool
-	result Result
+	run     func(yield func(Event, error) bool)
+	started bool
+	result  Result
 }
 
 // Stream prepares a turn. Nothing happens, and nothing needs to be freed, until Events is
@@ -29,7 +29,7 @@ func (a *Agent) Stream(ctx context.Context, t Turn) *Stream {
 		result, err := a.Run(ctx, t, func(e Event) {
 			if !out && !yield(e, nil) {
 				out = true
-				cancel(errBrokenOut)
+				cancel(errReaderLeft)
 			}
 		})
 		s.result = result
@@ -40,20 +40,19 @@ func (a *Agent) Stream(ctx context.Context, t Turn) *Stream {
 	return s
 }
 
-// Events runs the turn inside the loop that ranges over it, in that loop's goroutine: a body
-// that takes its time holds the model back. A turn that failed ends with one (nil, error) pair
-// as described at Run. Breaking out cancels the turn and waits for it. A stream runs once.
+// Events runs the turn in the goroutine of the loop that ranges over it, so a slow loop body slows the model down.
+// A turn that fails ends with one (nil, error) pair with the error of Run. Breaking out of the loop cancels the
+// turn and waits for it. A stream can be read once.
 func (s *Stream) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		if s.began {
-			yield(nil, errRanBefore)
+		if s.started {
+			yield(nil, errReadTwice)
 			return
 		}
-		s.began = true
+		s.started = true
 		s.run(yield)
 	}
 }
 
-// Result returns the outcome of the turn, once the loop over Events has ended in any way; zero
-// before.
+// Result returns the outcome of the turn after the loop over Events has ended, and a zero Result before.
 func (s *Stream) Result() Result { return s.result }

@@ -49,7 +49,7 @@ func TestStreamToItsEnd(t *testing.T) {
 	if got := s.Result(); got.Text != "ab" || got.Stop != StopDone || got.Usage != usage || got.ModelCalls != 1 {
 		t.Errorf("result %+v", got)
 	}
-	if _, err := read(s, -1); !errors.Is(err, errRanBefore) {
+	if _, err := read(s, -1); !errors.Is(err, errReadTwice) {
 		t.Errorf("read twice: %v", err)
 	}
 }

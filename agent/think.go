@@ -4,42 +4,41 @@ import (
 	"strings"
 )
 
-// thinkFilter parts a model's text into what it says and what it thinks, for models whose
-// server leaves the thinking in the text as <think>…</think>. It reads the text in any pieces
-// and holds back what may still become a tag. Tags are compared without regard to case.
+// thinkFilter separates a model's text from its thinking, for servers that leave the thinking in the text as
+// <think>…</think>. It reads the text in any pieces and holds back a possible beginning of a tag. Tags are compared
+// without regard to case.
 //
-// A tag is only a tag where a model puts it, so that an answer about HTML or about models
-// keeps its text:
+// A tag counts only where models put it, so that an answer about HTML or about models keeps its text:
 //   - An opening tag counts at the start of a line (after white space) and right after a
 //     closing tag, never inside code.
-//   - Inside thinking every closing tag ends it; opening tags there do not nest, because models
+//   - Inside thinking, every closing tag ends it. Opening tags there do not nest, because models
 //     repeat the tag that their template wrote and close it once.
-//   - A closing tag in the text means that everything before it was thinking: when no thinking
-//     came before (the template wrote the opening tag), when the thinking held opening tags of
-//     its own that are still to be closed, or when it starts a line. Never inside code.
+//   - A closing tag outside thinking may turn all text before it into thinking. It does so when no thinking
+//     came before (the template wrote the opening tag), when the thinking before contained opening tags
+//     that are not closed yet, or when it starts a line. It never does so inside code.
 //   - Thinking that is not closed goes on to the end.
 //
 // White space before the first word of the text is dropped.
 type thinkFilter struct {
-	open, closing []string // tags in lower case
-	held          string   // the beginning of what may be a tag
+	openTags, closeTags []string // tags in lower case
+	held                string   // a possible beginning of a tag
 
-	thinking bool
-	seen     bool // there was thinking
-	nested   int  // opening tags inside thinking that are not closed yet
-	begun    bool // the text has begun
-	afterTag bool // only white space since a closing tag
-	code     codeState
+	thinking      bool
+	hadThinking   bool // there was thinking
+	nestedOpen    int  // opening tags inside thinking that are not closed yet
+	textBegan     bool // the text has begun
+	afterCloseTag bool // only white space since a closing tag
+	code          codeState
 
 	// What the current write brought.
 	text, reasoning, void strings.Builder
 	reset                 bool
 }
 
-// parted is what a piece of the model's text turned out to be.
-type parted struct {
+// thinkParts is a piece of the model's output, separated into text and thinking.
+type thinkParts struct {
 	reset     bool   // all text before this piece was thinking
-	void      string // and so was this, of the piece itself
+	void      string // text of this piece that was thinking, too
 	reasoning string
 	text      string
 }
@@ -48,14 +47,14 @@ func newThinkFilter(tags []string) *thinkFilter {
 	f := &thinkFilter{}
 	for _, t := range tags {
 		t = strings.ToLower(t)
-		f.open = append(f.open, "<"+t+">")
-		f.closing = append(f.closing, "</"+t+">")
+		f.openTags = append(f.openTags, "<"+t+">")
+		f.closeTags = append(f.closeTags, "</"+t+">")
 	}
 	return f
 }
 
-// write takes the next piece.
-func (f *thinkFilter) write(piece string) parted {
+// write reads the next piece.
+func (f *thinkFilter) write(piece string) thinkParts {
 	rest := piece
 	if f.held != "" {
 		rest, f.held = f.held+piece, ""
@@ -65,7 +64,7 @@ func (f *thinkFilter) write(piece string) parted {
 		if n < 0 {
 			n = len(rest)
 		}
-		f.plain(rest[:n])
+		f.writePlain(rest[:n])
 		rest = rest[n:]
 		if rest == "" {
 			break
@@ -74,26 +73,26 @@ func (f *thinkFilter) write(piece string) parted {
 		switch {
 		case partial:
 			f.held, rest = rest, ""
-		case tag > 0 && f.take(isOpen):
+		case tag > 0 && f.handleTag(isOpen):
 			rest = rest[tag:]
 		default:
-			f.plain(rest[:1])
+			f.writePlain(rest[:1])
 			rest = rest[1:]
 		}
 	}
 	return f.flush()
 }
 
-// close takes the end of the text: what was held back was no tag.
-func (f *thinkFilter) close() parted {
+// close ends the text. The held beginning of a tag becomes text.
+func (f *thinkFilter) close() thinkParts {
 	held := f.held
 	f.held = ""
-	f.plain(held)
+	f.writePlain(held)
 	return f.flush()
 }
 
-func (f *thinkFilter) flush() parted {
-	p := parted{reset: f.reset, void: f.void.String(), reasoning: f.reasoning.String(), text: f.text.String()}
+func (f *thinkFilter) flush() thinkParts {
+	p := thinkParts{reset: f.reset, void: f.void.String(), reasoning: f.reasoning.String(), text: f.text.String()}
 	f.reset = false
 	f.void.Reset()
 	f.reasoning.Reset()
@@ -103,7 +102,7 @@ func (f *thinkFilter) flush() parted {
 
 // match looks for a tag at the start of s. partial says that s may be the beginning of one.
 func (f *thinkFilter) match(s string) (n int, isOpen, partial bool) {
-	for i, tags := range [][]string{f.open, f.closing} {
+	for i, tags := range [][]string{f.openTags, f.closeTags} {
 		for _, tag := range tags {
 			switch {
 			case len(s) >= len(tag):
@@ -133,26 +132,26 @@ func equalFoldASCII(s, lower string) bool {
 	return true
 }
 
-// take acts on a tag. It returns false if the tag has no meaning at this place.
-func (f *thinkFilter) take(isOpen bool) bool {
+// handleTag acts on a tag. It returns false if the tag is ordinary text at this place.
+func (f *thinkFilter) handleTag(isOpen bool) bool {
 	switch {
 	case f.thinking && isOpen:
-		f.nested++
-		return false // the thinking keeps its words
+		f.nestedOpen++
+		return false // the tag stays in the thinking
 	case f.thinking:
 		f.endThinking()
 		return true
 	case isOpen:
-		if !f.afterTag && !f.code.lineStart() || f.code.inside() {
+		if !f.afterCloseTag && !f.code.lineStart() || f.code.inside() {
 			return false
 		}
-		f.thinking, f.seen = true, true
+		f.thinking, f.hadThinking = true, true
 		return true
 	default:
-		if f.code.inside() || f.seen && f.nested == 0 && !f.code.lineStart() {
+		if f.code.inside() || f.hadThinking && f.nestedOpen == 0 && !f.code.lineStart() {
 			return false
 		}
-		f.nested = max(f.nested-1, 0)
+		f.nestedOpen = max(f.nestedOpen-1, 0)
 		f.voidText()
 		f.endThinking()
 		return true
@@ -160,7 +159,7 @@ func (f *thinkFilter) take(isOpen bool) bool {
 }
 
 func (f *thinkFilter) endThinking() {
-	f.thinking, f.seen, f.afterTag = false, true, true
+	f.thinking, f.hadThinking, f.afterCloseTag = false, true, true
 	f.code.newLine()
 }
 
@@ -169,12 +168,12 @@ func (f *thinkFilter) voidText() {
 	f.reset = true
 	f.void.WriteString(f.text.String())
 	f.text.Reset()
-	f.begun = false
+	f.textBegan = false
 	f.code = codeState{}
 }
 
-// plain takes what is certainly no tag.
-func (f *thinkFilter) plain(s string) {
+// writePlain adds a piece that contains no tag.
+func (f *thinkFilter) writePlain(s string) {
 	if s == "" {
 		return
 	}
@@ -182,20 +181,20 @@ func (f *thinkFilter) plain(s string) {
 		f.reasoning.WriteString(s)
 		return
 	}
-	if !f.begun {
+	if !f.textBegan {
 		// Spaces that indent the first line go with the rest of the white space.
 		s = strings.TrimLeft(s, whiteSpace)
 		if s == "" {
 			return
 		}
-		f.begun = true
+		f.textBegan = true
 	}
-	if f.afterTag && strings.Trim(s, whiteSpace) != "" {
-		f.afterTag = false
+	if f.afterCloseTag && strings.Trim(s, whiteSpace) != "" {
+		f.afterCloseTag = false
 	}
 	f.code.read(s)
 	f.text.WriteString(s)
 }
 
-// whiteSpace is what counts as empty in a model's text.
+// whiteSpace lists the characters that are trimmed from a model's text.
 const whiteSpace = " \t\r\n"

@@ -12,7 +12,7 @@ import (
 func part(pieces ...string) (text, reasoning string) {
 	var void string
 	f := newThinkFilter([]string{"think", "thinking"})
-	take := func(p parted) {
+	take := func(p thinkParts) {
 		if p.reset {
 			void += text + p.void
 			text = ""
@@ -169,7 +169,7 @@ func TestReplyIsTheSameHoweverItIsCut(t *testing.T) {
 				r.add(Delta{Text: p})
 			}
 			r.close()
-			return r.said(), told
+			return r.fullText(), told
 		}
 		want, _ := run(in)
 		got, told := run(cutAt(t, in)...)

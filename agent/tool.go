@@ -7,100 +7,99 @@ import (
 	"time"
 )
 
-// ToolDef is something that a model may call. (The event about one call is Tool.)
+// ToolDef is a tool that a model may call. (The event about one call is Tool.)
 type ToolDef struct {
-	Name        string // of a-z, A-Z, 0-9, "_" and "-", at most 64 characters: what every provider takes
+	Name        string // at most 64 characters of a-z, A-Z, 0-9, "_" and "-": every provider accepts these
 	Description string // for the model
 	// Parameters is the JSON Schema of the arguments, an object.
 	Parameters json.RawMessage
-	// ReadOnly says that a call changes nothing: calls of such tools run side by side, and again where a turn
-	// goes on behind a stop. The others run one after the other, each once a person has approved it, and never twice.
+	// ReadOnly says that a call changes nothing. Calls of such tools run in parallel, and run again after a crash. The
+	// others run one after the other, each after a person has approved it, and never twice.
 	ReadOnly bool
-	// AutoApprove says that a call needs no person although it changes something. Only the operator decides that.
+	// AutoApprove says that a call needs no approval although it changes something. Only the configuration sets it.
 	AutoApprove bool
-	// Revision stands for whatever else of the tool's description must not change unnoticed, such as what its server
-	// says that it changes: a tool with another revision is another tool, for which no approval holds.
+	// Revision identifies other properties of the tool that must not change unnoticed, such as its server's hints about
+	// what it changes. If it changes, earlier approvals no longer hold.
 	Revision string
-	// Timeout is how long a call may take, from its start or from the newest progress that it told, within the turn's
-	// limit; 0: DefaultToolTimeout.
+	// Timeout is how long a call may take since its start or its newest progress, within the turn's limit; 0:
+	// DefaultToolTimeout.
 	Timeout time.Duration
 	// Show says in a few words what a call is about, such as "Reading example.org". The arguments may be
-	// incomplete. Empty: there is nothing better to say than before. Nil: the tool's name.
+	// incomplete. An empty result keeps the earlier description. Nil: the tool's name.
 	Show func(arguments string) string
 	// Propose says exactly what a call will do, for the person who approves it; nil: its name and arguments.
 	Propose func(arguments string) string
-	// Asks says that this call needs approval although the tool is read-only, given what the model reads and who wrote it.
-	// Nil: it needs none.
-	Asks func(call ToolCall, said Said) bool
-	// Personal says that only the one who asked may approve a call, and no admin in their place.
+	// Asks says whether this call needs approval although the tool is read-only, given what the model had read. Nil: it
+	// needs none.
+	Asks func(call ToolCall, c CallContext) bool
+	// Personal says that only the asker may approve a call, and no admin in their place.
 	Personal bool
-	// Outside says which of the tool's words are outside content.
+	// Outside says which of the tool's texts are outside content.
 	Outside Outside
-	// Call runs one call. It returns soon after ctx ended. An error is told to the model, as its text; so
-	// that must hold no secret. It may be called at the same time from many goroutines.
+	// Call runs one call. It returns soon after ctx ended. The model reads an error's text, so it must contain no
+	// secret. Call must be safe for concurrent use.
 	Call func(ctx context.Context, in Input) (Output, error)
 
 	client bool // it is one of Turn.ClientTools, and has no Call
 }
 
-// DefaultToolTimeout is how long a call of a tool may take that says nothing else.
+// DefaultToolTimeout is how long a call may take if its tool sets no Timeout.
 const DefaultToolTimeout = 60 * time.Second
 
-// Input is what a tool is called with.
+// Input is the input of one call of a tool.
 type Input struct {
-	Arguments string // JSON: a valid object, in which no name stands twice
-	// Person and Conversation name who asked and where, for tools that keep something; "" when nobody says.
+	Arguments string // a valid JSON object without duplicate names
+	// Person and Conversation identify the asker and the conversation, for tools that store something; "": unknown.
 	Person, Conversation string
-	// Progress tells people how far the call is, in a few words; none leave what stands there. It gives the call
-	// more time. It may be called until Call returns.
+	// Progress shows people in a few words how far the call is, and restarts its timeout. An empty text only restarts
+	// the timeout. It may be called until Call returns.
 	Progress func(text string)
 }
 
-// Output is what a call of a tool came to.
+// Output is the result of a call of a tool.
 type Output struct {
 	Text   string  // for the model
-	Images []Image // for the model, where it takes images, and for people
+	Images []Image // for people, and for a model that accepts images
 	Files  []File  // for people, after the text
 }
 
-// File is what a tool made for people, or what a person attached for the model.
+// File is a file that a tool made for people, or that a person attached for the model.
 type File struct {
 	Name      string // with an extension, no path
 	MediaType string
 	Content   []byte
 }
 
-// Toolbox is where an agent gets its tools from, before each request: the set may change.
+// Toolbox provides an agent's tools. It is asked before each request, since the set may change.
 type Toolbox interface {
 	// Tools returns the tools there are now. It must not block.
 	Tools() []ToolDef
 }
 
-// Awaiter is a Toolbox that does not know its tools from the start.
+// Awaiter is a Toolbox that learns its tools some time after the start.
 type Awaiter interface {
-	// Await returns once it knows them, or knows that some can't be had for now; or when ctx ends.
+	// Await returns when the toolbox knows its tools, or knows which are unavailable, or when ctx ends.
 	Await(ctx context.Context)
 }
 
-// Proposal is a call that waits for a person.
+// Proposal is a call that waits for a person's decision.
 type Proposal struct {
 	Call ToolCall
 	Tool string // its name
-	// Text says exactly what will happen, in at most 2000 bytes of plain text: no markup, though it may look
-	// like some, and nothing invisible. Where it is cut, it says how much is missing.
+	// Text says exactly what will happen, in at most 2000 bytes of plain text. It has no markup and no invisible
+	// characters. If it is cut, it says how much is missing.
 	Text string
 	// Whole is the same text, in at most 64 KiB.
 	Whole string
-	// Unreadable says that Whole is cut all the same: nobody may approve what nobody can read.
+	// Unreadable says that even Whole is cut. Then nobody may approve the call.
 	Unreadable bool
-	// Version changes with what the tool says of itself, to models and so to people: what was approved of one version
-	// was not of another. It is empty, and so are Text and Whole, where people were asked about the call by an earlier process and
-	// its tool is not there: that question stands.
+	// Version changes with the tool's description. An approval holds for one version only. Version, Text and Whole are
+	// empty if an earlier process asked about the call and its tool is missing now: the earlier question still counts.
 	Version string
-	// Personal says that only the one who asked may approve it, and no admin in their place.
+	// Personal says that only the asker may approve the call, and no admin in their place.
 	Personal bool
-	// Standing says that approving such calls once and for all makes sense: the tool changes things. A call
-	// that only reads is asked about for what is in it, so each one anew.
+	// Standing says whether a person may approve all such calls at once, which makes sense for tools that change
+	// something. A read-only call needs approval because of its arguments, so each one is asked about.
 	Standing bool
 }
 
@@ -111,40 +110,40 @@ type Verdict uint8
 const (
 	Denied Verdict = iota
 	Approved
-	TimedOut // nobody decided in time, which denies it
+	TimedOut // nobody decided in time; the call is not run
 )
 
-// Journal keeps what a turn has done, so that it can go on after a crash. Its methods return once that is
-// durable; an error of Step or Begin keeps the calls from being run and ends the turn. They are called one
-// at a time, by the goroutine that called Run.
+// Journal stores the progress of a turn, so that it can continue after a crash. Its methods return when their data
+// is durable. An error of Step or Begin prevents the calls and ends the turn. The methods are called one at a time, by the
+// goroutine that called Run.
+//
+// After a crash, a call without Begin runs then. A call with Begin, but without End and Stopped, has an unknown outcome, and
+// the model reads so.
 type Journal interface {
-	// Step stores what the turn's history grows by before the calls of a step run: the model's message
-	// with its calls, and what people said before it; and what the turn used so far.
+	// Step stores the messages that a step adds to the history before its calls run: what people wrote meanwhile, and
+	// the model's message with the calls. It also stores what the turn used so far.
 	Step(ctx context.Context, messages []Message, spent []Spent) error
-	// Spent stores what the turn used so far, in place of what was stored before.
+	// Spent stores what the turn used so far, in place of the value stored before.
 	Spent(ctx context.Context, spent []Spent) error
-	// Begin says that calls run now, and whether they change something. A process that finds one of them without an
-	// answer does not run it again: it may have taken effect, and it may be what ended the process before.
+	// Begin stores that calls run now, and whether they change something. A later process does not run such a call
+	// again: it may have taken effect, and it may have crashed this process.
 	Begin(ctx context.Context, changes bool, calls ...ToolCall) error
-	// Stopped says that a call which changes nothing was ended before it had a result, with its turn: the next
-	// process runs it again.
+	// Stopped stores that the turn's end stopped a read-only call. The next process runs it again.
 	Stopped(ctx context.Context, call ToolCall) error
-	// End stores the answer to a call, and what the call made for people: at most MaxFiles files and
-	// MaxFileBytes in a whole turn. Images are in the answer, and not among these. The outcome of a call that
-	// Begin heard of and neither End nor Stopped is unknown after a crash, which the model is told. Calls of
-	// which the journal never heard are run then.
+	// End stores the answer to a call, and the files that the call made for people: at most MaxFiles and MaxFileBytes
+	// per turn. Images are in the answer only.
 	End(ctx context.Context, answer Message, files []File) error
 }
 
-// ErrNobodyToAsk is Approve's where there is no person to decide. The model is told so.
+// ErrNobodyToAsk is returned by Approve if no person can decide. The model reads so.
 var ErrNobodyToAsk = errors.New("nobody can be asked here")
 
-// ErrUnreadable is Approve's about a proposal that is too long for a person to read. The model is told so.
+// ErrUnreadable is returned by Approve if a proposal is too long for a person to read. The model reads so.
 var ErrUnreadable = errors.New("the call is too long to be read")
 
 // Approver lets a person decide about a proposal.
 type Approver interface {
-	// Approve blocks until somebody has decided, nobody did in time, or ctx ended. The turn's clock stops
-	// meanwhile. An error other than these keeps the call from being run, too.
+	// Approve blocks until somebody has decided, the time for it is over, or ctx ends. The turn's clock is paused
+	// meanwhile. After any error the call is not run.
 	Approve(ctx context.Context, p Proposal) (Verdict, error)
 }

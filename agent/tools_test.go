@@ -204,7 +204,7 @@ func TestCallsThatAreNotRun(t *testing.T) {
 // A tool that only reads can ask for approval too, given what was said.
 func TestAsks(t *testing.T) {
 	t.Parallel()
-	tools := toolbox{{Name: "read", ReadOnly: true, Asks: func(c ToolCall, said Said) bool {
+	tools := toolbox{{Name: "read", ReadOnly: true, Asks: func(c ToolCall, said CallContext) bool {
 		return !strings.Contains(transcript(said.Messages), c.Arguments) && !strings.Contains(transcript(said.Messages), "read")
 	}, Call: workshop()[0].Call}}
 	for question, want := range map[string]int{"hi": 1, "{} please": 0} {
@@ -215,7 +215,7 @@ func TestAsks(t *testing.T) {
 			t.Errorf("%q: %d proposals, %q", question, len(p.proposals), got.Text)
 		}
 	}
-	if !needsApproval(parsedCall{def: ToolDef{ReadOnly: true, Asks: func(ToolCall, Said) bool { panic("no") }}}, Said{}) {
+	if !needsApproval(parsedCall{def: ToolDef{ReadOnly: true, Asks: func(ToolCall, CallContext) bool { panic("no") }}}, CallContext{}) {
 		t.Error("a tool that fails at saying whether it needs approval got none")
 	}
 }
@@ -573,7 +573,7 @@ func TestAnyTurn(t *testing.T) {
 				case Reset:
 					text = ""
 				case Tool:
-					if before, ok := states[e.ID]; ok && ended(before) || !ok && e.State != ToolIdentified {
+					if before, ok := states[e.ID]; ok && isFinal(before) || !ok && e.State != ToolIdentified {
 						rt.Errorf("%s after %d", tool(e), before)
 					}
 					states[e.ID] = e.State
@@ -581,7 +581,7 @@ func TestAnyTurn(t *testing.T) {
 			})
 			checkAnswered(rt, append(slices.Clone(turn.Messages), r.Append...))
 			for id, s := range states {
-				if !ended(s) {
+				if !isFinal(s) {
 					rt.Errorf("call %s was left at %d", id, s)
 				}
 			}

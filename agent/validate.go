@@ -7,25 +7,25 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemaMismatch says why arguments do not fit a tool's schema; empty: they do, or the schema is no valid one.
+// schemaMismatch says why arguments do not fit a tool's schema; empty: they fit, or the schema is invalid.
 //
-// Schemas come from servers, so they are simplified first: a reference that leads back to itself would be followed without end, many
-// references can make a small schema a huge one, resolving a deep schema takes minutes, and matching a long pattern takes seconds.
-func schemaMismatch(schema json.RawMessage, arguments string) (why string) {
+// Schemas come from servers, so they are simplified first. Otherwise a circular reference would never end, nested references
+// could expand without bound, a deep schema would take minutes to resolve, and a long pattern seconds to match.
+func schemaMismatch(schema json.RawMessage, arguments string) (mismatch string) {
 	defer func() {
 		if recover() != nil {
-			why = ""
+			mismatch = ""
 		}
 	}()
-	var loose, object any
-	if json.Unmarshal(schema, &loose) != nil || json.Unmarshal([]byte(arguments), &object) != nil {
+	var simplified, object any
+	if json.Unmarshal(schema, &simplified) != nil || json.Unmarshal([]byte(arguments), &object) != nil {
 		return ""
 	}
-	loose = simplified(loose, 0)
-	if root, ok := loose.(map[string]any); ok {
-		delete(root, "$schema") // of another version; what matters is the same in all
+	simplified = simplifySchema(simplified, 0)
+	if root, ok := simplified.(map[string]any); ok {
+		delete(root, "$schema") // the library refuses other versions, although the used keywords are the same
 	}
-	raw, err := json.Marshal(loose)
+	raw, err := json.Marshal(simplified)
 	var s jsonschema.Schema
 	if err != nil || json.Unmarshal(raw, &s) != nil {
 		return ""
@@ -41,11 +41,11 @@ func schemaMismatch(schema json.RawMessage, arguments string) (why string) {
 	return ""
 }
 
-// maxSchemaDepth is how deep objects and lists of a schema may be in each other. Those of real tools have less than 20.
+// maxSchemaDepth is how deeply a schema may be nested. Those of real tools have less than 20 levels.
 const maxSchemaDepth = 64
 
-// simplified returns a schema in which anything fits where there was a reference or a pattern, and beyond a depth.
-func simplified(schema any, depth int) any {
+// simplifySchema removes references, patterns and everything below maxSchemaDepth from a schema. Any value fits there then.
+func simplifySchema(schema any, depth int) any {
 	switch s := schema.(type) {
 	case map[string]any:
 		if depth >= maxSchemaDepth {
@@ -64,11 +64,11 @@ func simplified(schema any, depth int) any {
 			delete(s, "additionalProperties")
 		}
 		for key, value := range s {
-			s[key] = simplified(value, depth+1)
+			s[key] = simplifySchema(value, depth+1)
 		}
 	case []any:
 		for i, value := range s {
-			s[i] = simplified(value, depth+1)
+			s[i] = simplifySchema(value, depth+1)
 		}
 	}
 	return schema

@@ -62,7 +62,7 @@ func TestWhatNobodyIsAskedAbout(t *testing.T) {
 		t.Errorf("%d proposals, ran %d times: %v", len(p.proposals), ran, got.Append)
 	}
 
-	for size, unreadable := range map[int]bool{maxWhole - 100: false, maxWhole: true} {
+	for size, unreadable := range map[int]bool{maxFullText - 100: false, maxFullText: true} {
 		c := parsedCall{ToolCall: ToolCall{Name: "write", Arguments: `{"a":"` + strings.Repeat("x", size) + `"}`}}
 		if got := propose(c); got.Unreadable != unreadable || strings.Contains(got.Whole, "not shown") != unreadable {
 			t.Errorf("%d bytes: unreadable: %t, …%s", size, got.Unreadable, got.Whole[len(got.Whole)-50:])

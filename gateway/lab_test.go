@@ -90,7 +90,7 @@ func (l *lamp) Tools() []agent.ToolDef {
 	defer l.mu.Unlock()
 	return []agent.ToolDef{{
 		Name: "switch", Description: l.says, ReadOnly: l.reads,
-		Asks:    func(agent.ToolCall, agent.Said) bool { return true },
+		Asks:    func(agent.ToolCall, agent.CallContext) bool { return true },
 		Propose: func(arguments string) string { return "Switch the lamp: " + cmp.Or(l.proposes, arguments) },
 		Call: func(ctx context.Context, in agent.Input) (agent.Output, error) {
 			l.mu.Lock()

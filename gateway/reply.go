@@ -58,7 +58,7 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 	c.ButtonAlways = a.endpoint.account().StopButton == ButtonOn
 	if a.endpoint.account().LinkPreviews {
 		asker := chat.Person{Endpoint: a.conversation.Endpoint, User: rec.User}
-		c.Typed = agent.Said{Person: asker.String(), Messages: []agent.Message{a.words(rec.Messages...)}}.Wrote
+		c.Typed = agent.CallContext{Person: asker.String(), Messages: []agent.Message{a.words(rec.Messages...)}}.TypedURL
 	}
 	return preview.Options{
 		Endpoint: a.endpoint.account().out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,

@@ -254,7 +254,7 @@ func TestWireFailsF08(t *testing.T) {
 		{"empty error", refuse(404, nil, ""), agent.BadRequest, "HTTP 404"},
 		{"quota", refuse(429, nil, `{"error":{"message":"no money","code":"insufficient_quota"}}`), agent.Quota, "no money"},
 		{"told not to try again", refuse(503, map[string]string{"X-Should-Retry": "false"}, `{"error":{"message":"no"}}`), agent.Retryable, "no"},
-		{"too long a wait", refuse(429, map[string]string{"Retry-After": "3600"}, `{"error":{"message":"slow"}}`), agent.RateLimited, "told to wait 1h0m0s"},
+		{"too long a wait", refuse(429, map[string]string{"Retry-After": "3600"}, `{"error":{"message":"slow"}}`), agent.RateLimited, "retry after 1h0m0s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inWorld(t, tt.handler, nil, func(t *testing.T, w *world) {

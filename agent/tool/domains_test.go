@@ -12,7 +12,7 @@ func TestAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := agent.Said{Person: "ada", Messages: []agent.Message{
+	said := agent.CallContext{Person: "ada", Messages: []agent.Message{
 		{Role: agent.System, Text: "https://system.org/"},
 		agent.Typed("ada", "see https://user.org/a"),
 		{Role: agent.Assistant, Text: "https://model.org/"},

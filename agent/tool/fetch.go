@@ -110,10 +110,10 @@ func (f *fetch) propose(arguments string) string {
 }
 
 // asks reports whether a person has to approve. What can't be fetched anyway needs no approval.
-func (f *fetch) asks(call agent.ToolCall, said agent.Said) bool {
+func (f *fetch) asks(call agent.ToolCall, said agent.CallContext) bool {
 	address, _ := partial(call.Arguments, "url")
 	u, err := f.line.guard.target(address)
-	return err == nil && !f.allowed.has(u.Hostname()) && !said.Wrote(u.String())
+	return err == nil && !f.allowed.has(u.Hostname()) && !said.TypedURL(u.String())
 }
 
 func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent.Output, error) {

@@ -78,10 +78,10 @@ func proposal(what, arguments, name string) string {
 
 // asksOutside reports whether the model reads outside content, which may be what asks for the call: it must not change by itself
 // what is remembered of a person.
-func asksOutside(_ agent.ToolCall, said agent.Said) bool { return said.Outside() }
+func asksOutside(_ agent.ToolCall, said agent.CallContext) bool { return said.Outside() }
 
 // asksShared reports whether others would read what was remembered of one person.
-func asksShared(_ agent.ToolCall, said agent.Said) bool { return said.Shared }
+func asksShared(_ agent.ToolCall, said agent.CallContext) bool { return said.Shared }
 
 // known returns what is remembered of a person.
 func (m memory) known(ctx context.Context, person string) ([]Fact, error) {

@@ -82,14 +82,14 @@ func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	typed := agent.Said{Person: "ada", Messages: []agent.Message{agent.Typed("ada", "remember that I like tides")}, Tools: tools}
+	typed := agent.CallContext{Person: "ada", Messages: []agent.Message{agent.Typed("ada", "remember that I like tides")}, Tools: tools}
 	page := typed
 	page.Messages = append([]agent.Message{{Role: agent.ToolRole, Text: "a page"}}, page.Messages...)
 	group := typed
 	group.Shared = true
 	for _, tt := range []struct {
 		name    string
-		said    agent.Said
+		said    agent.CallContext
 		changes bool
 		recalls bool
 	}{{"typed, with all built-in tools", typed, false, false}, {"a page", page, true, false}, {"a group", group, false, true}} {

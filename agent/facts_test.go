@@ -26,9 +26,9 @@ func TestFactorFollowsTheUsage(t *testing.T) {
 		{"too short to tell", Request{}, 20, 60, 30, 1, 1},
 		{"images", Request{Messages: []Message{{Images: photos("a")}}}, 1000, 100, 30, 1, 1},
 	} {
-		l := newLearned()
+		l := newModelFacts()
 		for range tt.times {
-			l.accepted(tt.request, tt.estimated, tt.told)
+			l.recordAccepted(tt.request, tt.estimated, tt.told)
 		}
 		if l.factor < tt.min || l.factor > tt.max {
 			t.Errorf("%s: factor %v, want %v to %v", tt.name, l.factor, tt.min, tt.max)
@@ -38,7 +38,7 @@ func TestFactorFollowsTheUsage(t *testing.T) {
 
 func TestRoom(t *testing.T) {
 	t.Parallel()
-	l := newLearned()
+	l := newModelFacts()
 	if got := l.room(0, 100); got != 0 {
 		t.Errorf("without a window: %d, want any number", got)
 	}
@@ -52,24 +52,24 @@ func TestRoom(t *testing.T) {
 	if got := l.room(1100, 100); got != 475 {
 		t.Errorf("with twice the tokens: %d, want 475", got)
 	}
-	l.tooLong(400, 0)
+	l.rememberTooLong(400, 0)
 	if got, unlimited := l.room(1100, 100), l.room(0, 0); got != 300 || unlimited != 300 {
 		t.Errorf("after a refusal: %d and %d, want 300", got, unlimited)
 	}
-	l.tooLong(1000, 0) // says less than what is known
+	l.rememberTooLong(1000, 0) // says less than what is known
 	if got := l.room(1100, 100); got != 300 {
 		t.Errorf("after a refusal of more: %d, want 300", got)
 	}
 	for range 100 {
-		l.accepted(Request{}, 290, 580)
+		l.recordAccepted(Request{}, 290, 580)
 	}
 	if got := l.room(1100, 100); got < 400 {
 		t.Errorf("after 100 accepted requests of nearly as much: %d, want the room to come back", got)
 	}
 	for range 100 {
-		l.accepted(Request{}, 10, 0)
+		l.recordAccepted(Request{}, 10, 0)
 	}
-	if most := l.now(maxRequest); most > 1000 {
+	if most := l.limitOf(maxRequest); most > 1000 {
 		t.Errorf("short requests made it %d", most)
 	}
 }

@@ -11,27 +11,27 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Wrote reports whether the asker typed an address of the web: host, path and query exactly, since any of them could carry
-// something away. The scheme, "www.", a last slash and a fragment may differ. Addresses in outside content do not count:
-// files, transcripts, forwards, other people's messages, results of tools, summaries, and what the model wrote.
-func (s Said) Wrote(address string) bool {
+// TypedURL reports whether the asker typed an address of the web. Host, path and query must be equal, since any of them could
+// leak data. The scheme, "www.", a last slash and a fragment may differ. Addresses in outside content or in the model's
+// answers do not count.
+func (s CallContext) TypedURL(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Hostname() == "" || NormalizeURL(u) != nil {
 		return false
 	}
 	var forms []string
-	for _, host := range hosts(u) {
-		for _, path := range paths(u) {
+	for _, host := range hostSpellings(u) {
+		for _, path := range pathSpellings(u) {
 			forms = append(forms, host+path)
 		}
 	}
 	return slices.ContainsFunc(s.Typed(), func(text string) bool {
-		return slices.ContainsFunc(forms, func(form string) bool { return stands(text, form) })
+		return slices.ContainsFunc(forms, func(form string) bool { return containsAddress(text, form) })
 	})
 }
 
-// NormalizeURL brings an address with a host into the form in which it is requested: the host as it is looked up, no default port
-// and no fragment, a path.
+// NormalizeURL changes an address into the form in which it is requested: the host as DNS knows it, without a default port
+// and a fragment, and with a path.
 func NormalizeURL(u *url.URL) error {
 	host, err := HostName(u.Hostname())
 	if err != nil {
@@ -51,7 +51,7 @@ func NormalizeURL(u *url.URL) error {
 	return nil
 }
 
-// HostName returns a host as it is looked up: lower case, and without letters that DNS does not know.
+// HostName returns a host as DNS knows it: in lower case, with other alphabets encoded.
 func HostName(host string) (string, error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -60,8 +60,8 @@ func HostName(host string) (string, error) {
 	return idna.Lookup.ToASCII(host)
 }
 
-// hosts returns the ways to write the host.
-func hosts(u *url.URL) []string {
+// hostSpellings returns the ways to write the host.
+func hostSpellings(u *url.URL) []string {
 	names := []string{u.Hostname()}
 	if shown, err := idna.Lookup.ToUnicode(u.Hostname()); err == nil && shown != u.Hostname() {
 		names = append(names, shown)
@@ -80,10 +80,9 @@ func hosts(u *url.URL) []string {
 	return all
 }
 
-// paths returns the ways to write the path and the query: escaped or not, and without the last slash. Without escapes
-// an address is taken as written only if it is sent in the one usual way, and holds nothing that ends an address or a
-// path in a text: what is escaped, and which words that follow are part of it, could say something else.
-func paths(u *url.URL) []string {
+// pathSpellings returns the ways to write the path and the query: escaped or unescaped, with or without the last slash. The
+// unescaped path counts only if it is unambiguous: it has the usual escaping, and no character that could end it in a text.
+func pathSpellings(u *url.URL) []string {
 	query := ""
 	if u.RawQuery != "" {
 		query = "?" + u.RawQuery
@@ -101,23 +100,23 @@ func paths(u *url.URL) []string {
 	return slices.Compact(all)
 }
 
-// stands reports whether an address stands in text as a whole, and not as a piece of a longer one. Its host may be in any case.
-func stands(text, address string) bool {
+// containsAddress reports whether text contains an address, and not only as a part of a longer one. It ignores the host's case.
+func containsAddress(text, address string) bool {
 	host := strings.IndexAny(address, "/?")
 	if host < 0 {
 		host = len(address)
 	}
 	for i := 0; i+len(address) <= len(text); i++ {
 		if text[i+host:i+len(address)] == address[host:] && strings.EqualFold(text[i:i+host], address[:host]) &&
-			begins(text[:i]) && ends(text[i+len(address):]) {
+			canPrecedeAddress(text[:i]) && canFollowAddress(text[i+len(address):]) {
 			return true
 		}
 	}
 	return false
 }
 
-// begins reports whether an address can begin after this.
-func begins(before string) bool {
+// canPrecedeAddress reports whether an address can begin after this text.
+func canPrecedeAddress(before string) bool {
 	before = cutSuffixFold(before, "www.")
 	for _, scheme := range []string{"https://", "http://"} {
 		if rest := cutSuffixFold(before, scheme); rest != before {
@@ -136,8 +135,8 @@ func cutSuffixFold(s, suffix string) string {
 	return s
 }
 
-// ends reports whether an address can end before this.
-func ends(after string) bool {
+// canFollowAddress reports whether an address can end before this text.
+func canFollowAddress(after string) bool {
 	if strings.HasPrefix(after, "#") { // a fragment is never sent
 		return true
 	}

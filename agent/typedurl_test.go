@@ -64,7 +64,7 @@ func TestWrote(t *testing.T) {
 		{"https://example.org/", "ex\u0430mple.org", false},
 		{"https://example.org/\u202etxt", "example.org/txt", false},
 	} {
-		if got := (Said{Person: "ada", Messages: []Message{Typed("ada", tt.said)}}).Wrote(tt.url); got != tt.want {
+		if got := (CallContext{Person: "ada", Messages: []Message{Typed("ada", tt.said)}}).TypedURL(tt.url); got != tt.want {
 			t.Errorf("%s in %q: %t", tt.url, tt.said, got)
 		}
 	}
@@ -87,7 +87,7 @@ func TestNothingIsCarriedOut(t *testing.T) {
 		if err = errors.Join(err, NormalizeURL(u)); err != nil {
 			t.Fatalf("%s is not a valid address: %v", shape, err)
 		}
-		if strings.Contains(u.String(), secret) && (Said{Person: "ada", Messages: []Message{Typed("ada", said)}}).Wrote(u.String()) {
+		if strings.Contains(u.String(), secret) && (CallContext{Person: "ada", Messages: []Message{Typed("ada", said)}}).TypedURL(u.String()) {
 			t.Fatalf("%s is taken as written in %q", u, said)
 		}
 	})

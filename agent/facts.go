@@ -1,0 +1,176 @@
+package agent
+
+import (
+	"sync"
+	"time"
+)
+
+// Usage reports of the provider adjust modelFacts.factor by these rules.
+const (
+	minFactor      = 0.5 // a ratio below minFactor or above maxFactor means that the usage is wrong, not the estimate
+	maxFactor      = 3.0
+	factorShare    = 0.25 // of the newest usage in the factor
+	minCalibration = 64   // estimated tokens; in shorter requests the overhead weighs too much
+)
+
+// modelFacts are the facts that earlier requests showed about one model. It is safe for concurrent use.
+type modelFacts struct {
+	mu           sync.Mutex
+	factor       float64 // tokens as the provider counts for each estimated one
+	readImages   bool    // it accepted an image
+	readFiles    bool    // it accepted a file
+	restrictions map[string]restriction
+}
+
+// restriction is a limit that a refusal showed. It expires, since the provider may change, or a router may choose another
+// server.
+type restriction struct {
+	limit int // the largest accepted number; for a part of a request, 1: it is refused
+	until time.Time
+}
+
+const restrictionDuration = 10 * time.Minute
+
+// Restrictions with a number.
+const (
+	maxRequest = "tokens of a request" // estimated; the provider refused more
+	maxWindow  = "tokens of a window"  // of a request and its answer, as reported by the provider
+	maxAnswer  = "tokens of an answer" // as the provider counts
+)
+
+// The parts of a request that a provider can refuse, besides single tools (see toolKey).
+const (
+	allImages = "images"
+	allFiles  = "files"
+	allTools  = "tools"
+	// These concern one request only and are not remembered for the model.
+	allCalls    = "calls"        // calls in the history; they are sent as text
+	theseImages = "these images" // they can't be read, or are too large
+	theseFiles  = "these files"  // they can't be read, or are too large
+)
+
+// toolKey returns the key of a single tool. It includes the schema, since providers refuse tools for their schemas.
+func toolKey(name string, schema []byte) string { return name + " " + string(schema) }
+
+// limitOf returns the limit of a restriction that has not expired; 0: there is none.
+func (l *modelFacts) limitOf(what string) int {
+	if lesson := l.restrictions[what]; time.Now().Before(lesson.until) {
+		return lesson.limit
+	}
+	return 0
+}
+
+func (l *modelFacts) remember(what string, limit int) {
+	l.restrictions[what] = restriction{limit: limit, until: time.Now().Add(restrictionDuration)}
+}
+
+// refuses reports whether the provider refuses something now.
+func (l *modelFacts) refuses(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limitOf(what) > 0
+}
+
+// learn remembers that the provider refused something and accepted the request without it. It reports whether this is the
+// first time. If the provider has accepted images or files before, it refused these ones, not all; then learn does nothing.
+func (l *modelFacts) learn(what string) (isNew bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if what == allImages && l.readImages || what == allFiles && l.readFiles || l.limitOf(what) > 0 {
+		return false
+	}
+	_, known := l.restrictions[what]
+	l.remember(what, 1)
+	return !known
+}
+
+// report reports whether to log something: at most once per restrictionDuration.
+func (l *modelFacts) report(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	what = "log " + what
+	isNew := l.limitOf(what) == 0
+	if isNew {
+		l.remember(what, 1)
+	}
+	return isNew
+}
+
+func newModelFacts() *modelFacts {
+	return &modelFacts{factor: 1, restrictions: make(map[string]restriction)}
+}
+
+// fitting returns how many estimated tokens a request may have, given the tokens of the window and of the answer; 0: no limit.
+func (l *modelFacts) fitting(window, output int) int {
+	if window == 0 {
+		return 0
+	}
+	const margin = 0.95 // estimates err
+	return max(1, int(margin*float64(l.estimated(window-output))))
+}
+
+// room returns the result of fitting, or less if the provider refused such a request.
+func (l *modelFacts) room(window, output int) int {
+	return l.within(maxRequest, l.fitting(window, output))
+}
+
+// within returns n, or the limit of a restriction if that is smaller. 0 means no limit.
+func (l *modelFacts) within(what string, n int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if limit := l.limitOf(what); limit > 0 && (n == 0 || limit < n) {
+		return limit
+	}
+	return n
+}
+
+// shrinkOutput limits answers to n tokens for restrictionDuration.
+func (l *modelFacts) shrinkOutput(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remember(maxAnswer, n)
+}
+
+// tokens converts estimated tokens to tokens as the provider counts them.
+func (l *modelFacts) tokens(estimated int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(float64(estimated) * l.factor)
+}
+
+// estimated converts tokens as the provider counts them to estimated tokens.
+func (l *modelFacts) estimated(tokens int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(float64(tokens) / l.factor)
+}
+
+// recordAccepted updates the facts after the provider accepted a request and reported its tokens; 0: it reported none. Requests
+// with images or files don't change the factor, since the estimates of images and files are rough constants.
+func (l *modelFacts) recordAccepted(r Request, estimated, reported int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readImages = l.readImages || hasImages(r.Messages)
+	l.readFiles = l.readFiles || hasFiles(r.Messages)
+	if reported > 0 && estimated >= minCalibration && !hasImages(r.Messages) && !hasFiles(r.Messages) {
+		ratio := min(max(float64(reported)/float64(estimated), minFactor), maxFactor)
+		l.factor += factorShare * (ratio - l.factor)
+	}
+	// The refusal of one unusual text must not keep the room small for long.
+	if limit := l.limitOf(maxRequest); limit > 0 && estimated > limit/2 {
+		l.restrictions[maxRequest] = restriction{limit: limit + limit/100 + 1, until: l.restrictions[maxRequest].until}
+	}
+}
+
+// rememberTooLong remembers that the provider refused a request for its length, and the window that it reported; 0: none.
+func (l *modelFacts) rememberTooLong(estimated, reportedWindow int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if reportedWindow > 0 && l.limitOf(maxWindow) != reportedWindow {
+		l.remember(maxWindow, reportedWindow)
+		return
+	}
+	if now, smaller := l.limitOf(maxRequest), max(1, estimated*3/4); now == 0 || smaller < now {
+		l.remember(maxRequest, smaller)
+	}
+}
