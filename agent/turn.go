@@ -38,6 +38,8 @@ type Message struct {
 type Image struct {
 	MediaType string `json:"media_type"` // such as image/jpeg
 	Data      []byte `json:"data"`
+	// URL is an address that the model's provider loads itself, in place of the data. The asker typed it.
+	URL string `json:"url,omitempty"`
 }
 
 // ToolCall is a complete call that a model asked for.

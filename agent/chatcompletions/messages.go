@@ -118,7 +118,7 @@ func contentOf(m agent.Message) any {
 		parts = append(parts, part{Type: "text", Text: m.Text})
 	}
 	for _, image := range m.Images {
-		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{URL: provider.DataURL(image)}})
+		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{URL: provider.ImageURL(image)}})
 	}
 	for _, f := range m.Files {
 		parts = append(parts, part{Type: "file", File: &file{Name: f.Name, Data: provider.FileURL(f)}})

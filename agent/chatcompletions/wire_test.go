@@ -287,14 +287,14 @@ func TestWireTooLong(t *testing.T) {
 func TestWireImages(t *testing.T) {
 	refused := refuse(404, nil, `{"error":{"message":"No endpoints found that support image input"}}`)
 	inWorld(t, inTurn(refused, sse(0, text("Hello"), end)), nil, func(t *testing.T, w *world) {
-		question := agent.Message{Role: agent.User, Text: "What is it?", Images: []agent.Image{{MediaType: "image/png", Data: []byte{0xFF, 0xFE}}}}
+		question := agent.Message{Role: agent.User, Text: "What is it?", Images: []agent.Image{{MediaType: "image/png", Data: []byte{0xFF, 0xFE}}, {URL: "https://example.org/a.png"}}}
 		got, err := w.agent.Run(t.Context(), agent.Turn{Stream: true, Messages: []agent.Message{question}}, func(agent.Event) {})
 		if err != nil || got.Text != "Hello" || len(w.bodies) != 2 {
 			t.Fatalf("got %q, error %v, %d requests", got.Text, err, len(w.bodies))
 		}
 		for i, want := range []string{
-			"[map[content:[map[text:What is it? type:text] map[image_url:map[url:data:image/png;base64,//4=] type:image_url]] role:user]]",
-			"[map[content:What is it?\n[image: not shown, this model takes no images] role:user]]",
+			"[map[content:[map[text:What is it? type:text] map[image_url:map[url:data:image/png;base64,//4=] type:image_url] map[image_url:map[url:https://example.org/a.png] type:image_url]] role:user]]",
+			"[map[content:What is it?\n[image: not shown, this model takes no images]\n[image: not shown, this model takes no images] role:user]]",
 		} {
 			if got := fmt.Sprint(w.bodies[i]["messages"]); got != want {
 				t.Errorf("request %d: %s, want %s", i+1, got, want)

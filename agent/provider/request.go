@@ -16,8 +16,11 @@ func Parameters(t agent.ToolSpec) json.RawMessage {
 	return t.Parameters
 }
 
-// DataURL returns an image as a URL that holds it: a provider can't fetch what chats hold.
-func DataURL(image agent.Image) string {
+// ImageURL returns the address of an image, or a URL that holds it: a provider can't fetch what chats hold.
+func ImageURL(image agent.Image) string {
+	if image.URL != "" {
+		return image.URL
+	}
 	return dataURL(image.MediaType, image.Data)
 }
 

@@ -95,7 +95,7 @@ func newParts(m agent.Message) []any {
 	for _, image := range m.Images {
 		parts = append(parts, openai.ResponseInputImage{
 			Type: "input_image", Detail: "auto",
-			ImageURL: provider.DataURL(image),
+			ImageURL: provider.ImageURL(image),
 		})
 	}
 	for _, f := range m.Files {

@@ -118,7 +118,7 @@ func TestWireRequest(t *testing.T) {
 				{Role: agent.User, Text: "hi", Name: "ann"},
 				{Role: agent.Assistant},
 				{Role: agent.System, Text: "note"},
-				{Role: agent.User, Text: "look", Images: []agent.Image{{MediaType: "image/png", Data: []byte{0xFF, 0xFE}}}},
+				{Role: agent.User, Text: "look", Images: []agent.Image{{MediaType: "image/png", Data: []byte{0xFF, 0xFE}}, {URL: "https://example.org/a.png"}}},
 				{Role: agent.Assistant, Text: "Looking.", Reasoning: "hm", ToolCalls: []agent.ToolCall{
 					{ID: "1", Name: "time", Extra: json.RawMessage(`{"google":{"thought_signature":"x"}}`)}, {ID: "2", Name: "eye", Arguments: `{"a":1}`},
 				}},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +39,7 @@ const (
 	maxStop    = 4
 	maxUserID  = 512
 	maxNesting = 512 // of JSON; far beyond any schema
+	maxAddress = 8 << 10
 )
 
 // decodeJSON decodes a body. Unknown fields are ignored: clients send those of many providers.
@@ -182,7 +184,7 @@ func isText(f agent.File) bool {
 	return plain && utf8.Valid(f.Content)
 }
 
-// imageOf returns a picture. Only data URLs are taken: telex does not fetch addresses for clients.
+// imageOf returns a picture, or the address of one for the model's provider: telex fetches nothing for clients.
 func imageOf(p part, param string) (agent.Image, *apiError) {
 	var object struct {
 		URL string `json:"url"`
@@ -193,10 +195,13 @@ func imageOf(p part, param string) (agent.Image, *apiError) {
 	} else if len(p.ImageURL) > 0 && p.ImageURL[0] == '"' {
 		_ = json.Unmarshal(p.ImageURL, &address) // it is a string of a valid document
 	}
+	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(address) <= maxAddress {
+		return agent.Image{URL: address}, nil
+	}
 	kind, data, ok := dataURL(address)
 	switch {
 	case !ok:
-		return agent.Image{}, badRequest(param+".image_url", "Invalid image: send it as a data URL with base64 data. Addresses and file ids are not supported.")
+		return agent.Image{}, badRequest(param+".image_url", "Invalid image: send its address, or a data URL with base64 data. File ids are not supported.")
 	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
 		return agent.Image{}, badRequest(param+".image_url", "Unsupported image type %q: want png, jpeg, gif or webp.", clip(kind))
 	}

@@ -55,7 +55,8 @@ func TestErrors(t *testing.T) {
 		{name: "max_tokens", method: "POST", path: chat, body: chatting(`,"max_tokens":0`), status: 400, param: "max_tokens", code: "invalid_value"},
 		{name: "role", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"boss","content":"hi"}]}`, status: 400, param: "messages[0].role", code: "invalid_value"},
 		{name: "part", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"user","content":[{"type":"input_audio"}]}]}`, status: 400, param: "messages[0].content[0].type", code: "invalid_value"},
-		{name: "image address", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]}]}`, status: 400, param: "messages[0].content[0].image_url", code: "invalid_value"},
+		{name: "image address of an output", method: "POST", path: responses, body: `{"model":"main","input":[{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"https://example.org/a.png"}]}]}`, status: 400, param: "input[0].output", code: "invalid_value"},
+		{name: "image file", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}]}`, status: 400, param: "messages[0].content[0].image_url", code: "invalid_value"},
 		{name: "tool result without a call", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"tool","content":"hi"}]}`, status: 400, param: "messages[0].tool_call_id", code: "invalid_value"},
 		{name: "tool name", method: "POST", path: chat, body: chatting(`,"tools":[{"type":"function","function":{"name":"a b"}}]`), status: 400, param: "tools[0].function.name", code: "invalid_value"},
 		{name: "two tools", method: "POST", path: chat, body: chatting(`,"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]`), status: 400, param: "tools[1].function.name", code: "invalid_value"},
@@ -166,6 +167,12 @@ func TestTurnOfARequest(t *testing.T) {
 				{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "c1", Name: "weather", Arguments: "{}"}}},
 				{Role: agent.ToolRole, ToolCallID: "c1", Text: "see\n\n<a.docx>x\n\n[file b.zip: not shown, it can't be read]"},
 			}},
+		},
+		{
+			"addresses of pictures", "/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.org/a.png","detail":"low"}},{"type":"input_image","image_url":"http://example.org/b.png"}]}]}`,
+			agent.Turn{Messages: []agent.Message{{
+				Role: agent.User, Images: []agent.Image{{URL: "https://example.org/a.png"}, {URL: "http://example.org/b.png"}}, Sources: []agent.Source{{Origin: agent.OriginPicture}, {Origin: agent.OriginPicture}},
+			}}},
 		},
 		{
 			"only rules", "/v1/chat/completions", `{"model":"main","messages":[{"role":"system","content":"Say hi."}]}`,

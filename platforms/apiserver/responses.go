@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"telex/agent"
 )
@@ -181,6 +182,9 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 		message, err := userMessage(it.Output, param+".output")
 		if err != nil {
 			return err
+		}
+		if slices.ContainsFunc(message.Images, func(i agent.Image) bool { return i.URL != "" }) { // the asker did not type it
+			return badRequest(param+".output", "Invalid image in an output: send it as a data URL with base64 data.")
 		}
 		result := toolResult(it.CallID, message.Text)
 		result.Images, result.Files = message.Images, message.Files
