@@ -133,7 +133,7 @@ func checkChat(stream []event, usage bool) (s spoken, err error) {
 // itemState is an output item that is being written.
 type itemState struct {
 	id, kind, text, part string
-	done                 bool
+	status               string // once it is done
 }
 
 // checkResponse folds a stream of the Responses API by the rules of the official SDKs' accumulators.
@@ -195,7 +195,7 @@ func checkResponse(stream []event) (s spoken, err error) {
 			if r.ItemID != "" && r.ItemID != it.id || r.Item != nil && r.Item.ID != it.id {
 				return fail("another item's id")
 			}
-			if it.done {
+			if it.status != "" {
 				return fail("the item is done")
 			}
 		}
@@ -268,9 +268,12 @@ func checkResponse(stream []event) (s spoken, err error) {
 				return fail("part")
 			}
 		case "response.output_item.done":
-			it.done = true
-			if r.Item.Type != it.kind {
-				return fail("type")
+			it.status = r.Item.Status
+			if r.Item.Type != it.kind || it.status == "" && it.kind != "reasoning" || it.status == "in_progress" {
+				return fail("type or status")
+			}
+			if it.kind == "reasoning" {
+				it.status = "completed"
 			}
 			if it.kind == "function_call" {
 				for j, call := range s.calls {
@@ -278,15 +281,22 @@ func checkResponse(stream []event) (s spoken, err error) {
 						s.calls[j] += it.text
 					}
 				}
-				if r.Item.Arguments != it.text || r.Item.Status != "completed" {
+				if r.Item.Arguments != it.text {
 					return fail("call")
 				}
 			}
 		case "response.completed", "response.incomplete":
 			ended = true
 			s.finish = r.Response.Status
-			if len(r.Response.Output) != len(items) || r.Response.Usage == nil || slices.ContainsFunc(items, func(o *itemState) bool { return !o.done }) {
+			if len(r.Response.Output) != len(items) || r.Response.Usage == nil || slices.ContainsFunc(items, func(o *itemState) bool { return o.status == "" }) {
 				return fail("unfinished items, or other ones")
+			}
+			for j, it := range items {
+				var same struct{ ID, Status string }
+				if err := json.Unmarshal(r.Response.Output[j], &same); err != nil || same.ID != it.id || it.kind != "reasoning" && same.Status != it.status ||
+					it.kind != "reasoning" && it.status != map[bool]string{true: r.Response.Status, false: "completed"}[j == len(items)-1] {
+					return fail("an item is another one at the end")
+				}
 			}
 			s.usage = r.Response.Usage.Total
 		case "error":

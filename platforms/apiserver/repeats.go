@@ -90,7 +90,7 @@ func (p *repeats) drop() {
 
 // size returns about how many bytes the echo takes.
 func (e echo) size() int {
-	n := 1024 + len(e.ToolChoice)
+	n := 1024 + len(e.ToolChoice) + len(e.Text.Format)
 	for _, t := range e.Tools {
 		n += len(t)
 	}

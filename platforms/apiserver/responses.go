@@ -21,9 +21,6 @@ type responsesRequest struct {
 	Background      bool            `json:"background"`
 	Conversation    json.RawMessage `json:"conversation"`
 	Store           *bool           `json:"store"`
-	TextConfig      struct {
-		Format json.RawMessage `json:"format"`
-	} `json:"text"`
 }
 
 // echo is what a response repeats of its request.
@@ -36,6 +33,12 @@ type echo struct {
 	ToolChoice   json.RawMessage   `json:"tool_choice"`
 	User         string            `json:"user,omitempty"`
 	Reasoning    reasoningConfig   `json:"reasoning"`
+	Text         textConfig        `json:"text"`
+}
+
+type textConfig struct {
+	Format    json.RawMessage `json:"format"`
+	Verbosity *string         `json:"verbosity,omitempty"`
 }
 
 type reasoningConfig struct {
@@ -116,7 +119,7 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 	if r.Reasoning.Effort != nil {
 		q.params.Effort = *r.Reasoning.Effort
 	}
-	if q.params.Format, err = chatFormat(r.TextConfig.Format); err != nil {
+	if q.params.Format, err = chatFormat(r.Text.Format); err != nil {
 		return nil, err
 	}
 	return q, q.chooseTool(r.ToolChoice, !left)
@@ -250,7 +253,6 @@ type response struct {
 	Store             bool               `json:"store"`
 	Temperature       *float64           `json:"temperature"`
 	TopP              *float64           `json:"top_p"`
-	Text              map[string]any     `json:"text"`
 	Truncation        string             `json:"truncation"`
 	Usage             *responseUsage     `json:"usage"`
 }
@@ -280,10 +282,9 @@ type responseUsage struct {
 func newResponse(h head) response {
 	q := h.query
 	r := response{
-		ID: h.id, Object: "response", CreatedAt: h.created.Unix(), Status: "in_progress", echo: q.echo, Output: []any{}, Store: q.store,
+		ID: h.id, Object: "response", CreatedAt: h.created.Unix(), Status: inProgress, echo: q.echo, Output: []any{}, Store: q.store,
 		ParallelToolCalls: q.params.ParallelToolCalls == nil || *q.params.ParallelToolCalls,
 		Temperature:       q.params.Temperature, TopP: q.params.TopP, Truncation: "disabled",
-		Text: map[string]any{"format": map[string]string{"type": "text"}},
 	}
 	if q.params.MaxOutput > 0 {
 		r.MaxOutputTokens = &q.params.MaxOutput
@@ -294,6 +295,9 @@ func newResponse(h head) response {
 	if r.Tools == nil {
 		r.Tools = []json.RawMessage{}
 	}
+	if len(r.Text.Format) == 0 || string(r.Text.Format) == "null" {
+		r.Text.Format = json.RawMessage(`{"type":"text"}`)
+	}
 	if len(r.ToolChoice) == 0 || string(r.ToolChoice) == "null" {
 		r.ToolChoice = json.RawMessage(`"auto"`)
 	}
@@ -302,12 +306,12 @@ func newResponse(h head) response {
 
 // finish makes a response one that has ended.
 func (r *response) finish(output []any, o outcome) {
-	r.Status, r.Output = "completed", output
+	r.Status, r.Output = completed, output
 	switch o.stop {
 	case agent.StopLength:
-		r.Status, r.Incomplete = "incomplete", &incompleteDetails{"max_output_tokens"}
+		r.Status, r.Incomplete = incomplete, &incompleteDetails{"max_output_tokens"}
 	case agent.StopFiltered:
-		r.Status, r.Incomplete = "incomplete", &incompleteDetails{"content_filter"}
+		r.Status, r.Incomplete = incomplete, &incompleteDetails{"content_filter"}
 	}
 	u := &responseUsage{Input: o.usage.Prompt, Output: o.usage.Completion, Total: o.usage.Prompt + o.usage.Completion}
 	u.InputDetails.Cached, u.OutputDetails.Reasoning = o.usage.Cached, o.usage.Reasoning
@@ -365,11 +369,26 @@ func itemID(h head, kind itemKind, index int) string {
 	return fmt.Sprintf("%s_%s_%d", prefix, h.id[len("resp_"):], index)
 }
 
-// output returns an item of an answer; with ended, as it stands, else as it begins.
-func output(h head, it *item, index int, ended bool) any {
-	id, status, text := itemID(h, it.kind, index), "in_progress", ""
+// The statuses of items.
+const (
+	inProgress = "in_progress"
+	completed  = "completed"
+	incomplete = "incomplete"
+)
+
+// endStatus returns the status of an item of an answer that has ended. A limit or a filter cuts the last one.
+func endStatus(index int, a *answer, o outcome) string {
+	if (o.stop == agent.StopLength || o.stop == agent.StopFiltered) && index == len(a.items)-1 {
+		return incomplete
+	}
+	return completed
+}
+
+// output returns an item of an answer, as it begins if it is in progress, else as it stands.
+func output(h head, it *item, index int, status string) any {
+	id, text, ended := itemID(h, it.kind, index), "", status != inProgress
 	if ended {
-		status, text = "completed", it.text.String()
+		text = it.text.String()
 	}
 	switch it.kind {
 	case reasoningItem:
@@ -393,11 +412,11 @@ func output(h head, it *item, index int, ended bool) any {
 func outputs(h head, a *answer, o outcome) []any {
 	out := []any{}
 	for i, it := range a.items {
-		out = append(out, output(h, it, i, true))
+		out = append(out, output(h, it, i, endStatus(i, a, o)))
 	}
 	if o.refusal != "" {
 		out = append(out, outputMessage{
-			Type: "message", ID: itemID(h, textItem, len(out)), Status: "completed", Role: "assistant", Content: []any{outputRefusal{"refusal", o.refusal}},
+			Type: "message", ID: itemID(h, textItem, len(out)), Status: completed, Role: "assistant", Content: []any{outputRefusal{"refusal", o.refusal}},
 		})
 	}
 	return out

@@ -90,11 +90,11 @@ func (s *responseStream) event(e agent.Event, index int, isNew bool) {
 func (s *responseStream) announce(index int, it *item) {
 	for _, i := range slices.Clone(s.open) {
 		if s.answer.items[i].kind != callItem {
-			s.close(i)
+			s.close(i, completed)
 		}
 	}
 	s.open = append(s.open, index)
-	s.send(responseEvent{Type: "response.output_item.added", OutputIndex: &index, Item: output(s.head, it, index, false)})
+	s.send(responseEvent{Type: "response.output_item.added", OutputIndex: &index, Item: output(s.head, it, index, inProgress)})
 	zero := 0
 	part := responseEvent{OutputIndex: &index, ItemID: itemID(s.head, it.kind, index)}
 	switch it.kind {
@@ -109,7 +109,7 @@ func (s *responseStream) announce(index int, it *item) {
 }
 
 // close ends an item.
-func (s *responseStream) close(index int) {
+func (s *responseStream) close(index int, status string) {
 	s.open = slices.DeleteFunc(s.open, func(i int) bool { return i == index })
 	it := s.answer.items[index]
 	text, zero := it.text.String(), 0
@@ -129,13 +129,13 @@ func (s *responseStream) close(index int) {
 	if part.Type != "" {
 		s.send(part)
 	}
-	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: output(s.head, it, index, true)})
+	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: output(s.head, it, index, status)})
 }
 
 // end implements streamer.
 func (s *responseStream) end(o outcome) {
 	for _, i := range slices.Clone(s.open) {
-		s.close(i)
+		s.close(i, endStatus(i, s.answer, o))
 	}
 	if o.refusal != "" {
 		s.refuse(o.refusal)
@@ -149,7 +149,7 @@ func (s *responseStream) end(o outcome) {
 func (s *responseStream) refuse(text string) {
 	index, zero := len(s.answer.items), 0
 	id := itemID(s.head, textItem, index)
-	message := outputMessage{Type: "message", ID: id, Status: "in_progress", Role: "assistant", Content: []any{}}
+	message := outputMessage{Type: "message", ID: id, Status: inProgress, Role: "assistant", Content: []any{}}
 	at := responseEvent{OutputIndex: &index, ItemID: id, ContentIndex: &zero}
 	send := func(kind string, set func(*responseEvent)) {
 		e := at
@@ -162,7 +162,7 @@ func (s *responseStream) refuse(text string) {
 	send("response.refusal.delta", func(e *responseEvent) { e.Delta = &text })
 	send("response.refusal.done", func(e *responseEvent) { e.Refusal = &text })
 	send("response.content_part.done", func(e *responseEvent) { e.Part = outputRefusal{"refusal", text} })
-	message.Status, message.Content = "completed", []any{outputRefusal{"refusal", text}}
+	message.Status, message.Content = completed, []any{outputRefusal{"refusal", text}}
 	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: message})
 }
 

@@ -171,6 +171,9 @@ func TestStoredResponses(t *testing.T) {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
+	if string(first.Text.Format) != `{"type":"text"}` {
+		t.Errorf("got format %s", first.Text.Format)
+	}
 	if third.Previous == nil || *third.Previous != second.ID {
 		t.Errorf("got %v, want the id of the response before", third.Previous)
 	}

@@ -183,10 +183,10 @@ func TestHeadOfAnswers(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
 	var r response
-	l.document(&r, http.MethodPost, "/v1/responses", `{"model":"small/one","instructions":"Be brief.","metadata":{"a":"b"},"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}],"temperature":0.5,"max_output_tokens":100}`)
+	l.document(&r, http.MethodPost, "/v1/responses", `{"model":"small/one","instructions":"Be brief.","metadata":{"a":"b"},"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}],"temperature":0.5,"max_output_tokens":100,"text":{"format":{"type":"json_object"},"verbosity":"low"}}`)
 	age := time.Since(time.Unix(r.CreatedAt, 0))
 	if !strings.HasPrefix(r.ID, "resp_") || age < -time.Minute || age > time.Minute || r.Model != "small/one" || *r.Instructions != "Be brief." ||
-		r.Metadata["a"] != "b" || *r.Temperature != 0.5 || *r.MaxOutputTokens != 100 || r.Status != "completed" || r.Usage.InputDetails.Cached != 2 {
+		r.Metadata["a"] != "b" || *r.Temperature != 0.5 || *r.MaxOutputTokens != 100 || string(r.Text.Format) != `{"type":"json_object"}` || *r.Text.Verbosity != "low" || r.Status != "completed" || r.Usage.InputDetails.Cached != 2 {
 		t.Errorf("got %+v", r)
 	}
 	data, err := json.Marshal(r.Output)
