@@ -24,7 +24,10 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
 	c := &Client{late: make(chan struct{})}
-	large := make(chan struct{}, 1)
+	large := o.Large
+	if large == nil {
+		large = make(chan struct{}, 1)
+	}
 	for _, config := range o.Servers {
 		s := newServer(config, o, open(config, o.Transport))
 		s.intake.large = large

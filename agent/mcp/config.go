@@ -53,6 +53,9 @@ type Options struct {
 	// Keeper is the command of a process that runs Keep with the arguments that follow, such as this program under a
 	// command of its own. Empty: what a server starts, and leaves the server's process group, may outlive it.
 	Keeper []string
+	// Large, of capacity 1, holds the place of the one large message that is read at a time. Clients may share it. Nil: the
+	// client has its own.
+	Large chan struct{}
 }
 
 const maxName = 24

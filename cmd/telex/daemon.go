@@ -1,20 +1,27 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"telex/internal/app"
 	"telex/internal/config"
 )
 
-func runCommand() *cobra.Command {
+// runName is the name of the command that runs the daemon.
+const runName = "run"
+
+func runCommand(hangups <-chan os.Signal) *cobra.Command {
 	return &cobra.Command{
-		Use:   "run",
+		Use:   runName,
 		Short: "Run the daemon until it is told to stop",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -26,21 +33,72 @@ func runCommand() *cobra.Command {
 				return err
 			}
 			boundGarbage()
-			log := app.NewLog(cfg.Log, os.Stderr)
+			level := new(app.LogLevel)
+			log := level.NewLog(cfg.Log, os.Stderr)
 			warn(log, cfg)
 			if doubt := cfg.Nobody(); doubt != "" {
 				log.Warn(doubt) //nolint:sloglint // the sentence is the message
 			}
-			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv, Keeper: keeper(), Version: version})
+			reloads := make(chan os.Signal)
+			ctx, cancel := context.WithCancel(c.Context())
+			var passing sync.WaitGroup
+			defer passing.Wait()
+			defer cancel()
+			a, err := app.New(ctx, cfg, app.Options{
+				Log: log, Level: level, Env: os.LookupEnv, Keeper: keeper(), Version: version, Reloads: reloads,
+				Load: func() (*config.Config, error) { return app.LoadConfig(cfg.File(), os.LookupEnv) },
+			})
 			if err != nil {
 				return err
 			}
 			log.Info("telex starts", slog.String("version", app.Version(version)), slog.String("config", cfg.File()))
-			err = a.Run(c.Context())
+			passing.Go(func() { passHangups(ctx, hangups, reloads, cancel) })
+			err = a.Run(ctx)
 			log.Info("telex has stopped")
 			return err
 		},
 	}
+}
+
+// passHangups passes each SIGHUP on, until ctx ends. One that comes because the daemon's terminal was closed ends the daemon.
+// Who starts telex with nohup wants it to go on: then it has no terminal, since nohup gives it a file to write to.
+func passHangups(ctx context.Context, hangups <-chan os.Signal, reloads chan<- os.Signal, end func()) {
+	attached := hasTerminal()
+	for {
+		select {
+		case s := <-hangups:
+			if attached && !hasTerminal() {
+				end()
+				return
+			}
+			select {
+			case reloads <- s:
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// hasTerminal reports whether the process writes to a terminal that is there.
+func hasTerminal() bool { return term.IsTerminal(int(os.Stderr.Fd())) }
+
+func reloadCommand() *cobra.Command {
+	return withJSON(&cobra.Command{
+		Use: "reload", Short: "Let the running daemon read its configuration again", Args: noArgs,
+		Long: "Let the running daemon read its configuration again, as SIGHUP does, and print what has changed. Answers that are\n" +
+			"being written go on. The exit code is 1 if the file is wrong or can't be used: then everything stays as it was.",
+		RunE: func(c *cobra.Command, args []string) error {
+			err := runs(app.ReloadDaemon)(c, args)
+			if refused, ok := errors.AsType[app.RefusedError](err); ok { // its lines begin with their places in the file
+				fmt.Fprintln(os.Stderr, refused)
+				return errSilent
+			}
+			return err
+		},
+	})
 }
 
 // keepName is the command that the daemon runs its servers of tools with.

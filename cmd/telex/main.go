@@ -33,13 +33,14 @@ func main() { os.Exit(run()) }
 
 // run is main with a result, so that deferred calls happen and tests can call it.
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	out := &resultWriter{Writer: os.Stdout}
+	hangups := make(chan os.Signal, 1)
+	c := root(hangups)
+	c.SetOut(out)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals(c, hangups)...)
 	defer stop()
 	// A second signal ends the process at once.
 	defer context.AfterFunc(ctx, stop)()
-	out := &resultWriter{Writer: os.Stdout}
-	c := root()
-	c.SetOut(out)
 	err := c.ExecuteContext(ctx)
 	if err == nil {
 		err = out.err // cobra does not report it for its help
@@ -58,11 +59,14 @@ func run() int {
 	return exitCode(err)
 }
 
-// stopSignals end telex in good order. SIGHUP is one as long as nothing is reloaded by it: a terminal that was closed
-// sends it, and by default it would end the process at once. Who started telex with nohup wants it to be ignored.
-func stopSignals() []os.Signal {
+// stopSignals returns the signals that end the command in good order. SIGHUP is one, since a terminal that was closed sends it
+// and it would end the process at once by default, unless telex was started with nohup. The daemon gets it from hangups, from
+// the first moment on.
+func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
+	if command, _, err := c.Find(os.Args[1:]); err == nil && command.Name() == runName {
+		signal.Notify(hangups, syscall.SIGHUP)
+	} else if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	return signals
@@ -113,7 +117,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-func root() *cobra.Command {
+func root(hangups <-chan os.Signal) *cobra.Command {
 	c := &cobra.Command{
 		Use:           "telex",
 		Short:         "Talk to a language model in chats and watch the answer being typed",
@@ -129,7 +133,7 @@ func root() *cobra.Command {
 	c.PersistentFlags().String("config", "", "configuration file (default $TELEX_CONFIG, ./config.yaml, /etc/telex/config.yaml)")
 	completesFiles(c, "config")
 	c.SetFlagErrorFunc(wrongUsage)
-	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
+	c.AddCommand(runCommand(hangups), reloadCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
 		pairCommand(), sessionsCommand(), usageCommand(), statusCommand(), storeCommand(), mcpCommand(), setupCommand(), doctorCommand(), versionCommand(), keepCommand())
 	return c
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -21,11 +20,7 @@ const slowAnswer = "{{standin rate=30}} words: 5000"
 
 func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	signals := []os.Signal{syscall.SIGTERM, syscall.SIGINT}
-	if !signal.Ignored(syscall.SIGHUP) { // under nohup, the daemon ignores it as well
-		signals = append(signals, syscall.SIGHUP)
-	}
-	for _, s := range signals {
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -67,7 +67,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 }
 
 func (s *Server) view(r *http.Request) view {
-	return view{Status: s.Status(r.Context()), Token: s.Token != ""}
+	return view{Status: s.Status(r.Context()), Token: *s.token.Load() != ""}
 }
 
 // login answers the login form.

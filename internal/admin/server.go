@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -43,6 +44,7 @@ const (
 // Server is the server of the admin address.
 type Server struct {
 	Options
+	token    atomic.Pointer[string]
 	listener net.Listener
 	checks   checks
 	pages    *pages
@@ -56,8 +58,13 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("templates of the status page: %w", err)
 	}
-	return &Server{Options: o, checks: newChecks(o.Alive), pages: p, streams: make(chan struct{}, maxStreams), refused: rate.Sometimes{Interval: time.Minute}}, nil
+	s := &Server{Options: o, checks: newChecks(o.Alive), pages: p, streams: make(chan struct{}, maxStreams), refused: rate.Sometimes{Interval: time.Minute}}
+	s.SetToken(o.Token)
+	return s, nil
 }
+
+// SetToken replaces Options.Token. Who had logged in with the one before must do so again.
+func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
 // Open opens the address. Requests wait until Serve.
 func (s *Server) Open(ctx context.Context) (err error) {
@@ -67,6 +74,9 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	}
 	return nil
 }
+
+// Abandon closes the address of a server that will not Serve.
+func (s *Server) Abandon() { _ = s.listener.Close() } // nobody can do anything about it
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
@@ -81,7 +91,7 @@ func (s *Server) Serve(ctx context.Context) {
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	s.Log.Info("listening", slog.String("address", s.Address().String()), slog.Bool("token", s.Token != ""))
+	s.Log.Info("listening", slog.String("address", s.Address().String()), slog.Bool("token", *s.token.Load() != ""))
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
@@ -130,7 +140,7 @@ func (s *Server) safely(next http.Handler) http.Handler {
 				http.Error(w, "internal error", http.StatusInternalServerError)
 			}
 		}()
-		if s.Token == "" && !isLocalName(r.Host) {
+		if *s.token.Load() == "" && !isLocalName(r.Host) {
 			s.refuse(w, r, http.StatusMisdirectedRequest, "this name is not the admin address; use its IP address or localhost")
 			return
 		}

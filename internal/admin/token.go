@@ -21,7 +21,7 @@ const (
 
 // allows reports whether a request may see everything.
 func (s *Server) allows(r *http.Request) bool {
-	if s.Token == "" {
+	if *s.token.Load() == "" {
 		return true
 	}
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
@@ -33,8 +33,9 @@ func (s *Server) allows(r *http.Request) bool {
 
 // isToken compares in a time that tells nothing about the token.
 func (s *Server) isToken(got string) bool {
-	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(s.Token))
-	return s.Token != "" && hmac.Equal(a[:], b[:])
+	want := *s.token.Load()
+	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
+	return want != "" && hmac.Equal(a[:], b[:])
 }
 
 // cookie returns the cookie of somebody who knows the token.
@@ -53,7 +54,7 @@ func (s *Server) isCookie(value string, now time.Time) bool {
 }
 
 func (s *Server) code(until string) string {
-	mac := hmac.New(sha256.New, []byte(s.Token))
+	mac := hmac.New(sha256.New, []byte(*s.token.Load()))
 	mac.Write([]byte("telex admin cookie " + until))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -11,8 +11,10 @@ import (
 	"telex/platforms/apiserver"
 )
 
-// apiServers builds the OpenAI-compatible servers.
-func (a *App) apiServers(c *config.Config, asks runner, o Options) error {
+// apiOptions returns the options of the OpenAI-compatible servers, in the order of the file.
+func (a *App) apiOptions(c *config.Config, asks runner) ([]apiserver.Options, error) {
+	o := a.options
+	var all []apiserver.Options
 	for _, e := range c.Endpoints {
 		s, ok := e.Settings.(*config.APIServer)
 		if !ok {
@@ -20,31 +22,35 @@ func (a *App) apiServers(c *config.Config, asks runner, o Options) error {
 		}
 		kept, ok := o.Store.(apiserver.Store)
 		if !ok {
-			return errors.New("the store can't keep what the API server needs")
+			return nil, errors.New("the store can't keep what the API server needs")
 		}
 		var keys []apiserver.Key
 		for _, k := range s.Keys {
 			keys = append(keys, apiserver.Key{Name: k.Name, Secret: k.Reveal(), TurnsPerMinute: k.TurnsPerMinute, TokensPerDay: k.TokensPerDay})
 		}
-		a.servers = append(a.servers, apiserver.New(apiserver.Options{
+		all = append(all, apiserver.Options{
 			Endpoint: chat.EndpointID(e.Name), Listen: s.Listen, Keys: keys, Origins: s.CORSOrigins, MaxRequests: s.MaxRequests,
 			SessionsByUser: s.SessionsByUser, ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary,
 			TokensPerDay: c.Access.Limits.TokensPerDayTotal, Grace: c.ShutdownGrace, Runner: asks, Store: kept, Documents: a.reader, Usage: history.Usage,
 			Log: o.Log.With(slog.String("endpoint", e.Name)),
-		}))
+		})
 	}
-	return nil
+	return all, nil
 }
 
-// serveAPIs opens the addresses of the API servers, and lets them answer until ctx ends and their requests have ended.
-func (a *App) serveAPIs(ctx context.Context) error {
-	for _, s := range a.servers {
-		if err := s.Open(ctx); err != nil {
-			return err
-		}
-	}
-	for _, s := range a.servers {
-		a.start(ctx, "API server "+string(s.Endpoint), s.Serve)
-	}
-	return nil
+// api is an API server, its newest options, and what stops it.
+type api struct {
+	*apiserver.Server
+	options apiserver.Options
+	stop    func() // nil: it does not answer yet
+}
+
+// serveAPI lets an API server, whose address is open, answer until Run's context ends or it is stopped, and its requests have
+// ended.
+func (a *App) serveAPI(s *api) {
+	a.serving.Add(1)
+	s.stop = a.start(a.running, "API server "+string(s.Endpoint), func(ctx context.Context) {
+		defer a.serving.Done()
+		s.Serve(ctx)
+	})
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,12 +24,12 @@ import (
 	"telex/internal/config"
 	"telex/internal/metrics"
 	"telex/internal/store"
-	"telex/platforms/apiserver"
 	"telex/platforms/terminal"
 )
 
 // App is a daemon that is ready to run.
 type App struct {
+	options Options
 	gateway *gateway.Gateway
 	store   gateway.Store
 	log     *slog.Logger
@@ -35,22 +37,20 @@ type App struct {
 	control *control              // nil: there is no control socket
 	socket  string                // path of the control's
 	down    teardown
-	beside  []beside // tasks that run as long as turns may
 	pings   []func(context.Context) error
-	servers []*apiserver.Server
 	reader  *attachment.Reader // one for all: it bounds the memory that reading takes
+	running context.Context    //nolint:containedctx // Run's
 
-	metrics        *metrics.Metrics // nil: nothing is counted
-	status         *admin.Server    // nil: there is no admin address
-	statusOptional bool             // the daemon also runs if another program has that address
-	problems       admin.Problems   // of the log, for the status page
-	stopping       atomic.Bool
-}
+	reloading sync.Mutex            // held by New, Reload, and the end of Run
+	parts     atomic.Pointer[parts] // what a reload replaces
+	serving   sync.WaitGroup        // API servers
+	holding   sync.Mutex            // guards which MCP servers run
+	large     chan struct{}         // holds the place of the one large message of all MCP servers
 
-// beside is a task that runs until its context ends.
-type beside struct {
-	name string
-	run  func(context.Context)
+	metrics  *metrics.Metrics // nil: nothing is counted
+	page     *statusPage
+	problems admin.Problems // of the log, for the status page
+	stopping atomic.Bool
 }
 
 // Options are the inputs of an App besides its configuration.
@@ -62,6 +62,11 @@ type Options struct {
 	Keeper    []string          // the command that runs KeepServer; empty: servers of tools have no keeper
 	Version   string            // of the release; empty: the build information's
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
+	Level     *LogLevel         // of Log; nil: a reload does not change it
+	// Load reads the configuration again, for a reload; nil: it can't be reloaded.
+	Load func() (*config.Config, error)
+	// Reloads asks for a reload with each value; nil: never.
+	Reloads <-chan os.Signal
 }
 
 func (o Options) version() string { return Version(o.Version) }
@@ -73,30 +78,26 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a := &App{reader: attachment.NewReader()}
+	a := &App{reader: attachment.NewReader(), large: make(chan struct{}, 1)}
 	if c.Admin.Listen != "" {
 		a.metrics = metrics.New(o.version())
 		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))
 	}
-	a.log, a.down = o.Log, teardown{log: o.Log}
+	a.log, a.down.log = o.Log, o.Log
 	var kept *store.Store
 	if o.Store == nil {
 		var err error
-		if kept, err = a.openStore(ctx, o, c.Conversations.Retention); err != nil {
+		if kept, err = a.openStore(ctx, o); err != nil {
 			a.Close()
 			return nil, err
 		}
 		o.Store = kept
 		if o.Terminal == nil {
-			o.Terminal = newHub(c, o.Log, func() gateway.Store { return kept })
+			o.Terminal = terminal.NewHub(hubOptions(c, o.Log, func() gateway.Store { return kept }))
 		}
 	}
-	a.store = o.Store
-	if err := a.build(c, o); err != nil {
-		a.Close()
-		return nil, err
-	}
-	if err := a.newStatus(c, o); err != nil {
+	a.store, a.options = o.Store, o
+	if err := a.build(c); err != nil {
 		a.Close()
 		return nil, err
 	}
@@ -104,42 +105,49 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		page := &statusPage{app: a, version: o.version(), started: time.Now()}
 		a.control = &control{
 			do:     &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},
-			status: func(ctx context.Context) DaemonStatus { return a.daemonStatus(ctx, page, c) }, attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
+			status: func(ctx context.Context) DaemonStatus { return a.daemonStatus(ctx, page, a.parts.Load().config) },
+			reload: a.Reload, attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
 		}
 	}
 	return a, nil
 }
 
-// build creates the gateway and its parts. The store is already open.
-func (a *App) build(c *config.Config, o Options) error {
-	texts := gateway.DefaultTexts().With(c.Texts)
-	tools, err := a.newTools(c, o)
+// build creates the gateway and the first parts. The store is already open.
+func (a *App) build(c *config.Config) error {
+	next, err := a.newParts(c)
 	if err != nil {
 		return err
 	}
-	asks, err := a.newAgent(c, texts, tools, o)
-	if err != nil {
+	a.down.add("endpoints", func() error { a.parts.Load().close(nil); return nil })
+	a.parts.Store(next)
+	if a.gateway, err = gateway.New(a.gatewayOptions(next)); err != nil || a.metrics == nil {
 		return err
 	}
-	if err := a.apiServers(c, asks, o); err != nil {
-		return err
+	a.metrics.Watch(a.now)
+	a.page = &statusPage{app: a, version: a.options.version(), started: time.Now()}
+	if kept, ok := a.store.(activity); ok {
+		a.page.kept = kept
 	}
-	hear, err := transcriber(c.Transcription, o)
-	if err != nil {
-		return err
-	}
+	next.admin, err = a.newAdmin(c)
+	return err
+}
+
+// gatewayOptions returns the gateway's options for parts.
+func (a *App) gatewayOptions(p *parts) gateway.Options {
+	c, o := p.config, a.options
 	busy := map[string]gateway.Busy{config.BusyInterrupt: gateway.Interrupt, config.BusyQueue: gateway.Queue, config.BusySteer: gateway.Steer}
-	a.gateway, err = gateway.New(gateway.Options{
-		Endpoints: a.endpoints(c, o), Runner: asks, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
+	return gateway.Options{
+		Endpoints: a.endpoints(p), Runner: p.brain, Store: o.Store, Texts: texts(c), MaxAge: c.Conversations.MaxAge,
 		Access: rules(c, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
-		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear, Reader: a.reader,
+		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: p.hear, Reader: a.reader,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
 		Context: c.Agent.Context, FollowThreads: c.Conversations.FollowThreads, OnEdit: onEdit(c.Conversations.OnEdit),
 		ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary,
-	})
-	return err
+	}
 }
+
+func texts(c *config.Config) gateway.Texts { return gateway.DefaultTexts().With(c.Texts) }
 
 func onEdit(value string) gateway.OnEdit {
 	if value == config.EditRestart {
@@ -151,21 +159,15 @@ func onEdit(value string) gateway.OnEdit {
 // Run is the daemon: it answers until ctx ends and then stops in good order, within the
 // configured grace. It returns at once when it can't start.
 func (a *App) Run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, a.down.run()) }()
+	defer func() { err = errors.Join(err, a.end()) }()
 	supervisor := newSupervisor(a.log)
 	started := make(chan struct{})
-	lasting := context.WithoutCancel(ctx)
-	a.start(lasting, "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	for _, b := range a.beside {
-		a.start(lasting, b.name, b.run)
-	}
+	a.running = ctx
+	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
 	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.keepSwept)
-	if err := a.serveStatus(ctx); err != nil {
-		return err
-	}
-	if err := a.serveAPIs(ctx); err != nil {
+	if err := a.open(ctx); err != nil {
 		return err
 	}
 	if a.control != nil {
@@ -178,25 +180,60 @@ func (a *App) Run(ctx context.Context) (err error) {
 		}
 		supervisor.ready()
 		close(started)
+		a.start(ctx, "reloads", a.reloadOnSignal)
 		if err := releaseProgramPages(); err != nil {
 			a.log.Debug("the memory of the start was not released", slog.Any("error", err))
 		}
 	})
 }
 
-// start runs something until ctx ends, and until the teardown at the latest, which waits for it.
-func (a *App) start(ctx context.Context, name string, run func(context.Context)) {
+// open opens the addresses of the first parts, and starts what they have.
+func (a *App) open(ctx context.Context) error {
+	p := a.parts.Load()
+	if err := a.serveAdmin(ctx, p); err != nil {
+		return err
+	}
+	for _, s := range p.apis {
+		if err := s.Open(ctx); err != nil {
+			return err
+		}
+	}
+	a.hold(p.brain.servers, 1)
+	for _, s := range p.apis {
+		a.serveAPI(s)
+	}
+	return nil
+}
+
+// end ends everything. Requests to the API servers may use everything else until they have ended.
+func (a *App) end() error {
+	a.reloading.Lock()     // a reload that is under way ends first
+	a.stopping.Store(true) // and no other one begins
+	a.reloading.Unlock()
+	for _, s := range a.parts.Load().apis {
+		if s.stop != nil {
+			s.stop()
+		}
+	}
+	a.serving.Wait()
+	return a.down.run()
+}
+
+// start runs something until ctx ends, until stop is called, and until the teardown at the latest, which waits for it.
+func (a *App) start(ctx context.Context, name string, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		run(ctx)
-	}()
-	a.down.add(name, func() error {
+	remove := a.down.add(name, func() error {
 		cancel()
 		<-ended
 		return nil
 	})
+	go func() {
+		defer remove()
+		defer close(ended)
+		run(ctx)
+	}()
+	return cancel
 }
 
 // alive returns an error that lists what hangs.
@@ -216,7 +253,7 @@ func (a *App) Close() {
 }
 
 // openStore opens the store's file in the state directory.
-func (a *App) openStore(ctx context.Context, o Options, retention time.Duration) (*store.Store, error) {
+func (a *App) openStore(ctx context.Context, o Options) (*store.Store, error) {
 	dir, err := store.Dir(o.Env.Value)
 	if err != nil {
 		return nil, err
@@ -239,7 +276,7 @@ func (a *App) openStore(ctx context.Context, o Options, retention time.Duration)
 	}
 	a.socket = filepath.Join(runtimeDir(o.Env, dir), name)
 	a.sweep = func(ctx context.Context) {
-		switch done, err := s.Sweep(ctx, time.Now(), retention); {
+		switch done, err := s.Sweep(ctx, time.Now(), a.parts.Load().config.Conversations.Retention); {
 		case err != nil && ctx.Err() == nil:
 			o.Log.Error("expired data could not be deleted", slog.Any("error", err))
 		case err == nil:

@@ -170,7 +170,7 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	alone := *c
 	alone.Endpoints = nil // they are the daemon's
 	var a *App
-	hub := newHub(&alone, o.Log, func() gateway.Store { return a.store }) // asked once a client attaches
+	hub := terminal.NewHub(hubOptions(&alone, o.Log, func() gateway.Store { return a.store })) // asked once a client attaches
 	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Keeper: o.Keeper, Terminal: hub})
 	if err != nil {
 		return nil, nil, err
@@ -192,17 +192,17 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	return ours, l, nil
 }
 
-// newHub returns the terminal's hub for a configuration; kept returns where conversations are.
-func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *terminal.Hub {
+// hubOptions returns the options of the terminal's hub for a configuration; kept returns where conversations are.
+func hubOptions(c *config.Config, log *slog.Logger, kept func() gateway.Store) terminal.HubOptions {
 	model := c.Models[0].Name
-	return terminal.NewHub(terminal.HubOptions{
+	return terminal.HubOptions{
 		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
 		Model: model, Config: absolute(c.File()),
 		Commands: gateway.CommandNames(slices.Contains(c.Tools.Enabled, tool.Memory)),
 		History: func(ctx context.Context, session string) ([]terminal.Line, error) {
 			return lastLines(ctx, kept(), session)
 		},
-	})
+	}
 }
 
 // maxLines is how many questions and answers of a conversation are shown to who comes back to it: two of each.

@@ -23,6 +23,7 @@ const (
 	pathRevoke  = "/v1/pairing/revoke"
 	pathDelete  = "/v1/sessions/delete"
 	pathStatus  = "/v1/status"
+	pathReload  = "/v1/reload"
 	pathChat    = "/v1/chat" // becomes a connection of the terminal's protocol
 )
 
@@ -59,6 +60,7 @@ type (
 type control struct {
 	do     operations
 	status func(context.Context) DaemonStatus
+	reload func(context.Context) (Reloaded, error)
 	attach func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
 	log    *slog.Logger
 
@@ -117,6 +119,7 @@ func (c *control) routes() http.Handler {
 	}))
 	mux.Handle("POST "+pathDelete, answer(c, c.do.delete))
 	mux.Handle("GET "+pathStatus, answer(c, func(ctx context.Context, _ none) (DaemonStatus, error) { return c.status(ctx), nil }))
+	mux.Handle("POST "+pathReload, answer(c, func(ctx context.Context, _ none) (Reloaded, error) { return c.reload(ctx) }))
 	mux.HandleFunc("POST "+pathChat, c.chat)
 	return mux
 }

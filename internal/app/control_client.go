@@ -189,7 +189,7 @@ func refusal(resp *http.Response) error {
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
 		return fmt.Errorf("the daemon answers %s; is it of another version? then restart it", resp.Status)
 	}
-	return errors.New(t.Error)
+	return RefusedError{t.Error}
 }
 
 // terminal makes the connection one of the terminal's protocol, and returns it; else it closes it.

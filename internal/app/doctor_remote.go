@@ -27,7 +27,7 @@ func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoi
 		return nil // it asks nobody; addresses looks at where it listens
 	}
 	name := "endpoint " + e.Name
-	adapter := newAdapter(e, c.Access.Limits, d.o, d.o.Log)
+	adapter := newAccount(e, minPause, d.o, d.o.Log)
 	defer adapter.Close()
 	began := time.Now()
 	seen, err := adapter.Examine(ctx)

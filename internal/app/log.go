@@ -18,21 +18,35 @@ import (
 	"telex/platforms/terminal/ui"
 )
 
-// NewLog returns the configured logger, which writes to w.
-func NewLog(c config.Log, w *os.File) *slog.Logger {
+// LogLevel is the level of a log, which a reload may change.
+type LogLevel struct{ slog.LevelVar }
+
+// Set takes the configured level.
+func (l *LogLevel) Set(c config.Log) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // config accepts valid levels only; the zero level is info
+	l.LevelVar.Set(level)
+}
+
+// NewLog returns the configured logger, which writes to w.
+func NewLog(c config.Log, w *os.File) *slog.Logger {
+	return new(LogLevel).NewLog(c, w)
+}
+
+// NewLog returns the configured logger, which writes to w, and follows the level.
+func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
+	l.Set(c)
 	format := c.Format
 	if format == "auto" {
 		format = autoFormat(w)
 	}
 	switch format {
 	case "text":
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !term.IsTerminal(int(w.Fd()))}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: l, TimeFormat: time.TimeOnly, NoColor: !term.IsTerminal(int(w.Fd()))}))
 	case "journal":
-		return slog.New(newJournalHandler(w, level))
+		return slog.New(newJournalHandler(w, l))
 	default:
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: readable}))
 	}
 }
 
@@ -79,7 +93,7 @@ func (p *prefixed) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func newJournalHandler(w io.Writer, least slog.Level) journalHandler {
+func newJournalHandler(w io.Writer, least slog.Leveler) journalHandler {
 	out := &prefixed{w: w}
 	return journalHandler{out: out, Handler: slog.NewTextHandler(out, &slog.HandlerOptions{
 		Level: least, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {

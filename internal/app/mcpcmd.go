@@ -136,7 +136,7 @@ func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, a
 
 // withMCP connects to the servers, calls f once each has answered or could not be reached, and disconnects.
 func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f func(*mcp.Client) error) error {
-	client, err := newMCP(servers, Options{Log: slog.New(slog.DiscardHandler), Keeper: keeper})
+	client, err := newMCP(servers, nil, Options{Log: slog.New(slog.DiscardHandler), Keeper: keeper})
 	if err != nil {
 		return err
 	}

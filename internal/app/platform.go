@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"reflect"
 	"time"
 
 	"telex/gateway"
@@ -16,23 +17,53 @@ import (
 	"telex/platforms/whatsapp"
 )
 
-func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
-	var out []gateway.Endpoint
+// configuredAccount is an account with what it was made of.
+type configuredAccount struct {
+	account
+	of    config.Endpoint
+	pause time.Duration // between messages that no person writes
+}
+
+// newAdapters returns the adapters for a configuration, by the names of their endpoints. Those of before that are still right
+// are used again.
+func newAdapters(c *config.Config, before map[string]configuredAccount, o Options) map[string]configuredAccount {
+	out := make(map[string]configuredAccount)
 	for _, e := range c.Endpoints {
 		if e.Kind == config.KindAPIServer {
 			continue // it is no platform
 		}
-		p := newAdapter(e, c.Access.Limits, o, o.Log.With(slog.String("endpoint", e.Name)))
-		a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
-		account := endpoint(c, e.Name, p)
-		if a.metrics != nil {
-			account.Observer = a.metrics.Endpoint(e.Name)
+		next := configuredAccount{of: e}
+		if e.Kind == config.KindHomeAssistant {
+			next.pause = pause(c.Access.Limits)
 		}
-		account.Network = network(e.Kind)
-		out = append(out, account)
+		known, ok := before[e.Name]
+		if ok && known.pause == next.pause && reflect.DeepEqual(known.of, e) {
+			out[e.Name] = known
+			continue
+		}
+		next.account = newAccount(e, next.pause, o, o.Log.With(slog.String("endpoint", e.Name)))
+		out[e.Name] = next
 	}
-	if o.Terminal != nil {
-		e := endpoint(c, config.TerminalEndpoint, o.Terminal)
+	return out
+}
+
+// endpoints returns the gateway's endpoints.
+func (a *App) endpoints(p *parts) []gateway.Endpoint {
+	var out []gateway.Endpoint
+	for _, e := range p.config.Endpoints {
+		known, ok := p.adapters[e.Name]
+		if !ok {
+			continue
+		}
+		one := endpoint(p.config, e.Name, known.account)
+		if a.metrics != nil {
+			one.Observer = a.metrics.Endpoint(e.Name)
+		}
+		one.Network = network(e.Kind)
+		out = append(out, one)
+	}
+	if t := a.options.Terminal; t != nil {
+		e := endpoint(p.config, config.TerminalEndpoint, t)
 		e.ID, e.Network = terminal.Endpoint, "a terminal"
 		out = append(out, e)
 	}
@@ -72,8 +103,8 @@ type account interface {
 	Close()
 }
 
-// newAdapter is the list of all adapters. config has already refused kinds that are not implemented.
-func newAdapter(e config.Endpoint, l config.AccessLimits, o Options, log *slog.Logger) account {
+// newAccount is the list of all adapters. config has already refused kinds that are not implemented.
+func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:
 		t := telegram.Options{Token: s.Token.Reveal(), APIBase: s.APIBase, HTTP: o.Transport, Log: log, Rich: telegram.Rich(s.Rich)}
@@ -98,7 +129,7 @@ func newAdapter(e config.Endpoint, l config.AccessLimits, o Options, log *slog.L
 		})
 	case *config.HomeAssistant:
 		return homeassistant.New(homeassistant.Options{
-			URL: s.URL, Token: s.Token.Reveal(), Notify: s.Notify, Pause: pause(l), HTTP: o.Transport, Log: log,
+			URL: s.URL, Token: s.Token.Reveal(), Notify: s.Notify, Pause: pause, HTTP: o.Transport, Log: log,
 			Watch: homeassistant.Watch{
 				Domains: s.WatchDomains, Entities: s.WatchEntities, All: s.WatchAll, Ignore: s.IgnoreEntities, Cooldown: s.Cooldown,
 			},

@@ -30,7 +30,9 @@ func TestStartThatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		closed := false
-		a := &App{gateway: g, log: log, sweep: func(context.Context) {}, down: teardown{log: log}}
+		a := &App{gateway: g, log: log, sweep: func(context.Context) {}}
+		a.down.log = log
+		a.parts.Store(&parts{brain: &brain{}})
 		a.down.add("store", func() error { closed = true; return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()

@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
-	"time"
+	"slices"
 
 	"telex/gateway"
 	"telex/internal/admin"
@@ -12,41 +12,45 @@ import (
 	"telex/platforms/terminal"
 )
 
-// newStatus builds the server of the admin address, if the configuration has one. The gateway is already built.
-func (a *App) newStatus(c *config.Config, o Options) (err error) {
-	if a.metrics == nil {
+// adminServer is the server of the admin address and what stops it.
+type adminServer struct {
+	*admin.Server
+	stop func() // nil: it does not answer
+}
+
+// newAdmin returns the server of the admin address; nil if the configuration has none.
+func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
+	if c.Admin.Listen == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	s, err := admin.New(admin.Options{
+		Listen: c.Admin.Listen, Token: c.Admin.Token.Reveal(), Metrics: a.metrics.Handler(), Alive: a.alive, Ready: a.readiness,
+		Status: a.page.status, Log: a.log.With(slog.String("server", "admin")),
+	})
+	return &adminServer{Server: s}, err
+}
+
+// serveAdmin opens the admin address, and serves it until the teardown: an end that takes long can be watched.
+func (a *App) serveAdmin(ctx context.Context, p *parts) error {
+	if p.admin == nil {
 		return nil
 	}
-	a.metrics.Watch(a.now)
-	page := &statusPage{app: a, version: o.version(), showText: c.Admin.ShowText, started: time.Now()}
-	if kept, ok := o.Store.(activity); ok {
-		page.kept = kept
-	}
-	a.status, err = admin.New(admin.Options{
-		Listen: c.Admin.Listen, Token: c.Admin.Token.Reveal(), Metrics: a.metrics.Handler(), Alive: a.alive, Ready: a.readiness,
-		Status: page.status, Log: o.Log.With(slog.String("server", "admin")),
-	})
-	for _, l := range c.Listens() {
-		a.statusOptional = a.statusOptional || l.Optional
+	err := a.openAdmin(ctx, p)
+	if err == nil && p.admin != nil {
+		p.admin.stop = a.start(context.WithoutCancel(a.running), "admin server", p.admin.Serve)
 	}
 	return err
 }
 
-// serveStatus opens the admin address, and serves it until the teardown: an end that takes long can be watched.
-func (a *App) serveStatus(ctx context.Context) error {
-	if a.status == nil {
-		return nil
-	}
-	switch err := a.status.Open(ctx); {
-	case err == nil:
-		a.start(context.WithoutCancel(ctx), "admin server", a.status.Serve)
-		return nil
-	case !a.statusOptional:
+// openAdmin opens the admin address. Without an address that somebody asked for, the daemon runs without it.
+func (a *App) openAdmin(ctx context.Context, p *parts) error {
+	err := p.admin.Open(ctx)
+	if err == nil || !slices.ContainsFunc(p.config.Listens(), func(l config.Listen) bool { return l.Optional }) {
 		return err
-	default:
-		a.log.Warn("no health checks, metrics and status page: set admin.listen to a free address, or to \"\"", slog.Any("error", err))
-		return nil
 	}
+	a.log.Warn("no health checks, metrics and status page: set admin.listen to a free address, or to \"\"", slog.Any("error", err))
+	p.admin = nil
+	return nil
 }
 
 // readiness is what /readyz tells. The terminal is no endpoint of the configuration.
@@ -68,7 +72,7 @@ func (a *App) readiness() admin.Readiness {
 		}
 		r.Endpoints = append(r.Endpoints, one)
 	}
-	for _, s := range a.servers {
+	for _, s := range a.parts.Load().apis {
 		r.Endpoints = append(r.Endpoints, admin.Endpoint{Name: string(s.Endpoint), State: string(gateway.Connected)})
 	}
 	if a.stopping.Load() {
@@ -93,7 +97,7 @@ func (a *App) now() metrics.Now {
 			n.Endpoints = append(n.Endpoints, metrics.EndpointNow{Name: string(e.ID), Up: e.State == gateway.Connected, Calls: e.Budget.Waiting})
 		}
 	}
-	for _, s := range a.servers {
+	for _, s := range a.parts.Load().apis {
 		n.Endpoints = append(n.Endpoints, metrics.EndpointNow{Name: string(s.Endpoint), Up: true})
 	}
 	return n

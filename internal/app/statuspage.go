@@ -37,11 +37,10 @@ const (
 
 // statusPage collects what the status page shows.
 type statusPage struct {
-	app      *App
-	version  string
-	kept     activity // nil: the store keeps nothing that could be shown
-	showText bool
-	started  time.Time
+	app     *App
+	version string
+	kept    activity // nil: the store keeps nothing that could be shown
+	started time.Time
 
 	mu   sync.Mutex
 	past admin.Status // Days, Conversations and Kept
@@ -116,7 +115,7 @@ func (p *statusPage) reply(c gateway.ConversationState) admin.Reply {
 	if r.Blocked.After(time.Now()) {
 		out.Until = r.Blocked
 	}
-	if p.showText {
+	if p.app.parts.Load().config.Admin.ShowText {
 		out.Text = lastOf(r.Text, mostText)
 	}
 	return out

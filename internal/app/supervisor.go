@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -32,6 +33,22 @@ func newSupervisor(log *slog.Logger) supervisor { return supervisor{log: log} }
 
 func (s supervisor) ready()    { s.tell(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping) }
+
+// reloading says that a reload begins. The time must be in the same message: it tells this reload from an earlier one.
+// https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html#RELOADING=1
+func (s supervisor) reloading() {
+	state := daemon.SdNotifyReloading
+	if now := monotonic(); now > 0 {
+		state += fmt.Sprintf("\nMONOTONIC_USEC=%d", now.Microseconds())
+	}
+	s.tell(state)
+}
+
+// reloaded says that a reload has ended, and how: the daemon runs on, also with the configuration from before.
+func (s supervisor) reloaded(status string) {
+	status, _, _ = strings.Cut(status, "\n")
+	s.tell(daemon.SdNotifyReady + "\nSTATUS=" + status)
+}
 
 // tellTimeout is how long a service manager that does not read can block us.
 const tellTimeout = time.Second

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -15,7 +16,8 @@ const slowStep = time.Second
 // built later may use what was built before.
 type teardown struct {
 	log   *slog.Logger
-	steps []teardownStep
+	mu    sync.Mutex
+	steps []*teardownStep
 }
 
 type teardownStep struct {
@@ -23,15 +25,26 @@ type teardownStep struct {
 	end  func() error // returns when it has ended
 }
 
-func (t *teardown) add(name string, end func() error) {
-	t.steps = append(t.steps, teardownStep{name, end})
+// add adds a step. The caller may call remove once nothing has to end any more.
+func (t *teardown) add(name string, end func() error) (remove func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := &teardownStep{name, end}
+	t.steps = append(t.steps, s)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.steps = slices.DeleteFunc(t.steps, func(other *teardownStep) bool { return other == s })
+	}
 }
 
 // run runs all steps, even after a failure, and returns the errors. A second call does nothing.
 func (t *teardown) run() error {
 	var errs []error
+	t.mu.Lock()
 	steps := t.steps
 	t.steps = nil
+	t.mu.Unlock()
 	for _, s := range slices.Backward(steps) {
 		if err := t.end(s); err != nil {
 			errs = append(errs, fmt.Errorf("stop %s: %w", s.name, err))
@@ -40,7 +53,7 @@ func (t *teardown) run() error {
 	return errors.Join(errs...)
 }
 
-func (t *teardown) end(s teardownStep) error {
+func (t *teardown) end(s *teardownStep) error {
 	name, began := slog.String("step", s.name), time.Now()
 	slow := time.AfterFunc(slowStep, func() { t.log.Warn("stopping waits for a step", name) })
 	err := s.end()

@@ -9,8 +9,8 @@ import (
 	"telex/internal/config"
 )
 
-// newTools returns what models may call. What it connects to is connected while the daemon runs.
-func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
+// newTools returns what models may call: the built-in tools, and those of servers.
+func newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
 		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
 		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains}, Facts: facts{o.Store, o.Log},
@@ -19,19 +19,15 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(c.MCPServers) == 0 {
-		return own, nil
+	boxes := []agent.Toolbox{own}
+	for _, s := range servers {
+		boxes = append(boxes, s.client)
 	}
-	client, err := newMCP(c.MCPServers, o)
-	if err != nil {
-		return nil, err
-	}
-	a.beside = append(a.beside, beside{"MCP servers", client.Run})
-	return tool.Join(own, client), nil
+	return tool.Join(boxes...), nil
 }
 
-// newMCP returns a client of these servers.
-func newMCP(configured []config.MCPServer, o Options) (*mcp.Client, error) {
+// newMCP returns a client of these servers. Clients with the same place for large messages read one at a time.
+func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp.Client, error) {
 	var servers []mcp.Server
 	for _, s := range configured {
 		var literal []string
@@ -43,7 +39,7 @@ func newMCP(configured []config.MCPServer, o Options) (*mcp.Client, error) {
 			ReadOnly: s.ReadOnly, AutoApprove: s.AutoApprove, Deny: s.Deny, Trust: s.Trust, Timeout: s.Timeout, Secrets: literal,
 		})
 	}
-	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})
+	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper, Large: large})
 }
 
 // home returns the Home Assistant that tools use; the zero value without one.

@@ -76,20 +76,51 @@ var errStopping = errors.New("the server is stopping")
 // Server is the OpenAI-compatible server. Its requests share nothing but limits and the store.
 type Server struct {
 	Options
+	*shared
 	clients  []*client
+	listener net.Listener
+	models   map[string]bool
+	next     atomic.Pointer[Server] // answers requests in place of this one; nil: none. See Reload
+}
+
+// shared is what lasts over a Reload.
+type shared struct {
 	running  atomic.Int64 // requests for answers
 	sessions sessionLocks
 	repeats  repeats
 	texts    documents
-	listener net.Listener
-	models   map[string]bool
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{Options: o, clients: newClients(o.Keys), repeats: newRepeats(), texts: newDocuments(o.Documents), models: make(map[string]bool)}
+	return newServer(o, &shared{repeats: newRepeats(), texts: newDocuments(o.Documents)}, newClients(o.Keys))
+}
+
+func newServer(o Options, same *shared, clients []*client) *Server {
+	s := &Server{Options: o, shared: same, clients: clients, models: make(map[string]bool)}
 	for _, name := range o.Runner.Models() {
 		s.models[name] = true
+	}
+	return s
+}
+
+// Reload lets the requests that come from now on be answered with other options. Those that run end with theirs. What a client
+// has used counts on as long as its key and its limits are the same. Listen and MaxRequests can't change.
+func (s *Server) Reload(o Options) {
+	now := s.latest()
+	clients := newClients(o.Keys)
+	for i, c := range clients {
+		if k := slices.IndexFunc(now.clients, func(before *client) bool { return before.Key == c.Key }); k >= 0 {
+			clients[i] = now.clients[k]
+		}
+	}
+	s.next.Store(newServer(o, s.shared, clients))
+}
+
+// latest returns the server with the newest options.
+func (s *Server) latest() *Server {
+	if n := s.next.Load(); n != nil {
+		return n
 	}
 	return s
 }
@@ -102,6 +133,9 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	}
 	return nil
 }
+
+// Abandon closes the address of a server that will not Serve.
+func (s *Server) Abandon() { _ = s.listener.Close() } // nobody can do anything about it
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
@@ -125,7 +159,7 @@ func (s *Server) Serve(ctx context.Context) {
 		return
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(requests, s.Grace)
+	grace, cancel := context.WithTimeout(requests, s.latest().Grace)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
 		end(errStopping) // their clients get an error
@@ -141,7 +175,9 @@ func (s *Server) Serve(ctx context.Context) {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.latest().serve(w, r) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	rp := &reply{w: w, control: http.NewResponseController(w), id: newID("req_")}
 	w.Header().Set("X-Request-Id", rp.id)
 	defer func() {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -41,11 +42,11 @@ type HubOptions struct {
 // Hub is the platform: it receives input from attached terminals and shows them the answers. Serve is called with each client's
 // connection.
 type Hub struct {
-	o      HubOptions
-	opened chan struct{} // closed once Run has begun
-	open   func()        // closes opened
-	late   chan struct{} // closed once nobody is waited for any more
-	give   func()        // closes late
+	options atomic.Pointer[HubOptions]
+	opened  chan struct{} // closed once Run has begun
+	open    func()        // closes opened
+	late    chan struct{} // closed once nobody is waited for any more
+	give    func()        // closes late
 
 	mu      sync.Mutex
 	accept  func(context.Context, chat.Inbound) error // nil while nothing is received
@@ -65,13 +66,17 @@ type attached struct {
 // NewHub returns a hub without clients.
 func NewHub(o HubOptions) *Hub {
 	h := &Hub{
-		o: o, opened: make(chan struct{}), late: make(chan struct{}),
+		opened: make(chan struct{}), late: make(chan struct{}),
 		clients: make(map[chat.ChatID]*attached), came: make(map[chat.ChatID]chan struct{}),
 	}
+	h.Reload(o)
 	h.open = sync.OnceFunc(func() { close(h.opened) })
 	h.give = sync.OnceFunc(func() { close(h.late) })
 	return h
 }
+
+// Reload replaces the options, for clients that attach from now on.
+func (h *Hub) Reload(o HubOptions) { h.options.Store(&o) }
 
 // Capabilities implements gateway.Platform.
 func (h *Hub) Capabilities() chat.Capabilities {
@@ -161,8 +166,9 @@ func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 // show hands the state of a message to the client that is attached, if there is one.
 func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 	shown := Message{ID: string(ref.ID), Text: m.Text, Source: m.Source, Note: m.Note, Live: m.Preview}
-	if text, ok := strings.CutSuffix(m.Text, h.o.Cursor); ok && m.Preview {
-		shown.Text, shown.Cursor = text, h.o.Cursor
+	cursor := h.options.Load().Cursor
+	if text, ok := strings.CutSuffix(m.Text, cursor); ok && m.Preview {
+		shown.Text, shown.Cursor = text, cursor
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -376,10 +376,12 @@ func TestClientComesBack(t *testing.T) {
 func TestWelcomeComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hub.o.History = func(context.Context, string) ([]Line, error) {
+	o := *s.hub.options.Load()
+	o.History = func(context.Context, string) ([]Line, error) {
 		s.send(chat.Target{Chat: "main"}, chat.Outgoing{Text: "meanwhile"})
 		return []Line{{Text: "of main"}}, nil
 	}
+	s.hub.Reload(o)
 	c := s.attach("main")
 	if f := s.next(c); f.Message == nil || f.Message.Text != "meanwhile" {
 		t.Errorf("told %+v, want what was shown meanwhile", f)

@@ -82,13 +82,14 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 }
 
 func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
-	w := &Welcome{Version: Version, Once: true, Files: true, Model: h.o.Model, Config: h.o.Config, Commands: h.o.Commands}
-	if h.o.History == nil {
+	o := h.options.Load()
+	w := &Welcome{Version: Version, Once: true, Files: true, Model: o.Model, Config: o.Config, Commands: o.Commands}
+	if o.History == nil {
 		return w
 	}
 	var err error
-	if w.History, err = h.o.History(ctx, session); err != nil {
-		h.o.Log.Warn("history is not shown", slog.Any("error", err))
+	if w.History, err = o.History(ctx, session); err != nil {
+		o.Log.Warn("history is not shown", slog.Any("error", err))
 	}
 	return w
 }
@@ -106,13 +107,13 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attached, fram
 		switch {
 		case f.Input != nil:
 			if err := h.take(ctx, session, c, *f.Input); err != nil {
-				h.o.Log.Warn("input was not taken", slog.Any("error", err))
+				h.options.Load().Log.Warn("input was not taken", slog.Any("error", err))
 				c.out.put(Frame{Message: &Message{ID: "refused." + f.Input.ID, Answer: f.Input.ID, Text: notTaken(err), Note: notTaken(err)}})
 				c.out.put(Frame{Done: &Done{Input: f.Input.ID, Failed: true}})
 			}
 		case f.Stop != nil:
 			if err := h.take(ctx, session, c, Input{Text: "/stop"}); err != nil {
-				h.o.Log.Warn("stop was not taken", slog.Any("error", err))
+				h.options.Load().Log.Warn("stop was not taken", slog.Any("error", err))
 			}
 		default:
 			return fmt.Errorf("listen to a terminal: %w: clients do not send this", errFrame)

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package app
+
+import "time"
+
+func monotonic() time.Duration { return 0 }

@@ -1,0 +1,250 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+
+	"telex/gateway"
+	"telex/gateway/attachment"
+	"telex/internal/config"
+	"telex/platforms/apiserver"
+)
+
+// parts are what a reload replaces. Those whose configuration is the same are taken over. They never change, but for admin
+// while they are made.
+type parts struct {
+	config   *config.Config
+	adapters map[string]configuredAccount // by the names of their endpoints
+	brain    *brain
+	hear     attachment.Transcriber
+	apis     []*api
+	admin    *adminServer // nil: there is none
+}
+
+// newParts makes the parts for a configuration. It starts nothing.
+func (a *App) newParts(c *config.Config) (*parts, error) {
+	before, o := a.parts.Load(), a.options
+	p := &parts{config: c}
+	var adapters map[string]configuredAccount
+	var apis []*api
+	if before != nil {
+		adapters, apis = before.adapters, before.apis
+	}
+	p.adapters = newAdapters(c, adapters, o)
+	var err error
+	if p.brain, err = a.newBrain(c, before, o); err != nil {
+		return nil, err
+	}
+	if before != nil && reflect.DeepEqual(before.config.Transcription, c.Transcription) {
+		p.hear = before.hear
+	} else if p.hear, err = transcriber(c.Transcription, o); err != nil {
+		return nil, err
+	}
+	options, err := a.apiOptions(c, p.brain)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range options {
+		i := slices.IndexFunc(apis, func(known *api) bool { return known.Endpoint == one.Endpoint && known.Listen == one.Listen })
+		if i < 0 {
+			p.apis = append(p.apis, &api{Server: apiserver.New(one), options: one})
+		} else {
+			p.apis = append(p.apis, &api{Server: apis[i].Server, options: one, stop: apis[i].stop})
+		}
+	}
+	return p, nil
+}
+
+// close closes the connections of the adapters that are not among others.
+func (p *parts) close(others *parts) {
+	for name, one := range p.adapters {
+		if others == nil || others.adapters[name].account != one.account {
+			one.Close()
+		}
+	}
+}
+
+// Reloaded is what a reload has done.
+type Reloaded struct {
+	Config   string   `json:"config"`   // the file that was read
+	Changes  []string `json:"changes"`  // none: nothing has changed
+	Warnings []string `json:"warnings"` // possible mistakes in the file
+}
+
+var (
+	errStopping   = errors.New("the daemon is stopping")
+	errNoReloads  = errors.New("this telex can't reload its configuration")
+	errNotRenewed = errors.New("the configuration was not reloaded, and the old one stays in force")
+)
+
+// Reload reads the configuration again and changes what has changed. Nothing that runs is interrupted. An error, which wraps
+// errNotRenewed, means that everything is as it was.
+func (a *App) Reload(ctx context.Context) (done Reloaded, err error) {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	if a.stopping.Load() {
+		return done, errStopping
+	}
+	supervisor := newSupervisor(a.log)
+	supervisor.reloading()
+	switch done, err = a.reload(context.WithoutCancel(ctx)); {
+	case err != nil:
+		a.log.Error("configuration was not reloaded: the old one stays in force", slog.Any("error", err))
+		supervisor.reloaded("Reload failed, the old configuration stays in force: " + err.Error())
+		return done, fmt.Errorf("%w:\n%w", errNotRenewed, err)
+	case len(done.Changes) == 0:
+		a.log.Info("configuration was reloaded: nothing has changed", slog.String("config", done.Config))
+	default:
+		a.log.Info("configuration was reloaded", slog.String("config", done.Config), slog.Any("changes", done.Changes))
+	}
+	for _, w := range done.Warnings {
+		a.log.Warn(w) //nolint:sloglint // the sentence is the message
+	}
+	supervisor.reloaded("")
+	return done, nil
+}
+
+func (a *App) reload(ctx context.Context) (Reloaded, error) {
+	var done Reloaded
+	if a.options.Load == nil {
+		return done, errNoReloads
+	}
+	c, err := a.options.Load()
+	if err != nil {
+		return done, err
+	}
+	before := a.parts.Load()
+	done = Reloaded{Config: c.File(), Changes: append([]string{}, config.Changes(before.config, c)...), Warnings: append([]string{}, c.Warnings...)}
+	if doubt := c.Nobody(); doubt != "" {
+		done.Warnings = append(done.Warnings, c.File()+": "+doubt)
+	}
+	if err := errors.Join(c.CheckRun(), c.CheckReload(before.config)); err != nil {
+		return done, err
+	}
+	next, err := a.newParts(c)
+	if err != nil {
+		return done, err
+	}
+	undo, err := a.openNew(ctx, before, next)
+	if err == nil {
+		err = a.gateway.Reload(ctx, a.gatewayOptions(next))
+	}
+	if err != nil {
+		undo()
+		next.close(before)
+		return done, err
+	}
+	a.replace(before, next)
+	return done, nil
+}
+
+// openNew opens the addresses that are new. undo closes them.
+func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
+	var opened []interface{ Abandon() }
+	undo = func() {
+		for _, s := range opened {
+			s.Abandon()
+		}
+	}
+	for _, s := range next.apis {
+		if s.stop != nil {
+			continue
+		}
+		if err := s.Open(ctx); err != nil {
+			return undo, err
+		}
+		opened = append(opened, s)
+	}
+	switch {
+	case next.config.Admin.Listen == "":
+	case before.admin != nil && before.admin.Listen == next.config.Admin.Listen:
+		next.admin = before.admin
+	default:
+		if next.admin, err = a.newAdmin(next.config); err == nil {
+			err = a.openAdmin(ctx, next)
+		}
+		if err != nil {
+			return undo, err
+		}
+		if next.admin != nil {
+			opened = append(opened, next.admin)
+		}
+	}
+	return undo, tryAddresses(ctx, before.config, next.config)
+}
+
+// tryAddresses tells whether adapters can listen on the addresses that are new. They open them themselves when they receive.
+func tryAddresses(ctx context.Context, before, next *config.Config) error {
+	known := before.Listens()
+	for _, l := range next.Listens() {
+		e, _, _ := strings.Cut(strings.TrimPrefix(l.Key, "platforms."), ".")
+		i := slices.IndexFunc(next.Endpoints, func(one config.Endpoint) bool { return one.Name == e && one.Kind != config.KindAPIServer })
+		if i < 0 || slices.ContainsFunc(known, func(k config.Listen) bool { return k.Address == l.Address }) {
+			continue
+		}
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", l.Address)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.Key, err)
+		}
+		_ = listener.Close() // it was only a test
+	}
+	return nil
+}
+
+// replace puts the parts, which are ready, in the place of those before. The gateway has its part of them already.
+func (a *App) replace(before, next *parts) {
+	if next.brain != before.brain {
+		a.hold(next.brain.servers, 1)
+	}
+	for _, s := range next.apis {
+		if s.stop == nil {
+			a.serveAPI(s)
+		} else {
+			s.Reload(s.options)
+		}
+	}
+	c := next.config
+	if next.admin != nil && next.admin != before.admin {
+		next.admin.stop = a.start(context.WithoutCancel(a.running), "admin server", next.admin.Serve)
+	}
+	if next.admin != nil {
+		next.admin.SetToken(c.Admin.Token.Reveal())
+	}
+	a.parts.Store(next)
+	if a.options.Level != nil {
+		a.options.Level.Set(c.Log)
+	}
+	if a.options.Terminal != nil {
+		a.options.Terminal.Reload(hubOptions(c, a.log, func() gateway.Store { return a.store }))
+	}
+	for _, s := range before.apis {
+		if !slices.ContainsFunc(next.apis, func(one *api) bool { return one.Server == s.Server }) {
+			s.stop() // its requests end first
+		}
+	}
+	if before.admin != nil && before.admin != next.admin {
+		before.admin.stop()
+	}
+	if next.brain != before.brain {
+		before.brain.retire()
+	}
+	before.close(next)
+}
+
+// reloadOnSignal reloads the configuration whenever that is asked for by a signal, until ctx ends.
+func (a *App) reloadOnSignal(ctx context.Context) {
+	for {
+		select {
+		case <-a.options.Reloads:
+			_, _ = a.Reload(ctx) // it was logged
+		case <-ctx.Done():
+			return
+		}
+	}
+}

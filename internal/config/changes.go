@@ -1,0 +1,133 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Changes lists what differs between two configurations, in the order of the schema: "access.default changed",
+// "platforms.support added". It shows no values.
+func Changes(before, after *Config) []string {
+	var c changes
+	c.structure("", reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem())
+	return c
+}
+
+type changes []string
+
+func (c *changes) add(path, what string) { *c = append(*c, human(path)+" "+what) }
+
+func (c *changes) structure(path string, a, b reflect.Value) {
+	for _, f := range fieldsOf(a.Type()) {
+		c.value(join(path, f.key), a.Field(f.index), b.Field(f.index))
+	}
+	if rules, ok := reflect.TypeAssert[StreamingRules](a); ok {
+		c.entries(path, namedRules(rules), namedRules(b.Interface().(StreamingRules)))
+	}
+}
+
+func (c *changes) value(path string, a, b reflect.Value) {
+	if reflect.DeepEqual(a.Interface(), b.Interface()) {
+		return
+	}
+	before := len(*c)
+	switch x := a.Interface().(type) {
+	case Endpoints:
+		c.entries(path, namedEndpoints(x), namedEndpoints(b.Interface().(Endpoints)))
+	case []Model:
+		c.entries(path, named(x, func(m Model) string { return m.Name }), named(b.Interface().([]Model), func(m Model) string { return m.Name }))
+	case []MCPServer:
+		c.entries(path, named(x, func(s MCPServer) string { return s.Name }), named(b.Interface().([]MCPServer), func(s MCPServer) string { return s.Name }))
+	case Secret:
+	default:
+		if a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil() {
+			a, b = a.Elem(), b.Elem()
+		}
+		if a.Kind() == reflect.Struct {
+			c.structure(path, a, b)
+		}
+	}
+	if len(*c) == before { // or only the order differs
+		c.add(path, "changed")
+	}
+}
+
+// entry is one of a list whose entries have names.
+type entry struct {
+	name  string
+	value reflect.Value // of a struct
+}
+
+func named[T any](list []T, name func(T) string) (out []entry) {
+	for _, e := range list {
+		out = append(out, entry{name(e), reflect.ValueOf(e)})
+	}
+	return out
+}
+
+func namedEndpoints(list Endpoints) (out []entry) {
+	for _, e := range list {
+		out = append(out, entry{e.Name, reflect.ValueOf(e.Settings).Elem()})
+	}
+	return out
+}
+
+func namedRules(r StreamingRules) (out []entry) {
+	for _, name := range keysOf(r.Endpoints) {
+		out = append(out, entry{name, reflect.ValueOf(r.Endpoints[name])})
+	}
+	return out
+}
+
+func (c *changes) entries(path string, before, after []entry) {
+	find := func(list []entry, name string) int {
+		return slices.IndexFunc(list, func(e entry) bool { return e.name == name })
+	}
+	for _, e := range before {
+		switch i := find(after, e.name); {
+		case i < 0:
+			c.add(join(path, e.name), "removed")
+		case after[i].value.Type() != e.value.Type():
+			c.add(join(join(path, e.name), "kind"), "changed")
+		default:
+			c.structure(join(path, e.name), e.value, after[i].value)
+		}
+	}
+	for _, e := range after {
+		if find(before, e.name) < 0 {
+			c.add(join(path, e.name), "added")
+		}
+	}
+}
+
+// CheckReload reports changes that a running daemon can't make.
+func (c *Config) CheckReload(before *Config) error {
+	const hint = "restart the daemon, which loses nothing"
+	var errs Errors
+	for _, change := range Changes(before, c) {
+		path, what, _ := strings.Cut(change, " ")
+		if what == "added" || what == "removed" || !c.fixed(path, before) {
+			continue
+		}
+		errs = append(errs, c.problem(path, path+" can't change while the daemon runs", hint))
+	}
+	return errs.err()
+}
+
+// fixed reports whether a changed key needs a restart.
+func (c *Config) fixed(path string, before *Config) bool {
+	switch {
+	case strings.HasPrefix(path, "store."), path == "log.format":
+		return true
+	case path == adminListen: // nothing is counted without an address
+		return before.Admin.Listen == ""
+	}
+	for _, e := range before.Endpoints {
+		at := join("platforms", e.Name)
+		if path == join(at, "kind") || e.Kind == KindAPIServer && path == join(at, "max_requests") {
+			return true
+		}
+	}
+	return false
+}
