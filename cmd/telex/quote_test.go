@@ -65,7 +65,7 @@ type quoteCase struct {
 }
 
 // TestQuotesOnThreePlatforms: who replies to another person's message, or mentions the bot in a running thread, asks about what
-// stands there; a chain of replies and a thread go on without a mention.
+// stands there; a chain of replies and a thread go on without a mention. A mention alone gets a line.
 func TestQuotesOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatforms(t)
@@ -84,6 +84,8 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 		posts := n.posts(where)
 		c.say("Ada", next, posts[len(posts)-1].id, nil)
 		n.await(where, fmt.Sprintf("next %d", i))
+		c.say("Ada", strings.TrimSpace(c.mention), "", nil)
+		n.await(where, "How can I help? Please write your question beside my name.")
 		requests := model.requests()
 		if text, pictures := lastUser(t, requests, first); text != c.begins+"[Ada] "+first || pictures != 1 {
 			t.Errorf("%s: the model reads %d pictures and\n%s", n.name, pictures, text)
