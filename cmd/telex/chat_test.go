@@ -265,6 +265,46 @@ func TestChatAtATerminal(t *testing.T) {
 	}
 }
 
+// Files are attached by their paths: a document reaches the model as its text, and a scan as the file itself.
+func TestChatAttaches(t *testing.T) {
+	t.Parallel()
+	document := func(name string) string {
+		path, err := filepath.Abs(filepath.Join("..", "..", "gateway", "attachment", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	screen, keyboard, cmd := atTerminal(t, []string{streamingVariable + "=true"}, "chat", "--demo", "--rate", "400")
+	idle := screentest.Has("Ctrl-D leaves")
+	screen.Await(t, "the prompt", idle)
+	for _, step := range []struct{ press, shows string }{
+		{"/attach " + document("nothing.docx") + "\r", "not attached: "},
+		{strings.Repeat("\x7f", 300) + "/attach " + document("libreoffice.docx") + "\r", "Attached libreoffice.docx (9 KB)."},
+		{"say: Read it.\r", "The tidal range at Saint-Malo reaches 13.5 metres."},
+	} {
+		if _, err := io.WriteString(keyboard, step.press); err != nil {
+			t.Fatal(err)
+		}
+		screen.Await(t, step.shows, screentest.Has(step.shows))
+	}
+	screen.Await(t, "the end of the answer", idle)
+	if _, err := io.WriteString(keyboard, "\x04"); err != nil {
+		t.Fatal(err)
+	}
+	if code := exits(t, cmd); code != exitDone {
+		t.Errorf("exit %d, want %d", code, exitDone)
+	}
+
+	out, trouble, _, code := feed(t, nil, "", "chat", "--demo", "--rate", "400", "--attach", document("scan.pdf"), "files:")
+	if want := "scan.pdf, application/pdf, 39464 bytes\n"; out != want || code != exitDone || trouble != "" {
+		t.Errorf("exit %d, stderr %q, stdout %q, want %q", code, trouble, out, want)
+	}
+	if out, trouble, _, code := feed(t, nil, "", "chat", "--demo", "--attach", document("nothing.pdf"), "files:"); out != "" || code == exitDone || !strings.Contains(trouble, "not attached") {
+		t.Errorf("a file that is not there: exit %d, stderr %q, stdout %q", code, trouble, out)
+	}
+}
+
 // A terminal that can't be drawn on gets line after line.
 func TestChatAtADumbTerminal(t *testing.T) {
 	t.Parallel()
