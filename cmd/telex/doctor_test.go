@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
 )
 
 func TestDoctor(t *testing.T) {
@@ -37,4 +42,36 @@ func TestDoctor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The doctor tells a second daemon from the first one, whether they share the state directory or the token.
+func TestDoctorFindsASecondDaemon(t *testing.T) {
+	t.Parallel()
+	w, first, second := newWorld(t, telegram.Options{}, openai.Options{}), newState(t), newState(t)
+	path, other := w.config(sections{}), w.config(sections{more: "shutdown_grace: 20s"})
+	daemon := launch{env: []string{first.env}}.start(t, "run", "--config", path)
+	daemon.awaitLog("receiving", 1)
+	out, _ := first.command(t, exitDone, "doctor", "--config", path)
+	wantText(t, "stdout", out, fmt.Sprintf("ok       daemon: process %d of version", daemon.cmd.Process.Pid))
+	out, _ = first.command(t, exitFailed, "doctor", "--config", other)
+	wantText(t, "stdout", out, "problem  daemon: another daemon holds the state directory", fmt.Sprintf("process %d, with the configuration %s", daemon.cmd.Process.Pid, path),
+		fmt.Sprintf("\n         → stop that one (kill %d), or set another STATE_DIRECTORY", daemon.cmd.Process.Pid))
+
+	rival := launch{env: []string{second.env}}.start(t, "run", "--config", other)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conflict := func(p *process) bool {
+		return slices.ContainsFunc(p.logged("receiving is interrupted; trying again until it works"), func(e entry) bool { return strings.Contains(e.text("error"), "conflict") })
+	}
+	if !rival.stderr.await(ctx, func(string) bool { return conflict(rival) || conflict(daemon) }) {
+		t.Fatal("two daemons receive with one token, and none of them notices")
+	}
+	s, config := second, other
+	if conflict(daemon) {
+		s, config = first, path
+	}
+	out, _ = s.command(t, exitFailed, "doctor", "--config", config)
+	wantText(t, "stdout", out, "problem  daemon: its endpoint telegram is retrying: conflict: ", "\n         → another program uses the same token")
+	rival.stop()
+	daemon.stop()
 }

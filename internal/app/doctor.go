@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"telex/internal/config"
 )
 
@@ -41,12 +43,15 @@ type doctor struct {
 	env  config.Env
 	away *distances // of all servers that were asked
 	o    Options
+	stat func(dir string, to *unix.Statfs_t) error // asks a file system about its room
 }
 
 // DoctorOptions are the inputs of Doctor.
 type DoctorOptions struct {
 	Config    string            // path of the configuration; empty: found as for every command
 	Transport http.RoundTripper // for every request; nil: the standard one
+
+	stat func(dir string, to *unix.Statfs_t) error // nil: the system's
 }
 
 // Doctor looks at everything that the daemon needs, and writes what it found and how to mend it. It changes nothing: it
@@ -56,7 +61,10 @@ func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) e
 	if do.Transport == nil {
 		do.Transport = http.DefaultTransport
 	}
-	d := &doctor{env: env, away: newDistances(do.Transport)}
+	if do.stat == nil {
+		do.stat = unix.Statfs
+	}
+	d := &doctor{env: env, away: newDistances(do.Transport), stat: do.stat}
 	d.o = Options{Log: slog.New(slog.DiscardHandler), Transport: d.away, Env: env}
 	found := d.machine(ctx)
 	c, err := LoadConfig(do.Config, env)
@@ -65,6 +73,7 @@ func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) e
 	}
 	found = append(d.configuration(c, err), found...)
 	if err == nil {
+		found = append(found, d.daemon(ctx, c)...)
 		found = append(found, d.addresses(ctx, c)...)
 		found = append(found, d.configured(ctx, c)...)
 	}
@@ -92,7 +101,11 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 		return []finding{{"configuration", problem, err.Error(), "name the file with --config, or make it: config.yaml.example explains each key"}}
 	}
 	for _, w := range c.Warnings {
-		found = append(found, finding{"configuration", doubt, w, "correct the line"})
+		what, mend, hinted := strings.Cut(w, "; ")
+		if !hinted {
+			mend = "correct the line"
+		}
+		found = append(found, finding{"configuration", doubt, what, mend})
 	}
 	if nobody := c.Nobody(); nobody != "" {
 		found = append(found, finding{"configuration", doubt, nobody, "let people in by access.allow or access.default"})

@@ -39,7 +39,7 @@ func (d *doctor) disk(dir string) finding {
 		dir = filepath.Dir(dir)
 	}
 	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
+	if err := d.stat(dir, &st); err != nil {
 		return finding{"disk", problem, fmt.Sprintf("%s: %v", dir, err), "set STATE_DIRECTORY to a directory of a disk"}
 	}
 	return judgeDisk(dir, st)
@@ -108,7 +108,7 @@ func (d *doctor) service(ctx context.Context, dir string) []finding {
 	unit := unitState(ctx)
 	switch {
 	case unit["LoadState"] != "loaded" && runs:
-		return []finding{{Check: check, State: healthy, What: "a daemon runs: " + held}}
+		return nil // daemon tells more
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
 	case unit["ActiveState"] == "active":

@@ -132,6 +132,7 @@ func TestDoctor(t *testing.T) {
 		name, text string
 		before     func() (after func())
 		transport  http.RoundTripper
+		stat       func(string, *unix.Statfs_t) error
 		check      string
 		state      state
 		what, mend string
@@ -166,15 +167,32 @@ func TestDoctor(t *testing.T) {
 			check: "store", state: problem, what: "telex.db", mend: "telex store restore",
 		},
 		{
-			name: "a second daemon", text: model(goodKey) + bot, before: p.hold,
-			check: "service", state: healthy, what: fmt.Sprintf("a daemon runs: %s is in use by another process (pid %d)", store.File(p.state), os.Getpid()),
+			name: "a process that holds the store", text: model(goodKey) + bot, before: p.hold,
+			check: "daemon", state: doubt, what: fmt.Sprintf("%s is in use by another process (pid %d), and is not reached", store.File(p.state), os.Getpid()),
+			mend: "end that process",
+		},
+		{
+			name: "a full disk", text: model(goodKey) + bot, stat: func(_ string, to *unix.Statfs_t) error {
+				*to = unix.Statfs_t{Bsize: 4096, Bavail: 100}
+				return nil
+			},
+			check: "disk", state: problem, what: "has 0 MiB free", mend: "delete what is not needed there",
+		},
+		{
+			name: "a secret that is a folder", text: model(goodKey) + "platforms: {telegram: {token_file: .}}\n",
+			check: "configuration", state: problem, what: "c.yaml:3:36: read \".\" of platforms.telegram.token_file: not a regular file", mend: "correct the line",
+		},
+		{
+			name: "a secret that everybody can read", text: model(goodKey) + "platforms: {telegram: {token_file: open, api_base: \"" + p.world.TelegramURL + "\"}}\n",
+			before: func() func() { p.write("open", goodToken, 0o644); return func() {} },
+			check:  "configuration", state: doubt, what: "everybody on this machine can read the secret file of platforms.telegram.token_file", mend: "make it 0600",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.before != nil {
 				t.Cleanup(c.before())
 			}
-			found, err := p.examine(c.text, DoctorOptions{Transport: c.transport})
+			found, err := p.examine(c.text, DoctorOptions{Transport: c.transport, stat: c.stat})
 			met := false
 			for _, f := range found {
 				if f.State == problem && f.Mend == "" {
@@ -192,10 +210,19 @@ func TestDoctor(t *testing.T) {
 			if got := errors.Is(err, ErrUnwell); got != (c.state == problem) {
 				t.Errorf("error %v", err)
 			}
-			if got := errors.As(err, &wrong); got != (c.check == "configuration") {
+			if got := errors.As(err, &wrong); got != (c.check == "configuration" && c.state == problem) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+// write puts a file beside the configuration.
+func (p *patient) write(name, text string, mode os.FileMode) {
+	p.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := errors.Join(os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil {
+		p.Fatal(err)
 	}
 }
 

@@ -98,14 +98,10 @@ func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	if err != nil {
 		return err
 	}
-	conn, err := dialDaemon(ctx, env, dir)
+	s, err := askStatus(ctx, env, dir)
 	if errors.Is(err, errNoSocket) {
 		return fmt.Errorf("%w: %s", errNoDaemon, dir)
 	}
-	if err != nil {
-		return err
-	}
-	s, err := ask[DaemonStatus](ctx, remote{conn}, http.MethodGet, pathStatus, nil)
 	if err != nil {
 		return err
 	}
@@ -120,6 +116,15 @@ func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 		return ErrNotWell
 	}
 	return nil
+}
+
+// askStatus asks the daemon whose state is in dir. It fails with errNoSocket if none is reached.
+func askStatus(ctx context.Context, env config.Env, dir string) (DaemonStatus, error) {
+	conn, err := dialDaemon(ctx, env, dir)
+	if err != nil {
+		return DaemonStatus{}, err
+	}
+	return ask[DaemonStatus](ctx, remote{conn}, http.MethodGet, pathStatus, nil)
 }
 
 func writeStatus(o Output, s DaemonStatus, now time.Time) error {

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+	"telex/internal/config"
+)
+
+// serviceCredentials is where the service finds its configuration: systemd copies /etc/telex/config.yaml there at its start.
+const serviceCredentials = "/run/credentials/telex.service"
+
+// daemon judges what the daemon that holds the store says of itself.
+func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
+	const check = "daemon"
+	dir, err := stateDir(d.env)
+	if err != nil {
+		return nil // machine has said so
+	}
+	held, runs := running(dir)
+	if !runs {
+		return nil
+	}
+	s, err := askStatus(ctx, d.env, dir)
+	switch {
+	case errors.Is(err, errNoSocket):
+		return []finding{{
+			check, doubt, held + ", and is not reached by its control socket",
+			"if it starts or stops just now, wait; else end that process, or set another STATE_DIRECTORY for this configuration",
+		}}
+	case err != nil:
+		return []finding{{check, doubt, err.Error(), "run telex doctor as root or as the user of the daemon, and with the same version"}}
+	case !sameFile(readBy(c.File()), readBy(s.Config)):
+		return []finding{{
+			check, problem, fmt.Sprintf("another daemon holds the state directory %s: process %d, with the configuration %s", dir, s.PID, s.Config),
+			fmt.Sprintf("stop that one (kill %d), or set another STATE_DIRECTORY for this configuration", s.PID),
+		}}
+	case s.Hangs != "":
+		return []finding{{check, problem, fmt.Sprintf("something hangs in process %d: %s", s.PID, s.Hangs), "look for a slow disk; then restart the daemon"}}
+	}
+	found := []finding{{Check: check, State: healthy, What: fmt.Sprintf("process %d of version %s runs since %s", s.PID, s.Version, s.Started.Local().Format(time.DateTime))}}
+	for _, e := range s.Endpoints {
+		if e.Error != "" {
+			found = append(found, finding{check, problem, fmt.Sprintf("its endpoint %s is %s: %s", e.Name, e.State, e.Error), mendOfEndpoint(e)})
+		}
+	}
+	return found
+}
+
+// readBy returns the file that somebody edits to change the configuration at path.
+func readBy(path string) string {
+	if filepath.Dir(path) == serviceCredentials {
+		return filepath.Join(filepath.Dir(serviceConfig), filepath.Base(path))
+	}
+	return path
+}
+
+// mendOfEndpoint says what to do about an endpoint that the daemon can't use.
+func mendOfEndpoint(e EndpointStatus) string {
+	switch {
+	case strings.HasPrefix(e.Error, chat.Conflict.String()+":"):
+		return "another program uses the same token, maybe on another machine: stop it, or give each of them a bot of its own"
+	case e.State == string(gateway.Stopped):
+		return "correct the credentials in platforms." + e.Name + ", and restart the daemon"
+	}
+	return "the daemon tries again by itself; if this lasts, the cause is in its log"
+}
