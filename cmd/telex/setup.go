@@ -14,17 +14,22 @@ import (
 func setupCommand() *cobra.Command {
 	var o app.SetupOptions
 	var uninstall bool
+	var secrets string
 	c := &cobra.Command{
 		Use: "setup", Short: "Ask a few questions, check the answers, and write the configuration", Args: noArgs,
 		Long: "Ask which platforms and which model, check each answer at its server, and write the configuration and the files\n" +
 			"of its secrets. Nothing is overwritten. Secrets that are set in the environment are not asked for, such as\n" +
 			"TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, SLACK_BOT_TOKEN, SLACK_APP_TOKEN and OPENAI_API_KEY.\n" +
-			"As root, --service installs the service as well and starts it; --uninstall takes that back.",
+			"As root, --service installs the service as well and starts it; a configuration that is there already stays.\n" +
+			"--uninstall takes that back.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if uninstall {
 				return app.Uninstall(c.Context(), results(c))
 			}
-			o.In = os.Stdin
+			if secrets != "files" && secrets != "environment" {
+				return wrongUsage(c, fmt.Errorf("--secrets is files or environment, not %q", secrets))
+			}
+			o.In, o.InEnvironment = os.Stdin, secrets == "environment"
 			if term.IsTerminal(int(os.Stdin.Fd())) {
 				o.ReadSecret = func() (string, error) {
 					text, err := term.ReadPassword(int(os.Stdin.Fd()))
@@ -45,10 +50,12 @@ func setupCommand() *cobra.Command {
 	f.StringVar(&o.Model, "model", "", "name of the model")
 	f.StringSliceVar(&o.Allow, "allow", nil, "somebody who may talk to the bot, such as telegram:user:1234")
 	f.StringVar(&o.File, "output", "", "the file to write (default config.yaml, with --service /etc/telex/config.yaml)")
+	f.StringVar(&secrets, "secrets", "files", "where secrets are kept: files, or environment, where the configuration names variables such as TELEGRAM_BOT_TOKEN")
 	f.BoolVar(&o.Silent, "non-interactive", false, "ask nothing: take flags, the environment and the usual answers")
 	f.BoolVar(&o.Service, "service", false, "install the systemd service as well, and start it")
 	f.BoolVar(&uninstall, "uninstall", false, "remove the service that --service installed")
 	completesFiles(c, "output")
+	completesWords(c, "secrets", "files", "environment")
 	completesWords(c, "platform", app.SetupPlatforms()...)
 	return c
 }

@@ -29,6 +29,9 @@ type SetupOptions struct {
 	Allow     []string // people who may talk to the bot
 	Service   bool     // install and start the service
 	Silent    bool     // ask nothing
+	// InEnvironment leaves secrets in the environment: the configuration names their variables. Otherwise they are written to
+	// files.
+	InEnvironment bool
 
 	In io.Reader // answers, one on each line
 	// ReadSecret reads an answer that the terminal does not show; nil: secrets are read like other answers.
@@ -53,6 +56,7 @@ type setup struct {
 	out   Output
 	in    *bufio.Reader
 	draft draft
+	codes bool // people who are not listed get a code
 }
 
 // Setup asks which platforms and which model, checks each answer at its server, and writes a configuration and the files of
@@ -65,8 +69,11 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 		}
 	}
 	if o.Service {
-		if err := canInstall(); err != nil {
+		if err := s.canServe(); err != nil {
 			return err
+		}
+		if exists(s.o.File) && !s.answered() {
+			return s.installConfigured(ctx)
 		}
 	}
 	if exists(s.o.File) {
@@ -83,55 +90,9 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// ask returns the answer to a question: the one that was given with the command, else what is typed. An empty answer is the
-// usual one.
-func (s *setup) ask(question, given, usual string, secret bool) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	if s.o.Silent {
-		if usual == "" {
-			return "", fmt.Errorf("%s: there is no answer, and --non-interactive asks nothing", question)
-		}
-		return usual, nil
-	}
-	for range maxTries {
-		if usual != "" && !secret {
-			fmt.Fprintf(s.out.Remarks, "%s [%s]: ", question, usual)
-		} else {
-			fmt.Fprintf(s.out.Remarks, "%s: ", question)
-		}
-		answer, err := s.read(secret)
-		if answer == "" {
-			answer = usual
-		}
-		if answer != "" || err != nil && !errors.Is(err, io.EOF) {
-			return answer, err
-		}
-		if err != nil {
-			break
-		}
-	}
-	return "", fmt.Errorf("%s: no answer", question)
-}
-
-func (s *setup) read(secret bool) (string, error) {
-	if secret && s.o.ReadSecret != nil {
-		text, err := s.o.ReadSecret()
-		fmt.Fprintln(s.out.Remarks)
-		return strings.TrimSpace(text), err
-	}
-	text, err := s.in.ReadString('\n')
-	return strings.TrimSpace(text), err
-}
-
-// again asks whether to repeat a step that found a problem.
-func (s *setup) again(try int) bool {
-	if s.o.Silent || try >= maxTries {
-		return false
-	}
-	answer, err := s.ask("Try again? (y or n)", "", "y", false)
-	return err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
+// answered reports whether the command itself answers a question, so that somebody wants another configuration.
+func (s *setup) answered() bool {
+	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment
 }
 
 // platforms asks for the platforms and what each of them needs.
@@ -140,7 +101,10 @@ func (s *setup) platforms(ctx context.Context) error {
 	for i, kind := range names {
 		names[i] = fmt.Sprintf("%d %s", i+1, kind)
 	}
-	answer, err := s.ask("Which platforms? "+strings.Join(names, ", ")+"; numbers or names, with commas", strings.Join(s.o.Platforms, ","), "telegram", false)
+	answer, err := s.ask(question{
+		text:  "Which platforms? " + strings.Join(names, ", ") + "; numbers or names, with commas",
+		given: strings.Join(s.o.Platforms, ","), usual: config.KindTelegram,
+	})
 	if err != nil {
 		return err
 	}
@@ -166,29 +130,21 @@ func (s *setup) platforms(ctx context.Context) error {
 // platform asks for one platform until its server takes the answers.
 func (s *setup) platform(ctx context.Context, kind setupKind) error {
 	if !s.o.Silent {
-		fmt.Fprintf(s.out.Remarks, "\n%s: %s says where each of these is.\n", network(kind.kind), kind.page)
+		fmt.Fprintf(s.out.Remarks, "\n%s: %s\nStep by step: %s\n", network(kind.kind), kind.where, documented(kind.page))
 	}
 	for try := 1; ; try++ {
 		p := draftPlatform{kind: kind.kind}
 		for _, k := range kind.keys {
-			given := s.o.Set[kind.kind+"."+k.key]
-			if given == "" && try == 1 {
-				given = s.env.Value(k.env)
-			}
-			usual := k.usual
-			if k.random {
-				usual = madeUp()
-			}
-			value, err := s.ask(k.ask, given, usual, k.secret)
+			value, err := s.value(kind.kind, k, try)
 			if err != nil {
 				return err
 			}
-			p.set(k.key, value, k.secret)
+			p.set(draftValue{k.key, value, k.secret, s.variable(k.secret, k.env)})
 		}
 		for key, value := range s.o.Set {
-			if section, name, _ := strings.Cut(key, "."); section == kind.kind {
-				secret := slices.ContainsFunc(kind.keys, func(k setupKey) bool { return k.key == name && k.secret })
-				p.set(name, value, secret)
+			section, name, _ := strings.Cut(key, ".")
+			if section == kind.kind && !slices.ContainsFunc(kind.keys, func(k setupKey) bool { return k.key == name }) {
+				p.set(draftValue{key: name, value: value})
 			}
 		}
 		found, err := s.check(ctx, draft{baseURL: defaultBaseURL, modelKey: "not asked for yet", model: defaultModel, platforms: []draftPlatform{p}}, func(ctx context.Context, d *doctor, c *config.Config) []finding {
@@ -207,6 +163,47 @@ func (s *setup) platform(ctx context.Context, kind setupKind) error {
 	}
 }
 
+// value asks for one key of a platform.
+func (s *setup) value(kind string, k setupKey, try int) (string, error) {
+	key := kind + "." + k.key
+	q := question{text: k.ask, given: s.o.Set[key], usual: k.usual, secret: k.secret, how: "set " + k.env + ", or add --set " + key + "=…"}
+	switch {
+	case k.secret && s.o.InEnvironment:
+		return s.fromEnvironment(k.env)
+	case q.given == "" && try == 1:
+		q.given = s.env.Value(k.env)
+	}
+	if k.random {
+		q.usual = madeUp()
+	}
+	return s.ask(q)
+}
+
+// fromEnvironment returns a secret that stays in its variable.
+func (s *setup) fromEnvironment(name string) (string, error) {
+	value := s.env.Value(name)
+	if value == "" {
+		return "", fmt.Errorf("%s is not set, and --secrets=environment takes secrets from nowhere else", name)
+	}
+	return value, nil
+}
+
+// variable returns the variable that the configuration names in place of a secret; empty: it names a file.
+func (s *setup) variable(secret bool, name string) string {
+	if secret && s.o.InEnvironment {
+		return name
+	}
+	return ""
+}
+
+// documented returns where a page of the documentation is on this machine.
+func documented(page string) string {
+	if installed := filepath.Join(packageDocs, page); exists(installed) {
+		return installed
+	}
+	return page
+}
+
 // model asks for the model until it answers.
 func (s *setup) model(ctx context.Context) error {
 	if !s.o.Silent {
@@ -214,20 +211,19 @@ func (s *setup) model(ctx context.Context) error {
 	}
 	for try := 1; ; try++ {
 		var err error
-		if s.draft.baseURL, err = s.ask("Address of its API", s.o.BaseURL, defaultBaseURL, false); err != nil {
+		if s.draft.baseURL, err = s.ask(question{text: "Address of its API", given: s.o.BaseURL, usual: defaultBaseURL}); err != nil {
 			return err
 		}
-		given := ""
-		if try == 1 {
-			given = s.env.Value(modelKeyEnv)
-		}
-		if s.draft.modelKey, err = s.ask("API key", given, "", true); err != nil {
+		if s.draft.modelKey, err = s.modelKey(try); err != nil {
 			return err
 		}
-		if s.draft.model, err = s.ask("Model", s.o.Model, defaultModel, false); err != nil {
+		if s.draft.modelKey != "" {
+			s.draft.modelKeyEnv = s.variable(true, modelKeyEnv)
+		}
+		if s.draft.model, err = s.ask(question{text: "Model", given: s.o.Model, usual: defaultModel}); err != nil {
 			return err
 		}
-		checked := draft{baseURL: s.draft.baseURL, modelKey: s.draft.modelKey, model: s.draft.model, platforms: s.draft.platforms}
+		checked := s.draft
 		found, err := s.check(ctx, checked, func(ctx context.Context, d *doctor, c *config.Config) []finding { return d.model(ctx, c, c.Models[0]) })
 		if err != nil || found {
 			return err
@@ -238,20 +234,34 @@ func (s *setup) model(ctx context.Context) error {
 	}
 }
 
+// modelKey asks for the key of the model's API. Only a service of one's own has none.
+func (s *setup) modelKey(try int) (string, error) {
+	own := s.draft.baseURL != defaultBaseURL
+	if s.o.InEnvironment && !(own && s.env.Value(modelKeyEnv) == "") {
+		return s.fromEnvironment(modelKeyEnv)
+	}
+	q := question{text: "API key", secret: true, optional: own, how: "set " + modelKeyEnv}
+	if try == 1 {
+		q.given = s.env.Value(modelKeyEnv)
+	}
+	return s.ask(q)
+}
+
 // people asks who may talk to the bot.
 func (s *setup) people(context.Context) error {
-	s.draft.allow = s.o.Allow
+	s.draft.allow, s.codes = s.o.Allow, len(s.o.Allow) == 0
 	if len(s.o.Allow) > 0 || s.o.Silent {
 		return nil
 	}
-	const question = "\nWho may talk to the bot at once? Such as telegram:user:1234, with commas; nobody: people get a code, and you let them in"
-	answer, err := s.ask(question, "", "nobody", false)
+	const text = "\nWho may talk to the bot at once? Such as telegram:user:1234, with commas; nobody: people get a code, and you let them in"
+	answer, err := s.ask(question{text: text, usual: "nobody"})
 	if err != nil || answer == "nobody" {
 		return err
 	}
 	for who := range strings.SplitSeq(answer, ",") {
 		s.draft.allow = append(s.draft.allow, strings.TrimSpace(who))
 	}
+	s.codes = false
 	return nil
 }
 
@@ -266,7 +276,7 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	if err := d.write(file); err != nil {
 		return false, err
 	}
-	c, err := config.Load(file, func(string) (string, bool) { return "", false })
+	c, err := config.Load(file, s.secretsOnly)
 	if err != nil {
 		fmt.Fprintln(s.out.Remarks, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
 		return false, nil
@@ -283,10 +293,21 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	return well, Output{Results: s.out.Remarks}.findings(found)
 }
 
+// secretsOnly is the environment that the daemon will need.
+func (s *setup) secretsOnly(name string) (string, bool) {
+	if !s.o.InEnvironment || strings.HasPrefix(name, "TELEX_") && name != apiKeyEnv || name == "CREDENTIALS_DIRECTORY" {
+		return "", false
+	}
+	return s.env(name)
+}
+
 // write stores the configuration and its secrets.
 func (s *setup) write(context.Context) error {
 	if err := s.draft.write(s.o.File); err != nil {
 		return err
+	}
+	if s.o.InEnvironment {
+		return s.out.line("%s: written; the secrets stay in the environment", s.o.File)
 	}
 	return s.out.line("%s: written; the secrets are in %s", s.o.File, filepath.Join(filepath.Dir(s.o.File), config.SecretsDir))
 }
@@ -294,10 +315,13 @@ func (s *setup) write(context.Context) error {
 // write stores a draft at path, and its secrets beside it, readable by their owner alone. It overwrites no configuration.
 func (d *draft) write(path string) error {
 	dir := filepath.Join(filepath.Dir(path), config.SecretsDir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+	secrets := d.secrets()
+	if len(secrets) > 0 {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
 	}
-	for name, secret := range d.secrets() {
+	for name, secret := range secrets {
 		if err := writePrivate(filepath.Join(dir, name), secret+"\n", os.O_TRUNC); err != nil {
 			return err
 		}
@@ -323,10 +347,14 @@ func (s *setup) next() error {
 	if err != nil {
 		return err
 	}
-	if err := s.out.line("Next: telex run --config %s, then write to the bot.", file); err != nil {
+	where := ""
+	if names := s.draft.variables(); len(names) > 0 {
+		where = ", with " + strings.Join(names, " and ") + " in its environment"
+	}
+	if err := s.out.line("Next: telex run --config %s%s, then write to the bot.", file, where); err != nil {
 		return err
 	}
-	if len(s.draft.allow) > 0 {
+	if !s.codes {
 		return nil
 	}
 	return s.out.line("The first message is answered with a code: telex pair approve CODE lets that person in.")

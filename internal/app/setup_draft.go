@@ -11,6 +11,13 @@ import (
 	"telex/internal/config"
 )
 
+const (
+	// apiKeyEnv holds the key of the API server's clients.
+	apiKeyEnv = "TELEX_API_KEY"
+	// packageDocs is where packages install the documentation.
+	packageDocs = "/usr/share/doc/telex"
+)
+
 // setupKey is a key of a platform that setup asks for.
 type setupKey struct {
 	key    string
@@ -23,37 +30,38 @@ type setupKey struct {
 
 // setupKind is a kind of platform.
 type setupKind struct {
-	kind string
-	page string // of the documentation
-	keys []setupKey
+	kind  string
+	where string // in one sentence, where the keys come from
+	page  string // of the documentation
+	keys  []setupKey
 }
 
 // setupKinds are the platforms that setup knows, in the order of its question.
 func setupKinds() []setupKind {
 	return []setupKind{
-		{config.KindTelegram, "docs/setup-telegram.md", []setupKey{
+		{config.KindTelegram, "write /newbot to @BotFather (https://t.me/BotFather); it asks for two names and answers with the token.", "docs/setup-telegram.md", []setupKey{
 			{key: "token", ask: "Bot token, from @BotFather", env: "TELEGRAM_BOT_TOKEN", secret: true},
 		}},
-		{config.KindDiscord, "docs/setup-discord.md", []setupKey{
+		{config.KindDiscord, "make an application at https://discord.com/developers/applications, and invite its bot to your server.", "docs/setup-discord.md", []setupKey{
 			{key: "token", ask: "Bot token, from the application's page Bot in the Developer Portal", env: "DISCORD_BOT_TOKEN", secret: true},
 		}},
-		{config.KindSlack, "docs/setup-slack.md", []setupKey{
+		{config.KindSlack, "make an app from a manifest at https://api.slack.com/apps, and install it.", "docs/setup-slack.md", []setupKey{
 			{key: "bot_token", ask: "Bot User OAuth Token (xoxb-…), from the page Install App", env: "SLACK_BOT_TOKEN", secret: true},
 			{key: "app_token", ask: "App-Level Token (xapp-…), from the page Basic Information", env: "SLACK_APP_TOKEN", secret: true},
 		}},
-		{config.KindWhatsApp, "docs/setup-whatsapp.md", []setupKey{
+		{config.KindWhatsApp, "its terms forbid most general assistants; the app is made at https://developers.facebook.com/apps.", "docs/setup-whatsapp.md", []setupKey{
 			{key: "phone_number_id", ask: "Phone number ID, from the page API Setup", env: "WHATSAPP_PHONE_NUMBER_ID"},
 			{key: "access_token", ask: "Access token of the system user", env: "WHATSAPP_ACCESS_TOKEN", secret: true},
 			{key: "app_secret", ask: "App secret, from App settings, Basic", env: "WHATSAPP_APP_SECRET", secret: true},
 			{key: "verify_token", ask: "Verify token of the webhook", env: "WHATSAPP_VERIFY_TOKEN", secret: true, random: true},
 			{key: "listen", ask: "Address for webhooks, behind a proxy that speaks HTTPS", env: "WHATSAPP_LISTEN", usual: "127.0.0.1:8646"},
 		}},
-		{config.KindHomeAssistant, "docs/setup-homeassistant.md", []setupKey{
+		{config.KindHomeAssistant, "the token is made on the page of your own profile.", "docs/setup-homeassistant.md", []setupKey{
 			{key: "url", ask: "Address of Home Assistant", env: "HASS_URL", usual: "http://homeassistant.local:8123"},
 			{key: "token", ask: "Long-lived access token, from your profile's page Security", env: "HASS_TOKEN", secret: true},
 		}},
-		{config.KindAPIServer, "docs/api-server.md", []setupKey{
-			{key: "key", ask: "Key for clients", env: "TELEX_API_KEY", secret: true, random: true},
+		{config.KindAPIServer, "programs with OpenAI's API use telex as their model, with this key.", "docs/api-server.md", []setupKey{
+			{key: "key", ask: "Key for clients", env: apiKeyEnv, secret: true, random: true},
 		}},
 	}
 }
@@ -79,6 +87,7 @@ func setupKindOf(kind string) (setupKind, bool) {
 // draft is a configuration that is being made.
 type draft struct {
 	baseURL, modelKey, model string
+	modelKeyEnv              string // the variable that holds the key; empty: a file does
 	platforms                []draftPlatform
 	allow                    []string
 }
@@ -92,16 +101,10 @@ type draftPlatform struct {
 type draftValue struct {
 	key, value string
 	secret     bool
+	env        string // the variable that holds the secret; empty: a file does
 }
 
-func (p *draftPlatform) set(key, value string, secret bool) {
-	i := slices.IndexFunc(p.values, func(v draftValue) bool { return v.key == key })
-	if i < 0 {
-		p.values = append(p.values, draftValue{})
-		i = len(p.values) - 1
-	}
-	p.values[i] = draftValue{key, value, secret}
-}
+func (p *draftPlatform) set(v draftValue) { p.values = append(p.values, v) }
 
 // secretFile is the name of the file of a secret.
 func (p *draftPlatform) secretFile(key string) string {
@@ -114,12 +117,12 @@ const modelKeyFile = "model-key"
 // secrets returns the draft's secrets by the names of their files.
 func (d *draft) secrets() map[string]string {
 	out := map[string]string{}
-	if d.modelKey != "" {
+	if d.modelKey != "" && d.modelKeyEnv == "" {
 		out[modelKeyFile] = d.modelKey
 	}
 	for _, p := range d.platforms {
 		for _, v := range p.values {
-			if v.secret {
+			if v.secret && v.env == "" {
 				out[p.secretFile(v.key)] = v.value
 			}
 		}
@@ -127,12 +130,31 @@ func (d *draft) secrets() map[string]string {
 	return out
 }
 
+// variables returns the variables that the configuration needs.
+func (d *draft) variables() []string {
+	var names []string
+	if d.modelKeyEnv != "" {
+		names = append(names, d.modelKeyEnv)
+	}
+	for _, p := range d.platforms {
+		for _, v := range p.values {
+			if v.env != "" {
+				names = append(names, v.env)
+			}
+		}
+	}
+	return names
+}
+
 // yaml returns the text of the configuration. Secrets stand in files.
 func (d *draft) yaml() string {
 	var b strings.Builder
-	b.WriteString("# Made by telex setup. config.yaml.example explains these keys and all others.\nmodels:\n  - name: main\n")
+	fmt.Fprintf(&b, "# Made by telex setup. %s explains these keys and all others.\nmodels:\n  - name: main\n", documented("config.yaml.example"))
 	fmt.Fprintf(&b, "    base_url: %s\n", quoted(d.baseURL))
-	if d.modelKey != "" {
+	switch {
+	case d.modelKeyEnv != "":
+		fmt.Fprintf(&b, "    api_key: ${%s}\n", d.modelKeyEnv)
+	case d.modelKey != "":
 		fmt.Fprintf(&b, "    api_key_file: %s\n", modelKeyFile)
 	}
 	fmt.Fprintf(&b, "    model: %s\nplatforms:\n", quoted(d.model))
@@ -140,6 +162,10 @@ func (d *draft) yaml() string {
 		fmt.Fprintf(&b, "  %s:\n", p.kind)
 		for _, v := range p.values {
 			switch {
+			case p.kind == config.KindAPIServer && v.env != "":
+				fmt.Fprintf(&b, "    keys: [{name: main, key: \"${%s}\"}]\n", v.env)
+			case v.env != "":
+				fmt.Fprintf(&b, "    %s: ${%s}\n", v.key, v.env)
 			case p.kind == config.KindAPIServer && v.secret:
 				fmt.Fprintf(&b, "    keys: [{name: main, key_file: %s}]\n", p.secretFile(v.key))
 			case v.secret:

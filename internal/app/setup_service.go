@@ -9,9 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"telex/deploy"
+	"telex/gateway"
+	"telex/internal/config"
 )
 
 const (
@@ -35,6 +38,33 @@ func canInstall() error {
 	return nil
 }
 
+// canServe returns why the service can't be set up as it was asked for; nil if it can.
+func (s *setup) canServe() error {
+	switch {
+	case s.o.File != serviceConfig:
+		return fmt.Errorf("the service reads %s alone: leave --output out", serviceConfig)
+	case s.o.InEnvironment:
+		return errors.New("the service gets its secrets from files: leave --secrets=environment out")
+	}
+	return canInstall()
+}
+
+// installConfigured installs the service for a configuration that is there already, if it is correct.
+func (s *setup) installConfigured(ctx context.Context) error {
+	c, err := LoadConfig(s.o.File, s.env)
+	if err == nil {
+		err = c.CheckRun()
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.out.line("%s is there already, and stays as it is.", s.o.File); err != nil {
+		return err
+	}
+	s.codes = c.Access.Default == config.AccessPair
+	return s.install(ctx)
+}
+
 // install installs the unit and the program unless a package did, starts the service, and shows the first lines of its log.
 func (s *setup) install(ctx context.Context) error {
 	if !exists(packageUnit) {
@@ -52,16 +82,41 @@ func (s *setup) install(ctx context.Context) error {
 			return errors.Join(err, s.journal(ctx))
 		}
 	}
+	s.awaitEndpoints(ctx)
 	if err := s.journal(ctx); err != nil {
 		return err
 	}
-	if err := s.out.line("telex.service runs, and starts with the machine. journalctl -fu telex shows its log."); err != nil {
+	if err := s.out.line("telex.service runs, and starts with the machine. journalctl -fu telex shows its log, and telex doctor says what is wrong when something is."); err != nil {
 		return err
 	}
-	if len(s.draft.allow) > 0 {
+	if !s.codes {
 		return nil
 	}
-	return s.out.line("The first message is answered with a code: sudo telex pair approve CODE lets that person in.")
+	return s.out.line("Now write to the bot. The first message is answered with a code: sudo telex pair approve CODE lets that person in.")
+}
+
+// connectTime bounds how long the first lines of the log may wait for the platforms' answers.
+const connectTime = 10 * time.Second
+
+// awaitEndpoints waits until the daemon has heard of each platform, so that the log says it. A daemon that can't be asked is
+// no error: it runs.
+func (s *setup) awaitEndpoints(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	ticker := time.NewTicker(connectTime / 50)
+	defer ticker.Stop()
+	for {
+		now, err := askStatus(ctx, s.env, serviceState)
+		starting := func(e EndpointStatus) bool { return e.State == string(gateway.Starting) }
+		if err != nil || !slices.ContainsFunc(now.Endpoints, starting) {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // installProgram copies this program to where the unit finds it.
@@ -92,9 +147,13 @@ func systemctl(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// journal shows the first lines of the service's log.
+// journal shows the log of the service since its start.
 func (s *setup) journal(ctx context.Context) error {
-	out, err := exec.CommandContext(ctx, "journalctl", "--unit=telex", "--lines=10", "--no-pager", "--output=cat").Output()
+	lines := []string{"--unit=telex", "--lines=10", "--no-pager", "--output=cat"}
+	if id, err := exec.CommandContext(ctx, "systemctl", "show", "--property=InvocationID", "--value", "telex").Output(); err == nil && len(bytes.TrimSpace(id)) > 0 {
+		lines = append(lines[1:], "_SYSTEMD_INVOCATION_ID="+string(bytes.TrimSpace(id)), "+", "INVOCATION_ID="+string(bytes.TrimSpace(id)))
+	}
+	out, err := exec.CommandContext(ctx, "journalctl", lines...).Output()
 	if err != nil {
 		return nil // a machine without a journal has a service all the same
 	}

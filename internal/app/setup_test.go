@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"telex/internal/config"
+	"telex/standin/openai"
 )
 
 // setUp runs Setup in a directory of its own and returns what it wrote and said.
@@ -120,7 +121,66 @@ func TestSetupAsksNothing(t *testing.T) {
 		t.Errorf("a wrong token: %v", err)
 	}
 	delete(env, "TELEGRAM_BOT_TOKEN")
-	if _, _, _, err := p.setUp(o, "", env); err == nil || !strings.Contains(err.Error(), "Bot token, from @BotFather: there is no answer") {
+	if _, _, _, err := p.setUp(o, "", env); err == nil || !strings.Contains(err.Error(), "Bot token, from @BotFather: there is no answer, and --non-interactive asks nothing: set TELEGRAM_BOT_TOKEN, or add --set telegram.token=…") {
 		t.Errorf("no token: %v", err)
+	}
+}
+
+// With --secrets=environment, no secret is written anywhere: the configuration names the variables.
+func TestSetupLeavesSecretsInTheEnvironment(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t)
+	env := map[string]string{"TELEGRAM_BOT_TOKEN": goodToken, "OPENAI_API_KEY": goodKey, "TELEX_API_KEY": "a-long-key-of-clients"}
+	o := SetupOptions{
+		Silent: true, InEnvironment: true, Platforms: []string{"telegram", "api_server"}, BaseURL: p.world.ModelURL + "/v1", Model: "standin",
+		Set: map[string]string{"telegram.api_base": p.world.TelegramURL},
+	}
+	dir, results, remarks, err := p.setUp(o, "", env)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, remarks)
+	}
+	c, err := LoadConfig(filepath.Join(dir, "config.yaml"), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Endpoints[0].Settings.(*config.Telegram); got.Token.Reveal() != goodToken || c.Models[0].APIKey.Reveal() != goodKey {
+		t.Errorf("the secrets are %q and %q", got.Token.Reveal(), c.Models[0].APIKey.Reveal())
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, secret := range env {
+		if strings.Contains(string(text), secret) || !strings.Contains(string(text), "${"+name+"}") || !strings.Contains(results, name) {
+			t.Errorf("%s: the configuration is\n%s\nand the results %s", name, text, results)
+		}
+	}
+	if exists(filepath.Join(dir, config.SecretsDir)) {
+		t.Error("there is a folder of secrets")
+	}
+	delete(env, "TELEGRAM_BOT_TOKEN")
+	if _, _, _, err := p.setUp(o, "", env); err == nil || !strings.HasPrefix(err.Error(), "TELEGRAM_BOT_TOKEN is not set") {
+		t.Errorf("without the variable: %v", err)
+	}
+}
+
+// A model of one's own needs no key; the usual provider does.
+func TestSetupWithoutAKey(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t)
+	free := openai.New(openai.Options{})
+	url := p.serve(free.Serve, free.Close)
+	env := map[string]string{"TELEGRAM_BOT_TOKEN": goodToken}
+	set := map[string]string{"telegram.api_base": p.world.TelegramURL}
+	dir, _, remarks, err := p.setUp(SetupOptions{Set: set}, "telegram\n"+url+"/v1\n\nstandin\nnobody\n", env)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, remarks)
+	}
+	if c := p.checkWritten(dir); c.Models[0].APIKey.Reveal() != "" || exists(filepath.Join(dir, config.SecretsDir, modelKeyFile)) {
+		t.Error("there is a key")
+	}
+	_, _, _, err = p.setUp(SetupOptions{Silent: true, Set: set}, "", env)
+	if err == nil || !strings.HasSuffix(err.Error(), "API key: there is no answer, and --non-interactive asks nothing: set OPENAI_API_KEY") {
+		t.Errorf("the usual provider without a key: %v", err)
 	}
 }
