@@ -48,6 +48,9 @@ type member struct {
 
 	mu       sync.Mutex
 	receives map[chat.EndpointID]bool // the endpoints with one receiver for which it is this process
+	divided  map[chat.EndpointID]bool // the endpoints whose limits are shared
+
+	shareNow chan struct{} // capacity 1: a limit has no share yet
 }
 
 // liveShared is live for a store that several processes share.
@@ -57,6 +60,9 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 		return nil //nolint:nilerr // the error is ctx's
 	}
 	g.member.Store(m)
+	for _, e := range g.current().endpoints {
+		g.divide(e)
+	}
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
 	defer loops.Wait()
@@ -65,6 +71,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	defer stopReceiving()
 	loops.Go(func() { m.renewals(working) })
 	loops.Go(func() { m.listen(working) })
+	loops.Go(func() { m.shares(working) })
 	loops.Go(func() {
 		select {
 		case <-m.lease.Lost():
@@ -95,7 +102,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 
 // register makes this process a replica, trying until it succeeds or ctx ends.
 func (g *Gateway) register(ctx context.Context) (*member, error) {
-	m := &member{g: g, store: g.shared, chats: replica.NewChats(), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool)}
+	m := &member{g: g, store: g.shared, chats: replica.NewChats(), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), shareNow: make(chan struct{}, 1)}
 	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
 		asked := time.Now()
 		err := m.registerOnce(ctx)

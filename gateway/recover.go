@@ -106,8 +106,11 @@ func (g *Gateway) resumeAll(left leftovers) {
 		l, e := left.of[c], g.current().endpoints[c.Endpoint]
 		turns, messages = turns+len(l.turns), messages+len(l.messages)
 		for _, rec := range l.turns {
-			if e != nil {
-				e.purse.Assume(chat.Call{To: rec.To, Limits: e.account().Platform.Profile(rec.To).Limits})
+			g.assume(e, rec.To)
+		}
+		for _, m := range l.messages {
+			if g.shared != nil { // another replica may just have answered there
+				g.assume(e, m.To)
 			}
 		}
 		for _, m := range l.messages {
@@ -138,6 +141,17 @@ func (g *Gateway) resumeAll(left leftovers) {
 	}
 	if turns+messages > 0 {
 		g.Log.Info("going on where the last process ended", slog.Int("turns", turns), slog.Int("messages", messages))
+	}
+}
+
+// assume takes into account which calls another process may have made for a place.
+func (g *Gateway) assume(e *endpoint, to chat.Target) {
+	switch {
+	case e == nil:
+	case g.shared != nil:
+		e.purse.AssumeChat(chat.Call{To: to, Limits: e.account().Platform.Profile(to).Limits})
+	default:
+		e.purse.Assume(chat.Call{To: to, Limits: e.account().Platform.Profile(to).Limits})
 	}
 }
 

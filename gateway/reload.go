@@ -120,6 +120,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 func (g *Gateway) startReceiving() {
 	var begun sync.WaitGroup
 	for _, e := range g.current().endpoints {
+		g.divide(e)
 		e.offerMenu()
 		if e.stop != nil || !g.mayReceive(e) {
 			continue

@@ -31,7 +31,7 @@ func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) 
 		if l.Ops&c.Op == 0 {
 			continue
 		}
-		m := b.scope(key(l.Scope, c)).meter(l)
+		m := b.meter(b.scope(key(l.Scope, c)), l)
 		if l.Scope == chat.ScopeEndpoint {
 			endpoint = max(endpoint, m.usage(now))
 			known = known || m.slow.active(now)

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -44,7 +45,7 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 	for _, l := range c.Limits {
 		unnamed := s == 0 && slowed == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
 		if (l.Scope == slowed || unnamed) && l.Ops&c.Op != 0 {
-			b.scope(key(l.Scope, c)).meter(l).refuse(until, now)
+			b.meter(b.scope(key(l.Scope, c)), l).refuse(until, now)
 		}
 	}
 	b.dispatch(now)
@@ -60,10 +61,16 @@ func (b *Budget) Assume(c chat.Call) {
 	for _, k := range keys(c) {
 		for _, l := range c.Limits {
 			if l.Scope == k.scope {
-				b.scope(k).meter(l).assume(now)
+				b.meter(b.scope(k), l).assume(now)
 			}
 		}
 	}
+}
+
+// AssumeChat is Assume for a chat that another process called until now: the endpoint's limits are shared by claims.
+func (b *Budget) AssumeChat(c chat.Call) {
+	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l chat.Limit) bool { return l.Scope == chat.ScopeEndpoint })
+	b.Assume(c)
 }
 
 // Restore restores a block of an earlier process, for a day at most.

@@ -25,6 +25,7 @@ type Budget struct {
 	trips    roundTrips
 	suspects []suspect
 	requests uint64
+	shares   *shares // nil: no other process calls for the endpoint
 }
 
 // New returns a Budget with nothing used.

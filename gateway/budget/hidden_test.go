@@ -177,7 +177,7 @@ func TestManyRefusedChatsStandForTheEndpoint(t *testing.T) {
 			if got := waited(b.Request(call("d", chat.ClassFinal, limits...))); got != 10*time.Second {
 				t.Errorf("another chat waited %v, want 10s", got)
 			}
-			if got := b.scope(key(chat.ScopeChat, call("a", 0))).meter(limits[0]).slow; got.level != 0 {
+			if got := b.meter(b.scope(key(chat.ScopeChat, call("a", 0))), limits[0]).slow; got.level != 0 {
 				t.Errorf("the first chat goes on at %+v, want it forgiven", got)
 			}
 		})

@@ -21,6 +21,7 @@ const shortWindow = 5 * time.Second
 type meter struct {
 	limit chat.Limit
 	scope *scope
+	part  int // calls per window that this process may make; the limit's Count unless it shares the limit
 	slow  slowdown
 
 	running      int         // number of running calls
@@ -31,20 +32,22 @@ type meter struct {
 	reservations []reservation
 }
 
-func newMeter(l chat.Limit, s *scope) *meter {
-	return &meter{limit: l, scope: s, bucket: rate.NewLimiter(rate.Every(interval(l)), burst(l))}
+func newMeter(l chat.Limit, s *scope, part int) *meter {
+	m := &meter{limit: l, scope: s, part: part}
+	m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
+	return m
 }
 
-// burst returns the size of a limit's bucket.
-func burst(l chat.Limit) int { return max(1, l.Burst) }
+// burst returns the size of the bucket.
+func (m *meter) burst() int { return max(1, m.limit.Burst*m.part/max(1, m.limit.Count)) }
 
-// interval returns the time in which a limit's bucket regains one call.
-func interval(l chat.Limit) time.Duration { return l.Window / time.Duration(max(1, l.Count)) }
+// interval returns the time in which the bucket regains one call.
+func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.part)) }
 
 // capacity returns how many calls of a window the class of t may use. A slowdown applies to less urgent calls
 // only. Of the reduced limit they leave up to half to finals, which would be refused otherwise.
 func (m *meter) capacity(t *Ticket, now time.Time) int {
-	count := max(1, m.limit.Count)
+	count := max(1, m.part)
 	if t.call.Class < chat.ClassPreview {
 		return count
 	}
@@ -54,14 +57,17 @@ func (m *meter) capacity(t *Ticket, now time.Time) int {
 
 // wait returns how long t has to wait in this meter; see Ticket.wait.
 func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
+	if m.part == 0 && m.limit.Count > 0 {
+		return forever
+	}
 	m.settle(now)
 	reserved, lapse := m.reserved(t, now)
-	count, held := m.capacity(t, now), burst(m.limit)
+	count, held := m.capacity(t, now), m.burst()
 	d := max(
 		m.waitForBucket(min(t.headroom(held, now)+reserved, held-1), now),
 		m.waitForWindow(count, min(t.headroom(count, now)+reserved, count-1), now),
 	)
-	if t.call.Class >= chat.ClassPreview && (m.scope.queued > 1 || count < m.limit.Count) {
+	if t.call.Class >= chat.ClassPreview && (m.scope.queued > 1 || count < m.part) {
 		d = max(d, m.paced.Sub(now))
 	}
 	if due := t.due(); now.Before(due) {
@@ -84,8 +90,8 @@ func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	if over < len(m.arrived) {
 		d = m.arrived[over].Add(m.limit.Window).Sub(now)
 	}
-	if count < m.limit.Count {
-		d = min(d, rampUp/time.Duration(m.limit.Count))
+	if count < m.part {
+		d = min(d, rampUp/time.Duration(m.part))
 	}
 	return d
 }
@@ -94,11 +100,11 @@ func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 // assumed to arrive just before it, so that a call that hangs keeps its place until it ends.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	need := m.running + 1 + kept
-	if need > burst(m.limit) {
+	if need > m.burst() {
 		return forever
 	}
 	missing := float64(need) - m.bucket.TokensAt(now)
-	return max(0, time.Duration(math.Ceil(missing*float64(interval(m.limit)))))
+	return max(0, time.Duration(math.Ceil(missing*float64(m.interval()))))
 }
 
 // settle removes the calls that have left the window.
@@ -120,7 +126,7 @@ func (m *meter) recent(list []time.Time, now time.Time) []time.Time {
 func (m *meter) refuse(until, now time.Time) {
 	m.settle(now)
 	m.refused = append(m.refused, now)
-	m.slow.refuse(max(0, m.running+len(m.arrived)-len(m.refused)), m.limit.Count, until, now)
+	m.slow.refuse(max(0, m.running+len(m.arrived)-len(m.refused)), m.part, until, now)
 }
 
 // take counts the call of t, which begins now.
@@ -153,7 +159,7 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 // window full. A long window counts as half full, since waiting for a full one takes long and is rarely needed.
 func (m *meter) assume(now time.Time) {
 	m.settle(now)
-	calls := max(1, m.limit.Count)
+	calls := max(1, m.part)
 	if m.limit.Window > shortWindow {
 		calls /= 2
 	}
@@ -181,9 +187,9 @@ func (m *meter) usage(now time.Time) float64 {
 		}
 		return calls / float64(max(1, capacity-1))
 	}
-	held := burst(m.limit)
+	held := m.burst()
 	return max(
-		share(float64(m.running+len(m.arrived)-1), m.limit.Count),
+		share(float64(m.running+len(m.arrived)-1), m.part),
 		share(float64(m.running+held-1)-m.bucket.TokensAt(now), held),
 	)
 }
@@ -191,5 +197,5 @@ func (m *meter) usage(now time.Time) float64 {
 // idle reports whether removing the meter would change nothing.
 func (m *meter) idle(now time.Time) bool {
 	m.settle(now)
-	return !m.slow.active(now) && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(burst(m.limit))
+	return !m.slow.active(now) && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(m.burst())
 }

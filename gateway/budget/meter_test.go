@@ -170,7 +170,7 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 func TestManyRefusalsAtOnceSlowDownOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4))
-		level := func() int { return b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).slow.level }
+		level := func() int { return b.meter(b.scope(key(chat.ScopeChat, c)), c.Limits[0]).slow.level }
 		for range 4 {
 			b.Block(c, chat.ScopeChat, 0, time.Second)
 			time.Sleep(100 * time.Millisecond)
@@ -190,16 +190,16 @@ func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4), overall(30, time.Second, 30))
 		b.Block(c, chat.ScopeEndpoint, 0, time.Second)
-		if got := b.scope(key(chat.ScopeEndpoint, c)).meter(c.Limits[1]).slow.level; got != 15 {
+		if got := b.meter(b.scope(key(chat.ScopeEndpoint, c)), c.Limits[1]).slow.level; got != 15 {
 			t.Errorf("level of the endpoint %d, want 15", got)
 		}
-		if got := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).slow.level; got != 0 {
+		if got := b.meter(b.scope(key(chat.ScopeChat, c)), c.Limits[0]).slow.level; got != 0 {
 			t.Errorf("level of the chat %d, want none", got)
 		}
 		typing := c
 		typing.Op, typing.Limits = chat.OpTyping, []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: 1, Burst: 1}}
 		b.Block(typing, chat.ScopeChat, 0, time.Second)
-		if got := b.scope(key(chat.ScopeChat, c)).meter(typing.Limits[0]).slow.level; got != 0 {
+		if got := b.meter(b.scope(key(chat.ScopeChat, c)), typing.Limits[0]).slow.level; got != 0 {
 			t.Errorf("level of a limit that does not count typing %d, want none", got)
 		}
 	})

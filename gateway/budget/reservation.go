@@ -44,7 +44,7 @@ func (m *meter) reserveNext(t *Ticket, now time.Time) {
 		return
 	}
 	m.withdraw(t)
-	calls, own, refill := t.call.Calls-1, t.pace(m), interval(m.limit)
+	calls, own, refill := t.call.Calls-1, t.pace(m), m.interval()
 	if calls < 1 || own >= refill {
 		return
 	}
@@ -58,7 +58,7 @@ func (t *Ticket) pace(without *meter) time.Duration {
 	d := t.budget.trips.shortest
 	for _, m := range t.meters {
 		if m != without {
-			d = max(d, interval(m.limit))
+			d = max(d, m.interval())
 		}
 	}
 	return d

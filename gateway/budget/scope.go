@@ -67,13 +67,13 @@ func (b *Budget) scope(k scopeKey) *scope {
 }
 
 // meter returns the meter of l, creating it on first use.
-func (s *scope) meter(l chat.Limit) *meter {
+func (b *Budget) meter(s *scope, l chat.Limit) *meter {
 	for _, m := range s.meters {
 		if m.limit == l {
 			return m
 		}
 	}
-	m := newMeter(l, s)
+	m := newMeter(l, s, b.part(l))
 	s.meters = append(s.meters, m)
 	return m
 }

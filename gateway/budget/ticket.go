@@ -47,7 +47,7 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 		t.scopes = append(t.scopes, s)
 		for _, l := range c.Limits {
 			if l.Scope == k.scope && l.Ops&c.Op != 0 {
-				t.meters = append(t.meters, s.meter(l))
+				t.meters = append(t.meters, b.meter(s, l))
 			}
 		}
 	}

@@ -56,6 +56,7 @@ type Claim struct {
 	Replica ReplicaID
 	Ops     Op // with Window, which limit it is
 	Window  time.Duration
+	Count   int           // of the whole limit, as the replica knows it
 	Share   int           // calls in a Window that the replica may make from now on
 	Held    int           // calls that the others must leave to it: it may still make them, or the platform may still count them
 	Wanted  int           // calls in a Window that it would make

@@ -183,7 +183,7 @@ func TestForeignIDs(t *testing.T) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{})
-	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true}); got != want {
+	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true, OneReceiver: true}); got != want {
 		t.Errorf("Capabilities = %+v, want %+v", got, want)
 	}
 	const messages = chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile | chat.OpFind

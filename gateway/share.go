@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"telex/gateway/budget"
+	"telex/internal/chat"
+)
+
+// divide begins to share an endpoint's limits with the other replicas, once for each registration.
+func (g *Gateway) divide(e *endpoint) {
+	m := g.member.Load()
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.divided[e.ID] {
+		return
+	}
+	m.divided[e.ID] = true
+	known := slices.DeleteFunc(slices.Clone(e.account().Platform.Profile(chat.Target{}).Limits), func(l chat.Limit) bool {
+		return l.Scope != chat.ScopeEndpoint
+	})
+	e.purse.Divide(known, func() {
+		select {
+		case m.shareNow <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// shares keeps this replica's shares up to date until ctx ends or the lease is lost. Without the store, the replica keeps the
+// shares that it has.
+func (m *member) shares(ctx context.Context) {
+	ticks := time.NewTicker(renewEvery)
+	defer ticks.Stop()
+	for failing := false; ; {
+		err := m.share(ctx)
+		if m.g.checkLease(err); err != nil && !failing && ctx.Err() == nil {
+			m.g.Log.Error("the shares of limits can't change", slog.Any("error", err))
+		}
+		failing = err != nil
+		select {
+		case <-ticks.C:
+		case <-m.shareNow:
+		case <-ctx.Done():
+			return
+		case <-m.lease.Lost():
+			return
+		}
+	}
+}
+
+// share renews the shares of all endpoints.
+func (m *member) share(ctx context.Context) error {
+	var failed error
+	for id, e := range m.g.current().endpoints {
+		mine := e.purse.Claims()
+		if len(mine) == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, renewWait)
+		var granted []chat.Claim
+		err := m.store.Share(ctx, id, func(others []chat.Claim) []chat.Claim {
+			for i := range mine {
+				mine[i].Replica = m.id
+			}
+			granted = budget.Divided(mine, others)
+			return slices.Clone(granted)
+		})
+		if cancel(); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		e.purse.Grant(granted)
+	}
+	return failed
+}
