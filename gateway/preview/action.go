@@ -30,9 +30,9 @@ const (
 
 // action is one decision of next.
 type action struct {
-	kind  actionKind
-	until time.Time // doWait: zero waits for an event only
-	deaf  bool      // doWait: new text does not end the wait before until
+	kind       actionKind
+	until      time.Time // doWait: the end of the wait; zero: only an event ends it
+	ignoreText bool      // doWait: new text does not end the wait
 	desired
 	calls int    // number of calls known to follow, including this one; 0 counts as 1
 	added string // doAppend, doStop: the text to append

@@ -78,13 +78,13 @@ func TestAskedIsOfTheNewestQuestion(t *testing.T) {
 	first, second := question("yes:1", "Really?"), question("yes:2", "Really, really?")
 	s.Tell(first)
 	s.Tell(second)
-	if s.showed(first, now); !s.Asked().IsZero() {
+	if s.markAsked(first, now); !s.Asked().IsZero() {
 		t.Error("the second question was seen when the first one was shown")
 	}
-	if s.showed(second, now); s.Asked() != now {
+	if s.markAsked(second, now); s.Asked() != now {
 		t.Errorf("seen since %v", s.Asked())
 	}
-	if s.showed(second, now.Add(time.Second)); s.Asked() != now {
+	if s.markAsked(second, now.Add(time.Second)); s.Asked() != now {
 		t.Errorf("when it was shown again, it is seen since %v", s.Asked())
 	}
 	if s.Tell(question("yes:3", "And this?")); !s.Asked().IsZero() {

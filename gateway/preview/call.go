@@ -24,8 +24,8 @@ const (
 // acquire waits until the budget allows the call. It then decides again, so that the newest text is sent. If
 // another action became more important or ctx ended, it cancels the ticket and returns nil.
 func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
-	if a.creates() && len(r.before) > 0 {
-		if !r.yield(ctx) {
+	if a.creates() && len(r.earlier) > 0 {
+		if !r.waitForEarlier(ctx) {
 			return nil
 		}
 		r.refresh(ctx)
@@ -36,7 +36,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 		*a = b
 	}
 	call := r.request(*a)
-	r.honour(call)
+	r.extendWhileBlocked(call)
 	t, since := r.ep.Budget.Request(call), time.Now()
 	granted := false
 	defer func() {
@@ -51,12 +51,12 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 		return t
 	default:
 	}
-	r.slot.waits(Waiting{call, since})
+	r.slot.setWaiting(Waiting{call, since})
 	ready := r.queue(ctx, t, *a)
-	r.slot.waits(Waiting{})
+	r.slot.setWaiting(Waiting{})
 	r.ep.Observer.Waited(a.class, time.Since(since))
 	if ready {
-		r.honour(call)
+		r.extendWhileBlocked(call)
 		if r.ending != nil { // waiting for the budget does not count against the deadline
 			r.deadline = r.deadline.Add(time.Since(since))
 		}
@@ -72,7 +72,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 // queue waits until t is ready. It returns false when the call is no longer wanted: an ending or a question
 // cancels a queued preview, and text cancels a queued typing indicator.
 func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
-	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.urged
+	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.questionAsked
 	if a.kind != doType {
 		changed = nil
 	}
@@ -102,8 +102,8 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	}
 }
 
-// honour extends the deadline of a final by the time for which the platform blocks the call.
-func (r *Reply) honour(c chat.Call) {
+// extendWhileBlocked extends the deadline of a final by the time for which the platform blocks the call.
+func (r *Reply) extendWhileBlocked(c chat.Call) {
 	if r.ending == nil {
 		return
 	}
@@ -142,7 +142,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	plan, stored := r.recordIntent(ctx, a)
 	if !stored && r.ending == nil {
 		t.Cancel()
-		r.row++
+		r.failuresInRow++
 		r.backoff(time.Now())
 		return
 	}
@@ -153,40 +153,40 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	default:
 		r.lastCall = time.Now()
 	}
-	done := r.slow()
+	done := r.reportIfSlow()
 	receipt, err := r.call(ctx, t, a)
 	done()
 	moved := r.moved
-	r.answered = r.ep.Pulse.Last()
+	r.lastSuccess = r.ep.Pulse.Last()
 	if r.settle(a, receipt, err, time.Now()); r.moved != moved {
-		r.follows(ctx)
+		r.storeNewChat(ctx)
 	}
 	if r.overtaken(time.Now()) {
-		r.slot.first.failed()
+		r.slot.first.recordFailure()
 	}
-	r.note(ctx, a, plan)
+	r.recordOutcome(ctx, a, plan)
 	if a.kind == doFile && err != nil && r.parts[a.part].abandoned {
 		r.log.Warn("a file was left out: the platform refuses it", slog.String("file", a.file.Name), slog.Any("error", err))
 	}
-	if err == nil && r.ending == nil && a.kind != doType && a.kind != doProbe && a.part >= 0 && !a.stands {
+	if err == nil && r.ending == nil && a.kind != doType && a.kind != doProbe && a.part >= 0 && !a.keepsText {
 		if since := r.view.Since; !since.IsZero() {
 			r.ep.Observer.Shown(time.Since(since))
 		}
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
-		r.slot.seen(len(r.source))
+		r.slot.markVisible(len(r.source))
 	}
 }
 
 // call makes the call and reports rate limits in the answer to the budget.
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
-	defer t.Done() // after Block, so that the freed place is not granted to another call before
+	defer t.Done() // only after Block; otherwise another call could be granted before the block
 	began := time.Now()
 	receipt, err := r.do(ctx, a)
 	r.ep.Observer.Called(a.op(), time.Since(began), err)
 	if err == nil {
 		r.ep.Pulse.Beat()
 	} else {
-		r.trace(ctx, a, err)
+		r.logFailure(ctx, a, err)
 		e := chat.AsSendError(err)
 		if receipt.RateLimits = e.RateLimits; e.Kind == chat.RateLimited {
 			r.ep.Budget.Block(r.request(a), e.Scope, e.Ops, e.RetryAfter)
@@ -242,19 +242,19 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 func (r *Reply) outgoing(a action) chat.Outgoing {
 	body, plain := a.body.rendered, a.body.plain
 	m := chat.Outgoing{Key: r.partKey(a.part), Preview: r.ending == nil}
-	m.Source, m.Note = r.origin(a)
+	m.Source, m.Note = r.sourceAndNote(a)
 	if m.Answers = r.replyTo; a.part == 0 {
 		m.ReplyTo = r.replyTo
 	}
 	switch {
 	case a.cursor:
-		body, plain = r.framed(body, a.frame), a.frame.plain(plain)
-		if !a.frame.waits {
+		body, plain = r.withFrame(body, a.frame), a.frame.plain(plain)
+		if !a.frame.asksPerson {
 			body.Text, plain = body.Text+r.cfg.Cursor, plain+r.cfg.Cursor
 		}
 		switch {
 		case a.kind == doDraft: // below
-		case a.frame.asks != "":
+		case a.frame.actionIDs != "":
 			m.Actions = r.view.Status.Actions
 		case r.cfg.Button != nil:
 			m.Actions = []chat.Action{*r.cfg.Button}
@@ -288,8 +288,7 @@ func (r *Reply) partKey(i int) string {
 	return Key(r.key, i)
 }
 
-// Key returns the idempotency key of one message of a reply. Where a platform uses keys as message ids, it is
-// the id too.
+// Key returns the idempotency key of one message of a reply. Some platforms use it as the message's id, too.
 func Key(reply string, message int) string { return fmt.Sprintf("%s.%d", reply, message) }
 
 // DraftID returns the id shared by all drafts of one part of a reply. It is never 0.
@@ -299,11 +298,11 @@ func DraftID(reply string, part int) int64 {
 	return int64(h.Sum32()) + 1
 }
 
-// maxDrafts is more parts than a reply has.
+// maxDrafts exceeds the number of parts that a reply can have.
 const maxDrafts = 1000
 
-// IsDraft reports whether an id is of a draft of a reply. So a press on a draft's button finds its reply, also in another
-// process than the one that showed the draft.
+// IsDraft reports whether the id belongs to a draft of the reply. It finds the reply for a press on a draft's button, even
+// if an earlier process showed the draft.
 func IsDraft(reply string, id int64) bool {
 	for part := range maxDrafts {
 		if DraftID(reply, part) == id {
@@ -313,10 +312,10 @@ func IsDraft(reply string, id int64) bool {
 	return false
 }
 
-// trace logs a failed call. The first failure in a row is logged as a warning.
-func (r *Reply) trace(ctx context.Context, a action, err error) {
+// logFailure logs a failed call. The first failure in a row is logged as a warning.
+func (r *Reply) logFailure(ctx context.Context, a action, err error) {
 	level := slog.LevelDebug
-	if r.row == 0 && a.kind != doType && a.kind != doProbe {
+	if r.failuresInRow == 0 && a.kind != doType && a.kind != doProbe {
 		level = slog.LevelWarn
 	}
 	r.log.LogAttrs(ctx, level, "call failed",

@@ -49,7 +49,7 @@ func shorten(text string, fits func(string) bool, within func(string) string) (s
 		cuts = append(cuts, g.End())
 	}
 	n := len(cuts) - 1
-	for _, gap := range []func(left string) string{leftOut, func(string) string { return ellipsis }} {
+	for _, gap := range []func(left string) string{omissionNote, func(string) string { return ellipsis }} {
 		keeping := func(k int) string {
 			from, to := cuts[(k+1)/2], cuts[n-k/2]
 			return within(text[:from] + gap(text[from:to]) + text[to:])
@@ -65,7 +65,7 @@ func shorten(text string, fits func(string) bool, within func(string) string) (s
 	return short, false
 }
 
-// leftOut returns the marker for the omitted text.
-func leftOut(text string) string {
+// omissionNote returns the note that replaces the omitted text.
+func omissionNote(text string) string {
 	return fmt.Sprintf("… (%d characters are not shown) …", utf8.RuneCountInString(text))
 }

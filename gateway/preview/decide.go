@@ -12,10 +12,10 @@ import (
 // next returns the next action. It changes nothing.
 func (s *state) next(now time.Time) action {
 	switch {
-	case s.dead:
+	case s.unreachable:
 		return action{kind: doEnd}
-	case now.Before(s.hold):
-		return action{kind: doWait, until: s.hold, deaf: true}
+	case now.Before(s.holdUntil):
+		return action{kind: doWait, until: s.holdUntil, ignoreText: true}
 	case s.ending == nil:
 		return s.preview(now)
 	case now.After(s.deadline), s.ending.Stand:
@@ -27,9 +27,9 @@ func (s *state) next(now time.Time) action {
 	return s.remaining(now)
 }
 
-// undone reports whether the reply gave up only because its deadline passed.
-func (s *state) undone(now time.Time) bool {
-	return s.ending != nil && !s.ending.Stand && !s.dead && now.After(s.deadline) && s.remaining(now).kind != doEnd
+// timedOut reports whether the reply gave up only because its deadline passed.
+func (s *state) timedOut(now time.Time) bool {
+	return s.ending != nil && !s.ending.Stand && !s.unreachable && now.After(s.deadline) && s.remaining(now).kind != doEnd
 }
 
 // preview returns the action that shows the newest view when a preview is due.
@@ -38,58 +38,58 @@ func (s *state) preview(now time.Time) action {
 		return s.stop(i)
 	}
 	i, from := s.active()
-	open := s.open(i)
+	open := s.mayPreview(i)
 	text, due := s.shownText(now)
-	want, later := s.wanted(now, i, text)
-	beside := s.view.Status.urgent() && !(open && s.holds(i, from, text, want))
-	if a := s.askBeside(now, beside); a.kind != doEnd {
+	want, frameDue := s.wantedFrame(now, i, text)
+	separate := s.view.Status.urgent() && !(open && s.hasRoomForQuestion(i, from, text, want))
+	if a := s.planQuestion(now, separate); a.kind != doEnd {
 		return a
 	}
 	if !open {
-		return s.pause(now, time.Time{}, false)
+		return s.waitOrRenew(now, time.Time{}, false)
 	}
-	if beside {
+	if separate {
 		want = frame{above: want.above}
 	}
-	if due.IsZero() || !later.IsZero() && later.Before(due) {
-		due = later
+	if due.IsZero() || !frameDue.IsZero() && frameDue.Before(due) {
+		due = frameDue
 	}
-	if text == "" && want == (frame{}) && s.shownFrame == (frame{}) || len(text) == s.laidOut && want == s.shownFrame {
-		return s.pause(now, due, false)
+	if text == "" && want == (frame{}) && s.shownFrame == (frame{}) || len(text) == s.laidOutLength && want == s.shownFrame {
+		return s.waitOrRenew(now, due, false)
 	}
-	asks := s.view.Status.urgent() && (want.below != s.shownFrame.below || want.asks != s.shownFrame.asks)
+	asks := s.view.Status.urgent() && (want.below != s.shownFrame.below || want.actionIDs != s.shownFrame.actionIDs)
 	if due = s.due(); now.Before(due) && !asks {
-		return s.pause(now, due, true)
+		return s.waitOrRenew(now, due, true)
 	}
-	if s.view.Status.urgent() && !beside {
-		switch stands := s.at(i).exists(); {
-		case stands && s.parts[i].streams():
+	if s.view.Status.urgent() && !separate {
+		switch exists := s.at(i).exists(); {
+		case exists && s.parts[i].streams():
 			return s.stop(i)
-		case s.draftFor > 0, s.streamFor > 0 && !stands:
+		case s.draftFor > 0, s.streamFor > 0 && !exists:
 			return action{kind: doMessages}
 		}
 	}
 	return s.show(i, from, text, want, asks, now)
 }
 
-// holds reports whether the question fits into part i, which shows the text starting at from, or into the part
+// hasRoomForQuestion reports whether the question fits into part i, which shows the text starting at from, or into the part
 // after it.
-func (s *state) holds(i int, from markup.Mark, text string, want frame) bool {
-	if !s.beyond(i + 1) {
+func (s *state) hasRoomForQuestion(i int, from markup.Mark, text string, want frame) bool {
+	if !s.isInFile(i + 1) {
 		return true
 	}
 	return !s.layout(i, from, text, want).seal
 }
 
-// beyond reports whether part i will be in a file.
-func (s *state) beyond(i int) bool {
+// isInFile reports whether part i will be in a file.
+func (s *state) isInFile(i int) bool {
 	return s.can(chat.OpFile) && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts
 }
 
-// open reports whether part i may show a preview.
-func (s *state) open(i int) bool {
+// mayPreview reports whether part i may show a preview.
+func (s *state) mayPreview(i int) bool {
 	switch {
-	case s.muted, s.beyond(i):
+	case s.muted, s.isInFile(i):
 		return false
 	case s.view.Status.urgent():
 		return s.can(chat.OpEdit)
@@ -111,7 +111,7 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 	}
 	s.fillPlaceholder(&d, want)
 	d.cursor = !d.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil || d.frame != frame{})
-	if d.body.rendered.Text != "" || d.frame != (frame{}) || s.clears(i) {
+	if d.body.rendered.Text != "" || d.frame != (frame{}) || s.mustClearFrame(i) {
 		if a := s.plan(d, now); a.kind != doEnd {
 			return a
 		}
@@ -119,23 +119,23 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 	return action{kind: doSkip, desired: desired{size: len(text), display: display{frame: want}}}
 }
 
-// fillPlaceholder chooses the body of a message that has no text to show yet. Until there is more text, it keeps
-// the text shown by an earlier process. Where no cursor can replace an outdated frame, it shows a placeholder.
+// fillPlaceholder chooses the body of a message that has no text to show yet. It keeps the text that an earlier process
+// showed until the new text is longer. If no cursor can replace an outdated frame, it shows a placeholder.
 func (s *state) fillPlaceholder(a *desired, want frame) {
 	if a.body.rendered.Text != "" || !s.at(a.part).exists() {
 		return
 	}
 	switch p := &s.parts[a.part]; {
-	case len(s.view.Text) < s.recovered && !p.blank():
+	case len(s.view.Text) < s.recoveredLength && !p.blank():
 		shown := p.shown.body
 		if p.plain {
 			shown = plainPayload(shown)
 		}
-		f := s.fitting(shown.rendered, want)
+		f := s.fitFrame(shown.rendered, want)
 		if s.view.Status.urgent() && f.below != want.below {
 			return // the question is shown without text until the new text is longer
 		}
-		if a.body, a.stands = shown, true; !p.streams() {
+		if a.body, a.keepsText = shown, true; !p.streams() {
 			a.frame = f
 		}
 	case a.frame == frame{} && p.shown.frame != frame{} && s.cfg.Cursor == "":
@@ -150,11 +150,11 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
-		Append: s.grows, // also for parts that are edited by now: their boundaries must not change
+		Append: s.grows, // even for parts that are edited now: their boundaries must not change
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
-		// An edited message can show all of the text, which matters above a question that stays for long. This
+		// An edited message can show all of the text. This matters above a question, which may stay for long. It
 		// never seals a part.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
@@ -167,23 +167,23 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	if a.seal {
 		return a
 	}
-	a.frame = s.fitting(a.body.rendered, want)
+	a.frame = s.fitFrame(a.body.rendered, want)
 	a.seal = a.body.rendered.Text != "" && a.frame.below == "" && want.below != "" && s.view.Status.urgent()
 	return a
 }
 
 // due returns the earliest time of the next preview.
 func (s *state) due() time.Time {
-	due := s.unchangedAt.Add(lookEvery)
-	if next := s.lastCall.Add(s.cfg.Interval); next.After(due) && !s.continues() {
+	due := s.unchangedAt.Add(layoutInterval)
+	if next := s.lastCall.Add(s.cfg.Interval); next.After(due) && !s.overflowed() {
 		due = next
 	}
 	return due
 }
 
-// continues reports whether a part was sealed and its successor does not exist yet. The text that overflowed is
+// overflowed reports whether a part was sealed and its successor does not exist yet. The text that overflowed is
 // then shown without waiting for another interval.
-func (s *state) continues() bool {
+func (s *state) overflowed() bool {
 	n := len(s.parts)
 	return n > 0 && s.parts[n-1].sealed() && (s.draft.at.IsZero() || s.draft.part < n)
 }
@@ -197,16 +197,15 @@ func (s *state) active() (int, markup.Mark) {
 	if last := s.parts[n-1]; !last.sealed() {
 		return n - 1, last.start
 	}
-	return n, *s.parts[n-1].next
+	return n, *s.parts[n-1].nextStart
 }
 
-// shownText returns the text to show: all of it once there is enough for the first display, whole words if the
-// model is slow. If the text is empty, due is the time when that changes even without more text, or zero if it
-// does not.
+// shownText returns the text to show: all of it after there is enough for the first display, or only whole words if
+// the model is slow. If it returns no text, due is the time when it will return some without a new delta; zero: never.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
-	if len(text) < s.recovered {
-		return "", time.Time{} // a person has already seen more
+	if len(text) < s.recoveredLength {
+		return "", time.Time{} // an earlier process showed more than this
 	}
 	if s.displayed || s.view.Tokens >= s.cfg.MinTokens || s.view.Status.urgent() {
 		return text, time.Time{}
@@ -218,10 +217,10 @@ func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	return strings.TrimRightFunc(text, unicode.IsSpace), time.Time{}
 }
 
-// pause waits until due, or for an event if due is zero. Meanwhile it renews what would expire: the typing
-// indicator until something is visible, then a draft. New text does not end a deaf pause.
-func (s *state) pause(now, due time.Time, deaf bool) action {
-	a := action{kind: doWait, until: due, deaf: deaf}
+// waitOrRenew waits until due, or for an event if due is zero. If the typing indicator or a draft expires earlier, it
+// renews that. With ignoreText, new text does not end the wait.
+func (s *state) waitOrRenew(now, due time.Time, deaf bool) action {
+	a := action{kind: doWait, until: due, ignoreText: deaf}
 	sooner := func(t time.Time) {
 		if a.until.IsZero() || t.Before(a.until) {
 			a.until = t

@@ -11,13 +11,13 @@
 //	         ^                     (the newest text goes out, not the one that queued)  │
 //	         └──────────────────────────────────────────────────────────────────────────┘
 //
-// next works in two steps. The layout decides the aim of each message: show a display, stay as it is, or be
-// deleted. The layout is show for previews, textsAtEnd for the ending, and askBeside for a question. The
-// planner, plan, compares this aim with the message and returns one call. settle applies a success itself; for a
-// failure it uses the table failuresOf, which is indexed by the kind of call and the kind of error.
+// next works in two steps. First, a layout function decides the aim of each message: show a display, stay as it is, or
+// be deleted. (The functions are show for previews, textsAtEnd for the ending, and planQuestion for a question.) Then
+// plan compares the aim with the message and returns one call. settle applies a success itself; for a failure it uses
+// the table failuresOf, which is indexed by the kind of call and the kind of error.
 //
-// A message has one of three roles. It is part of the text; it asks a question that no preview can show; or it
-// is superseded: it can't be edited any more, another message replaces it in the text, and then it is deleted.
+// A message has one of three roles. It is part of the text, or it asks a question that no preview can show, or it is
+// superseded. A superseded message can't be edited any more; another message replaces it in the text, and then it is deleted.
 //
 // The progress of a turn is shown in a frame around the text of a preview: the model's thoughts above, the tools
 // and the question to a person below. Frames are neither recorded nor part of the final.
@@ -37,8 +37,8 @@
 //
 // Besides its phase, a message has a certainty: whether its visible content is known. While the outcome of a
 // create is unknown, its attempt records how to learn the outcome: by repeating the create under its key, by
-// asking the platform, or not at all. Where a create may take effect late, a message that was not found is sent again, and
-// looked for once more as a superseded message that is not known to exist.
+// asking the platform, or not at all. On some platforms a create may take effect late. There, a message that was not
+// found is sent again, and the platform is searched once more later; until then, the lost message counts as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

@@ -10,11 +10,11 @@ func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 
 // redraft returns the action that renews the draft before it expires.
 func (s *state) redraft() action {
-	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, stands: true, size: s.laidOut, class: chat.ClassPreview}}
+	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, keepsText: true, size: s.laidOutLength, class: chat.ClassPreview}}
 }
 
-// erase marks the draft as vanished, so that it is shown again at once.
-func (s *state) erase() {
+// expireDraft marks the draft as expired, so that it is shown again at once.
+func (s *state) expireDraft() {
 	if s.drafted() {
 		s.draft.at = s.draft.at.Add(-s.draftFor)
 	}
@@ -24,5 +24,5 @@ func (s *state) erase() {
 func (s *state) settleDraft(a action) {
 	s.displayed = true
 	s.draft = draft{display: a.display, part: a.part, at: s.lastCall}
-	s.laidOut, s.shownFrame = a.size, a.frame
+	s.laidOutLength, s.shownFrame = a.size, a.frame
 }

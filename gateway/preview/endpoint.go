@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Sender is the part of the interface that every platform implements. Profile and Dialect are pure. Send blocks
-// until the platform answered or ctx ended, and fails with a *chat.SendError.
+// Sender is the interface that every platform implements. Profile and Dialect are pure. Send blocks
+// until the platform has answered or ctx ends, and fails with a *chat.SendError.
 type Sender interface {
 	Profile(to chat.Target) chat.Profile
 	Dialect(to chat.Target) markup.Dialect
@@ -59,9 +59,10 @@ type Streamer interface {
 
 // Finder asks whether a create of unknown outcome took effect.
 type Finder interface {
-	// Newest returns what Find needs as chat.Create.After: the newest message that is known before a create. It is pure.
+	// Newest returns the newest known message, to be used as chat.Create.After of a create that follows. It is pure.
 	Newest(to chat.Target) chat.MessageID
-	// Find makes at most one call that looks for the message of c. next is empty, or what the call before returned.
+	// Find makes at most one call that looks for the message of c. next is empty at first, then chat.Found.Next of the
+	// call before.
 	Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error)
 }
 
@@ -73,7 +74,7 @@ type Budget interface {
 	// ops of 0 means all kinds.
 	Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration)
 	// UpdateLimits records the rate limits that the platform reported in its answer to c.
-	UpdateLimits(c chat.Call, told []chat.RateLimitInfo)
+	UpdateLimits(c chat.Call, limits []chat.RateLimitInfo)
 	// BlockedUntil returns the end of the last block that applies or recently applied to c; the zero time if
 	// there is none.
 	BlockedUntil(c chat.Call) time.Time
@@ -100,11 +101,11 @@ type Endpoint struct {
 	Budget   Budget
 	Pulse    *Pulse   // shared by all replies of the endpoint; nil: each reply has its own
 	Observer Observer // nil: nobody
-	// Current returns the endpoint with the adapter that it has now: a reload may replace the adapter by another one of the
-	// same kind, and replies go on with that. Nil: it never changes.
+	// Current returns the endpoint with its current adapter: a reload may replace the adapter by another one of the same
+	// kind. Nil: it never changes.
 	Current func() Endpoint
-	// MayCall reports, directly before each call, whether this process may still make it; nil: always. The reply's context
-	// ends soon after it returned false.
+	// MayCall is asked before each call whether this process still owns the endpoint; nil: always. Soon after it returned
+	// false, the reply's context ends.
 	MayCall func() bool
 }
 

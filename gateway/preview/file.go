@@ -15,8 +15,8 @@ const maxName = 60
 // fileOf returns the file that is part i of the final, or nil if the part is text.
 func (s *state) fileOf(i int) *chat.File {
 	switch n := i - s.filesAt; {
-	case s.rest != nil && i == s.restAt:
-		return s.rest
+	case s.restFile != nil && i == s.restAt:
+		return s.restFile
 	case n >= 0 && n < len(s.files):
 		return &s.files[n]
 	}
@@ -37,8 +37,8 @@ func (s *state) layoutNote(at int) []markup.Part {
 		left, escaped = append(left, name), append(escaped, escape(name))
 	}
 	source := s.ending.Note
-	if s.remark = source; len(left) > 0 && s.cfg.FilesLine != "" {
-		s.remark = below(s.remark, strings.ReplaceAll(s.cfg.FilesLine, "{files}", strings.Join(left, ", ")))
+	if s.noteText = source; len(left) > 0 && s.cfg.FilesLine != "" {
+		s.noteText = below(s.noteText, strings.ReplaceAll(s.cfg.FilesLine, "{files}", strings.Join(left, ", ")))
 		source = below(source, strings.ReplaceAll(s.cfg.FilesLine, "{files}", strings.Join(escaped, ", ")))
 	}
 	return s.layoutBelow(at, source)

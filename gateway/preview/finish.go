@@ -18,7 +18,7 @@ func (s *state) remaining(now time.Time) action {
 		switch {
 		case a.kind == doEnd:
 			continue
-		case a.kind == doWait && d.part <= supersededAt: // nothing else waits for it
+		case a.kind == doWait && d.part <= supersededAt: // other messages need not wait for a late search
 			if later.kind == doEnd || a.until.Before(later.until) {
 				later = a
 			}
@@ -51,14 +51,14 @@ func (s *state) atEnd() []desired {
 func (s *state) textsAtEnd() (list []desired) {
 	n := len(s.final)
 	if s.ending.Keep {
-		if n = s.seam.first + s.seam.behind(); s.keepsDraft() {
+		if n = s.seam.first + s.seam.length(); s.keepsDraft() {
 			n = max(n, s.draft.part+1)
 		}
 	}
 	for i := range max(n, len(s.parts)) {
 		switch {
 		case s.ending.Keep:
-			list = append(list, s.staying(i))
+			list = append(list, s.aimWhenKept(i))
 		case i >= n:
 			list = append(list, desired{part: i, aim: aimGone})
 		default:
@@ -78,8 +78,8 @@ func (s *state) keepsDraft() bool {
 	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists()
 }
 
-// staying returns the aim of part i when visible messages are kept.
-func (s *state) staying(i int) desired {
+// aimWhenKept returns the aim of part i when visible messages are kept.
+func (s *state) aimWhenKept(i int) desired {
 	d := desired{part: i, aim: aimStay}
 	if s.keepsDraft() && i == s.draft.part {
 		d.aim, d.body = aimShow, s.draft.body
@@ -89,22 +89,22 @@ func (s *state) staying(i int) desired {
 		d.display = s.marked(i, d.display)
 		return d
 	}
-	if n := i - s.seam.first; n >= 0 && n < s.seam.behind() {
-		return s.behindSeam(i)
+	if n := i - s.seam.first; n >= 0 && n < s.seam.length() {
+		return s.aimBehindSeam(i)
 	}
 	m := &s.parts[i]
 	switch {
-	case !m.exists() && s.resent(i):
-		d.aim, d.body, d.stands = aimShow, m.standing(), true
+	case !m.exists() && s.mustResend(i):
+		d.aim, d.body, d.keepsText = aimShow, m.visibleText(), true
 	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // it shows only tool progress
 		d.aim = aimGone
 	}
 	return d
 }
 
-// resent reports whether part i, which was superseded and not replaced yet, is created again. That is needed if
+// mustResend reports whether part i, which was superseded and not replaced yet, is created again. That is needed if
 // this part or an earlier one would otherwise keep its cursor.
-func (s *state) resent(i int) bool {
+func (s *state) mustResend(i int) bool {
 	replaced, cursor := false, false
 	for _, m := range s.superseded {
 		replaced, cursor = replaced || m.exists() && m.place == i, cursor || m.place <= i && m.unfinished()
@@ -112,8 +112,8 @@ func (s *state) resent(i int) bool {
 	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
 }
 
-// replaced reports whether a superseded message can be deleted, or looked for: its replacement exists, or nobody needs
-// one. If the replacement may not have arrived, the person has only the old message, so it stays.
+// replaced reports whether a superseded message can be deleted, or looked for. That is so if its replacement exists or is
+// not needed. If the replacement may not have arrived, the person has only the old message, so it stays.
 func (s *state) replaced(m message) bool {
 	p := s.at(m.place)
 	switch {
@@ -134,12 +134,12 @@ type seam struct {
 	parts    []markup.Part // the text behind the seam; extra parts get new messages, and extra messages are deleted
 }
 
-// behind returns the number of message indexes behind the seam.
-func (s seam) behind() int { return max(s.messages, len(s.parts)) }
+// length returns the number of message indexes behind the seam.
+func (s seam) length() int { return max(s.messages, len(s.parts)) }
 
-// findSeam finds the seam once the final is given up, and again when a message is found that nobody knew of then.
+// findSeam finds the seam when the final is given up, and again when a search finds a message later.
 func (s *state) findSeam() {
-	if s.ending != nil && s.ending.Keep && s.seam.behind() == 0 {
+	if s.ending != nil && s.ending.Keep && s.seam.length() == 0 {
 		s.seam = s.layoutSeam()
 	}
 }
@@ -175,8 +175,8 @@ func (s *state) layoutSeam() seam {
 	if found.messages == 0 {
 		return seam{}
 	}
-	if last < s.texts-1 { // otherwise nothing belongs behind the seam
-		found.parts = markup.Layout(upTo(s.markdown, end), markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
+	if last < s.textCount-1 { // otherwise nothing belongs behind the seam
+		found.parts = markup.Layout(firstBytes(s.markdown, end), markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
 	}
 	if i < len(s.parts) && len(found.parts) > found.messages { // no new message fits between existing ones
 		found.parts = found.parts[:found.messages]
@@ -184,8 +184,8 @@ func (s *state) layoutSeam() seam {
 	return found
 }
 
-// upTo returns the first n bytes of a text, and the rest of a character that they end in.
-func upTo(text string, n int) string {
+// firstBytes returns the first n bytes of a text, extended to the end of a character.
+func firstBytes(text string, n int) string {
 	end := 0
 	for g := graphemes.FromString(text); end < n && g.Next(); {
 		end = g.End()
@@ -193,8 +193,8 @@ func upTo(text string, n int) string {
 	return text[:end]
 }
 
-// behindSeam returns the aim of part i, which is behind the seam.
-func (s *state) behindSeam(i int) desired {
+// aimBehindSeam returns the aim of part i, which is behind the seam.
+func (s *state) aimBehindSeam(i int) desired {
 	d := desired{part: i, aim: aimShow}
 	switch n := i - s.seam.first; {
 	case n < len(s.seam.parts):
@@ -208,10 +208,10 @@ func (s *state) behindSeam(i int) desired {
 	return d
 }
 
-// deleted reports whether a person deleted part i of n while later parts exist. Such a part is not sent again
-// below them. A part whose creates all had unknown outcomes counts as missing, not as deleted.
+// deleted reports whether a person deleted part i of n while later parts exist. Then it is not sent again, since it would
+// appear below them. If all its creates had unknown outcomes, nobody can have deleted it.
 func (s *state) deleted(i, n int) bool {
-	if m := s.at(i); m.phase != gone || m.attempt.unresolved >= uncertainCreates {
+	if m := s.at(i); m.phase != gone || m.attempt.unresolved >= maxUncertainCreates {
 		return false
 	}
 	later := s.parts[i+1 : max(i+1, min(n, len(s.parts)))]
@@ -230,18 +230,18 @@ func (s *state) payload(i int, w markup.Part) payload {
 // delivered reports whether the visible messages show exactly what the ending wants, judged by content.
 func (s *state) delivered() bool {
 	switch {
-	case s.ending == nil || s.dead:
+	case s.ending == nil || s.unreachable:
 		return false
 	case s.ending.Stand:
 		return true
 	case s.ending.Keep:
 		return !s.keepsDraft() && !slices.ContainsFunc(s.parts, func(m message) bool { return m.unfinished() || m.abandoned && m.exists() })
 	}
-	return !slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return !s.reached(d) })
+	return !slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return !s.atAim(d) })
 }
 
-// reached reports whether a message is known to have reached its aim.
-func (s *state) reached(d desired) bool {
+// atAim reports whether a message is known to have reached its aim.
+func (s *state) atAim(d desired) bool {
 	m := s.at(d.part)
 	switch {
 	case d.aim == aimNone:

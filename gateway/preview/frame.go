@@ -11,18 +11,18 @@ import (
 // frame is what a preview shows around its text. The zero frame is empty. The store records only that a preview
 // had a frame, not its content.
 type frame struct {
-	above string // the model's thoughts
-	below string // the status
-	code  Span   // range of below that is formatted as code
-	asks  string // ids of the status's buttons
-	waits bool   // a person is asked; no text is being written, so there is no cursor
+	above      string // the model's thoughts
+	below      string // the status
+	code       Span   // range of below that is formatted as code
+	actionIDs  string // ids of the status's buttons
+	asksPerson bool   // it asks a person; then no text is being written, so there is no cursor
 }
 
-// wanted returns the frame for part i now. If a frame is still too new to be shown, due is the time when it will
-// be.
-func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Time) {
+// wantedFrame returns the frame for part i now. If the activity is too new to be shown, due is the time when it will be
+// shown.
+func (s *state) wantedFrame(now time.Time, i int, text string) (f frame, due time.Time) {
 	v := s.view.Status
-	lasts := func(since time.Time) bool {
+	longEnough := func(since time.Time) bool {
 		at := since.Add(statusAfter)
 		if text != "" || s.displayed || !now.Before(at) {
 			return true
@@ -35,18 +35,18 @@ func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Tim
 	switch {
 	case v.urgent():
 		f.below, f.code = s.questionText()
-		f.asks, f.waits = v.asks(), true
-	case !v.empty() && s.cfg.Progress && s.cfg.Enabled && lasts(v.Since):
-		f.below, f.asks = strings.Join(v.Lines, "\n"), v.asks()
+		f.actionIDs, f.asksPerson = v.actionIDs(), true
+	case !v.empty() && s.cfg.Progress && s.cfg.Enabled && longEnough(v.Since):
+		f.below, f.actionIDs = strings.Join(v.Lines, "\n"), v.actionIDs()
 	}
-	if thought := strings.TrimSpace(v.Thought); thought != "" && i == 0 && s.cfg.Enabled && lasts(v.ThoughtSince) {
+	if thought := strings.TrimSpace(v.Thought); thought != "" && i == 0 && s.cfg.Enabled && longEnough(v.ThoughtSince) {
 		f.above = "💭 " + thought
 	}
 	return f, due
 }
 
-// asks returns the ids of the buttons, one per line.
-func (s Status) asks() string {
+// actionIDs returns the ids of the buttons, one per line.
+func (s Status) actionIDs() string {
 	var b strings.Builder
 	for _, a := range s.Actions {
 		b.WriteString(a.ID + "\n")
@@ -54,26 +54,26 @@ func (s Status) asks() string {
 	return b.String()
 }
 
-// clears reports whether part i shows only an outdated frame that the cursor alone can replace.
-func (s *state) clears(i int) bool {
+// mustClearFrame reports whether part i shows an outdated frame that a cursor can replace.
+func (s *state) mustClearFrame(i int) bool {
 	stale := s.at(i).exists() && s.at(i).shown.frame != frame{} || s.drafted() && s.draft.part == i && s.draft.frame != frame{}
 	return stale && s.cfg.Cursor != ""
 }
 
-// framed returns body with the frame f around it.
-func (s *state) framed(body markup.Rendered, f frame) markup.Rendered {
+// withFrame returns body with the frame f around it.
+func (s *state) withFrame(body markup.Rendered, f frame) markup.Rendered {
 	if f.above != "" {
 		quote := markup.Format{Style: markup.Quote, End: len(f.above)}
-		body = s.joined(s.dialect.Render(markup.Piece{Text: f.above, Formats: []markup.Format{quote}}), body)
+		body = s.join(s.dialect.Render(markup.Piece{Text: f.above, Formats: []markup.Format{quote}}), body)
 	}
 	if f.below != "" {
-		body = s.joined(body, s.dialect.Render(lines(f.below, f.code)))
+		body = s.join(body, s.dialect.Render(lines(f.below, f.code)))
 	}
 	return body
 }
 
-// joined returns a with b below it.
-func (s *state) joined(a, b markup.Rendered) markup.Rendered {
+// join returns a with b below it.
+func (s *state) join(a, b markup.Rendered) markup.Rendered {
 	switch {
 	case a.Text == "":
 		return b
@@ -101,12 +101,12 @@ func (f frame) plain(text string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// fitting returns as much of the frame as fits around the text. The thoughts are dropped before the status.
-func (s *state) fitting(body markup.Rendered, want frame) frame {
+// fitFrame returns as much of the frame as fits around the text. The thoughts are dropped before the status.
+func (s *state) fitFrame(body markup.Rendered, want frame) frame {
 	lines, thought := want, frame{above: want.above}
 	lines.above = ""
 	for _, f := range []frame{want, lines, thought} {
-		if s.fits(s.framed(body, f)) {
+		if s.fits(s.withFrame(body, f)) {
 			return f
 		}
 	}
@@ -116,8 +116,8 @@ func (s *state) fitting(body markup.Rendered, want frame) frame {
 // fits reports whether a message has room for r.
 func (s *state) fits(r markup.Rendered) bool { return s.dialect.Len(r) <= s.limit }
 
-// inView reports whether people can see the current question.
-func (s *state) inView() bool {
+// questionVisible reports whether people can see the current question.
+func (s *state) questionVisible() bool {
 	if !s.view.Status.urgent() {
 		return false
 	}

@@ -102,12 +102,12 @@ func TestDeadlineOfAFinal(t *testing.T) {
 			t.Errorf("outcome %+v, want it undelivered for a temporary failure", o)
 		}
 		last := p.calls[len(p.calls)-1].at.Sub(p.began)
-		if last < maxPatience-slowBackoff || last > maxPatience+slowBackoff {
+		if last < maxOutage-slowBackoff || last > maxOutage+slowBackoff {
 			t.Errorf("last try after %v, want about a day", last)
 		}
 		for i, c := range p.calls[3:] {
 			most := maxBackoff
-			if i+3 > longSilence {
+			if i+3 > slowAfterFailures {
 				most = slowBackoff
 			}
 			if gap := c.at.Sub(p.calls[i+2].at); gap > most {

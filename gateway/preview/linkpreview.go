@@ -16,7 +16,7 @@ var (
 )
 
 // linkPreview returns the URL for which the platform may show a preview: the first one in m, provided the asker
-// typed every URL in it. A preview of any other URL would send its server data that the model put into the URL.
+// typed every URL in m. A preview of another URL would leak data that the model put into that URL.
 func (r *Reply) linkPreview(m chat.Outgoing) string {
 	if r.cfg.Typed == nil {
 		return ""

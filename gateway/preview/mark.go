@@ -36,7 +36,7 @@ func (s *state) marked(i int, d display) display {
 
 // withMark returns body with the mark below it.
 func (s *state) withMark(body markup.Rendered) markup.Rendered {
-	return s.joined(body, s.dialect.Render(markup.Piece{Text: s.cfg.StopMark}))
+	return s.join(body, s.dialect.Render(markup.Piece{Text: s.cfg.StopMark}))
 }
 
 // incomplete reports whether some of a text is not visible yet.

@@ -19,7 +19,7 @@ const (
 	gone                   // a person deleted it
 )
 
-// certainty tells whether a message is known to show its last tried content. An unsure stream must be stopped
+// certainty tells whether a message is known to show the content of the last call. An unsure stream must be stopped
 // and edited.
 type certainty uint8
 
@@ -39,20 +39,20 @@ const (
 
 // message is one message in the chat, or one that is planned.
 type message struct {
-	role      role
-	ref       chat.MessageRef
-	phase     phase
-	attempt   attempt
-	certainty certainty
-	shown     display // last acknowledged display, or last tried one while unsure
-	before    payload // text that the message may still show while shown has none
-	source    string  // Markdown of its text, without that of earlier messages
+	role        role
+	ref         chat.MessageRef
+	phase       phase
+	attempt     attempt
+	certainty   certainty
+	shown       display // the last acknowledged display; while unsure, the display of the last call
+	earlierBody payload // text that the message may still show if shown has no text
+	source      string  // Markdown of its text, without that of earlier messages
 
-	start markup.Mark  // start of its text
-	next  *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
-	begun time.Time    // time when the stream began
-	gen   int          // number of earlier messages in this place; each has its own idempotency key
-	place int          // superseded: index in the text
+	start       markup.Mark  // start of its text
+	nextStart   *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
+	streamStart time.Time    // time when the stream began
+	gen         int          // number of earlier messages in this place; each has its own idempotency key
+	place       int          // superseded: index in the text
 
 	abandoned bool // the platform refuses its content permanently
 	plain     bool // the platform refused its markup: plain text only
@@ -65,7 +65,7 @@ func (m *message) exists() bool { return m.phase == standing || m.phase == strea
 
 func (m *message) streams() bool { return m.phase == streaming }
 
-func (m *message) sealed() bool { return m.next != nil }
+func (m *message) sealed() bool { return m.nextStart != nil }
 
 func (m *message) unsure() bool { return m.certainty != sure }
 
@@ -85,43 +85,43 @@ func (m *message) unfinished() bool {
 	return m.exists() && (m.shown.cursor || m.unsure() || m.streams())
 }
 
-// blank reports whether the message shows no text, and can't show any because of an earlier try.
-func (m *message) blank() bool { return m.shown.body.blank() && m.before.blank() }
+// blank reports whether the message certainly shows no text.
+func (m *message) blank() bool { return m.shown.body.blank() && m.earlierBody.blank() }
 
-// standing returns the text that the message shows or may show, without frame, cursor and mark.
-func (m *message) standing() payload {
+// visibleText returns the text that the message shows or may show, without frame, cursor and mark.
+func (m *message) visibleText() payload {
 	switch {
 	case !m.shown.body.blank():
 		return m.shown.body
-	case !m.before.blank():
-		return m.before
+	case !m.earlierBody.blank():
+		return m.earlierBody
 	case m.shown.body.rendered.Text != "":
 		return m.shown.body
 	}
 	return nothing()
 }
 
-// replace records that d was tried while the earlier content may still be visible. It remembers earlier text, so
-// that the message is not taken for one without text.
+// replace records a call with d of unknown outcome. It remembers the earlier text, which may still be visible, so that the
+// message does not count as blank.
 func (m *message) replace(d display) {
 	if !m.shown.body.blank() {
-		m.before = m.shown.body
+		m.earlierBody = m.shown.body
 	}
 	m.shown = d
 }
 
-// takeBack handles the refusal of a payload that an earlier uncertain try may have applied: the message shows
-// its earlier text again. It returns false if no earlier text is known.
-func (m *message) takeBack(refused payload) bool {
-	if !m.unsure() || m.before.blank() || !m.shown.body.equal(refused) && !plainPayload(m.shown.body).equal(refused) {
+// revert handles the refusal of a payload that an earlier call of unknown outcome may have applied. From then on the
+// message counts as showing its earlier text. It returns false if no earlier text is known.
+func (m *message) revert(refused payload) bool {
+	if !m.unsure() || m.earlierBody.blank() || !m.shown.body.equal(refused) && !plainPayload(m.shown.body).equal(refused) {
 		return false
 	}
-	m.shown, m.before = display{body: m.before, cursor: true}, payload{}
+	m.shown, m.earlierBody = display{body: m.earlierBody, cursor: true}, payload{}
 	return true
 }
 
-// after returns the certainty of the message after a successful create with d.
-func (m *message) after(d display) certainty {
+// certaintyAfter returns the certainty of the message after a successful create with d.
+func (m *message) certaintyAfter(d display) certainty {
 	if m.attempt.resolution == byKey && (m.attempt.mixed || !m.shown.like(d)) {
 		return unsure
 	}
@@ -147,36 +147,36 @@ const (
 // attempt is the state of the creates of one message.
 type attempt struct {
 	resolution resolution
-	first      time.Time // time of the first create under the key
+	firstAt    time.Time // time of the first create under the key
 	unresolved int       // number of creates whose outcome is unknown and can't be learned
 	processes  int       // number of earlier processes that ended with a create of unknown outcome
-	mixed      bool      // several payloads were tried; which of them is visible is unknown
+	mixed      bool      // the creates had different payloads; which of them is visible is unknown
 	streams    bool      // a create may have started a stream
-	above      bool      // a created message may be above messages that were sent again later
+	mayBeAbove bool      // a created message may be above messages that were sent again later
 
-	create *chat.Create // the last create, where Find needs it
-	next   string       // where the search for its message goes on
-	due    time.Time    // earliest time of the search
+	create     *chat.Create // the last create, for Find; nil: not needed
+	searchNext string       // chat.Found.Next of the last search
+	searchDue  time.Time    // earliest time of the search
 }
 
 // open reports whether the outcome of a create is unknown and can still be learned.
 func (a *attempt) open() bool { return a.resolution != known }
 
-// doubtful reports whether a create may have made a message that is not known.
+// doubtful reports whether a create may have made an unknown message.
 func (m *message) doubtful() bool {
 	return m.attempt.unresolved > 0 || !m.exists() && m.attempt.open()
 }
 
-// learned records that the outcome is known.
-func (a *attempt) learned() {
+// resolve records that the outcome is known.
+func (a *attempt) resolve() {
 	a.resolution, a.mixed, a.streams = known, false, false
-	a.create, a.next, a.due = nil, "", time.Time{}
+	a.create, a.searchNext, a.searchDue = nil, "", time.Time{}
 }
 
 // forget makes the next create the first one under its key.
 func (a *attempt) forget() {
-	a.learned()
-	a.first, a.above = time.Time{}, false
+	a.resolve()
+	a.firstAt, a.mayBeAbove = time.Time{}, false
 }
 
 // giveUp records that the outcome can't be learned.
@@ -205,9 +205,9 @@ func (d display) like(e display) bool {
 	return d.body.equal(e.body) && d.cursor == e.cursor && d.frame == e.frame
 }
 
-// shorten halves the text of a message whose content only its record tells, which the platform refuses: what caused that may stand
-// in the other half, and otherwise the cursor of what really stands would stay. It returns false if there is nothing to halve.
-func (m *message) shorten() bool {
+// halveText halves the text of a restored message whose edit the platform refuses. The cause may be in the other half, and
+// without an accepted edit the message would keep its cursor. It returns false if there is nothing to halve.
+func (m *message) halveText() bool {
 	text := m.shown.body.plain[:len(m.shown.body.plain)/2]
 	space := strings.LastIndexFunc(text, unicode.IsSpace)
 	if space <= 0 {

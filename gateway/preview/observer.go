@@ -6,12 +6,12 @@ import (
 	"telex/internal/chat"
 )
 
-// Observer learns what the replies of one endpoint do, for metrics. Its methods are called from several goroutines and must
-// not block.
+// Observer receives events of the replies of one endpoint, for metrics. Its methods must not block and must be safe for
+// concurrent use.
 type Observer interface {
 	// Called reports that a call has ended. err is the adapter's.
 	Called(op chat.Op, took time.Duration, err error)
-	// Waited reports how long a call waited until the budget allowed it or it was given up; 0: not at all.
+	// Waited reports how long a call waited until the budget granted it, or until it was cancelled.
 	Waited(class chat.Class, d time.Duration)
 	// Shown reports that a preview became visible, and the age of the oldest text that was not visible before.
 	Shown(age time.Duration)
@@ -40,8 +40,8 @@ func (s *Slot) Waiting() Waiting {
 	return s.waiting
 }
 
-// waits records which call waits for the budget.
-func (s *Slot) waits(w Waiting) {
+// setWaiting records which call waits for the budget.
+func (s *Slot) setWaiting(w Waiting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting = w

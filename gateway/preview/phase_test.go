@@ -66,7 +66,7 @@ func everyState(p phase) (all []*state) {
 			for _, r := range []resolution{known, byKey, byFind} {
 				for _, streams := range []bool{false, true} {
 					s := &state{place: place{dialect: markup.Plain{}, limit: 100, ops: ops, keyFor: time.Minute, streamFor: time.Minute}}
-					s.parts = []message{{phase: p, attempt: attempt{resolution: r, streams: streams, first: now}}}
+					s.parts = []message{{phase: p, attempt: attempt{resolution: r, streams: streams, firstAt: now}}}
 					if s.parts[0].exists() {
 						s.parts[0].ref, s.parts[0].attempt = chat.MessageRef{ID: "1", Target: chat.Target{Chat: "a"}}, attempt{}
 					}
@@ -169,7 +169,7 @@ func TestEveryFailureHasATransition(t *testing.T) {
 func TestStructsAreSmall(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{
-		message{}, attempt{}, display{}, desired{}, action{}, draft{}, state{}, place{}, soFar{}, failures{}, finale{}, Reply{}, Slot{}, Config{}, Options{},
+		message{}, attempt{}, display{}, desired{}, action{}, draft{}, state{}, place{}, visibleState{}, failures{}, finalLayout{}, Reply{}, Slot{}, Config{}, Options{},
 	} {
 		typ, flags := reflect.TypeOf(v), 0
 		for field := range typ.Fields() {

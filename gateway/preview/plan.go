@@ -23,13 +23,13 @@ type desired struct {
 	part int
 	aim  aim
 	display
-	file   *chat.File // aimShow: display is its caption
-	stands bool       // display repeats the message's earlier text, whatever the text is now
-	size   int        // length of the text that was laid out for display
-	start  markup.Mark
-	seal   bool // the message is full afterwards, and the next one begins at next
-	next   markup.Mark
-	class  chat.Class
+	file      *chat.File // aimShow: display is its caption
+	keepsText bool       // display repeats the message's earlier text, not the newest one
+	size      int        // length of the text that was laid out for display
+	start     markup.Mark
+	seal      bool // the message becomes full, and the next one begins at next
+	next      markup.Mark
+	class     chat.Class
 }
 
 // plan compares a message with its desired state and returns the next call; doEnd if nothing is left to do.
@@ -38,22 +38,22 @@ func (s *state) plan(d desired, now time.Time) action {
 	if m.abandoned && d.aim == aimShow { // an abandoned message keeps its content
 		d.aim = aimStay
 	}
-	shows := d.aim == aimShow && m.shows(d.display)
+	shown := d.aim == aimShow && m.shows(d.display)
 	switch {
 	case d.aim == aimNone:
 	case !m.exists():
 		return s.planAbsent(d, now)
 	case m.streams():
-		return s.grow(d)
-	case d.aim == aimShow && !shows && m.ref.ID == "":
+		return s.planStream(d)
+	case d.aim == aimShow && !shown && m.ref.ID == "":
 		return s.create(d, now)
 	case d.aim == aimGone, d.aim == aimShow && m.file != (d.file != nil):
 		return s.remove(d)
 	case d.aim == aimStay:
-		return s.leave(d)
-	case !shows && s.can(chat.OpEdit) && m.editable():
+		return s.removeCursor(d)
+	case !shown && s.can(chat.OpEdit) && m.editable():
 		return action{kind: doEdit, desired: d}
-	case shows && d.seal:
+	case shown && d.seal:
 		return action{kind: doSeal, desired: d}
 	}
 	return action{kind: doEnd}
@@ -72,7 +72,7 @@ func (s *state) planAbsent(d desired, now time.Time) action {
 		first = file || s.ending != nil && s.ending.Keep
 	}
 	if first {
-		if a := s.learn(d, now); a.kind != doEnd {
+		if a := s.resolveCreate(d, now); a.kind != doEnd {
 			return a
 		}
 	}
@@ -106,43 +106,43 @@ func (s *state) create(d desired, now time.Time) action {
 		uncertain++
 	}
 	switch {
-	case s.missing(m, now):
+	case s.needsFind(m, now):
 		return s.find(d.part, now)
-	case uncertain >= uncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
+	case uncertain >= maxUncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
 		return action{kind: doEnd}
-	case uncertain == uncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
+	case uncertain == maxUncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
 		// Don't spend the last try on a platform that is still down.
 		return action{kind: doType, desired: desired{part: d.part}}
 	}
 	return a
 }
 
-// learn returns the call that reveals which message an earlier create made; doEnd if no call can.
-func (s *state) learn(d desired, now time.Time) action {
+// resolveCreate returns the call that reveals which message an earlier create made; doEnd if no call can.
+func (s *state) resolveCreate(d desired, now time.Time) action {
 	m := s.at(d.part)
 	switch {
-	case s.missing(m, now):
+	case s.needsFind(m, now):
 		return s.find(d.part, now)
 	case m.attempt.resolution == byKey && !m.abandoned && !m.file && s.resendable(m, now):
-		return action{kind: doSend, desired: desired{part: d.part, display: display{body: m.standing()}, stands: true, class: d.class}}
+		return action{kind: doSend, desired: desired{part: d.part, display: display{body: m.visibleText()}, keepsText: true, class: d.class}}
 	}
 	return action{kind: doEnd}
 }
 
-// missing reports whether only Find can reveal the outcome of a create of p, because the platform does not know
-// the key any more or never did.
-func (s *state) missing(p *message, now time.Time) bool {
+// needsFind reports whether only Find can reveal the outcome of a create of p, because the platform has forgotten the
+// key or does not support keys.
+func (s *state) needsFind(p *message, now time.Time) bool {
 	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
 }
 
-// resendable reports whether repeating the create of p under its key is known to create no second message.
+// resendable reports whether a repeated create of p under its key certainly makes no second message.
 func (s *state) resendable(p *message, now time.Time) bool {
-	return now.Sub(p.attempt.first) < s.keyFor
+	return now.Sub(p.attempt.firstAt) < s.keyFor
 }
 
-// grow appends the missing text to a stream. If appending is not enough, the stream is stopped and then edited.
-func (s *state) grow(d desired) action {
-	added, ok := s.at(d.part).lacks(d.body)
+// planStream appends the missing text to a stream. If appending is not enough, the stream is stopped and then edited.
+func (s *state) planStream(d desired) action {
+	added, ok := s.at(d.part).missingText(d.body)
 	switch {
 	case !ok, d.aim != aimShow, d.file != nil:
 		return s.stop(d.part)
@@ -154,8 +154,8 @@ func (s *state) grow(d desired) action {
 	return action{kind: doEnd}
 }
 
-// lacks returns the text to append so that the message shows b, or false if appending is not enough.
-func (m *message) lacks(b payload) (string, bool) {
+// missingText returns the text to append so that the message shows b, or false if appending is not enough.
+func (m *message) missingText(b payload) (string, bool) {
 	if len(b.rendered.Spans)+len(m.shown.body.rendered.Spans) > 0 || m.unsure() {
 		return "", false
 	}
@@ -165,11 +165,11 @@ func (m *message) lacks(b payload) (string, bool) {
 // stop ends the stream of part i with its current text.
 func (s *state) stop(i int) action {
 	return action{kind: doStop, desired: desired{
-		part: i, display: display{body: s.parts[i].shown.body}, stands: true, size: s.laidOut, class: s.class(),
+		part: i, display: display{body: s.parts[i].shown.body}, keepsText: true, size: s.laidOutLength, class: s.class(),
 	}}
 }
 
-// class returns the urgency of a change to a message whose text is not new.
+// class returns the class of a call that shows no new text.
 func (s *state) class() chat.Class {
 	if s.ending != nil {
 		return chat.ClassFinal
@@ -181,32 +181,32 @@ func (s *state) class() chat.Class {
 // is forgotten then.
 func (s *state) remove(d desired) action {
 	m := s.at(d.part)
-	d = desired{part: d.part, display: display{body: m.shown.body}, stands: true, class: d.class}
+	d = desired{part: d.part, display: display{body: m.shown.body}, keepsText: true, class: d.class}
 	if m.exists() && m.ref.ID != "" && s.can(chat.OpDelete) && !(m.abandoned && m.role == roleText) {
 		return action{kind: doDelete, desired: d}
 	}
-	a := s.leave(d)
+	a := s.removeCursor(d)
 	if a.kind == doEnd && m.role == roleQuestion && (m.exists() || m.abandoned || m.doubtful()) {
 		return action{kind: doSeal, desired: d}
 	}
 	return a
 }
 
-// leave removes the cursor and the frame from a message.
-func (s *state) leave(d desired) action {
+// removeCursor removes the cursor and the frame from a message.
+func (s *state) removeCursor(d desired) action {
 	m := s.at(d.part)
-	bare := s.bare(d.part)
+	bare := s.withoutCursor(d.part)
 	lacks := m.shown.mark == "" && bare.mark != ""
 	if !m.exists() || !s.can(chat.OpEdit) || m.file || m.ref.ID == "" || !m.unfinished() && !lacks {
 		return action{kind: doEnd}
 	}
-	return action{kind: doEdit, desired: desired{part: d.part, display: bare, stands: true, class: d.class}}
+	return action{kind: doEdit, desired: desired{part: d.part, display: bare, keepsText: true, class: d.class}}
 }
 
-// bare returns the text of part i without its cursor and frame.
-func (s *state) bare(i int) display {
+// withoutCursor returns the display of part i without its cursor and frame.
+func (s *state) withoutCursor(i int) display {
 	m := s.at(i)
-	d := display{body: m.standing()}
+	d := display{body: m.visibleText()}
 	if m.plain {
 		d.body = plainPayload(d.body)
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Pulse records when a call of an endpoint last succeeded. A failing reply reads from it whether the whole
-// endpoint fails, which may last for hours, or only this reply. The zero value has no success.
+// Pulse records when a call of an endpoint last succeeded. It shows a failing reply whether the whole endpoint fails,
+// which may last for hours, or only this reply. The zero value has no success.
 type Pulse struct {
 	last atomic.Pointer[time.Time]
 }

@@ -54,19 +54,19 @@ func Shows(e Endpoint, to chat.Target, cursor, question string, code Span) bool 
 	return dialect.Len(dialect.Render(lines(question, codeIn(question, question, code)))) <= room
 }
 
-// questionIndex and lower indexes are the records of question messages, by generation.
+// questionIndex and lower record indexes belong to question messages, by generation.
 const questionIndex = -1 << 30
 
-// askBeside plans a separate message for a question that no preview can show: the platform can't edit, the reply
-// has no more previews, or its rest will be a file. The message is deleted once the question is answered.
-func (s *state) askBeside(now time.Time, asked bool) action {
+// planQuestion plans a separate message for a question that no preview can show: the platform can't edit, the reply
+// has no more previews, or its rest will be a file. The message is deleted when the question is answered.
+func (s *state) planQuestion(now time.Time, separate bool) action {
 	d := desired{part: questionAt, aim: aimGone, class: chat.ClassPreview}
-	if asked {
+	if separate {
 		text, code := s.questionText()
-		m, want := &s.question, s.asking(text, code, s.view.Status.asks())
-		other := !m.shown.like(want.display) && (m.exists() || m.abandoned) // people notice a new message, but not an edit
-		vague := m.exists() && m.unsure() && !(s.can(chat.OpEdit) && m.editable())
-		if !other && !vague {
+		m, want := &s.question, s.questionMessage(text, code, s.view.Status.actionIDs())
+		outdated := !m.shown.like(want.display) && (m.exists() || m.abandoned) // people notice a new message, but not an edit
+		unsure := m.exists() && m.unsure() && !(s.can(chat.OpEdit) && m.editable())
+		if !outdated && !unsure {
 			d = want
 		}
 	}
@@ -75,28 +75,29 @@ func (s *state) askBeside(now time.Time, asked bool) action {
 
 func newQuestion(gen int) message { return message{role: roleQuestion, gen: gen} }
 
-// asking returns the desired message for a question.
-func (s *state) asking(text string, code Span, asks string) desired {
+// questionMessage returns the desired message for a question.
+func (s *state) questionMessage(text string, code Span, asks string) desired {
 	return desired{part: questionAt, aim: aimShow, class: chat.ClassFirst, display: display{
-		body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks, waits: true},
+		body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{actionIDs: asks, asksPerson: true},
 	}}
 }
 
-// askedBy records that a preview without an id asked the question, so that it is not asked again.
-func (s *state) askedBy(f frame) {
+// recordPreviewQuestion records that a preview without an id asked the question, so that it is not asked again.
+func (s *state) recordPreviewQuestion(f frame) {
 	s.question = newQuestion(s.question.gen + 1)
-	s.question.phase, s.question.shown = standing, s.asking(f.below, f.code, f.asks).display
+	s.question.phase, s.question.shown = standing, s.questionMessage(f.below, f.code, f.actionIDs).display
 }
 
-// index returns the record index of a message.
-func (s *state) index(i int) int {
+// recordIndex returns the record index of a message.
+func (s *state) recordIndex(i int) int {
 	if i == questionAt {
 		return questionIndex - s.question.gen
 	}
 	return i
 }
 
-// restoreQuestion restores a question of an earlier process. Its answer is no longer awaited.
+// restoreQuestion restores the message of an earlier process's question. It is only deleted, since nobody waits for its
+// answer any more.
 func (s *state) restoreQuestion(r chat.Part, now time.Time) {
 	if gen := questionIndex - r.Index; gen >= s.question.gen {
 		s.question = newQuestion(gen)

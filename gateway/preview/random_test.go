@@ -250,7 +250,7 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 			continue
 		}
 		at := c.at.Sub(p.began)
-		if c.creates() && creates[c.m.Key] >= uncertainCreates {
+		if c.creates() && creates[c.m.Key] >= maxUncertainCreates {
 			say("D5: %v: another create of %s", at, c.m.Key)
 		}
 		if c.m.Preview {
@@ -314,7 +314,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 		unknown := s.stray(c)
 		if unknown {
 			creates[c.m.Key]++
-			hopeless = hopeless || creates[c.m.Key] >= uncertainCreates && !isQuestion(c.m.Key)
+			hopeless = hopeless || creates[c.m.Key] >= maxUncertainCreates && !isQuestion(c.m.Key)
 		}
 		if unknown || c.nameless && c.m.Preview {
 			strays[c.id] = true
@@ -423,7 +423,7 @@ func (s schedule) final(grown bool) []markup.Part {
 		st.ops = chat.OpFile
 	}
 	if st.grows = grown; grown {
-		st.parts = []message{{next: new(markup.Mark)}}
+		st.parts = []message{{nextStart: new(markup.Mark)}}
 	}
 	if s.config.Enabled && s.edits {
 		st.limit -= s.dialect.Len(markup.Rendered{Text: s.config.Cursor})

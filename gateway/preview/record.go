@@ -13,7 +13,7 @@ import (
 	"telex/internal/markup"
 )
 
-// Recorder stores what must survive the process: the messages of a reply and their last tried content.
+// Recorder stores the messages of a reply and the content of their last calls, for the next process.
 type Recorder interface {
 	// Record returns once the state of one message is durable.
 	Record(ctx context.Context, p chat.Part) error
@@ -23,8 +23,8 @@ type Recorder interface {
 	Moved(ctx context.Context, to chat.ChatID) error
 }
 
-// restore continues a reply of an earlier process. What the platform last acknowledged is uncertain, so no
-// content counts as shown until it is acknowledged again.
+// restore continues a reply of an earlier process. That process may have died during a call, so no recorded content
+// counts as shown until the platform acknowledges it again.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	end := 0
@@ -52,25 +52,25 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		s.restoreStanding(p, r)
 		if p.exists() {
 			s.displayed, s.source = true, s.source+r.Source
-			if end += len(r.Source); r.Source == "" && !p.blank() { // a part of the final, whose Markdown the ending has
-				s.begun, end = true, end+len(r.Text)
+			if end += len(r.Source); r.Source == "" && !p.blank() { // a part of the final; its Markdown is in the ending
+				s.finalBegan, end = true, end+len(r.Text)
 			}
 			p.shown.body.end = end
 		}
 	}
 	for _, m := range s.superseded {
-		s.mayStandAbove(m.place)
+		s.markAbove(m.place)
 	}
-	s.recovered = len(s.source)
+	s.recoveredLength = len(s.source)
 }
 
-// remember makes certain what the restored messages show, where an earlier run in this process knew it.
-func (s *state) remember(known []message) {
+// restoreCertainty restores the content of messages that an earlier run in this process knew for certain.
+func (s *state) restoreCertainty(known []message) {
 	for i := range s.parts[:min(len(s.parts), len(known))] {
 		p, k := &s.parts[i], &known[i]
 		if p.phase == standing && k.phase == standing && p.ref == k.ref {
 			end := p.shown.body.end
-			p.certainty, p.shown, p.before = k.certainty, k.shown, k.before
+			p.certainty, p.shown, p.earlierBody = k.certainty, k.shown, k.earlierBody
 			p.shown.body.end = end
 		}
 	}
@@ -79,14 +79,14 @@ func (s *state) remember(known []message) {
 // restoreMessage restores a message from its record.
 func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	m.ref, m.certainty, m.shown = r.Ref, unsure, display{body: recorded(r), cursor: r.Cursor}
-	m.attempt.first, m.file, m.attempt.create = r.First, r.File, r.Create
+	m.attempt.firstAt, m.file, m.attempt.create = r.First, r.File, r.Create
 	switch r.State {
 	case chat.PartIntended:
 		// The create may have taken effect: at most one more follows, with the final.
 		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // a stream has no cursor
-		s.doubt(m, now)
+		s.recordUncertainCreate(m, now)
 		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= maxTries && m.attempt.unresolved > 0 {
-			m.attempt.unresolved = uncertainCreates
+			m.attempt.unresolved = maxUncertainCreates
 		}
 		m.attempt.mixed = m.attempt.resolution == byKey // the payloads that were tried are unknown
 	case chat.PartStreams:
@@ -100,7 +100,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 		m.gen++
 		s.mute(m)
 	case chat.PartSealed:
-		m.phase, m.next = standing, new(markup.Mark)
+		m.phase, m.nextStart = standing, new(markup.Mark)
 		s.mute(m) // the start of its successor in the new text is unknown
 	case chat.PartStands:
 		m.phase = standing
@@ -120,7 +120,7 @@ func recorded(r chat.Part) payload {
 }
 
 // restoreStanding restores messages that can't be edited. A message without an id shows the content of its
-// create. The parts keep their cuts: this is required where nothing can be edited, and elsewhere it saves calls.
+// create. The parts keep their cuts: messages that can't be edited require it, and for others it saves calls.
 func (s *state) restoreStanding(p *message, r chat.Part) {
 	if p.file { // the caption of a file can't be edited
 		p.certainty = sure
@@ -147,25 +147,25 @@ func generation(key string) int {
 	return gen
 }
 
-// record stores what is about to be tried, or its outcome. If storing fails, a preview waits, because a crash
-// would make us forget the call. A final is sent anyway.
+// record stores a call before it is made, or its outcome. If storing fails, a preview waits: after a crash, the next
+// process would not know of the call. A final is sent anyway.
 func (r *Reply) record(ctx context.Context, p chat.Part) bool {
 	if r.recorder == nil {
 		return true
 	}
 	err := r.recorder.Record(ctx, p)
 	switch {
-	case err != nil && !r.unstored:
+	case err != nil && !r.storeFailed:
 		r.log.ErrorContext(ctx, "state of a reply was not stored", slog.Any("error", err))
 	case err != nil:
 		r.log.DebugContext(ctx, "state of a reply was not stored again", slog.Any("error", err))
 	}
-	r.unstored = r.unstored || err != nil
+	r.storeFailed = r.storeFailed || err != nil
 	return err == nil
 }
 
-// follows stores the chat's new id before anything is sent there.
-func (r *Reply) follows(ctx context.Context) {
+// storeNewChat stores the chat's new id before anything is sent there.
+func (r *Reply) storeNewChat(ctx context.Context) {
 	if r.recorder == nil {
 		return
 	}
@@ -174,11 +174,11 @@ func (r *Reply) follows(ctx context.Context) {
 	}
 }
 
-// behind reports whether the record of an edit may be stored after the edit: a crash then loses only a moment's
-// text. This excludes a question, and the first text of a message: without its record the next process would
-// assume that the message has no text.
-func (r *Reply) behind(a action) bool {
-	if a.kind != doEdit && a.kind != doAppend || r.ending != nil || a.part < 0 || a.seal || a.stands {
+// mayRecordLater reports whether the record of an edit may be stored after the edit. A crash then loses only the newest
+// text. It excludes questions and the first text of a message: without its record the next process would take the message
+// for blank.
+func (r *Reply) mayRecordLater(a action) bool {
+	if a.kind != doEdit && a.kind != doAppend || r.ending != nil || a.part < 0 || a.seal || a.keepsText {
 		return false
 	}
 	before := r.at(a.part).shown
@@ -188,25 +188,25 @@ func (r *Reply) behind(a action) bool {
 // recordIntent stores the change that action a is about to try, if a creates or changes a message of the reply.
 // It returns false if storing failed.
 func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
-	r.trying = r.asTried(a)
+	r.currentCreate = r.createForFind(a)
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
 		if a.part <= supersededAt {
 			break
 		}
-		p := r.intent(a)
-		return p, r.behind(a) || r.record(ctx, p)
+		p := r.intendedRecord(a)
+		return p, r.mayRecordLater(a) || r.record(ctx, p)
 	case doFind:
 		if a.part <= supersededAt {
 			break
 		}
-		return r.intent(a), true
+		return r.intendedRecord(a), true
 	}
 	return chat.Part{}, true
 }
 
-// note stores the outcome of action a if it differs from the plan.
-func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
+// recordOutcome stores the outcome of action a if it differs from the plan.
+func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	for i := range r.superseded {
 		if m := &r.superseded[i]; !m.stored {
 			m.stored = r.record(ctx, m.supersededRecord())
@@ -219,41 +219,41 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	if shows {
 		r.at(a.part).source = plan.Source
 	}
-	switch now := r.result(a.part, plan); {
+	switch now := r.outcomeRecord(a.part, plan); {
 	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
-	case shows && r.behind(a) && r.recorder != nil:
+	case shows && r.mayRecordLater(a) && r.recorder != nil:
 		r.recorder.Edited(now)
 	}
 }
 
-// recordStanding stores what each message is to show when the final is given up: its visible content, or the text behind
-// the seam. The records hold the final's content until then, and the next process must not take it for what people see.
-func (r *Reply) recordStanding(ctx context.Context) {
+// recordVisible stores what each message shows or will show when the final is given up: its visible content, or the text
+// behind the seam. Until then the records contain the final, which people don't see.
+func (r *Reply) recordVisible(ctx context.Context) {
 	for i := range r.parts {
 		m := &r.parts[i]
 		if !m.editable() {
 			continue
 		}
-		d := desired{part: i, display: m.shown, stands: true}
-		if n := i - r.seam.first; n >= 0 && n < r.seam.behind() {
-			d.display = r.behindSeam(i).display // blank where the message is to be deleted
+		d := desired{part: i, display: m.shown, keepsText: true}
+		if n := i - r.seam.first; n >= 0 && n < r.seam.length() {
+			d.display = r.aimBehindSeam(i).display // blank where the message is to be deleted
 		}
-		r.record(ctx, r.intent(action{kind: doEdit, desired: d}))
+		r.record(ctx, r.intendedRecord(action{kind: doEdit, desired: d}))
 	}
 }
 
-// intent returns the record of action a before it is tried.
-func (r *Reply) intent(a action) chat.Part {
+// intendedRecord returns the record of action a before the call.
+func (r *Reply) intendedRecord(a action) chat.Part {
 	now := *r.at(a.part)
 	if a.kind == doDelete || a.kind == doFind { // neither call changes the content
-		a.display, a.stands = now.shown, true
+		a.display, a.keepsText = now.shown, true
 	}
-	if a.part >= 0 && a.body.blank() && !now.blank() && !a.stands { // if the process dies, the text that the message may still show counts
-		a.body, a.cursor, a.stands = now.standing(), true, true
+	if a.part >= 0 && a.body.blank() && !now.blank() && !a.keepsText { // if the process dies, the text that the message may still show counts
+		a.body, a.cursor, a.keepsText = now.visibleText(), true, true
 	}
 	p := chat.Part{
-		Index: r.index(a.part), Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
+		Index: r.recordIndex(a.part), Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
 		Text: a.body.rendered.Text, Cut: r.cutOf(a.part), File: a.kind == doFile, Spans: spansOf(a.body.rendered),
 	}
 	if a.body.plain != p.Text {
@@ -264,9 +264,9 @@ func (r *Reply) intent(a action) chat.Part {
 		p.Tries++
 	}
 	if p.Create = now.attempt.create; a.creates() {
-		p.Create = r.trying
+		p.Create = r.currentCreate
 	}
-	if p.First = now.attempt.first; p.First.IsZero() {
+	if p.First = now.attempt.firstAt; p.First.IsZero() {
 		p.First = time.Now()
 	}
 	if a.creates() {
@@ -282,16 +282,16 @@ func (r *Reply) intent(a action) chat.Part {
 	return p
 }
 
-// origin returns the Markdown that a shows and earlier messages don't, and the note below it.
-func (r *Reply) origin(a action) (source, note string) {
+// sourceAndNote returns the Markdown that a shows and earlier messages don't, and the note below it.
+func (r *Reply) sourceAndNote(a action) (source, note string) {
 	if source, ok := r.previewSource(a); ok {
 		return source, ""
 	}
 	if a.part == r.noteAt {
-		note = r.remark
+		note = r.noteText
 	}
 	switch {
-	case a.part >= r.texts: // it shows only the note, or a file
+	case a.part >= r.textCount: // it shows only the note, or a file
 		return "", note
 	case r.literal && a.part == 0:
 		return r.ending.Text, note
@@ -310,16 +310,16 @@ func (r *Reply) previewSource(a action) (string, bool) {
 	switch {
 	case a.part < 0:
 		return "", true
-	case a.stands:
+	case a.keepsText:
 		return r.at(a.part).source, true
 	case r.ending != nil && !r.ending.Keep:
 		return "", false
 	}
 	text := r.view.Text
-	if r.final != nil { // what stands behind the seam is from there
+	if r.final != nil { // the text behind the seam comes from the final
 		text = r.markdown
 	}
-	start := 0 // text that is parsed differently later may be shown twice: its Markdown counts once
+	start := 0 // overlapping text in two messages counts once
 	for _, p := range r.parts[:min(a.part, len(r.parts))] {
 		start = max(start, p.shown.body.end)
 	}
@@ -344,11 +344,11 @@ func (m *message) state() chat.PartState {
 	}
 }
 
-// result returns the record p, updated with the settled outcome of the action on message i.
-func (r *Reply) result(i int, p chat.Part) chat.Part {
+// outcomeRecord returns the record p, updated with the settled outcome of the action on message i.
+func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 	now := r.at(i)
 	p.File = now.file
-	if now.attempt.unresolved >= uncertainCreates && r.ending != nil && !r.ending.Keep { // the next process does not try it again either
+	if now.attempt.unresolved >= maxUncertainCreates && r.ending != nil && !r.ending.Keep { // the next process does not try it again either
 		p.Tries = maxTries
 	}
 	switch {
@@ -356,12 +356,12 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 		p.Ref, p.State = now.ref, now.state()
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
-	case now.abandoned && (i >= 0 || !now.doubtful()): // a part is not tried again, whatever came of an earlier create
+	case now.abandoned && (i >= 0 || !now.doubtful()): // a refused part is not tried again, even if an earlier create may have made it
 		p.State = chat.PartRefused
-	case now.doubtful(): // also where an earlier message was deleted
+	case now.doubtful(): // takes precedence over a deletion
 	case now.phase == gone:
 		p.State = chat.PartGone
-	default: // after a search in vain it has a new key
+	default: // a search found nothing, so the next create has a new key
 		p.State, p.Key = chat.PartAbsent, r.partKey(i)
 	}
 	if p.State != chat.PartIntended {

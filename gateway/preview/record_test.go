@@ -14,7 +14,7 @@ import (
 func TestRecordOfWhatStands(t *testing.T) {
 	r := &Reply{state: state{parts: []message{{phase: streaming, source: "one two", shown: display{body: payload{end: 7}}}}}}
 	r.view.Text = "a wholly new text"
-	if got := r.intent(r.stop(0)).Source; got != "one two" {
+	if got := r.intendedRecord(r.stop(0)).Source; got != "one two" {
 		t.Errorf("recorded %q, want what the message shows", got)
 	}
 }
@@ -23,7 +23,7 @@ func TestRecordOfWhatStands(t *testing.T) {
 func TestRecordOfTheCut(t *testing.T) {
 	r := &Reply{state: state{place: place{limit: 35}, cuts: []int{70}}}
 	for i, want := range []int{70, 35} {
-		if got := r.intent(action{kind: doSend, desired: desired{part: i}}).Cut; got != want {
+		if got := r.intendedRecord(action{kind: doSend, desired: desired{part: i}}).Cut; got != want {
 			t.Errorf("part %d: recorded %d, want %d", i, got, want)
 		}
 	}
@@ -38,12 +38,12 @@ func TestTheLastMessageStays(t *testing.T) {
 		want  actionKind
 	}{
 		{"replaced", message{phase: standing}, make([]markup.Part, 1), doDelete},
-		{"replacement did not arrive", message{attempt: attempt{unresolved: uncertainCreates}}, make([]markup.Part, 1), doEnd},
+		{"replacement did not arrive", message{attempt: attempt{unresolved: maxUncertainCreates}}, make([]markup.Part, 1), doEnd},
 		{"the person deleted the replacement", message{phase: gone}, make([]markup.Part, 1), doDelete},
 		{"nobody wants it", message{}, nil, doDelete},
 	} {
 		s := state{
-			place: place{ops: chat.OpDelete}, ending: &Ending{}, finale: finale{final: c.final}, parts: []message{c.part},
+			place: place{ops: chat.OpDelete}, ending: &Ending{}, finalLayout: finalLayout{final: c.final}, parts: []message{c.part},
 			superseded: []message{{role: roleSuperseded, phase: standing, ref: chat.MessageRef{ID: "1"}}},
 		}
 		got := action{kind: doEnd}
@@ -68,7 +68,7 @@ func TestRecordKeepsThatAQuestionMayStand(t *testing.T) { // D10
 		want  bool
 	}{{doSend, byKey, true}, {doStart, byKey, false}, {doSend, known, false}, {doEdit, byKey, false}} {
 		r := &Reply{state: state{place: place{dialect: markup.Plain{}, limit: 100}, parts: []message{{attempt: attempt{resolution: c.doubt}, shown: display{cursor: true}}}}}
-		if got := r.intent(action{kind: c.kind}).Cursor; got != c.want {
+		if got := r.intendedRecord(action{kind: c.kind}).Cursor; got != c.want {
 			t.Errorf("kind %d, in doubt %d: got %t, want %t", c.kind, c.doubt, got, c.want)
 		}
 	}

@@ -34,7 +34,7 @@ type Outcome struct {
 	Delivered bool              // the final is visible, judged by content
 	Ended     time.Time         // time when the ending was decided
 	Undone    bool              // it was given up only because its deadline passed: the rest can be tried again later
-	Doubt     bool              // an unknown message of the reply may exist, for example from a create whose outcome stayed unknown
+	Doubt     bool              // an unknown message of the reply may exist, for example from a create of unknown outcome
 	Shown     string            // Markdown of the last preview that a person saw
 	Refs      []chat.MessageRef // the messages of the reply, in order
 	Readable  bool              // at least one of them shows more than a question or the progress of tools
@@ -51,12 +51,12 @@ type Reply struct {
 	slot *Slot
 	log  *slog.Logger
 
-	before   []*Slot
-	troubled func(bool)
-	reported bool // last value passed to troubled
+	earlier         []*Slot
+	onTrouble       func(bool)
+	troubleReported bool // last value passed to troubled
 
-	recorder Recorder
-	unstored bool // a failure to store the state was logged
+	recorder    Recorder
+	storeFailed bool // a failure to store the state was logged
 }
 
 // New returns a reply that has shown nothing yet.
@@ -70,9 +70,9 @@ func New(o Options) *Reply {
 		o.Config.Button = nil
 	}
 	if !o.Config.Enabled {
-		o.Config.Cursor, o.Config.Button = "", nil // not even below a question
+		o.Config.Cursor, o.Config.Button = "", nil // a question gets neither
 	}
-	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, before: o.Before, troubled: o.Troubled}
+	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, earlier: o.Before, onTrouble: o.Troubled}
 	r.place = place{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key, ops: o.Endpoint.ops(),
 		dialect: dialect, limit: profile.TextLimit, keyFor: profile.KeyFor, lateFor: profile.LateFor, fileLimit: profile.FileLimit,
@@ -98,7 +98,7 @@ func New(o Options) *Reply {
 	}
 	r.question = newQuestion(0)
 	r.restore(o.Parts, time.Now())
-	r.remember(o.After.messages)
+	r.restoreCertainty(o.After.messages)
 	return r
 }
 
@@ -110,15 +110,15 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 	for ctx.Err() == nil {
 		r.refresh(ctx)
 		r.publish()
-		if r.inView() {
-			r.slot.showed(r.view.Status, r.lastCall)
+		if r.questionVisible() {
+			r.slot.markAsked(r.view.Status, r.lastCall)
 		}
 		a := r.next(time.Now())
 		switch a.kind {
 		case doEnd:
 			out := r.outcome(nil)
 			if out.Delivered && r.ending != nil && !r.ending.Keep {
-				r.ep.Observer.Finished(time.Since(r.ended))
+				r.ep.Observer.Finished(time.Since(r.endedAt))
 			}
 			return out
 		case doWait:
@@ -128,9 +128,9 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 			r.settle(a, chat.Receipt{}, nil, time.Now())
 			continue
 		case doSeal:
-			plan := r.intent(a)
+			plan := r.intendedRecord(a)
 			r.settle(a, chat.Receipt{}, nil, time.Now())
-			r.record(ctx, r.result(a.part, plan))
+			r.record(ctx, r.outcomeRecord(a.part, plan))
 			continue
 		}
 		if t := r.acquire(ctx, &a); t != nil {
@@ -148,20 +148,20 @@ func (r *Reply) refresh(ctx context.Context) {
 	if r.view.Resets != resets {
 		r.restart()
 	}
-	if r.slot.redrawn() {
-		r.erase()
+	if r.slot.takeRedraw() {
+		r.expireDraft()
 	}
 	if ending != nil && r.slot.IsCut() {
 		stopped := ending.Stopped || !ending.Keep && r.incomplete(ending.Text)
 		ending = &Ending{Keep: true, Stopped: stopped, Text: ending.Text, Cut: ending.Cut, Note: ending.Note}
 	}
-	if r.ending == nil && r.begun && ending.givesUp() {
+	if r.ending == nil && r.finalBegan && ending.givesUp() {
 		r.end(&Ending{Text: ending.Text, Cut: ending.Cut, Note: ending.Note, At: ending.At}, time.Now())
 	}
 	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep && !r.relaid) {
 		givenUp := r.ending != nil
 		if r.end(ending, time.Now()); givenUp {
-			r.recordStanding(ctx)
+			r.recordVisible(ctx)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (r *Reply) wait(ctx context.Context, a action) {
 		timer = t.C
 	}
 	changed, ended := r.slot.changed, r.slot.ended
-	if a.deaf {
+	if a.ignoreText {
 		changed = nil
 	}
 	if r.ending != nil {
@@ -184,9 +184,9 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	select {
 	case <-changed:
 	case <-ended:
-	case <-r.slot.urged:
-	case <-r.slot.first.now:
-		r.hold = time.Time{} // a later reply waits for this one
+	case <-r.slot.questionAsked:
+	case <-r.slot.first.urgent:
+		r.holdUntil = time.Time{} // a later reply waits for this one
 	case <-r.cutShort():
 	case <-timer:
 	case <-ctx.Done():
@@ -204,8 +204,8 @@ func (r *Reply) cutShort() <-chan struct{} {
 
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
-		Delivered: err == nil && r.delivered(), Ended: r.ended, Undone: err == nil && r.undone(time.Now()), Nameless: r.nameless, Err: err,
-		Doubt: r.stray || r.question.doubtful() || err != nil && r.question.exists(), // a question should have been deleted
+		Delivered: err == nil && r.delivered(), Ended: r.endedAt, Undone: err == nil && r.timedOut(time.Now()), Nameless: r.nameless, Err: err,
+		Doubt: r.questionLost || r.question.doubtful() || err != nil && r.question.exists(), // a question should have been deleted
 	}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.doubtful()

@@ -8,28 +8,28 @@ import (
 	"telex/internal/chat"
 )
 
-// A create of unknown outcome may take effect after its failure, where the profile says so (LateFor). Its message is
-// then looked for twice: a moment after the failure, and once more when nothing can come any more. What the second search
-// finds is deleted if another message took its place; a reply that was interrupted before that keeps it.
+// On some platforms, a create that failed with an unknown outcome may take effect later (Profile.LateFor). Then the
+// platform is searched for its message twice: soon after the failure, and again when the create can't take effect any more.
+// If the second search finds the message and another one has taken its place, the found message is deleted.
 
-// firstLook is how long after the failure of a create the first search begins.
-const firstLook = 1500 * time.Millisecond
+// firstSearchDelay is the time between the failure of a create and the first search.
+const firstSearchDelay = 1500 * time.Millisecond
 
-// questionPlace is the place of a superseded message that was a question.
+// questionPlace is the place of superseded questions.
 const questionPlace = maxParts - 1
 
-// find returns the call that looks for the message of a create, or the wait for it. A search has the class of finals: until
-// it is over, the reply can't go on.
+// find returns the call that searches for the message of a create, or the wait before it. A search has the class of finals,
+// since the reply can't continue before it.
 func (s *state) find(part int, now time.Time) action {
 	d := desired{part: part, class: chat.ClassFinal}
-	if due := s.at(part).attempt.due; now.Before(due) {
-		return action{kind: doWait, until: due, deaf: true, desired: d}
+	if due := s.at(part).attempt.searchDue; now.Before(due) {
+		return action{kind: doWait, until: due, ignoreText: true, desired: d}
 	}
 	return action{kind: doFind, desired: d}
 }
 
-// asTried returns the create that a makes, as Find needs it later; nil if a makes none or Find does not need it.
-func (r *Reply) asTried(a action) *chat.Create {
+// createForFind returns the create that a makes, for a later Find; nil if a makes none or Find does not need it.
+func (r *Reply) createForFind(a action) *chat.Create {
 	if !a.creates() || r.lateFor == 0 || !r.can(chat.OpFind) {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (r *Reply) asTried(a action) *chat.Create {
 	return &c
 }
 
-// search makes the call that looks for the message of a create.
+// search makes the call that searches for the message of a create.
 func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 	m := r.at(a.part)
 	c := chat.Create{File: m.file}
@@ -49,40 +49,40 @@ func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 		c.Key = r.partKey(a.part)
 	}
 	var err error
-	if r.found, err = r.adapter().Finder.Find(ctx, r.to, c, m.attempt.next); err != nil {
+	if r.searchResult, err = r.adapter().Finder.Find(ctx, r.to, c, m.attempt.searchNext); err != nil {
 		return chat.Receipt{}, err
 	}
-	if r.found.Next == "" {
+	if r.searchResult.Next == "" {
 		r.log.InfoContext(ctx, "looked for a message of unknown outcome", slog.Int("part", a.part), slog.Bool("again", m.role == roleSuperseded),
-			slog.Bool("found", r.found.Ref.ID != ""), slog.Bool("unsure", r.found.Unsure))
+			slog.Bool("found", r.searchResult.Ref.ID != ""), slog.Bool("unsure", r.searchResult.Unsure))
 	}
-	return chat.Receipt{Ref: r.found.Ref}, nil
+	return chat.Receipt{Ref: r.searchResult.Ref}, nil
 }
 
-// settleFind records what a search for the message of a create learned. A found message shows one of the payloads that
-// were tried.
+// settleFind records the result of a search for the message of a create. A found message shows the payload of one of the
+// creates.
 func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
-	p, found := s.at(part), s.found
+	p, found := s.at(part), s.searchResult
 	again, gen := p.attempt.create, p.gen
-	switch s.found = (chat.Found{}); {
+	switch s.searchResult = (chat.Found{}); {
 	case found.Next != "":
-		p.attempt.next = found.Next
+		p.attempt.searchNext = found.Next
 		return
 	case ref.ID != "":
 		s.displayed = s.displayed || p.role == roleText
 		if p.ref, p.phase, p.certainty, p.stored = ref, standing, unsure, false; p.attempt.streams {
 			p.phase = streaming
 		}
-		p.attempt.learned()
+		p.attempt.resolve()
 		if part <= supersededAt {
-			s.adopt(supersededAt - part)
+			s.adoptFound(supersededAt - part)
 		}
 		s.findSeam()
 		if !found.Taken {
 			return
 		}
 		if part >= 0 {
-			p.gen++ // the record of the second search has this one
+			p.gen++ // the record of the second search uses the current generation
 		}
 	case part <= supersededAt:
 		s.forget(part)
@@ -94,7 +94,7 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 		return
 	default:
 		p.attempt.forget()
-		if s.keyFor > 0 || s.lateFor > 0 { // the platform may still know the key of a message that a person deleted, and create no new one
+		if s.keyFor > 0 || s.lateFor > 0 { // the platform may know the key of a message that a person deleted, and would then create no new one
 			p.gen++
 		}
 	}
@@ -106,15 +106,15 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 	}
 }
 
-// lookLater plans the second search for the message of a create. The message is superseded: another took its place.
+// lookLater plans the second search for the message of a create. The message is superseded, since another takes its place.
 func (s *state) lookLater(c chat.Create, place, gen int, now time.Time) {
 	m := message{role: roleSuperseded, place: place, gen: gen, shown: display{cursor: true}}
-	m.attempt = attempt{resolution: byFind, create: &c, due: now.Add(s.lateFor)}
+	m.attempt = attempt{resolution: byFind, create: &c, searchDue: now.Add(s.lateFor)}
 	s.superseded = append(s.superseded, m)
 }
 
-// lingers reports whether nothing but a second search is left of the ending.
-func (s *state) lingers() bool {
+// onlySearchLeft reports whether the ending has nothing left to do but a second search.
+func (s *state) onlySearchLeft() bool {
 	for _, m := range s.superseded {
 		if !m.exists() && m.attempt.open() {
 			a := s.remaining(time.Now())

@@ -11,12 +11,12 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	defer s.layoutFinal() // an error may have discarded the layout
 	switch a.kind {
 	case doSkip:
-		s.unchangedAt, s.laidOut, s.shownFrame = now, a.size, a.frame
+		s.unchangedAt, s.laidOutLength, s.shownFrame = now, a.size, a.frame
 		return
 	case doMessages:
 		s.draftFor, s.streamFor = 0, 0
-		if s.drafted() { // it will vanish, also if the question is answered before a message shows the text
-			s.laidOut, s.shownFrame = 0, frame{}
+		if s.drafted() { // the draft will vanish, so a message must show its text even without the question
+			s.laidOutLength, s.shownFrame = 0, frame{}
 		}
 		return
 	case doType:
@@ -34,7 +34,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	}
 	if a.kind != doFind || r.Ref.ID != "" { // finding no message is no progress
-		s.row, s.hold = 0, time.Time{}
+		s.failuresInRow, s.holdUntil = 0, time.Time{}
 		s.extend(now.Add(finalDeadline)) // progress extends the deadline
 	}
 	if a.kind == doDraft {
@@ -48,7 +48,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case a.kind == doFind:
 		s.settleFind(a.part, r.Ref, now)
 		if a.part > supersededAt {
-			s.shiftDown(a.part)
+			s.replaceIfAbove(a.part)
 		}
 		return
 	case p.role != roleText && (a.kind == doDelete || a.kind == doSeal):
@@ -56,7 +56,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case a.kind == doDelete:
 		p.renew()
-		p.before = payload{}
+		p.earlierBody = payload{}
 		return
 	case a.kind == doStop:
 		p.phase = standing
@@ -64,7 +64,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 			if s.ending != nil && s.ending.Keep {
 				p.certainty = sure
 			}
-			s.laidOut, s.shownFrame = 0, frame{} // and the frame too
+			s.laidOutLength, s.shownFrame = 0, frame{} // and the frame too
 			return
 		}
 	default:
@@ -73,17 +73,17 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	if p.unsure() {
 		p.replace(a.display)
 	} else {
-		p.shown, p.before = a.display, payload{}
+		p.shown, p.earlierBody = a.display, payload{}
 	}
 	if a.creates() {
-		s.shiftDown(a.part)
+		s.replaceIfAbove(a.part)
 	}
 	switch {
 	case p.role != roleText:
 	case a.seal:
-		p.next = &a.next
+		p.nextStart = &a.next
 	default:
-		s.laidOut, s.shownFrame = a.size, a.frame
+		s.laidOutLength, s.shownFrame = a.size, a.frame
 	}
 }
 
@@ -103,11 +103,11 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 			s.typing = 0
 		}
 	case err == nil:
-		s.probed, s.row = true, 0
+		s.probed, s.failuresInRow = true, 0
 	default:
 		switch e := chat.AsSendError(err); e.Kind {
 		case chat.Uncertain, chat.Temporary, chat.RateLimited:
-			s.fails(e, now)
+			s.recordFailure(e, now)
 			s.backoff(now)
 		default: // the platform answers, even if it refuses
 			s.probed = true
@@ -121,14 +121,14 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 	if s.draft = (draft{}); p.role == roleText { // an arriving message erases the draft
 		s.displayed = true
 	} else {
-		s.laidOut = 0
+		s.laidOutLength = 0
 	}
-	p.ref, p.phase, p.begun = ref, standing, s.lastCall
-	if p.certainty, p.file = p.after(a.display), a.kind == doFile; p.file { // the caption of a file can't be edited
+	p.ref, p.phase, p.streamStart = ref, standing, s.lastCall
+	if p.certainty, p.file = p.certaintyAfter(a.display), a.kind == doFile; p.file { // the caption of a file can't be edited
 		p.certainty = sure
 	}
-	stream := p.attempt.resolution == byKey && p.attempt.streams // an earlier try may have started a stream
-	p.attempt.learned()
+	stream := p.attempt.resolution == byKey && p.attempt.streams // an earlier create may have started a stream
+	p.attempt.resolve()
 	switch {
 	case ref.ID == "":
 		s.mute(p)
@@ -136,7 +136,7 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 			p.phase = absent
 		}
 		if a.frame.below != "" {
-			s.askedBy(a.frame)
+			s.recordPreviewQuestion(a.frame)
 		}
 	case a.kind == doStart:
 		p.phase = streaming
@@ -149,7 +149,7 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 // restart handles a text that starts over. Full parts belong to the discarded text, and only the final may edit
 // them, so previews end here. Without full parts, the new text simply replaces the old one.
 func (s *state) restart() {
-	s.laidOut, s.shownFrame = 0, frame{}
+	s.laidOutLength, s.shownFrame = 0, frame{}
 	for i := range s.parts {
 		p := &s.parts[i]
 		s.muted = s.muted || p.sealed()
@@ -162,14 +162,14 @@ func (s *state) restart() {
 // end sets the ending. Backoff and muting of previews don't apply to a final, and markup that was refused in an
 // unfinished text is tried again.
 func (s *state) end(e *Ending, now time.Time) {
-	s.ending, s.ended = e, now
+	s.ending, s.endedAt = e, now
 	if !e.At.IsZero() && e.At.Before(now) {
-		s.ended = e.At
+		s.endedAt = e.At
 	}
-	if s.deadline = s.ended.Add(finalDeadline); s.deadline.Before(now.Add(lastChance)) {
+	if s.deadline = s.endedAt.Add(finalDeadline); s.deadline.Before(now.Add(lastChance)) {
 		s.deadline = now.Add(lastChance)
 	}
-	s.hold, s.row = time.Time{}, 0
+	s.holdUntil, s.failuresInRow = time.Time{}, 0
 	for i := range s.parts {
 		p := &s.parts[i]
 		p.plain = p.plain && e.Keep

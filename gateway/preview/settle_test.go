@@ -44,7 +44,7 @@ func TestBackoffGrowsWithEachFailureInARow(t *testing.T) {
 	for _, want := range []time.Duration{500 * ms, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second} {
 		temporary(want)
 	}
-	for range longSilence - 6 {
+	for range slowAfterFailures - 6 {
 		temporary(5 * time.Second)
 	}
 	for range 100 {
@@ -77,7 +77,7 @@ func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	now := time.Now()
 	s := ended(now, "final")
 	s.ops, s.keyFor = s.ops|chat.OpFind|chat.OpStart, time.Minute
-	s.parts = []message{{attempt: attempt{resolution: byFind, streams: true, first: now.Add(-time.Hour)}}}
+	s.parts = []message{{attempt: attempt{resolution: byFind, streams: true, firstAt: now.Add(-time.Hour)}}}
 	step := func(want actionKind, err error) {
 		t.Helper()
 		now = now.Add(10 * time.Second)

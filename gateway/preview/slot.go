@@ -24,7 +24,7 @@ type Ending struct {
 	Text string // the final, as Markdown
 	Cut  bool   // Text was interrupted: open constructs are closed
 	Note string // a plain line below Text, such as the reason why it was interrupted
-	Keep bool   // interrupted: visible messages stay, without the cursor. Text, Cut and Note are those of the final that was given up, if any
+	Keep bool   // interrupted: visible messages stay, without the cursor. Text, Cut and Note belong to a final that was given up
 
 	// Stopped marks the visible text as incomplete: a mark is shown below it. It requires Keep.
 	Stopped bool
@@ -33,8 +33,8 @@ type Ending struct {
 	// the reply. It requires Keep.
 	Stand bool
 
-	// At is the time when the ending was decided; zero means the time when its process learns of it. The
-	// deadline of a final counts from here, whichever process tries it.
+	// At is the time when the ending was decided; zero means now. The deadline of a final counts from this time, even in
+	// a later process.
 	At time.Time
 
 	// Files follow the text in order, each in its own message. Their content never changes afterwards. Files
@@ -42,43 +42,43 @@ type Ending struct {
 	Files []chat.File
 }
 
-// givesUp reports whether e ends a reply of which messages may show some of a final that was given up.
+// givesUp reports whether e gives up a final of which some messages may be visible.
 func (e *Ending) givesUp() bool { return e != nil && e.Keep && e.Text+e.Note != "" }
 
 // Slot passes the newest view from a turn to the one reader of the reply: a newer view replaces an unread one.
 // Writers never block.
 type Slot struct {
-	mu       sync.Mutex
-	text     *strings.Builder
-	tokens   int
-	resets   int
-	since    time.Time
-	status   Status
-	paused   int       // length of the text when the model switched to a tool
-	asked    time.Time // time since when people see the status's question; zero: they don't
-	ending   *Ending
-	changed  chan struct{} // capacity 1: signals a change, not the number of changes
-	ended    chan struct{} // closed by Finish
-	claimed  bool          // set by Decide: no other ending counts
-	cut      chan struct{} // closed by Cut
-	erased   bool          // set by Redraw: a draft vanished
-	urged    chan struct{} // capacity 1: signals a question, which does not wait for the interval
-	visible  bool          // a message of the reply exists
-	readable bool          // see Readable
-	shown    string        // Markdown of the last preview that a person saw
-	waiting  Waiting
-	first    precedence
+	mu            sync.Mutex
+	text          *strings.Builder
+	tokens        int
+	resets        int
+	since         time.Time
+	status        Status
+	paused        int       // length of the text when the model switched to a tool
+	askedSince    time.Time // time since when people see the status's question; zero: they don't
+	ending        *Ending
+	changed       chan struct{} // capacity 1: signals a change, not the number of changes
+	ended         chan struct{} // closed by Finish
+	decided       bool          // set by Decide: no other ending counts
+	cut           chan struct{} // closed by Cut
+	erased        bool          // set by Redraw: a draft vanished
+	questionAsked chan struct{} // capacity 1: signals a question, which is shown without waiting for the interval
+	visible       bool          // a message of the reply exists
+	readable      bool          // see Readable
+	shown         string        // Markdown of the last preview that a person saw
+	waiting       Waiting
+	first         precedence
 }
 
 // NewSlot returns an empty slot.
 func NewSlot() *Slot {
 	return &Slot{
-		text: new(strings.Builder), changed: make(chan struct{}, 1), urged: make(chan struct{}, 1),
-		ended: make(chan struct{}), cut: make(chan struct{}), first: precedence{now: make(chan struct{}, 1)},
+		text: new(strings.Builder), changed: make(chan struct{}, 1), questionAsked: make(chan struct{}, 1),
+		ended: make(chan struct{}), cut: make(chan struct{}), first: precedence{urgent: make(chan struct{}, 1)},
 	}
 }
 
-// Append adds a delta of about that many tokens.
+// Append adds a delta of about tokens tokens.
 func (s *Slot) Append(delta string, tokens int) {
 	s.mu.Lock()
 	s.text.WriteString(delta)
@@ -103,17 +103,17 @@ func (s *Slot) Reset() {
 func (s *Slot) Finish(e Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.claimed {
+	if !s.decided {
 		s.finish(e)
 	}
 }
 
-// Decide runs store and then ends the reply. Once it started, no other ending counts. If there already is an
-// ending, it does not run store.
+// Decide runs store and then ends the reply. After its start, no other ending counts. If there is an ending already,
+// Decide does nothing.
 func (s *Slot) Decide(e Ending, store func()) {
 	s.mu.Lock()
-	open := s.ending == nil && !s.claimed
-	s.claimed = s.claimed || open
+	open := s.ending == nil && !s.decided
+	s.decided = s.decided || open
 	s.mu.Unlock()
 	if !open {
 		return
@@ -148,8 +148,8 @@ func (s *Slot) Redraw() {
 	notify(s.changed)
 }
 
-// redrawn reports whether Redraw was called since the last call of redrawn.
-func (s *Slot) redrawn() bool {
+// takeRedraw reports whether Redraw was called since the last call of takeRedraw.
+func (s *Slot) takeRedraw() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	erased := s.erased
@@ -192,8 +192,8 @@ func (s *Slot) load() (View, *Ending) {
 	}, s.ending
 }
 
-// seen records that the first n bytes of the text are visible now.
-func (s *Slot) seen(n int) {
+// markVisible records that the first n bytes of the text are visible now.
+func (s *Slot) markVisible(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = time.Time{}
@@ -206,16 +206,16 @@ func (s *Slot) seen(n int) {
 func (s *Slot) Asked() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked
+	return s.askedSince
 }
 
-// showed records that people see a question since at, the start of the call. It does nothing if the status asks
-// something else by now.
-func (s *Slot) showed(question Status, at time.Time) {
+// markAsked records that people see a question since at, the start of the call. It does nothing if the status asks
+// another question now.
+func (s *Slot) markAsked(question Status, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked.IsZero() && s.status.urgent() && slices.Equal(s.status.Lines, question.Lines) {
-		s.asked = at
+	if s.askedSince.IsZero() && s.status.urgent() && slices.Equal(s.status.Lines, question.Lines) {
+		s.askedSince = at
 	}
 }
 

@@ -42,21 +42,21 @@ const (
 const (
 	// slowAfter is the time after which the words of a slow model are shown before MinTokens is reached.
 	slowAfter = 5 * time.Second
-	// lookEvery is the minimum time between two layouts if the first showed nothing new.
-	lookEvery = 100 * time.Millisecond
+	// layoutInterval is the minimum time between two layouts if the first showed nothing new.
+	layoutInterval = 100 * time.Millisecond
 	// finalDeadline is how long a final is tried after the last retry time that the platform gave.
 	finalDeadline = 15 * time.Minute
-	// slowCall is the duration of a call of an ending after which the conversation may go on without it.
+	// slowCall is how long a call of an ending may take before the conversation continues without it.
 	slowCall = 3 * time.Second
-	// lastChance is how long a process tries a final at least, even if its deadline has already passed.
+	// lastChance is the minimum time for which each process tries a final, even after its deadline.
 	lastChance = time.Minute
-	// maxPatience is how long a final is retried while the platform is down.
-	maxPatience = 24 * time.Hour
+	// maxOutage is how long a final is retried while the platform is down.
+	maxOutage = 24 * time.Hour
 	// minLimit is the shortest length to which "too long" errors can halve a part.
 	minLimit = 32
 	// uncertainCreates is the number of creates with unknown outcome allowed per part: the first and one more,
 	// since a lost answer is worse than a duplicate.
-	uncertainCreates = 2
+	maxUncertainCreates = 2
 	// maxTries is the number of processes that may end during a create of a part. Each crash between the create
 	// and its record costs one more message, and a message that crashes every process must not be tried forever.
 	maxTries = 4
@@ -92,15 +92,15 @@ type draft struct {
 // state is the data on which next and settle decide. It has no locks: only Run uses it.
 type state struct {
 	place
-	soFar
+	visibleState
 	failures
-	finale
+	finalLayout
 
 	view   View
 	ending *Ending
 
-	trying *chat.Create // the create that is being made, where Find needs it
-	found  chat.Found   // what the last search learned
+	currentCreate *chat.Create // the create that is being made, for Find; nil: not needed
+	searchResult  chat.Found   // of the last search
 
 	parts      []message // of the text
 	question   message
@@ -108,10 +108,10 @@ type state struct {
 	draft      draft
 	cuts       []int // lengths to which the first parts were cut, if larger than limit
 
-	muted    bool // no more previews in this reply
-	dead     bool // sending to this chat is impossible
-	stray    bool // a separate question may exist that can't be found any more
-	nameless bool // a create returned no message id
+	muted        bool // no more previews in this reply
+	unreachable  bool // sending to this chat is impossible
+	questionLost bool // a question message may exist that can't be found any more
+	nameless     bool // a create returned no message id
 }
 
 // place is the target of a reply and what the platform supports there.
@@ -126,11 +126,11 @@ type place struct {
 	ops         chat.Op       // supported kinds of call
 	typing      time.Duration // interval for renewing the typing indicator; 0: none is sent
 	fileLimit   int64         // maximum size of a file in bytes; 0: unknown
-	draftButton *chat.Action  // stops the reply below a draft, where no message keeps it; nil: none
+	draftButton *chat.Action  // the stop button below a draft; nil: none
 	draftFor    time.Duration // lifetime of a draft; 0: previews are not drafts
 	streamFor   time.Duration // maximum duration of a stream; 0: previews are not streams
 	grows       bool          // previews began as streams: the layout may only append
-	lateFor     time.Duration // time after which a create of unknown outcome is looked for again; 0: never
+	lateFor     time.Duration // time after which the message of a create of unknown outcome is searched again; 0: never
 	keyFor      time.Duration // time for which a create may be repeated under its key
 }
 
@@ -140,20 +140,20 @@ func (p *place) can(op chat.Op) bool { return p.ops&op != 0 }
 // cannot records that the platform does not support a kind of call after all.
 func (p *place) cannot(op chat.Op) { p.ops &^= op }
 
-// soFar is what people see of an unfinished reply, and when it changed.
-type soFar struct {
-	source      string    // Markdown that the parts show
-	displayed   bool      // a person has seen something of this reply
-	recovered   int       // length of the source that an earlier process had shown
-	laidOut     int       // length of the text that was last laid out and shown
-	shownFrame  frame     // frame shown around it
-	unchangedAt time.Time // time when a layout last showed nothing new
-	started     time.Time
-	lastCall    time.Time // start of the last call that shows text
-	lastType    time.Time
+// visibleState is what people see of an unfinished reply, and when it changed.
+type visibleState struct {
+	source          string    // Markdown that the parts show
+	displayed       bool      // a person has seen something of this reply
+	recoveredLength int       // length of the source that an earlier process had shown
+	laidOutLength   int       // length of the text that was last laid out and shown
+	shownFrame      frame     // frame shown around it
+	unchangedAt     time.Time // time when a layout last showed nothing new
+	started         time.Time
+	lastCall        time.Time // start of the last call that shows text
+	lastType        time.Time
 }
 
-// at returns the message at an index. Behind the last message it returns an absent one.
+// at returns the message at an index. After the last message it returns an absent one.
 func (s *state) at(i int) *message {
 	switch {
 	case i >= len(s.parts):
@@ -167,7 +167,7 @@ func (s *state) at(i int) *message {
 	}
 }
 
-// mute ends the previews if m, which caused trouble, is a message of the text.
+// mute ends the previews if m, whose call failed, is a message of the text.
 func (s *state) mute(m *message) { s.muted = s.muted || m.role == roleText }
 
 // visible returns the number of source bytes that a person sees.

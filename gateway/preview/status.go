@@ -20,8 +20,8 @@ type Status struct {
 	ThoughtSince time.Time // time when the model began to think
 }
 
-// statusAfter is how long tools must work, or the model think, before a message is opened for that alone:
-// anything shorter would only flicker.
+// statusAfter is how long tools or thinking must last before a message is created to show only them. A shorter status
+// would flicker.
 const statusAfter = 3 * time.Second
 
 // empty reports whether there are no lines to show.
@@ -34,7 +34,7 @@ func (s Status) urgent() bool { return s.Urgent && !s.empty() }
 func (s *Slot) Tell(status Status) {
 	s.mu.Lock()
 	if !status.urgent() || !slices.Equal(status.Lines, s.status.Lines) {
-		s.asked = time.Time{}
+		s.askedSince = time.Time{}
 	}
 	s.status = status
 	if !status.empty() {
@@ -43,6 +43,6 @@ func (s *Slot) Tell(status Status) {
 	s.mu.Unlock()
 	notify(s.changed)
 	if status.urgent() {
-		notify(s.urged)
+		notify(s.questionAsked)
 	}
 }

@@ -22,7 +22,7 @@ func (s *state) streamed(i int) bool {
 func (s *state) streaming() (i int, until time.Time) {
 	i = slices.IndexFunc(s.parts, func(m message) bool { return m.streams() })
 	if i >= 0 {
-		until = s.parts[i].begun.Add(s.streamFor)
+		until = s.parts[i].streamStart.Add(s.streamFor)
 	}
 	return i, until
 }

@@ -14,16 +14,16 @@ func (s *state) supersede(i int) {
 	if s.ending != nil && s.can(chat.OpDelete) {
 		last = len(s.parts) - 1
 	}
-	for j := last; j >= i; j-- { // in reverse: a process that restores only some of these records must find part i unchanged
-		s.renew(j)
+	for j := last; j >= i; j-- { // in reverse: if a crash loses some of these records, part i must be unchanged
+		s.replaceMessage(j)
 	}
-	s.mayStandAbove(i)
+	s.markAbove(i)
 	s.muted = true
 }
 
-// renew gives part i a new message. Its existing message is superseded, unless it has no id and so can't be
+// replaceMessage gives part i a new message. Its existing message is superseded, unless it has no id and so can't be
 // deleted.
-func (s *state) renew(i int) {
+func (s *state) replaceMessage(i int) {
 	p := &s.parts[i]
 	if p.exists() && p.ref.ID != "" {
 		m := *p
@@ -35,24 +35,23 @@ func (s *state) renew(i int) {
 	}
 }
 
-// mayStandAbove records that part i gets a new message: messages from unresolved creates of later parts would be
-// above it.
-func (s *state) mayStandAbove(i int) {
+// markAbove records that part i gets a new message. Messages from unresolved creates of later parts would be above it.
+func (s *state) markAbove(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
 		p := &s.parts[j]
-		p.attempt.above = p.attempt.above || s.can(chat.OpDelete) && !p.exists() && p.attempt.open()
+		p.attempt.mayBeAbove = p.attempt.mayBeAbove || s.can(chat.OpDelete) && !p.exists() && p.attempt.open()
 	}
 }
 
-// shiftDown replaces a message that turned out to be above messages that were sent again.
-func (s *state) shiftDown(i int) {
-	if p := s.at(i); p.attempt.above && p.ref.ID != "" {
-		s.renew(i)
+// replaceIfAbove replaces a message that turned out to be above messages that were sent again.
+func (s *state) replaceIfAbove(i int) {
+	if p := s.at(i); p.attempt.mayBeAbove && p.ref.ID != "" {
+		s.replaceMessage(i)
 	}
 }
 
-// bringBack restores a superseded message that nothing replaced, so that at least its cursor is removed.
-func (s *state) bringBack(p *message) {
+// restoreSupersededFor restores the superseded message of p if nothing replaced it, so that at least its cursor is removed.
+func (s *state) restoreSupersededFor(p *message) {
 	i := len(s.superseded) - 1 // the newest
 	for i >= 0 && s.at(s.superseded[i].place) != p {
 		i--
@@ -62,15 +61,15 @@ func (s *state) bringBack(p *message) {
 	}
 }
 
-// adopt keeps message i of the superseded ones, which a late search found, as part of an interrupted reply that has no
-// other message in its place: a person may have read it.
-func (s *state) adopt(i int) {
+// adoptFound handles superseded message i, which a late search found. If the reply was interrupted and has no message in
+// that place, the found one becomes part of the reply again, since a person may have read it.
+func (s *state) adoptFound(i int) {
 	if place := s.superseded[i].place; s.ending != nil && s.ending.Keep && place < len(s.parts) { // not a question
 		s.restoreAt(&s.parts[place], i)
 	}
 }
 
-// restoreAt lets p be message i of the superseded ones again, if p has no message and can be edited.
+// restoreAt makes superseded message i the message of p again, if p has none and the platform can edit.
 func (s *state) restoreAt(p *message, i int) {
 	m := s.superseded[i]
 	if p.exists() || !m.unfinished() || !s.can(chat.OpEdit) {
@@ -83,7 +82,7 @@ func (s *state) restoreAt(p *message, i int) {
 // forget stops tracking a message that is not part of the text. The next question gets a new message.
 func (s *state) forget(i int) {
 	if i == questionAt {
-		s.stray = s.stray || s.question.doubtful()
+		s.questionLost = s.questionLost || s.question.doubtful()
 		s.question = newQuestion(s.question.gen + 1)
 		return
 	}
@@ -102,7 +101,8 @@ func (m *message) supersededRecord() chat.Part {
 	return p
 }
 
-// readable reports whether a message of the reply shows a text or a file. What a superseded one shows is not always known.
+// readable reports whether a message of the reply shows a text or a file. The content of a superseded message may be unknown,
+// so it counts as readable.
 func (s *state) readable() bool {
 	return slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && (m.file || !m.blank()) }) ||
 		slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && !s.at(m.place).exists() })

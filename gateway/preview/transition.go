@@ -22,22 +22,22 @@ type transitions struct{ uncertain, rejected, tooLong, gone, frozen transition }
 
 // failuresOf returns the transitions for a kind of call, which differ for messages of the text and others.
 func failuresOf(kind actionKind, text bool) transitions {
-	stream := transitions{mayHaveGrown, endStream, endStream, vanish, endStream}
+	stream := transitions{streamUncertain, endStream, endStream, recordGone, endStream}
 	find := transitions{tryLater, endFinds, endFinds, endFinds, endFinds}
 	if text {
 		return map[actionKind]transitions{
-			doSend:   {mayStand, dropMarkup, cutShorter, giveUp, giveUp},
-			doFile:   {mayStand, refuseFile, refuseFile, refuseFile, refuseFile},
-			doStart:  {mayStand, endStreams, cutShorter, endStreams, endStreams},
-			doEdit:   {mayShow, dropMarkup, cutShorter, vanish, supersede},
-			doDelete: {tryLater, giveUp, giveUp, vanish, vanish},
+			doSend:   {createUncertain, dropMarkup, cutShorter, giveUp, giveUp},
+			doFile:   {createUncertain, refuseFile, refuseFile, refuseFile, refuseFile},
+			doStart:  {createUncertain, endStreams, cutShorter, endStreams, endStreams},
+			doEdit:   {editUncertain, dropMarkup, cutShorter, recordGone, supersede},
+			doDelete: {tryLater, giveUp, giveUp, recordGone, recordGone},
 			doDraft:  {tryLater, endDrafts, cutDraftShorter, endDrafts, endDrafts},
 			doAppend: stream, doStop: stream, doFind: find,
 		}[kind]
 	}
 	return map[actionKind]transitions{
-		doSend:   {mayStand, giveUp, giveUp, giveUp, giveUp},
-		doEdit:   {mayShow, replaceQuestion, replaceQuestion, forgetMessage, replaceQuestion},
+		doSend:   {createUncertain, giveUp, giveUp, giveUp, giveUp},
+		doEdit:   {editUncertain, replaceQuestion, replaceQuestion, forgetMessage, replaceQuestion},
 		doDelete: {tryLater, forgetMessage, forgetMessage, forgetMessage, forgetMessage},
 		doFind:   find,
 	}[kind]
@@ -45,7 +45,7 @@ func failuresOf(kind actionKind, text bool) transitions {
 
 // fail applies the failure of action a.
 func (s *state) fail(a action, e *chat.SendError, now time.Time) {
-	s.fails(e, now)
+	s.recordFailure(e, now)
 	f := failedCall{action: a, message: s.at(a.part), err: e, now: now}
 	switch e.Kind {
 	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
@@ -72,7 +72,7 @@ func (f failedCall) transition() transition {
 	case chat.Forbidden, chat.Auth:
 		return suspend
 	case chat.Moved:
-		return follow
+		return followChat
 	case chat.Rejected:
 		return t.rejected
 	case chat.TooLong:
@@ -88,7 +88,7 @@ func (f failedCall) transition() transition {
 
 // obeyLimit leaves the waiting to the budget, which delays all replies.
 func obeyLimit(s *state, f failedCall) {
-	if s.row > maxRefusals {
+	if s.failuresInRow > maxObeyedLimits {
 		s.backoff(f.now)
 	}
 }
@@ -98,11 +98,11 @@ func tryLater(s *state, f failedCall) { s.backoff(f.now) }
 // suspend waits and repeats the call: a refusal may be a mistake of the platform or soon be undone.
 func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
 
-// follow continues in the chat's new id, once. No old message id is valid there.
-func follow(s *state, f failedCall) {
+// followChat continues in the chat's new id, once. No old message id is valid there.
+func followChat(s *state, f failedCall) {
 	to := f.err.Moved
 	if s.moved != "" || to == "" {
-		s.dead = true
+		s.unreachable = true
 		return
 	}
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
@@ -114,29 +114,29 @@ func follow(s *state, f failedCall) {
 	}
 }
 
-// mayStand records a create that may have taken effect.
-func mayStand(s *state, f failedCall) {
+// createUncertain records a create that may have taken effect.
+func createUncertain(s *state, f failedCall) {
 	m := f.message
 	m.attempt.streams, m.file = m.attempt.streams || f.kind == doStart, f.kind == doFile
 	m.attempt.mixed = m.attempt.mixed || m.attempt.resolution == byKey && !m.shown.like(f.display)
 	m.replace(f.display)
-	m.attempt.create = s.trying
-	if m.attempt.first.IsZero() {
-		m.attempt.first = s.lastCall
+	m.attempt.create = s.currentCreate
+	if m.attempt.firstAt.IsZero() {
+		m.attempt.firstAt = s.lastCall
 	}
-	s.doubt(m, f.now)
+	s.recordUncertainCreate(m, f.now)
 	s.backoff(f.now)
 }
 
-// mayShow records an edit that may have taken effect. The edit is repeated.
-func mayShow(s *state, f failedCall) {
+// editUncertain records an edit that may have taken effect. The edit is repeated.
+func editUncertain(s *state, f failedCall) {
 	f.message.replace(f.display)
 	f.message.certainty = unsure
 	s.backoff(f.now)
 }
 
-// mayHaveGrown records a call on a stream that may have taken effect. An append can't be repeated; a stop can.
-func mayHaveGrown(s *state, f failedCall) {
+// streamUncertain records a call on a stream that may have taken effect. An append can't be repeated; a stop can.
+func streamUncertain(s *state, f failedCall) {
 	if f.added != "" {
 		f.message.certainty = unsure
 	}
@@ -152,12 +152,12 @@ func dropMarkup(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// cutShorter halves the length of messages. Parts of the final before the one that was too long keep their cuts:
-// they may already be sent where nothing can be edited.
+// cutShorter halves the length of messages. Parts of the final before the one that was too long keep their cuts: they may
+// have been sent, and some platforms can't edit them.
 func cutShorter(s *state, f failedCall) {
 	known := s.cutOf(f.part) > s.limit // it was cut before the limit was known, perhaps by an earlier process
 	if s.ending != nil && s.ending.Keep && (known || s.limit > minLimit) {
-		s.relay()
+		s.resendShorter()
 		return
 	}
 	if f.message.abandoned { // its text was refused before, and so is its earlier content
@@ -169,7 +169,7 @@ func cutShorter(s *state, f failedCall) {
 		return
 	}
 	if s.ending != nil {
-		s.kept, s.final = s.final[:min(f.part, s.texts)], nil
+		s.keptParts, s.final = s.final[:min(f.part, s.textCount)], nil
 	}
 	if known {
 		s.cuts = s.cuts[:f.part]
@@ -187,7 +187,7 @@ func cutDraftShorter(s *state, f failedCall) {
 	s.halve(f.part)
 }
 
-// giveUp stops what can't succeed: the previews of this reply, this message of the final, or the question.
+// giveUp stops calls that can't succeed: the previews of this reply, this message of the final, or the question.
 func giveUp(s *state, f failedCall) {
 	m := f.message
 	switch s.mute(m); {
@@ -195,33 +195,33 @@ func giveUp(s *state, f failedCall) {
 		m.shown = f.display
 	case s.ending == nil:
 		return
-	case m.takeBack(f.body):
-	case f.kind == doEdit && f.stands && m.unsure() && m.shorten():
+	case m.revert(f.body):
+	case f.kind == doEdit && f.keepsText && m.unsure() && m.halveText():
 		return
-	case m.abandoned, f.kind == doEdit && f.stands: // its current content is refused too
+	case m.abandoned, f.kind == doEdit && f.keepsText: // its current content is refused too
 		m.shown.cursor, m.certainty = false, sure
 	}
 	m.abandoned = true
-	s.bringBack(m)
+	s.restoreSupersededFor(m)
 }
 
 // refuseFile handles a refused file. A file with the rest of the text is sent as messages instead. Any other
 // file is left out, since the text is the answer.
 func refuseFile(s *state, f failedCall) {
-	if s.rest != nil && f.part == s.restAt {
-		s.restText, s.final = true, nil
+	if s.restFile != nil && f.part == s.restAt {
+		s.restAsText, s.final = true, nil
 		return
 	}
 	giveUp(s, f)
 }
 
-// vanish records that a message does not exist. Unless the failed call was a delete, a person deleted it.
-func vanish(s *state, f failedCall) {
+// recordGone records that a message does not exist. Unless the failed call was a delete, a person deleted it.
+func recordGone(s *state, f failedCall) {
 	f.message.renew()
 	if s.muted = true; f.kind != doDelete {
 		f.message.phase = gone
 	}
-	s.mayStandAbove(f.part)
+	s.markAbove(f.part)
 }
 
 // supersede replaces a message that can't be edited any more.
@@ -238,7 +238,7 @@ func endStream(_ *state, f failedCall) {
 }
 
 // endDrafts uses edits where drafts are refused. The text so far must be shown again.
-func endDrafts(s *state, _ failedCall) { s.draftFor, s.laidOut, s.shownFrame = 0, 0, frame{} }
+func endDrafts(s *state, _ failedCall) { s.draftFor, s.laidOutLength, s.shownFrame = 0, 0, frame{} }
 
 // endFinds records that the platform can't tell whether a create took effect.
 func endFinds(s *state, f failedCall) {
@@ -251,7 +251,7 @@ func endFinds(s *state, f failedCall) {
 // answered question, the removal of its buttons is tried once more without markup.
 func replaceQuestion(s *state, f failedCall) {
 	switch m := f.message; {
-	case !f.stands:
+	case !f.keepsText:
 		m.shown = display{body: m.shown.body, cursor: true}
 	case f.err.Kind == chat.Rejected && !m.plain:
 		m.plain = true
@@ -262,6 +262,6 @@ func replaceQuestion(s *state, f failedCall) {
 
 // forgetMessage stops tracking a message that is not part of the text. The next question gets a new message.
 func forgetMessage(s *state, f failedCall) {
-	s.row = 0
+	s.failuresInRow = 0
 	s.forget(f.part)
 }

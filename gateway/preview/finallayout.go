@@ -8,23 +8,23 @@ import (
 	"telex/internal/markup"
 )
 
-// finale is the layout of the ending.
-type finale struct {
-	begun    bool          // an earlier process may have shown some of the final
-	markdown string        // of the ending's text
-	final    []markup.Part // the parts of the ending, laid out once per limit; nil until then
-	texts    int           // number of parts that show text, not the note alone
-	remark   string        // plain text of the note below the text
-	noteAt   int           // index in final of the part that ends with the note; -1: no note
-	rest     *chat.File    // the text that does not fit into the parts; nil: all of it fits
-	restAt   int           // index in final of the caption of rest
-	restText bool          // the text beyond MaxParts is sent as messages after all
-	files    []chat.File   // files of the ending that can be sent
-	filesAt  int           // index in final of the caption of the first file
-	kept     []markup.Part // the first parts of final, which were cut at a larger limit
-	literal  bool          // the Markdown renders to nothing, so its source is shown
-	seam     seam          // where a final that was already sent meets the previews; used when Keep ends a reply
-	relaid   bool          // the ending is the text shown so far, in more messages than before
+// finalLayout is the layout of the ending.
+type finalLayout struct {
+	finalBegan bool          // an earlier process may have shown some of the final
+	markdown   string        // of the ending's text
+	final      []markup.Part // the parts of the ending, laid out once per limit; nil until then
+	textCount  int           // number of parts that show text, not the note alone
+	noteText   string        // plain text of the note below the text
+	noteAt     int           // index in final of the part that ends with the note; -1: no note
+	restFile   *chat.File    // the text that does not fit into the parts; nil: all of it fits
+	restAt     int           // index in final of the caption of rest
+	restAsText bool          // the platform refused that file, so the text is sent as messages
+	files      []chat.File   // files of the ending that can be sent
+	filesAt    int           // index in final of the caption of the first file
+	keptParts  []markup.Part // the first parts of final, which were cut at a larger limit
+	literal    bool          // the Markdown renders to nothing, so its source is shown
+	seam       seam          // see there; used when Keep ends a reply
+	relaid     bool          // resendShorter replaced the ending by the visible text in more messages
 }
 
 // layoutFinal lays out the ending unless it is already laid out. A text whose Markdown renders to nothing, such
@@ -41,9 +41,9 @@ func (s *state) layoutFinal() {
 	}
 	text = s.layoutRest(text)
 	note := s.layoutNote(len(text))
-	s.final, s.texts, s.noteAt = text, len(text), -1
-	if s.rest != nil {
-		s.texts = s.restAt
+	s.final, s.textCount, s.noteAt = text, len(text), -1
+	if s.restFile != nil {
+		s.textCount = s.restAt
 	}
 	if len(note) > 0 {
 		s.final = s.addNote(text, note)
@@ -62,13 +62,13 @@ func (s *state) layoutText() []markup.Part {
 	if o.Open {
 		text += "\n" // no more text follows: without the newline, an unfinished last table row would be hidden
 	}
-	if grown := s.layoutGrown(text, o); grown != nil {
+	if grown := s.layoutAppendOnly(text, o); grown != nil {
 		return grown
 	}
-	if len(s.kept) == 0 {
-		s.kept = s.layoutStanding(text, o)
+	if len(s.keptParts) == 0 {
+		s.keptParts = s.layoutStanding(text, o)
 	}
-	return layoutBehind(s.kept, text, o)
+	return layoutBehind(s.keptParts, text, o)
 }
 
 // layoutBehind returns parts followed by the layout of the remaining text.
@@ -83,29 +83,28 @@ func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.P
 	return slices.Concat(parts, markup.Layout(text, o))
 }
 
-// layoutGrown cuts the final where streams are cut, so that full messages stay unchanged. It returns nil if
+// layoutAppendOnly cuts the final where streams are cut, so that full messages stay unchanged. It returns nil if
 // nothing was streamed or if the result would show other text.
-func (s *state) layoutGrown(text string, o markup.Options) []markup.Part {
-	if !s.grows || s.literal || len(s.kept)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
+func (s *state) layoutAppendOnly(text string, o markup.Options) []markup.Part {
+	if !s.grows || s.literal || len(s.keptParts)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
 		return nil
 	}
-	return grown(text, o)
+	return layoutAppended(text, o)
 }
 
-// grown cuts a text as streams are cut. It returns nil if the result would show other text.
-func grown(text string, o markup.Options) []markup.Part {
+// layoutAppended cuts a text as streams are cut. It returns nil if the result would show other text.
+func layoutAppended(text string, o markup.Options) []markup.Part {
 	whole := markup.Layout(text, o)
 	o.Append, o.Open = true, false
 	parts := markup.Layout(text, o)
-	if shownBy(whole) != shownBy(parts) {
+	if plainText(whole) != plainText(parts) {
 		return nil
 	}
 	return parts
 }
 
-// shownBy returns the text that parts show, without white space, so that layouts with different cuts can be
-// compared.
-func shownBy(parts []markup.Part) string {
+// plainText returns the text of the parts without white space. It is used to compare layouts with different cuts.
+func plainText(parts []markup.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
 		for w := range strings.FieldsSeq(p.Plain) {
@@ -119,19 +118,19 @@ func shownBy(parts []markup.Part) string {
 // streamed, so layoutStanding tries both cuts and takes the one that matches more of the sent messages.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
-	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // it stays, whatever it shows
-	if !s.grows || grown(text, o) == nil && !fixed {
+	fixed := slices.ContainsFunc(s.parts, func(m message) bool { return m.exists() && m.ref.ID == "" }) // it can't be edited
+	if !s.grows || layoutAppended(text, o) == nil && !fixed {
 		return kept
 	}
 	o.Append, o.Open = true, false
-	if parts := layoutCuts(s.cuts, text, o); s.standing(parts) > s.standing(kept) {
+	if parts := layoutCuts(s.cuts, text, o); s.countMatching(parts) > s.countMatching(kept) {
 		return parts
 	}
 	return kept
 }
 
-// standing counts the messages that already show their part.
-func (s *state) standing(parts []markup.Part) (n int) {
+// countMatching counts the messages that already show their part.
+func (s *state) countMatching(parts []markup.Part) (n int) {
 	for i, p := range parts {
 		if i < len(s.parts) && s.parts[i].exists() && s.parts[i].shown.body.equal(s.payload(i, p)) {
 			n++
@@ -158,9 +157,9 @@ func layoutCuts(cuts []int, text string, o markup.Options) []markup.Part {
 
 // layoutRest puts the text beyond MaxParts into a file, whose caption becomes the last part.
 func (s *state) layoutRest(text []markup.Part) []markup.Part {
-	s.rest = nil
+	s.restFile = nil
 	n := s.cfg.MaxParts
-	if !s.can(chat.OpFile) || s.restText || n <= 0 || len(text) <= n || s.literal {
+	if !s.can(chat.OpFile) || s.restAsText || n <= 0 || len(text) <= n || s.literal {
 		return text
 	}
 	p := s.at(n)
@@ -175,7 +174,7 @@ func (s *state) layoutRest(text []markup.Part) []markup.Part {
 		return text
 	}
 	s.restAt = n
-	s.rest = &chat.File{
+	s.restFile = &chat.File{
 		Name: "answer.md", MediaType: "text/markdown; charset=utf-8",
 		Content: []byte(markup.Rest(s.ending.Text, text[n-1])),
 	}
@@ -194,11 +193,11 @@ func verbatim(text string) string {
 // addNote puts the note below the text. It goes into the last part if it fits, after rendering, so that an open
 // code block can't swallow it. Otherwise it gets parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
-	if len(text) == 0 || s.rest != nil || len(note) != 1 {
+	if len(text) == 0 || s.restFile != nil || len(note) != 1 {
 		return append(text, note...)
 	}
 	last := text[len(text)-1]
-	last.Rendered = s.joined(last.Rendered, note[0].Rendered)
+	last.Rendered = s.join(last.Rendered, note[0].Rendered)
 	last.Plain += "\n\n" + note[0].Plain
 	if s.dialect.Len(last.Rendered) > s.limit {
 		return append(text, note...)

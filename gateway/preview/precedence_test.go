@@ -190,13 +190,13 @@ func TestWhatWasStoppedMayStillMakeMessages(t *testing.T) {
 	s := &state{place: place{ops: chat.OpSend | chat.OpEdit, keyFor: time.Hour}}
 	s.parts = []message{
 		{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{plain: "one"}, cursor: true}},
-		{attempt: attempt{resolution: byKey, first: now}},
+		{attempt: attempt{resolution: byKey, firstAt: now}},
 	}
 	s.end(&Ending{Keep: true}, now)
 	if a := s.next(now); a.kind != doEdit {
 		t.Fatalf("next action %d, want the edit of the first message", a.kind)
 	}
-	if !s.makesMore(now) {
+	if !s.needsMessages(now) {
 		t.Error("others need not wait, although the second message is to be sent again under its key")
 	}
 }

@@ -1,0 +1,160 @@
+package preview
+
+import (
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+const (
+	firstBackoff = 500 * time.Millisecond
+	maxBackoff   = 5 * time.Second
+	// Previews are tried more often: a person notices at once when an outage is over.
+	previewBackoff = 2 * time.Second
+	// After slowAfterFailures failures in a row the platform is tried less often.
+	slowAfterFailures = 60
+	// After the first maxObeyedLimits rate limits in a row, a reply waits longer than the platform says. Replies that all
+	// retry at the given moment may be refused again and again.
+	maxObeyedLimits = 3
+	slowBackoff     = time.Minute
+	// After probeAfter failures in a row, a final makes a call that shows whether the platform is down, and
+	// repeats it every probeEvery.
+	probeAfter = 3
+	probeEvery = 10 * time.Minute
+	// maxSuspension limits the wait after refused access, which rarely ends within seconds.
+	maxSuspension = 30 * time.Second
+)
+
+// failures is the state of failed calls.
+type failures struct {
+	err             error          // the last failure
+	failuresInRow   int            // failures in a row
+	rateLimitsInRow int            // number of rate limits among them
+	onlyWaitHelps   bool           // only waiting can resolve the last failure
+	failingSince    time.Time      // time when the first failure of the row ended
+	holdUntil       time.Time      // end of this reply's backoff
+	lastSuccess     time.Time      // time when any call of the endpoint last succeeded
+	probedAt        time.Time      // time of the last probe
+	probed          bool           // the platform has answered since the last create of unknown outcome
+	endedAt         time.Time      // time of the ending
+	deadline        time.Time      // of the final; zero while the reply runs
+	jitter          func() float64 // returns a value in [0,1) that spreads retries over time; nil: no jitter
+}
+
+// recordFailure records one more failure in a row.
+func (s *state) recordFailure(e *chat.SendError, now time.Time) {
+	s.err = e
+	switch e.Kind {
+	case chat.Temporary, chat.Uncertain, chat.Conflict, chat.Forbidden, chat.Auth:
+		s.onlyWaitHelps = true
+	default:
+		s.onlyWaitHelps = false
+	}
+	if s.failuresInRow == 0 {
+		s.failingSince, s.rateLimitsInRow = now, 0
+	}
+	if s.failuresInRow++; e.Kind == chat.RateLimited {
+		s.rateLimitsInRow++
+	}
+	s.extendForFailure(e, now)
+}
+
+// extendForFailure extends the deadline of a final by the platform's retry time, and while the platform is down, that
+// is, while no call of the endpoint succeeds. Any other failure concerns only this reply and does not extend it.
+func (s *state) extendForFailure(e *chat.SendError, now time.Time) {
+	until := now.Add(e.RetryAfter + finalDeadline)
+	switch e.Kind {
+	case chat.RateLimited:
+	case chat.Temporary, chat.Uncertain:
+		if s.platformAnswers() {
+			return
+		}
+		if last := s.endedAt.Add(maxOutage); until.After(last) {
+			until = last
+		}
+	default:
+		return
+	}
+	s.extend(until)
+}
+
+// platformAnswers reports whether other calls of the endpoint succeed while those of this reply fail.
+func (s *state) platformAnswers() bool { return s.lastSuccess.After(s.failingSince) }
+
+// probe returns a harmless call that shows whether the platform is down or refuses only this reply. It is made
+// after a few failures in a row. probe returns false if the answer is known or was asked for a while ago.
+func (s *state) probe(now time.Time) (action, bool) {
+	if s.failuresInRow < probeAfter || !s.can(chat.OpTyping) || s.platformAnswers() || now.Before(s.probedAt.Add(probeEvery)) {
+		return action{}, false
+	}
+	return action{kind: doProbe}, true
+}
+
+// recordUncertainCreate records that the last create of p may have taken effect, and how the outcome can be learned.
+func (s *state) recordUncertainCreate(p *message, now time.Time) {
+	switch {
+	case s.keyFor > 0 && now.Sub(p.attempt.firstAt) < s.keyFor:
+		p.attempt.resolution = byKey
+	case s.can(chat.OpFind):
+		p.attempt.resolution, p.attempt.searchNext, p.attempt.searchDue = byFind, "", now.Add(min(firstSearchDelay, s.lateFor))
+	default:
+		p.attempt.unresolved++
+		s.probed = false
+		s.mute(p)
+	}
+}
+
+// halve halves the length of all parts after the first keep.
+func (s *state) halve(keep int) {
+	for len(s.cuts) < keep {
+		s.cuts = append(s.cuts, s.limit)
+	}
+	s.cuts = s.cuts[:keep]
+	s.limit = max(minLimit, s.limit/2)
+}
+
+// resendShorter sends the text shown so far again, in more and shorter messages.
+func (s *state) resendShorter() {
+	e := &Ending{Text: s.source, Cut: true}
+	if s.literal = e.Text == ""; s.literal { // the messages show a final, whose Markdown is not known here
+		for i, p := range s.parts {
+			if p.exists() || p.attempt.open() || slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.place == i }) {
+				e.Text += p.shown.body.plain + "\n"
+			}
+		}
+	}
+	s.final, s.keptParts, s.cuts = nil, nil, nil
+	s.ending, s.relaid = e, true
+	s.cannot(chat.OpFile) // a file would stay if the turn ran again
+	s.limit = max(minLimit, s.limit/2)
+}
+
+// cutOf returns the length to which part i is cut.
+func (s *state) cutOf(i int) int {
+	if i >= 0 && i < len(s.cuts) {
+		return s.cuts[i]
+	}
+	return s.limit
+}
+
+// backoff delays the next call, longer with every failure in a row.
+func (s *state) backoff(now time.Time) {
+	if s.ending == nil {
+		s.pauseFor(previewBackoff, now)
+		return
+	}
+	s.pauseFor(maxBackoff, now)
+}
+
+// pauseFor delays the next call by at most maxWait. Jitter spreads the retries of calls that failed together.
+func (s *state) pauseFor(maxWait time.Duration, now time.Time) {
+	d := min(maxWait, firstBackoff<<min(s.failuresInRow-1, 10))
+	if s.failuresInRow > slowAfterFailures {
+		d = slowBackoff
+	}
+	if s.jitter != nil {
+		d += time.Duration(s.jitter() * float64(d) / 2)
+	}
+	s.holdUntil = now.Add(d)
+}

@@ -1,0 +1,191 @@
+package preview
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// A conversation may continue while messages of an earlier reply can't be created yet. To keep the order, a reply
+// creates a new message only after the earlier replies have created theirs. Later replies overtake one that failed
+// overtakenAfter times in a row, since one refused reply must not block all others. Rate limits and outages don't
+// count, since they affect all replies.
+
+const (
+	// overtakenAfter is the number of failures in a row after which later replies go first. They take a few seconds.
+	overtakenAfter = 4
+	// maxPrecedence limits how long later replies wait while the platform seems to be down, since the platform may
+	// refuse only this reply.
+	maxPrecedence = 5 * time.Minute
+)
+
+// overtaken reports whether later replies need not wait for this one any more.
+func (s *state) overtaken(now time.Time) bool {
+	if s.failuresInRow-s.rateLimitsInRow < overtakenAfter {
+		return false
+	}
+	kind := chat.AsSendError(s.err).Kind
+	away := (kind == chat.Temporary || kind == chat.Uncertain) && s.can(chat.OpTyping) && !s.platformAnswers()
+	return !away || now.Sub(s.failingSince) >= maxPrecedence
+}
+
+// precedence lets later replies wait for an earlier one.
+type precedence struct {
+	mu      sync.Mutex
+	none    bool          // the reply will create no more messages
+	waiting chan struct{} // closed when the reply created its messages or was overtaken; nil: nobody waits
+	urgent  chan struct{} // capacity 1: tells the reply to try at once
+}
+
+// request tells the reply to create its messages now. The returned channel is closed when they exist or when others need
+// not wait for them. It is nil if the reply creates none.
+func (p *precedence) request() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.none {
+		return nil
+	}
+	if p.waiting == nil {
+		p.waiting = make(chan struct{})
+	}
+	notify(p.urgent)
+	return p.waiting
+}
+
+// setMore records whether the reply will create more messages.
+func (p *precedence) setMore(more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.none = !more; p.none {
+		p.release()
+	}
+}
+
+// recordFailure records that the reply tried again and failed.
+func (p *precedence) recordFailure() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.release()
+}
+
+func (p *precedence) release() {
+	if p.waiting != nil {
+		close(p.waiting)
+		p.waiting = nil
+	}
+}
+
+// Over marks the reply as finished: later replies stop waiting for it.
+func (s *Slot) Over() { s.first.setMore(false) }
+
+// Visible reports whether at least one message of the reply exists.
+func (s *Slot) Visible() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.visible
+}
+
+// Readable reports whether at least one message of the reply shows more than a question or the progress of tools.
+func (s *Slot) Readable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readable
+}
+
+// Shown returns the Markdown of the last preview that a person saw.
+func (s *Slot) Shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown
+}
+
+// publish updates the state of the reply that others read.
+func (r *Reply) publish() {
+	visible := false
+	for _, p := range r.parts {
+		visible = visible || p.exists()
+	}
+	r.slot.mu.Lock()
+	r.slot.visible, r.slot.readable, r.slot.shown = visible, r.readable(), r.source
+	r.slot.mu.Unlock()
+	r.slot.first.setMore(r.ending == nil || r.needsMessages(time.Now()))
+	r.reportTrouble(r.inTrouble())
+}
+
+// needsMessages reports whether the ending needs text messages that are not known to exist.
+func (s *state) needsMessages(now time.Time) bool {
+	if s.unreachable || s.ending.Stand {
+		return false
+	}
+	return slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return s.plan(d, now).needsMessage() })
+}
+
+// needsMessage reports whether a creates a message or searches for one that may exist.
+func (a action) needsMessage() bool {
+	return a.creates() || a.kind == doFind || a.kind == doType || a.kind == doWait
+}
+
+// inTrouble reports whether the conversation should continue without this ending: the platform refuses to show it, or only
+// a late search is left. Rate limits don't count, since they affect the next reply, too. Failures that lead to another
+// call at once don't count either.
+func (s *state) inTrouble() bool {
+	return s.ending != nil && !s.ending.Stand && (s.failuresInRow > 0 && s.onlyWaitHelps || s.onlySearchLeft())
+}
+
+// reportTrouble calls onTrouble when the trouble with the ending begins or is over.
+func (r *Reply) reportTrouble(trouble bool) {
+	if r.onTrouble != nil && trouble != r.troubleReported {
+		r.troubleReported = trouble
+		r.onTrouble(trouble)
+	}
+}
+
+// reportIfSlow reports trouble when a call of an ending, or the wait for earlier replies, takes long. The caller must
+// call the returned function at the end.
+func (r *Reply) reportIfSlow() (stop func()) {
+	if r.onTrouble == nil || r.ending == nil || r.troubleReported {
+		return func() {}
+	}
+	hung := make(chan struct{})
+	t := time.AfterFunc(slowCall, func() {
+		defer close(hung)
+		r.onTrouble(true)
+	})
+	return func() {
+		if !t.Stop() {
+			<-hung
+			r.troubleReported = true
+		}
+	}
+}
+
+// waitForEarlier waits until the earlier replies have created their messages or are overtaken. It returns false when the
+// call is not wanted any more.
+func (r *Reply) waitForEarlier(ctx context.Context) bool {
+	ended := r.slot.ended
+	if r.ending != nil {
+		began := time.Now()
+		defer func() { r.deadline = r.deadline.Add(time.Since(began)) }()
+		defer r.reportIfSlow()()
+		ended = nil
+	}
+	for _, s := range r.earlier {
+		tried := s.first.request()
+		if tried == nil {
+			continue
+		}
+		select {
+		case <-tried:
+		case <-ended:
+			return false
+		case <-r.cutShort():
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
