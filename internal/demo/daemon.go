@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,8 @@ type daemon struct {
 	admin              string // its URL
 	log                *slog.Logger
 	pulse              *pulse
+
+	threads sync.WaitGroup // one for each process
 
 	mu      sync.Mutex
 	process *outside.Process
@@ -94,15 +97,24 @@ func (d *daemon) launch() error {
 		return slices.Contains([]string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY", "RUNTIME_DIRECTORY"}, name)
 	})
 	cmd.Env = append(cmd.Env, "STATE_DIRECTORY="+filepath.Join(d.dir, "state"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the demo, which then stops the daemon
-	p, err := outside.Start(cmd, d.logFile())
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.process, d.starts = p, d.starts+1
-	return nil
+	// Ctrl-C is for the demo, which then stops the daemon. A demo that is killed takes it along.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	d.threads.Go(func() {
+		runtime.LockOSThread() // the parent-death signal is sent when the thread that started the process ends
+		defer runtime.UnlockOSThread()
+		p, err := outside.Start(cmd, d.logFile())
+		if err == nil {
+			d.mu.Lock()
+			d.process, d.starts = p, d.starts+1
+			d.mu.Unlock()
+		}
+		started <- err
+		if err == nil {
+			<-p.Exited
+		}
+	})
+	return <-started
 }
 
 // keep asks the daemon how it is, and starts it again when it has ended, until ctx ends.
@@ -180,6 +192,7 @@ func (d *daemon) stop() error {
 	if p == nil {
 		return nil
 	}
+	defer d.threads.Wait()
 	select {
 	case <-p.Exited:
 		return p.CloseLog()

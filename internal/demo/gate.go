@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -21,7 +22,7 @@ const (
 )
 
 // breakAfter is how much of an answer comes through before it breaks off, in bytes of its events.
-const breakAfter = 24 << 10
+const breakAfter = 96 << 10
 
 // gate is a proxy in front of a model, a real one too, so that the demo can make that fail.
 type gate struct {
@@ -50,6 +51,7 @@ func newGate(target string) (*gate, error) {
 		FlushInterval:  -1,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: g.shape,
+		ErrorLog:       log.New(io.Discard, "", 0), // the daemon says what failed
 	}
 	return g, nil
 }

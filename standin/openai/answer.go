@@ -18,6 +18,7 @@ const maxAsked = 4 << 20
 
 var (
 	tidesRE       = regexp.MustCompile(`(?i)\btides?\b`)
+	pictureRE     = regexp.MustCompile(`(?i)^what (?:is|do you see) (?:in|on) (?:this|the) (?:picture|photo|image)\b`)
 	saidFirstRE   = regexp.MustCompile(`(?i)^what did i (?:say|ask|write) first\b`)
 	saidBeforeRE  = regexp.MustCompile(`(?i)^what did i (?:just say|(?:say|ask|write) (?:before|last))\b`)
 	askingWordsRE = regexp.MustCompile(`(?i)^(?:please )?(?:explain|describe|summari[sz]e|compare|tell me about|what (?:is|are)|who (?:is|was)|how (?:do|does) (?:i|you|one|we)|how to|write about) +`)
@@ -58,6 +59,8 @@ func answer(talk []said) string {
 		}
 	}
 	switch {
+	case pictureRE.MatchString(question) && len(lastQuestion(talk).images) > 0:
+		return "I see a picture: " + listImages(lastQuestion(talk).images)
 	case saidFirstRE.MatchString(question):
 		return "The first thing you said was: " + users[0]
 	case saidBeforeRE.MatchString(question) && len(users) > 1:

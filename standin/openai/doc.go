@@ -47,8 +47,8 @@
 // whole conversation, system message included, that contains "remember" or "my name is", once
 // each and in order, then a line about the rest.
 //
-// "What did I say first?" and "What did I say before?" are answered from the conversation too.
-// Images come as data URLs of png, jpeg, gif or webp, up to 20 MB; their headers are read. An
+// "What did I say first?" and "What did I say before?" are answered from the conversation too,
+// and "What is in this picture?" from its headers. Images come as data URLs of png, jpeg, gif or webp, up to 20 MB; their headers are read. An
 // http address is refused as one that can't be reached. Files come as data URLs of PDF files, up to
 // 50 MB in a request, in both APIs. A transcription is the text of an ASCII
 // line "say: TEXT" in the recording, else "This is a recording of N bytes."; formats go by the
