@@ -117,6 +117,13 @@ func startDemo(t *testing.T, address string) (demo *process, url string) {
 	}) {
 		t.Fatal("the demo prints no address")
 	}
+	t.Cleanup(func() { // in good order: a demo that is killed leaves its directory
+		select {
+		case <-demo.ended:
+		default:
+			demo.stop()
+		}
+	})
 	return demo, url
 }
 
@@ -129,6 +136,18 @@ func (p *page) report() {
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
 	p.t.Logf("on the page (%v):\n%s", err, text)
+}
+
+// picture returns what the page looks like, as PNG.
+func (p *page) picture() []byte {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.t.Fatalf("take a picture: %v", err)
+	}
+	return picture
 }
 
 func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -18,9 +17,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 )
 
 // TestBrowserDrawsTheAnswer draws an answer that grows on the demo's page, light and dark: the README's pictures. `make pictures` keeps
@@ -29,12 +25,7 @@ func TestBrowserDrawsTheAnswer(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run(scheme, func(t *testing.T) {
 			p := openPage(t, screen{640, 620})
-			p.do("choose "+scheme, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-				_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-				})
-				return err
-			}))
+			p.scheme(scheme)
 			p.ask("Explain the tides")
 			var animation gif.GIF
 			began := time.Now()
@@ -67,13 +58,7 @@ func TestBrowserDrawsTheAnswer(t *testing.T) {
 // paletted returns what the page looks like, in the 256 colours that most of it has.
 func (p *page) paletted() *image.Paletted {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	taken, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		p.t.Fatalf("take a picture: %v", err)
-	}
-	shot, err := png.Decode(bytes.NewReader(taken))
+	shot, err := png.Decode(bytes.NewReader(p.picture()))
 	if err != nil {
 		p.t.Fatal(err)
 	}

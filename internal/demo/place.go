@@ -188,7 +188,7 @@ func growing(text string) bool { return strings.HasSuffix(strings.TrimSpace(text
 
 // brief shortens what a message answers.
 func brief(text string) string {
-	words := []rune(strings.Join(strings.Fields(text), " "))
+	words := []rune(strings.Join(strings.Fields(strings.ReplaceAll(text, "```", "")), " "))
 	if len(words) > 60 {
 		return string(words[:59]) + "…"
 	}

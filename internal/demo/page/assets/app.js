@@ -64,6 +64,8 @@ document.addEventListener("change", (e) => e.target.closest("[data-now]")?.reque
 const compose = $("compose"), text = $("text");
 const grow = () => { text.style.height = "auto"; text.style.height = `${text.scrollHeight}px`; };
 
+const choose = (sample) => { compose.querySelector(`[name=sample][value="${sample}"]`).checked = true; };
+
 function showFile() {
   const own = $("file").files[0]?.name, sample = compose.elements.sample.value;
   $("attached").hidden = !(sample || own);
@@ -71,7 +73,7 @@ function showFile() {
 }
 
 function dropFile() {
-  compose.elements.sample.value = "";
+  choose("");
   $("file").value = "";
   showFile();
 }
@@ -91,7 +93,7 @@ text.addEventListener("keydown", (e) => {
   if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); compose.requestSubmit(); }
 });
 $("attach").addEventListener("change", (e) => {
-  if (e.target.type === "file") compose.elements.sample.value = "";
+  if (e.target.type === "file") choose("");
   else $("file").value = "";
   showFile();
   $("attach").open = false;
@@ -102,7 +104,7 @@ document.addEventListener("click", (e) => { if (!$("attach").contains(e.target))
 document.addEventListener("keydown", (e) => { if (e.key === "Escape" && $("attach").open) { $("attach").open = false; $("attach").firstElementChild.focus(); } });
 compose.querySelectorAll("[data-text]").forEach((idea) => idea.addEventListener("click", () => {
   text.value = idea.dataset.text;
-  compose.elements.sample.value = idea.dataset.sample || "";
+  choose(idea.dataset.sample || "");
   ask();
 }));
 

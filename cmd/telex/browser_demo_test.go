@@ -1,0 +1,220 @@
+//go:build browser
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// wide is a window with room for all places.
+var wide = screen{1400, 900}
+
+// placeLookers are what the tests ask the demo's page with.
+const placeLookers = `Object.assign(look, {
+  chats: ["telegram", "discord", "slack", "whatsapp"],
+  places: ["telegram", "discord", "slack", "whatsapp", "api"],
+  list: (place) => document.getElementById("list-" + place),
+  state: (place) => document.getElementById("state-" + place).textContent.trim(),
+  // last are the bot's messages after the person's newest one.
+  last: (place) => {
+    const all = [...look.list(place).querySelectorAll(".message")];
+    return all.slice(all.findLastIndex((li) => li.classList.contains("mine")) + 1);
+  },
+  said: (place) => look.last(place).map((li) => {
+    const body = li.querySelector(".body").cloneNode(true);
+    body.querySelectorAll("ol").forEach((list) => [...list.children].forEach((item, i) => item.prepend(i + list.start + ". ")));
+    return body.textContent;
+  }).join("\n"),
+  mine: (place) => look.list(place).querySelectorAll(".mine").length,
+  complete: (n) => look.places.every((place) => look.mine(place) >= n && look.state(place) === "complete"),
+});`
+
+// openDemo starts the demo and opens its page.
+func openDemo(t *testing.T, size screen) *page {
+	t.Helper()
+	demo, url := startDemo(t, "127.0.0.1:0")
+	p := open(t, size, url)
+	p.demo = demo
+	p.do("prepare the page", chromedp.Evaluate[chromedp.Void](placeLookers))
+	return p
+}
+
+// scheme makes the page light or dark.
+func (p *page) scheme(name string) {
+	p.t.Helper()
+	p.do("choose "+name, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	}))
+}
+
+// shoot takes pictures of the page, light and dark, wide and on a phone, for the folder that $SCREENSHOTS names. It fails where
+// the page is wider than the window.
+func (p *page) shoot(name string) {
+	p.t.Helper()
+	for width, size := range map[string]screen{"desktop": wide, "phone": smallScreen} {
+		p.do("resize the window", chromedp.EmulateViewport(size.width, size.height))
+		p.want("nothing is wider than a window of "+width, `document.documentElement.scrollWidth <= innerWidth`)
+		for _, scheme := range []string{"light", "dark"} {
+			p.scheme(scheme)
+			p.do("see it drawn", chromedp.Evaluate[chromedp.Void](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`, chromedp.EvalAwaitPromise))
+			picture := p.picture()
+			if dir := os.Getenv("SCREENSHOTS"); dir != "" {
+				file := filepath.Join(dir, strings.Join([]string{name, scheme, width}, "-")+".png")
+				if err := os.WriteFile(file, picture, 0o644); err != nil {
+					p.t.Fatal(err)
+				}
+			}
+		}
+	}
+	p.do("resize the window", chromedp.EmulateViewport(wide.width, wide.height))
+}
+
+// link is an address, which some places show and others have behind a text.
+var link = regexp.MustCompile(`\(https?://[^)]*\)`)
+
+// words are the letters and digits of a text: all that an answer has in common in all places.
+func words(text string) string {
+	text = strings.ReplaceAll(link.ReplaceAllString(text, ""), "```python", "")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// The answer grows in all places that edit, the daemon is killed in its middle, and in the end it is whole in each of them, once.
+func TestBrowserDemoSurvivesAKill(t *testing.T) {
+	t.Parallel()
+	p := openDemo(t, wide)
+	p.do("watch the places", chromedp.Evaluate[chromedp.Void](`window.seen = Object.fromEntries(look.places.map((place) => [place, []]));
+for (const place of look.places) new MutationObserver(() => {
+  const text = look.said(place);
+  if (text && text !== seen[place].at(-1)) seen[place].push(text);
+}).observe(look.list(place), { childList: true, subtree: true });`))
+	p.click("text")
+	p.ask("Explain the tides")
+	p.await("the answer to grow where it can be edited", `["telegram", "discord", "slack"].every((place) => seen[place].length > 2 && seen[place].at(-1).trim().endsWith("▌"))`)
+	p.await("WhatsApp to tell that somebody types", `look.state("whatsapp") === "typing…" && !look.said("whatsapp")`)
+	p.await("the program to read a stream", `seen.api.length > 5`)
+	p.shoot("demo")
+	process := value[string](p, `document.getElementById("daemon").textContent.match(/process (\d+)/)[1]`)
+	p.do("kill the daemon", chromedp.Click(chromedp.CSS("button.danger")))
+	p.await("the daemon to be killed", `document.getElementById("daemon").textContent.includes("killed")`)
+	p.await("another process", fmt.Sprintf(`document.getElementById("daemon").textContent.includes("running") && !document.getElementById("daemon").textContent.includes(%q)`, process))
+	p.await("the answers", `look.complete(1)`)
+	text, _ := tides(t)
+	want := words(text)
+	for place, text := range value[map[string]string](p, `Object.fromEntries(look.places.map((place) => [place, look.said(place)]))`) {
+		if got := words(text); got != want {
+			t.Errorf("%s shows\n%q\nwant\n%q", place, got, want)
+		}
+	}
+	for place, texts := range value[map[string][]string](p, `seen`) {
+		for i := 1; i < len(texts) && place != "api"; i++ { // a stream begins anew
+			if len(texts[i])+len(cursor)+200 < len(texts[i-1]) {
+				t.Errorf("%s: the answer shrinks from %q to %q", place, texts[i-1], texts[i])
+			}
+		}
+		t.Logf("%s: %d steps", place, len(texts))
+	}
+	p.want("a table is a table where there are tables", `["telegram", "slack"].every((place) => look.list(place).querySelectorAll("table tr").length === 5)`)
+	p.want("markup is drawn", `look.chats.every((place) => look.list(place).querySelector(".body strong") && look.list(place).querySelector(".body pre code") && look.list(place).querySelector(".body blockquote") && look.list(place).querySelector(".body a"))`)
+	p.want("the program sees Markdown", `look.said("api").includes("**gravity**")`)
+	p.want("no platform limit was broken, and no cursor is left", `/0 cursors left0 limits broken1 kills/.test(document.getElementById("score").textContent)`)
+	p.want("an edit is marked as the clients do it", `look.list("telegram").querySelector(".edited").textContent === "edited" && look.list("discord").querySelector(".edited").textContent === "(edited)" && !look.list("slack").querySelector(".edited")`)
+}
+
+// An approval is pressed in each chat, and the light goes on; pictures and documents go everywhere.
+func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
+	t.Parallel()
+	p := openDemo(t, wide)
+	p.do("ask for light", chromedp.Click(chromedp.CSS(`[data-text="Turn the kitchen light on"]`)))
+	p.await("the questions", `look.chats.every((place) => look.state(place) === "needs you" && look.last(place).at(-1).querySelectorAll(".keys button").length >= 2)`)
+	p.await("the refusal of a program's call", `look.said("api").includes("approval")`)
+	p.want("the light is off", `document.querySelector(".lamp.off")`)
+	for _, place := range []string{"telegram", "discord", "slack", "whatsapp"} {
+		p.do("approve in "+place, chromedp.Click(chromedp.CSS("#list-"+place+" .keys button")))
+		p.await("the answer in "+place, fmt.Sprintf(`look.said(%q).includes("The tools answered") && look.state(%q) === "complete"`, place, place))
+	}
+	p.await("the light", `document.querySelector(".lamp.on")`)
+	p.await("one action for each approval", `document.getElementById("house").textContent.includes("4 actions")`)
+
+	p.do("attach the sample picture", chromedp.Click(chromedp.CSS("#attach summary")), chromedp.Click(chromedp.CSS(`[name=sample][value="harbour.jpg"]`)))
+	p.await("it above the field", `look.shown(document.getElementById("attached"))`)
+	p.ask("What is in this picture?")
+	p.await("the answers to the picture", `look.complete(2) && look.places.every((place) => look.said(place).includes("640x400 jpeg"))`)
+	p.await("the picture itself", `look.places.every((place) => [...look.list(place).querySelectorAll(".mine img")].some((img) => img.naturalWidth === 640))`)
+	p.want("it is not sent again", `!look.shown(document.getElementById("attached"))`)
+	p.do("ask about the document", chromedp.Click(chromedp.CSS(`[data-sample="tides.pdf"]`)))
+	p.await("the answers to the document", `look.complete(3) && look.places.every((place) => look.said(place).includes("high water on Saturday is at 09:40"))`)
+	own := filepath.Join(t.TempDir(), "own.txt")
+	if err := os.WriteFile(own, []byte("Please remember: the sea is wide."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do("attach an own file", chromedp.Click(chromedp.CSS("#attach summary")), chromedp.SetUploadFiles(chromedp.ID("file"), []string{own}))
+	p.await("it above the field", `document.getElementById("attached").textContent.includes("own.txt")`)
+	p.ask("Summarize the document")
+	p.await("the answers to the own file", `look.complete(4) && look.places.every((place) => look.said(place).includes("the sea is wide"))`)
+
+	p.do("leave out all but Slack", chromedp.Evaluate[chromedp.Void](`void document.querySelectorAll(".to input:not([value=slack])").forEach((box) => box.click())`))
+	p.want("the field says so", `document.getElementById("text").placeholder === "Ask Slack"`)
+	p.do("go to the field", chromedp.Focus(chromedp.ID("text")))
+	p.paste("say: only here")
+	p.press(kb.Enter)
+	p.await("the answer in Slack", `look.said("slack") === "only here" || look.said("slack").trim() === "only here"`)
+	p.want("nobody else was asked", `look.mine("telegram") === 4 && look.mine("slack") === 5`)
+	p.checkNames()
+}
+
+// What goes wrong is seen, and the answer comes nevertheless: the second model's, after 429s, an outage and a slow network.
+func TestBrowserDemoSwitchboard(t *testing.T) {
+	t.Parallel()
+	p := openDemo(t, wide)
+	choose := func(what, option string) {
+		p.do("choose "+option, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+			`(() => { const s = document.querySelector('[value=%s] ~ label select'); s.value = %q; s.dispatchEvent(new Event("change", { bubbles: true })); })()`, what, option)))
+	}
+	choose("model", "refuses")
+	p.await("the first model to refuse", `document.getElementById("models").textContent.includes("refuses")`)
+	choose("latency", "300ms")
+	p.do("begin a 429 storm", chromedp.Click(chromedp.CSS("#discord [value=storm]")))
+	p.await("the storm", `document.getElementById("limit-discord").textContent.includes("429 storm")`)
+	p.do("ask", chromedp.Click(chromedp.CSS(`[data-text="Explain the tides"]`)))
+	p.await("the answer in Slack", `look.state("slack") === "writing"`)
+	p.do("begin an outage", chromedp.Click(chromedp.CSS("#slack [value=outage]")))
+	p.await("the outage", `look.state("slack").startsWith("no network")`)
+	p.await("calls to be refused", `/[1-9]\d* × 429/.test(document.getElementById("limit-discord").textContent)`)
+	p.await("the answers of the second model", `look.complete(1)`)
+	p.want("the second model was asked", `/second [1-9]\d* asked/.test(document.getElementById("models").textContent)`)
+	text, _ := tides(t)
+	for place, said := range value[map[string]string](p, `Object.fromEntries(look.places.map((place) => [place, look.said(place)]))`) {
+		if got, want := words(said), words(text); got != want {
+			t.Errorf("%s shows\n%q\nwant\n%q", place, got, want)
+		}
+	}
+	p.want("no platform limit was broken", `document.getElementById("score").textContent.includes("0 limits broken")`)
+}
+
+// checkNames fails where a control has no name for people who don't see it.
+func (p *page) checkNames() {
+	p.t.Helper()
+	if nameless := value[[]string](p, `[...document.querySelectorAll("button, input:not([type=hidden]), select, textarea, summary, a, img, meter")]
+  .filter((n) => !(n.textContent.trim() || n.getAttribute("aria-label") || n.alt || n.labels?.length)).map((n) => n.outerHTML)`); len(nameless) > 0 {
+		p.t.Errorf("without a name: %q", nameless)
+	}
+}
