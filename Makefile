@@ -115,9 +115,10 @@ test-clients: build ## Run other makers' clients of OpenAI's APIs, from npm, aga
 	cd tools/clients && npm ci --no-audit --no-fund --silent && TELEX_BINARY='$(CURDIR)/bin/telex' node --test --test-timeout=120000
 
 .PHONY: test-browser
-test-browser: ## Use the demo's page with a browser; Debian's package chromium is needed.
+test-browser: ## Use the demo's pages and the status page with a browser, and keep pictures of them in bin/screenshots; Debian's package chromium is needed.
 	@command -v chromium >/dev/null || { echo 'make test-browser: chromium not found: install the Debian package chromium (apt-get install chromium)'; exit 1; }
-	go test -count=1 -v -tags=browser -run='^TestBrowser' ./cmd/telex
+	@mkdir -p bin/screenshots
+	SCREENSHOTS='$(CURDIR)/bin/screenshots' go test -count=1 -v -parallel=4 -tags=browser -run='^TestBrowser' ./cmd/telex
 
 .PHONY: pictures
 pictures: ## Draw the README's pictures from the demo's page; Debian's package chromium is needed.

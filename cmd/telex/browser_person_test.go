@@ -35,6 +35,7 @@ func (p *page) said(what, condition string) {
 const strip = `document.getElementById("replying")`
 
 func TestBrowserRepliesToAPart(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, desktop)
 	p.ask("say: The sea rises twice.")
 	p.await("the answer", `look.answers().length === 1 && look.text(look.answers()[0]) === "The sea rises twice."`)
@@ -61,6 +62,7 @@ func TestBrowserRepliesToAPart(t *testing.T) {
 }
 
 func TestBrowserEditsAQuestion(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, desktop)
 	p.ask("say: one")
 	p.await("the answer", `look.answers().length === 1 && look.text(look.answers()[0]) === "one"`)
@@ -78,6 +80,7 @@ func TestBrowserEditsAQuestion(t *testing.T) {
 }
 
 func TestBrowserAttachesAFile(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, smallScreen)
 	file := filepath.Join(t.TempDir(), "tides & <b>.txt")
 	if err := os.WriteFile(file, []byte("The sea rises twice a day."), 0o600); err != nil {
@@ -100,6 +103,7 @@ func TestBrowserAttachesAFile(t *testing.T) {
 
 // An edit while the answer grows starts it over, in the same message.
 func TestBrowserEditsAQuestionThatIsAnswered(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, desktop)
 	p.ask("words: 900")
 	p.await("the answer to grow", `look.answers().length === 1 && look.text(look.answers()[0]).endsWith("▌")`)
@@ -112,6 +116,7 @@ func TestBrowserEditsAQuestionThatIsAnswered(t *testing.T) {
 
 // A draft with its stop button, and the sign on a question that waits for the answer.
 func TestBrowserStopsADraftAndShowsAReaction(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 30})
 	w.daemon(sections{streaming: "{telegram: {enabled: true, transport: draft}}", more: "conversations: {busy: queue}"})
 	p := open(t, desktop, w.telegramURL)

@@ -234,6 +234,7 @@ func letters(text string) string {
 
 // A table is a table, a formula is readable, and details can be folded.
 func TestBrowserDrawsRichMessages(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, desktop)
 	p.paste("say: The roots are $x_{1,2} = \\frac{-b \\pm \\sqrt{b^2 - 4ac}}{2a}$:\n\n$$\n\\sum_{i=1}^{n} i = \\frac{n(n+1)}{2}\n$$\n\n" +
 		"| **n** | `sum` |\n|--:|:-:|\n| 1 | 1 |\n| 2 | [3](https://example.org) |\n\n- [x] done\n- [ ] open\n\n" +
@@ -249,6 +250,7 @@ func TestBrowserDrawsRichMessages(t *testing.T) {
 }
 
 func TestBrowserShowsTheAnswerGrow(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, desktop)
 	p.do("watch the answer", chromedp.Evaluate[chromedp.Void](`window.seen = [];
 new MutationObserver(() => {
@@ -280,6 +282,7 @@ new MutationObserver(() => {
 
 // The page redraws itself every second, and what it said was gone with that.
 func TestBrowserKeepsNotSentInSight(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, desktop)
 	p.do("watch the page", chromedp.Evaluate[chromedp.Void](`window.redrawn = 0;
 new MutationObserver(() => redrawn++).observe(document.getElementById("state"), { childList: true });`))
@@ -304,6 +307,7 @@ new MutationObserver(() => redrawn++).observe(document.getElementById("state"), 
 }
 
 func TestBrowserFoldsLongPastes(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]screen{"desktop": desktop, "phone": smallScreen} {
 		t.Run(name, func(t *testing.T) {
 			p := openPage(t, size)
@@ -326,6 +330,7 @@ func TestBrowserFoldsLongPastes(t *testing.T) {
 }
 
 func TestBrowserChoosesCommandsByKeys(t *testing.T) {
+	t.Parallel()
 	p := openPage(t, desktop)
 	p.press("/")
 	p.await("the list of commands", `look.chosen() && look.shown(look.chosen())`)
@@ -362,6 +367,7 @@ func TestBrowserChoosesCommandsByKeys(t *testing.T) {
 }
 
 func TestBrowserOffersTheWayToTheBottom(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]screen{"desktop": desktop, "phone": smallScreen} {
 		t.Run(name, func(t *testing.T) {
 			p := openPage(t, size)

@@ -22,6 +22,7 @@ import (
 // TestBrowserDrawsTheAnswer draws an answer that grows on the demo's page, light and dark: the README's pictures. `make pictures` keeps
 // them, in the folder that $PICTURES names.
 func TestBrowserDrawsTheAnswer(t *testing.T) {
+	t.Parallel()
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run(scheme, func(t *testing.T) {
 			p := openPage(t, screen{640, 620})
