@@ -55,7 +55,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 // a token of no bot.
 func (s *Server) checkToken(token string) *apiError {
 	switch {
-	case token == s.opts.Token:
+	case token == s.Token():
 		return nil
 	case !strings.Contains(token, ":"):
 		return &apiError{code: http.StatusNotFound, description: "Not Found"}

@@ -55,7 +55,7 @@ func (s *Server) getFile(r *request) any {
 // serveDownload answers /file/bot<token>/<file_path>.
 func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	token, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/file/bot"), "/")
-	if token != s.opts.Token || r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if token != s.Token() || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		s.Respond(w, r, noFile().answer(), cut)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"telex/standin/quota"
@@ -54,8 +55,9 @@ type Options struct {
 type Server struct {
 	rig.Rig[Call, Event]
 
-	opts Options
-	me   User
+	opts  Options
+	token atomic.Pointer[string] // the only one that the API accepts.
+	me    User
 
 	mu      sync.Mutex // guards everything below; never held while waiting.
 	started time.Time
@@ -97,6 +99,7 @@ func New(opts Options) *Server {
 		opts: opts,
 		me:   User{ID: opts.BotID, IsBot: true, FirstName: opts.Name, Username: opts.Username},
 	}
+	s.SetToken(opts.Token)
 	if opts.Dial == nil {
 		opts.Dial = dialLocal
 	}
@@ -115,7 +118,10 @@ func New(opts Options) *Server {
 }
 
 // Token is the token that the API accepts.
-func (s *Server) Token() string { return s.opts.Token }
+func (s *Server) Token() string { return *s.token.Load() }
+
+// SetToken gives the bot another token, as @BotFather does. The API refuses the one before.
+func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
 // Bot is the bot's own user.
 func (s *Server) Bot() User { return s.me }
