@@ -103,7 +103,7 @@ func (s *Server) richContent(r *request) ([]RichBlock, Version) {
 	unreadable := badRequest("can't parse InputRichMessage JSON object")
 	rig.RefuseIf(!r.object("rich_message", &in, unreadable), badRequest("rich message must be non-empty"))
 	badRequestIf(in.HTML != "" || in.Markdown != "", "this stand-in reads only the blocks of a rich message")
-	var c richCount
+	c := richCount{draft: r.call.Method == "sendRichMessageDraft"}
 	c.blocks(in.Blocks, 1)
 	badRequestIf(c.units > maxRichText, "RICH_MESSAGE_TEXT_TOO_LONG")
 	badRequestIf(c.count > maxRichBlocks, "RICH_MESSAGE_BLOCKS_TOO_MANY")
@@ -117,7 +117,10 @@ func (s *Server) richContent(r *request) ([]RichBlock, Version) {
 }
 
 // richCount checks the blocks of a message and counts them.
-type richCount struct{ units, count int }
+type richCount struct {
+	units, count int
+	draft        bool
+}
 
 func (c *richCount) blocks(list []RichBlock, depth int) {
 	badRequestIf(depth > maxRichDepth, "RICH_MESSAGE_DEPTH_TOO_LARGE")
@@ -129,6 +132,9 @@ func (c *richCount) blocks(list []RichBlock, depth int) {
 			badRequestIf(b.Text == nil, "can't parse rich block: text is missing")
 		case "heading":
 			badRequestIf(b.Text == nil || b.Size < 1 || b.Size > 6, "can't parse rich block: invalid heading")
+		case "thinking": // https://core.telegram.org/bots/api#richblockthinking
+			badRequestIf(!c.draft, "can't parse rich block: thinking is shown in drafts only")
+			badRequestIf(b.Text == nil, "can't parse rich block: text is missing")
 		case "divider", "blockquote":
 		case "mathematical_expression":
 			badRequestIf(b.Expression == "", "can't parse rich block: expression is missing")

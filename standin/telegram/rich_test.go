@@ -36,6 +36,13 @@ func TestRichMessages(t *testing.T) {
 	if r := c.call("sendRichMessageDraft", args{"chat_id": "1001", "draft_id": "3", "rich_message": rich(table)}); !r.OK {
 		t.Errorf("draft: got %s", r.Raw)
 	}
+	if r := c.call("sendRichMessageDraft", args{"chat_id": "1001", "draft_id": "3", "rich_message": rich(`{"type":"thinking","text":"Looking"},` + table)}); !r.OK {
+		t.Errorf("draft with thinking: got %s", r.Raw)
+	}
+	if d := c.server.Screen(person, time.Now()).Drafts; len(d) != 1 || d[0].Text != "Looking\n\nName  Size\nant  1" || d[0].Rich == nil {
+		t.Errorf("drafts: got %+v", d)
+	}
+	c.call("sendRichMessageDraft", args{"chat_id": "1001", "draft_id": "3", "rich_message": rich(table)})
 	if d := c.server.Screen(person, time.Now()).Drafts; len(d) != 1 || d[0].Text != "Name  Size\nant  1" || d[0].Rich == nil {
 		t.Errorf("drafts: got %+v", d)
 	}
@@ -57,6 +64,7 @@ func TestRichLimits(t *testing.T) {
 		"too wide":        {`{"type":"table","cells":[[` + wide + `]]}`, "RICH_MESSAGE_TABLE_COLS_TOO_MANY"},
 		"ragged":          {`{"type":"table","cells":[[` + cell + `],[` + cell + `,` + cell + `]]}`, "same number of cells"},
 		"blank":           {paragraph("  "), "message text is empty"},
+		"thinking":        {`{"type":"thinking","text":"x"}`, "thinking is shown in drafts only"},
 		"unknown":         {`{"type":"marquee","text":"x"}`, "unsupported type"},
 		"a formula":       {`{"type":"paragraph","text":["x ",{"type":"mathematical_expression","expression":"x^2"}]},{"type":"mathematical_expression","expression":"y"}`, ""},
 		"no formula":      {`{"type":"paragraph","text":{"type":"mathematical_expression","text":"x"}}`, "expression is missing"},

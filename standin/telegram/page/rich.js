@@ -36,6 +36,7 @@ function block(b, link) {
       return box;
     }
     case "divider": return make("hr");
+    case "thinking": return make("p", "", make("em", "", text(b.text, link)));
     case "mathematical_expression": return make("div", "wide", formula(b.expression, true));
     case "blockquote": return make("blockquote", "quote", ...blocks(b.blocks, link));
     case "details": {
