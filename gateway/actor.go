@@ -260,7 +260,8 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 // saysNothing reports whether messages only mention the bot.
 func saysNothing(messages []chat.Inbound) bool {
 	return !slices.ContainsFunc(messages, func(m chat.Inbound) bool {
-		return m.Text != "" || len(m.Attachments)+len(m.Quotes) > 0 || asksAgain(m)
+		quotes := slices.ContainsFunc(m.Quotes, func(q chat.Quote) bool { return !q.Hidden })
+		return m.Text != "" || len(m.Attachments) > 0 || quotes || asksAgain(m)
 	})
 }
 

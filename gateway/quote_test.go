@@ -60,6 +60,27 @@ func TestWhatIsRepliedToReachesTheModel(t *testing.T) {
 	})
 }
 
+// The model is told of a message that the platform does not show, so that it can say so. A mention alone stays one.
+func TestAReplyToWhatIsHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		in := byPerson("", "1", "Ann", "explain this")
+		in.Quotes = []chat.Quote{{Author: "Bob [admin]", Hidden: true}}
+		h.say(t, in)
+		later(2 * time.Second)
+		q := h.question()
+		if want := "[this refers to a message by Bob (admin), which the chat does not show you]\n\nexplain this"; q.Text != want || q.Sources[0].Origin != agent.OriginProgram {
+			t.Errorf("the model reads %q, by %v, want %q", q.Text, q.Sources[0].Origin, want)
+		}
+		in.ID, in.Text = "", ""
+		h.say(t, in)
+		later(2 * time.Second)
+		if got := h.sees(); len(h.turns) != 1 || got[len(got)-1] != "How can I help? Please write your question beside my name." {
+			t.Errorf("after a mention alone: %d turns, %q", len(h.turns), got)
+		}
+	})
+}
+
 // In a private chat there are no names. The bot's own words are outside content: an answer that /new took away may repeat a page.
 func TestAReplyToTheBotInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,9 +19,13 @@ const (
 )
 
 // Quoted returns a message that m refers to as the model reads it, with its provenance. files is what the model reads of
-// its attachments. "" if there is neither a text nor such a file. The message is outside content, also if the bot wrote it:
-// its words may repeat what it read elsewhere, in an answer that the history does not hold any more.
+// its attachments. "" if there is neither a text nor such a file, unless the platform hides what the message says. The message is
+// outside content, also if the bot wrote it: its words may repeat what it read elsewhere, in an answer that the history does not
+// hold any more.
 func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
+	if q.Hidden {
+		return strings.TrimSuffix("[this refers to a message "+author(q), " ") + ", which the chat does not show you]", agent.Source{Origin: agent.OriginProgram}
+	}
 	text := below(beginning(q.Text, maxQuote), files)
 	if text == "" {
 		return "", agent.Source{}

@@ -82,6 +82,7 @@ type Quote struct {
 	Text        string       // without markup; for a picture or file, its caption
 	Part        bool         `json:",omitempty"` // Text is only the part of the message that the sender marked
 	Attachments []Attachment `json:",omitempty"`
+	Hidden      bool         `json:",omitempty"` // the platform does not tell the bot what the message says
 }
 
 // Screen holds the lines that an adapter needs if it must answer a message before it is stored.

@@ -304,7 +304,7 @@ func testWholeMessage(f *fixture) {
 		To:     chat.Target{Chat: "-100", Thread: "7", Kind: chat.Group},
 		Sender: chat.Sender{ID: "u1", Name: "Zoë 🦊", Bot: true}, ID: "m1", Resume: "42", Kind: chat.Button, Action: "stop:1", MovedTo: "-1001",
 		Text: "line\nwith \"quotes\", a zero \x00 and ünïcode", Command: "new", Args: "a b", Addressed: true, Reply: true, More: true, Missed: true, Unattended: true, Origin: chat.Forwarded,
-		Author: "Ann", Follows: true, Quotes: []chat.Quote{{Author: "Bob", Own: true, Text: "q", Part: true, Attachments: []chat.Attachment{{ID: "g"}}}},
+		Author: "Ann", Follows: true, Quotes: []chat.Quote{{Author: "Bob", Own: true, Text: "q", Part: true, Hidden: true, Attachments: []chat.Attachment{{ID: "g"}}}},
 		Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 1 << 40, ID: "f"}},
 		At:          time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC),
 	}

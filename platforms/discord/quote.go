@@ -40,7 +40,9 @@ func (b *Bot) quotes(m *incoming, self string) []chat.Quote {
 		}
 	}
 	if m.ReplyTo != nil {
-		add(m.ReplyTo)
+		if add(m.ReplyTo); len(list) == 0 && m.ReplyTo.Author != nil && m.ReplyTo.Author.ID != self {
+			list = append(list, chat.Quote{Author: m.ReplyTo.Author.name(m.ReplyTo.Member), Hidden: true})
+		}
 	}
 	for i := range m.Forwarded {
 		add(&m.Forwarded[i].Message)

@@ -62,6 +62,10 @@ func TestQuotes(t *testing.T) {
 		},
 		"not told": {
 			fields: `{"type":19,"referenced_message":{"content":"","author":{"id":"201","username":"bob"},"attachments":[]}}`, text: "hello",
+			want: []chat.Quote{{Author: "bob", Hidden: true}},
+		},
+		"its own, without a text": {
+			fields: `{"type":19,"referenced_message":{"content":"","author":{"id":"100","username":"telex","bot":true}}}`, text: "hello",
 		},
 		"deleted": {fields: `{"type":19,"referenced_message":null}`, text: "hello"},
 		"without an author": {

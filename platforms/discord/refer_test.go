@@ -42,11 +42,11 @@ func TestQuotedByIntent(t *testing.T) {
 				w.saying(standin.Incoming{Channel: standin.DefaultChannel, Text: w.server.Mention() + " what is that?", ReplyTo: others})
 				in := r.one()
 				if !content {
-					if in.Text != "what is that?" || in.Quotes != nil {
-						t.Errorf("accepted is %+v, want no quote", in)
+					if in.Text != "what is that?" || len(in.Quotes) != 1 || in.Quotes[0].Author != "Bob" || !in.Quotes[0].Hidden || in.Quotes[0].Text != "" {
+						t.Errorf("accepted is %+v, want a quote that is not told", in)
 					}
 				} else {
-					if len(in.Quotes) != 1 || in.Quotes[0].Author != "Bob" || in.Quotes[0].Text != "a beetle" || in.Quotes[0].Own || len(in.Quotes[0].Attachments) != 1 {
+					if len(in.Quotes) != 1 || in.Quotes[0].Author != "Bob" || in.Quotes[0].Text != "a beetle" || in.Quotes[0].Own || in.Quotes[0].Hidden || len(in.Quotes[0].Attachments) != 1 {
 						t.Fatalf("accepted is %+v", in)
 					}
 					if file, err := bot.Fetch(t.Context(), in.Quotes[0].Attachments[0], 100); err != nil || string(file) != "legs" {
