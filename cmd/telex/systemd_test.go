@@ -110,6 +110,43 @@ func (m *machine) active() {
 	})
 }
 
+// disturbance is what happens to the service while it answers.
+type disturbance struct {
+	name  string
+	do    func(*machine)
+	keeps bool // the process
+}
+
+func disturbances() []disturbance {
+	return []disturbance{
+		{name: "kill -9", do: func(m *machine) { m.run("systemctl", "kill", "--signal=KILL", "telex") }},
+		{name: "restart", do: func(m *machine) { m.run("systemctl", "restart", "telex") }},
+		{name: "reboot", do: func(m *machine) { m.stop(); m.start() }},
+	}
+}
+
+// disturb asks a question undisturbed, then one for each disturbance, which comes while the answer grows. Each answer must be
+// there in the end: whole, once, without a cursor.
+func (m *machine) disturb(platform remote, list ...disturbance) {
+	m.t.Helper()
+	for i, d := range append([]disturbance{{name: "nothing", do: func(*machine) {}}}, list...) {
+		before := m.pid()
+		platform.say("Explain the tides")
+		platform.awaitReplies(ada, "an answer with a cursor", func(texts []string) bool {
+			return len(texts) == i+1 && strings.HasSuffix(texts[i], cursor)
+		})
+		d.do(m)
+		m.active()
+		list := platform.awaitReplies(ada, "the whole answer", func(texts []string) bool {
+			return len(texts) == i+1 && strings.HasSuffix(texts[i], lastOfTides(m.t))
+		})
+		checkTides(m.t, list[i].Last())
+		if after := m.pid(); i > 0 && d.name != "reboot" && (after == before) != d.keeps {
+			m.t.Errorf("%s: the process was %s and is %s", d.name, before, after)
+		}
+	}
+}
+
 const bootedConfig = `
 models: [{name: main, base_url: "%s/v1", api_key_file: model-key, model: standin}]
 streaming: {telegram: true}
@@ -138,6 +175,8 @@ func TestSystemd(t *testing.T) {
 			_, _ = m.output("dpkg", "--purge", "telex") // the file system serves the next run too
 		}
 	})
+	m.checkInstalled()
+	m.checkBareStart()
 	platform, model := startStandins(t, "60")
 	m.write("/etc/telex/config.yaml", fmt.Sprintf(bootedConfig, model.url, platform.url))
 	m.write("/etc/telex/secrets/telegram-token", testToken+"\n")
@@ -146,39 +185,7 @@ func TestSystemd(t *testing.T) {
 	m.run("systemctl", "enable", "--now", "telex")
 	m.active()
 
-	answered := 0
-	answer := func(disturb func()) {
-		t.Helper()
-		answered++
-		platform.say("Explain the tides")
-		if disturb != nil {
-			platform.awaitReplies(ada, "an answer with a cursor", func(texts []string) bool {
-				return len(texts) == answered && strings.HasSuffix(texts[answered-1], cursor)
-			})
-			disturb()
-			m.active()
-		}
-		list := platform.awaitReplies(ada, "the whole answer", func(texts []string) bool {
-			return len(texts) == answered && strings.HasSuffix(texts[answered-1], lastOfTides(t))
-		})
-		checkTides(t, list[answered-1].Last())
-	}
-	answer(nil)
-	for _, disturb := range []struct {
-		name string
-		do   func()
-	}{
-		{"kill -9", func() { m.run("systemctl", "kill", "--signal=KILL", "telex") }},
-		{"restart", func() { m.run("systemctl", "restart", "telex") }},
-		{"upgrade", func() { m.run("dpkg", "--install", "/root/telex.deb") }},
-		{"reboot", func() { m.stop(); m.start() }},
-	} {
-		before := m.pid()
-		answer(disturb.do)
-		if after := m.pid(); disturb.name != "reboot" && after == before {
-			t.Errorf("%s: the process is the same one", disturb.name)
-		}
-	}
+	m.disturb(platform, append(disturbances(), disturbance{name: "upgrade", do: func(m *machine) { m.run("dpkg", "--install", "/root/telex.deb") }})...)
 	if journal := m.run("journalctl", "--unit=telex", "--no-pager"); strings.Contains(journal, testToken) || strings.Contains(journal, testKey) {
 		t.Error("the journal has a secret")
 	}
@@ -209,11 +216,7 @@ func TestSystemdSetup(t *testing.T) {
 		}
 	}
 	m.active()
-	platform.say("Explain the tides")
-	list := platform.awaitReplies(ada, "the whole answer", func(texts []string) bool {
-		return len(texts) == 1 && strings.HasSuffix(texts[0], lastOfTides(t))
-	})
-	checkTides(t, list[0].Last())
+	m.disturb(platform, disturbances()...)
 	if found := m.run("telex", "doctor"); strings.Contains(found, "problem") || !strings.Contains(found, "ok       service: telex.service is active") {
 		t.Errorf("the doctor found\n%s", found)
 	}
@@ -233,6 +236,39 @@ func TestSystemdSetup(t *testing.T) {
 func lastOfTides(t *testing.T) string {
 	text, _ := tides(t)
 	return text[len(text)-20:]
+}
+
+// checkInstalled checks what the package brings, and that only root sees the configuration.
+func (m *machine) checkInstalled() {
+	m.t.Helper()
+	for _, file := range []string{
+		"/usr/bin/telex", "/usr/lib/systemd/system/telex.service", "/usr/share/bash-completion/completions/telex",
+		"/usr/share/doc/telex/config.yaml.example", "/usr/share/doc/telex/docs/setup-telegram.md",
+	} {
+		if _, err := os.Lstat(filepath.Join(m.root, file)); err != nil {
+			m.t.Error(err)
+		}
+	}
+	if who := m.run("id", "-un", "telex"); who != "telex" {
+		m.t.Errorf("the user is %q", who)
+	}
+	if modes := m.run("stat", "--format=%a %U", "/etc/telex", "/etc/telex/secrets"); modes != "700 root\n700 root" {
+		m.t.Errorf("/etc/telex has %q", modes)
+	}
+}
+
+// checkBareStart starts the service without a configuration, which says so, and without a folder of secrets, which is fine.
+func (m *machine) checkBareStart() {
+	m.t.Helper()
+	if out, err := m.output("systemctl", "start", "telex"); err == nil || !strings.Contains(out, "Assertion failed") {
+		m.t.Errorf("without a configuration: %v %s", err, out)
+	}
+	m.run("rmdir", "/etc/telex/secrets")
+	m.write("/etc/telex/config.yaml", `{models: [{name: main, api_key: k, model: m}], platforms: {telegram: {token: "1:a", api_base: "http://127.0.0.1:1"}}, admin: {listen: ""}}`)
+	m.run("systemctl", "start", "telex")
+	m.active()
+	m.run("systemctl", "stop", "telex")
+	m.run("mkdir", "--mode=0700", "/etc/telex/secrets")
 }
 
 // checkPurged removes the package in two steps: what people wrote goes only with the second one.
