@@ -130,6 +130,10 @@ test-systemd: package ## Boot a Debian with the package: install, kill -9, resta
 	TELEX_DEB='$(CURDIR)/bin/package/*.deb' TELEX_PROGRAM='$(CURDIR)/bin/package/telex' TELEX_DEBIAN='$(CURDIR)/bin/debian' \
 		go test -count=1 -v -tags=systemd -run='^TestSystemd' ./cmd/telex
 
+.PHONY: test-live
+test-live: ## Ask and answer once on each platform whose real tokens are in the environment; docs/operations.md says what to set.
+	go test -count=1 -v -tags=live -run='^TestLive$$' ./internal/app
+
 .PHONY: test-hostile
 test-hostile: ## Run the built program against hostile MCP servers, and print memory, calls and processes left.
 	go test -count=1 -v -run='^TestHostileMCPServers$$' ./cmd/telex
@@ -159,6 +163,7 @@ lint: ## Vet, lint and check the format; .golangci.yml says what and why.
 	go vet -tags=mcpnpm ./agent/mcp
 	go vet -tags=browser ./cmd/telex
 	go vet -tags=systemd ./cmd/telex
+	go vet -tags=live ./internal/app
 	$(TOOL) golangci-lint run
 
 .PHONY: mods

@@ -37,13 +37,15 @@ type patient struct {
 const (
 	goodToken = "123456:telegram-secret"
 	goodKey   = "model-secret"
+	// channel is one of the workspaces'.
+	channel = "C0LIVE"
 	// discordToken has the form of a real one.
 	discordToken = "MTEyMzQ1Njc4OTAxMjM0NTY3.GabcdE.secret-secret-secret-secret-secret-sec"
 )
 
 func newPatient(t *testing.T) *patient {
 	t.Helper()
-	w, err := outside.NewWorld(t.Context(), telegram.Options{Token: goodToken}, openai.Options{Key: goodKey})
+	w, err := outside.NewWorld(t.Context(), telegram.Options{Token: goodToken}, openai.Options{Key: goodKey, Rate: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +61,7 @@ func newPatient(t *testing.T) *patient {
 	for address, scopes := range map[*string][]string{&p.slack: nil, &p.poor: {"chat:write", "connections:write"}} {
 		s := slack.New(slack.Options{BotToken: "xoxb-1-secret", AppToken: "xapp-1-secret", Scopes: scopes})
 		*address = p.serve(s.Serve, s.Close)
+		s.Say(slack.Incoming{Channel: channel, Text: "hello"})
 	}
 	return p
 }

@@ -1,3 +1,7 @@
+// Not for the tests with real servers, to which connections stay open for the next question.
+
+//go:build !live
+
 package app_test
 
 import (

@@ -1,0 +1,62 @@
+//go:build live
+
+package app
+
+import (
+	"cmp"
+	"os"
+	"strings"
+	"testing"
+
+	"telex/internal/config"
+)
+
+// One round trip on each platform whose tokens are in the environment. `make test-live` runs it; docs/operations.md says what
+// to set. The answer stays in the chat.
+func TestLive(t *testing.T) {
+	env := config.Env(os.LookupEnv)
+	var wanted []string
+	tried := 0
+	for _, kind := range setupKinds() {
+		if kind.kind == config.KindAPIServer {
+			continue // it is telex itself
+		}
+		values, missing := liveKeys(kind, env)
+		place := placeEnv(kind.kind)
+		if place != "" {
+			wanted = append(wanted, kind.kind+": "+place)
+		} else {
+			wanted = append(wanted, kind.kind+":")
+		}
+		for _, k := range kind.keys {
+			if k.secret && !k.random {
+				wanted[len(wanted)-1] += " " + k.env
+			}
+		}
+		if len(missing) > 0 {
+			continue
+		}
+		tried++
+		t.Run(kind.kind, func(t *testing.T) {
+			p := livePlatform{kind: kind.kind, place: env.Value(place), extra: map[string]string{}}
+			if place != "" && p.place == "" {
+				t.Fatalf("set %s to where the bot may write", place)
+			}
+			if base := env.Value("TELEX_LIVE_" + strings.ToUpper(kind.kind) + "_API_BASE"); base != "" {
+				p.extra["api_base"] = base
+			}
+			key := env.Value(modelKeyEnv)
+			base := cmp.Or(env.Value("OPENAI_BASE_URL"), defaultBaseURL)
+			if key == "" && base == defaultBaseURL {
+				t.Fatalf("set %s, or OPENAI_BASE_URL to a model of your own", modelKeyEnv)
+			}
+			roundTrip(t, p, draft{
+				baseURL: base, modelKey: key, model: cmp.Or(env.Value("OPENAI_MODEL"), defaultModel),
+				platforms: []draftPlatform{{kind: kind.kind, values: values}},
+			})
+		})
+	}
+	if tried == 0 {
+		t.Fatalf("no platform's tokens are in the environment. Set OPENAI_API_KEY, and for each platform to test:\n  %s", strings.Join(wanted, "\n  "))
+	}
+}
