@@ -117,12 +117,11 @@ test-clients: build ## Run other makers' clients of OpenAI's APIs, from npm, aga
 .PHONY: test-browser
 test-browser: ## Use the demo's pages and the status page with a browser, and keep pictures of them in bin/screenshots; Debian's package chromium is needed.
 	@command -v chromium >/dev/null || { echo 'make test-browser: chromium not found: install the Debian package chromium (apt-get install chromium)'; exit 1; }
-	@mkdir -p bin/screenshots
 	SCREENSHOTS='$(CURDIR)/bin/screenshots' go test -count=1 -v -parallel=4 -tags=browser -run='^TestBrowser' ./cmd/telex
 
 .PHONY: pictures
-pictures: ## Draw the README's pictures from the demo's page; Debian's package chromium is needed.
-	PICTURES='$(CURDIR)/docs' go test -count=1 -tags=browser -run='^TestBrowserDrawsTheAnswer$$' ./cmd/telex
+pictures: ## Draw the README's pictures from the demo's pages; Debian's package chromium is needed.
+	PICTURES='$(CURDIR)/docs' go test -count=1 -tags=browser -run='^TestBrowserDrawsThe(Answer|Demo)$$' ./cmd/telex
 
 .PHONY: test-systemd
 test-systemd: package ## Boot a Debian with the package: install, kill -9, restart, upgrade, reboot, remove; root, debootstrap and systemd-nspawn are needed.

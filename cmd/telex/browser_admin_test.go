@@ -5,13 +5,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -103,13 +99,9 @@ func (p *page) awaitLoading(what, condition string) {
 	}
 }
 
-// The pictures are for people to look at: SCREENSHOTS names their folder.
+// The pictures are for people to look at.
 func TestBrowserDrawsTheStatusPage(t *testing.T) {
 	t.Parallel()
-	folder := os.Getenv("SCREENSHOTS")
-	if folder == "" {
-		folder = t.TempDir()
-	}
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 25})
 	base, daemon := w.adminDaemon(fmt.Sprintf("show_text: true, token: %q", adminToken), sections{
 		models: fmt.Sprintf("[{name: main, base_url: %q, api_key: %q, model: standin}, {name: spare, base_url: %q, api_key: wrong, model: standin}]", w.modelURL+"/v1", testKey, w.modelURL+"/v1"),
@@ -129,28 +121,9 @@ func TestBrowserDrawsTheStatusPage(t *testing.T) {
 		p := statusPage(t, size, base)
 		p.await("a wait for the rate limit", `document.querySelector("#replies .wait") && document.querySelector("#endpoints .wait")`)
 		for _, scheme := range []string{"light", "dark"} {
-			p.do("choose the scheme", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-				_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-				})
-				return err
-			}))
+			p.scheme(scheme)
 			p.want("the page fits the window", `document.documentElement.scrollWidth <= window.innerWidth`)
-			ctx, cancel := context.WithTimeout(p.ctx, patience)
-			picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-			cancel()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if kind := http.DetectContentType(picture); kind != "image/png" {
-				t.Errorf("the picture is %s", kind)
-			}
-			if err := os.MkdirAll(folder, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("status-%s-%s.png", name, scheme)), picture, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			p.keep(fmt.Sprintf("status-%s-%s", name, scheme), chromedp.FullScreenshot(100))
 		}
 	}
 }

@@ -61,8 +61,7 @@ func (p *page) scheme(name string) {
 	}))
 }
 
-// shoot takes pictures of the page, light and dark, wide and on a phone, for the folder that $SCREENSHOTS names. It fails where
-// the page is wider than the window.
+// shoot takes pictures of the page, light and dark, wide and on a phone. It fails where the page is wider than the window.
 func (p *page) shoot(name string) {
 	p.t.Helper()
 	for width, size := range map[string]screen{"desktop": wide, "phone": smallScreen} {
@@ -71,16 +70,26 @@ func (p *page) shoot(name string) {
 		for _, scheme := range []string{"light", "dark"} {
 			p.scheme(scheme)
 			p.do("see it drawn", chromedp.Evaluate[chromedp.Void](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`, chromedp.EvalAwaitPromise))
-			picture := p.picture()
-			if dir := os.Getenv("SCREENSHOTS"); dir != "" {
-				file := filepath.Join(dir, strings.Join([]string{name, scheme, width}, "-")+".png")
-				if err := os.WriteFile(file, picture, 0o644); err != nil {
-					p.t.Fatal(err)
-				}
-			}
+			p.keep(strings.Join([]string{name, width, scheme}, "-"), chromedp.CaptureScreenshot())
 		}
 	}
 	p.do("resize the window", chromedp.EmulateViewport(wide.width, wide.height))
+}
+
+// keep takes a picture, and keeps it in the folder that $SCREENSHOTS names.
+func (p *page) keep(name string, take chromedp.Action[[]byte]) {
+	p.t.Helper()
+	picture := p.picture(take)
+	folder := os.Getenv("SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // link is an address, which some places show and others have behind a text.

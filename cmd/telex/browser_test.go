@@ -138,12 +138,12 @@ func (p *page) report() {
 	p.t.Logf("on the page (%v):\n%s", err, text)
 }
 
-// picture returns what the page looks like, as PNG.
-func (p *page) picture() []byte {
+// picture takes a picture of the page.
+func (p *page) picture(take chromedp.Action[[]byte]) []byte {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	picture, err := chromedp.Run(ctx, take)
 	if err != nil {
 		p.t.Fatalf("take a picture: %v", err)
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -17,7 +18,35 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 )
+
+// TestBrowserDrawsTheDemo draws the demo's page while an answer grows in all places, light and dark, for `make pictures`.
+func TestBrowserDrawsTheDemo(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("PICTURES")
+	p := openDemo(t, wide)
+	p.do("ask about a picture", chromedp.Click(chromedp.CSS(`[data-sample="harbour.jpg"]`)))
+	p.await("the answers", `look.complete(1)`)
+	p.click("text")
+	p.ask("Explain the tides")
+	p.await("the second answer to grow", `["telegram", "discord", "slack"].every((place) => look.state(place) === "writing" && look.said(place).length > 400)`)
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		picture := p.picture(func(ctx context.Context, _ *chromedp.Target) ([]byte, error) {
+			quality := int64(82)
+			out, err := chromedp.Call(ctx, cdpage.CaptureScreenshot, cdpage.CaptureScreenshotParams{Format: "webp", Quality: &quality})
+			return out.Data, err
+		})
+		if dir != "" {
+			if err := os.WriteFile(filepath.Join(dir, "demo-"+scheme+".webp"), picture, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
 
 // TestBrowserDrawsTheAnswer draws an answer that grows on the demo's page, light and dark: the README's pictures. `make pictures` keeps
 // them, in the folder that $PICTURES names.
@@ -59,7 +88,7 @@ func TestBrowserDrawsTheAnswer(t *testing.T) {
 // paletted returns what the page looks like, in the 256 colours that most of it has.
 func (p *page) paletted() *image.Paletted {
 	p.t.Helper()
-	shot, err := png.Decode(bytes.NewReader(p.picture()))
+	shot, err := png.Decode(bytes.NewReader(p.picture(chromedp.CaptureScreenshot())))
 	if err != nil {
 		p.t.Fatal(err)
 	}
