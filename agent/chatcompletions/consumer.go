@@ -9,9 +9,8 @@ import (
 	"telex/agent/provider"
 )
 
-// chunk is one event of a streamed answer, or a whole unstreamed one: they differ only in
-// whether a choice has a delta or a message. It is our own type, because go-openai's know
-// only one of the two names of reasoning.
+// chunk is one event of a streamed answer, or a whole answer. They differ only in whether a choice has a delta or a
+// message. go-openai's types know only one of the two field names of reasoning, so this is our own.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   *provider.Usage `json:"usage"`
@@ -30,13 +29,13 @@ type answer struct {
 	Reasoning        content     `json:"reasoning"`         // vLLM, OpenRouter, Ollama
 	Refusal          string      `json:"refusal"`
 	ToolCalls        []callDelta `json:"tool_calls"`
-	ReasoningDetails blocks      `json:"reasoning_details"` // OpenRouter, to be given back
+	ReasoningDetails blocks      `json:"reasoning_details"` // OpenRouter; must be sent back
 }
 
-// blocks are a list of blocks of reasoning. What looks different is nothing that we know to give back.
+// blocks is a list of blocks of reasoning. A list of any other form is ignored.
 type blocks []detail
 
-// UnmarshalJSON takes a list of objects, or anything else as none.
+// UnmarshalJSON accepts a list of objects, and treats anything else as an empty list.
 func (b *blocks) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, (*[]detail)(b)) != nil {
 		*b = nil
@@ -44,7 +43,7 @@ func (b *blocks) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// callDelta is a piece of a tool call as providers send it.
+// callDelta is a piece of a tool call in the API's form.
 type callDelta struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
@@ -55,7 +54,7 @@ type callDelta struct {
 	ExtraContent json.RawMessage `json:"extra_content"` // Gemini's signatures
 }
 
-// fragment returns the piece as the agent puts it together.
+// fragment converts the piece to the agent's form.
 func (d callDelta) fragment() agent.CallFragment {
 	f := agent.CallFragment{Index: d.Index, ID: d.ID, Name: d.Function.Name, Arguments: string(d.Function.Arguments)}
 	if len(d.ExtraContent) > 0 && string(d.ExtraContent) != "null" {
@@ -67,7 +66,7 @@ func (d callDelta) fragment() agent.CallFragment {
 // content is a text that some servers send as a list of typed parts.
 type content struct{ text, thinking string }
 
-// UnmarshalJSON takes a string, null, or a list of parts; anything else is no text.
+// UnmarshalJSON accepts a string, null, or a list of parts, and treats anything else as an empty text.
 func (c *content) UnmarshalJSON(data []byte) error {
 	*c = content{}
 	switch data[0] {
@@ -90,21 +89,21 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// consumer folds the chunks of one answer. It knows nothing of time or connections.
+// consumer collects the chunks of one answer. It knows nothing of time or connections.
 type consumer struct {
-	model    string // that is asked
-	calls    agent.CallBuffer
-	details  details
-	told     []agent.CallDelta // of the newest chunk
-	learned  shape             // what else the provider sends and wants back
-	usage    *provider.Usage
-	finish   string
-	finished bool // the provider said that the answer is at its end
-	repeated repeated
+	model      string // the requested model
+	calls      agent.CallBuffer
+	details    details
+	callDeltas []agent.CallDelta // changes of the newest chunk
+	shapeHints shape             // bits for fields that the provider sends and wants back
+	usage      *provider.Usage
+	finish     string
+	finished   bool // the provider reported the end of the answer
+	repeated   repeated
 }
 
 // Take implements provider.Answer.
-func (c *consumer) Take(event []byte, emit func(agent.Delta)) (ended bool, err error) {
+func (c *consumer) AddEvent(event []byte, emit func(agent.Delta)) (ended bool, err error) {
 	if text, ok := c.repeated.text(event); ok && !c.finished {
 		emit(agent.Delta{Text: text})
 		return false, nil
@@ -113,33 +112,33 @@ func (c *consumer) Take(event []byte, emit func(agent.Delta)) (ended bool, err e
 	if err := json.Unmarshal(event, &k); err != nil {
 		return c.finished, fmt.Errorf("read an event: %w", err)
 	}
-	d := c.take(k)
-	if d == (agent.Delta{Text: d.Text}) && len(c.told) == 0 && !c.finished {
-		c.repeated.learn(event, d.Text)
+	d := c.addChunk(k)
+	if d == (agent.Delta{Text: d.Text}) && len(c.callDeltas) == 0 && !c.finished {
+		c.repeated.remember(event, d.Text)
 	}
 	emit(d)
-	for i := range c.told {
-		emit(agent.Delta{Call: &c.told[i]})
+	for i := range c.callDeltas {
+		emit(agent.Delta{Call: &c.callDeltas[i]})
 	}
-	c.told = nil // which is the agent's now
+	c.callDeltas = nil // the agent owns the slice now
 	return c.finished, nil
 }
 
-// TakeWhole implements provider.Answer. A whole answer looks like an event.
-func (c *consumer) TakeWhole(data []byte, emit func(agent.Delta)) (ended bool, err error) {
-	return c.Take(data, emit)
+// AddWhole implements provider.Answer. A whole answer has the form of an event.
+func (c *consumer) AddWhole(data []byte, emit func(agent.Delta)) (ended bool, err error) {
+	return c.AddEvent(data, emit)
 }
 
-// take folds one chunk and returns what it adds to the answer; empty for chunks that only
-// carry usage, a role, a filter's verdict, or nothing. What it adds to calls is in told.
-func (c *consumer) take(k chunk) agent.Delta {
+// addChunk adds one chunk and returns what it adds to the answer. The result is empty if the chunk has only usage, a
+// role, or a filter's verdict. callDeltas gets what it adds to calls.
+func (c *consumer) addChunk(k chunk) agent.Delta {
 	if k.Usage != nil {
-		c.usage = k.Usage // some providers count up in every chunk: the last one is the sum
+		c.usage = k.Usage // some providers repeat the growing sum in every chunk
 	}
 	var d agent.Delta
-	c.told = c.told[:0]
+	c.callDeltas = c.callDeltas[:0]
 	for _, ch := range k.Choices {
-		if ch.Index != 0 { // we ask for one answer
+		if ch.Index != 0 { // we request one answer only
 			continue
 		}
 		for _, a := range []*answer{ch.Delta, ch.Message} {
@@ -148,9 +147,9 @@ func (c *consumer) take(k chunk) agent.Delta {
 			}
 		}
 		switch ch.FinishReason {
-		case "error", "insufficient_system_resource": // of OpenRouter and DeepSeek: the answer was cut
+		case "error", "insufficient_system_resource": // OpenRouter and DeepSeek: the answer broke off
 		case "", "null":
-			c.finished = c.finished || ch.Message != nil // a whole answer is at its end
+			c.finished = c.finished || ch.Message != nil // a whole answer is always complete
 		default:
 			c.finish, c.finished = ch.FinishReason, true
 		}
@@ -161,38 +160,38 @@ func (c *consumer) take(k chunk) agent.Delta {
 func (c *consumer) fold(d *agent.Delta, a *answer) {
 	d.Text += a.Content.text
 	d.Refusal += a.Refusal
-	// Servers in transition send the same reasoning under both names.
+	// During a change of the field's name, some servers send both names.
 	reasoning := a.ReasoningContent.text
 	if reasoning == "" {
 		reasoning = a.Reasoning.text
 	}
 	d.Reasoning += reasoning + a.Content.thinking
 	if a.ReasoningContent.text != "" {
-		c.learned |= wantsReasoning
+		c.shapeHints |= wantsReasoning
 	}
 	c.details.add(a.ReasoningDetails)
 	for _, call := range a.ToolCalls {
 		f := call.fragment()
 		if f.Extra != nil {
-			c.learned |= wantsExtra
+			c.shapeHints |= wantsExtra
 		}
-		c.told = append(c.told, c.calls.Add(f))
+		c.callDeltas = append(c.callDeltas, c.calls.Add(f))
 	}
 }
 
 // Completion implements provider.Answer.
 func (c *consumer) Completion() agent.Completion {
 	calls := c.calls.Calls()
-	c.keep(calls)
+	c.attachEcho(calls)
 	return agent.Completion{ToolCalls: calls, Finish: finishOf(c.finish), Usage: c.Usage()}
 }
 
 // Learned implements provider.Answer.
-func (c *consumer) Learned() shape {
+func (c *consumer) ShapeHints() shape {
 	if len(c.details.blocks) > 0 {
-		return c.learned | wantsExtra
+		return c.shapeHints | wantsExtra
 	}
-	return c.learned
+	return c.shapeHints
 }
 
 // Usage implements provider.Answer.

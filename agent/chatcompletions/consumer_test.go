@@ -19,7 +19,7 @@ func consume(t *testing.T, chunks ...string) (agent.Delta, agent.Completion, boo
 		if err := json.Unmarshal([]byte(data), &k); err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
-		d := c.take(k)
+		d := c.addChunk(k)
 		sum.Text += d.Text
 		sum.Reasoning += d.Reasoning
 		sum.Refusal += d.Refusal

@@ -1,13 +1,12 @@
-// Package chatcompletions speaks the OpenAI Chat Completions API, and the many servers that
-// speak it in their own way, as an agent.Model.
+// Package chatcompletions is an agent.Model for the OpenAI Chat Completions API and the many compatible servers, each
+// with its own deviations.
 //
-//	request.go   what is asked, shaped by what the provider has refused before
-//	consumer.go  chunks in, deltas and a completion out (pure)
-//	repeated.go  chunks that differ in their text alone (pure)
-//	echo.go      what a provider sends with calls and wants back with them (pure)
-//	messages.go  a conversation as this API wants it (pure)
+//	request.go   requests without the parts that the provider refuses
+//	consumer.go  turns chunks into deltas and a completion (pure)
+//	repeated.go  a fast path for chunks that differ only in their text (pure)
+//	echo.go      provider data that must be sent back with calls (pure)
+//	messages.go  a conversation in the form of this API (pure)
 //
-// go-openai builds and sends the requests. What it does not cover is done around it in the HTTP
-// client, see agent/provider; answers are read by ourselves, since its types lack one name of
-// reasoning.
+// go-openai builds and sends the requests; agent/provider adds what it lacks. This package parses the answers itself,
+// since go-openai's types lack one of the names of the reasoning field.
 package chatcompletions

@@ -7,10 +7,10 @@ import (
 	"telex/agent"
 )
 
-// echo is what else came with a call and goes back with it. It is kept in agent.ToolCall.Extra under a name of
-// its own, so that no other model package takes it for its own.
+// echo is provider data that came with a call and must be sent back with it. It is stored in agent.ToolCall.Extra under
+// its own key, so that other model packages ignore it.
 type echo struct {
-	Model   string          `json:"model,omitempty"`             // which it is of: no other can read it
+	Model   string          `json:"model,omitempty"`             // the model that sent it; no other can read it
 	Content json.RawMessage `json:"extra_content,omitempty"`     // of the call: Gemini's signatures
 	Details []detail        `json:"reasoning_details,omitempty"` // of the answer, kept with its first call: OpenRouter's
 }
@@ -22,13 +22,13 @@ func (e echo) extra() json.RawMessage {
 	}
 	data, err := json.Marshal(map[string]echo{"chat_completions": e})
 	if err != nil {
-		return nil // it was read as JSON, so this can't be; and then the call is worth more
+		return nil // can't happen, since the parts were parsed from JSON
 	}
 	return data
 }
 
-// readEcho returns what goes back with a call to a model; nothing when it is another's. Before it had a name
-// of its own, it was the call's extra_content alone.
+// readEcho returns the data to send back with a call, or nothing if another model sent it. Older stores contain the
+// call's extra_content without a key.
 func readEcho(extra json.RawMessage, model string) echo {
 	var named map[string]json.RawMessage
 	if len(extra) == 0 || json.Unmarshal(extra, &named) != nil {
@@ -45,45 +45,44 @@ func readEcho(extra json.RawMessage, model string) echo {
 	return e
 }
 
-// detail is a block of reasoning as OpenRouter tells it, whatever is in it.
+// detail is a block of reasoning of OpenRouter, with any fields.
 type detail map[string]json.RawMessage
 
-// maxDetails bounds the reasoning that is kept to be given back, in bytes.
+// maxDetails bounds the bytes of reasoning that is kept to be sent back.
 const maxDetails = 1 << 20
 
-// details puts the blocks of an answer's reasoning together. Streamed, they come in pieces: a signature that
-// covers a text must come back with the whole of it
-// (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks,
+// details joins the blocks of an answer's reasoning. They are streamed in pieces. A signature covers a whole text, so
+// the whole text must be sent back (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks,
 // https://github.com/agno-agi/agno/pull/5802).
 type details struct {
 	blocks []*block
 	size   int
 }
 
-// block is a block of which more may come.
+// block is a block that may still grow.
 type block struct {
-	detail // but for its texts
+	detail // all fields but its texts
 	texts  map[string]*strings.Builder
 }
 
-// add takes pieces in the order in which they came.
+// add adds pieces in the order of their arrival.
 func (d *details) add(pieces []detail) {
 	for _, p := range pieces {
 		if len(p) == 0 || d.size > maxDetails {
 			continue
 		}
-		if !d.goesOn(p) {
+		if !d.continues(p) {
 			d.blocks = append(d.blocks, &block{detail: detail{}, texts: map[string]*strings.Builder{}})
 		}
 		d.size += d.blocks[len(d.blocks)-1].grow(p)
-		if d.size > maxDetails { // a part of it is worth nothing
+		if d.size > maxDetails { // an incomplete block is useless
 			d.blocks = nil
 		}
 	}
 }
 
-// goesOn reports whether a piece belongs to the newest block. Only texts come in pieces.
-func (d *details) goesOn(p detail) bool {
+// continues reports whether a piece belongs to the newest block. Only texts come in pieces.
+func (d *details) continues(p detail) bool {
 	if len(d.blocks) == 0 || !p.has("text") && !p.has("summary") && !p.has("signature") {
 		return false
 	}
@@ -92,13 +91,13 @@ func (d *details) goesOn(p detail) bool {
 		!last.has("signature") && !last.has("data")
 }
 
-// has reports whether there is something under a name.
+// has reports whether a field exists and is not empty.
 func (d detail) has(name string) bool {
 	value := string(d[name])
 	return value != "" && value != "null" && value != `""`
 }
 
-// grow appends the texts of a piece, takes what else is in it, and returns by how many bytes it grew.
+// grow appends the texts of a piece, copies its other fields, and returns the number of bytes added.
 func (b *block) grow(p detail) int {
 	size := 0
 	for name, value := range p {
@@ -118,12 +117,12 @@ func (b *block) grow(p detail) int {
 	return size
 }
 
-// whole returns the blocks as they go back.
+// whole returns the complete blocks.
 func (d *details) whole() []detail {
 	var out []detail
 	for _, b := range d.blocks {
 		for name, text := range b.texts {
-			if data, err := json.Marshal(text.String()); err == nil { // as it always is
+			if data, err := json.Marshal(text.String()); err == nil { // never fails
 				b.detail[name] = data
 			}
 		}
@@ -132,8 +131,8 @@ func (d *details) whole() []detail {
 	return out
 }
 
-// keep puts what came with the calls of an answer into them.
-func (c *consumer) keep(calls []agent.ToolCall) {
+// attachEcho adds the echo to the calls of an answer.
+func (c *consumer) attachEcho(calls []agent.ToolCall) {
 	for i := range calls {
 		e := echo{Model: c.model, Content: calls[i].Extra}
 		if i == 0 {

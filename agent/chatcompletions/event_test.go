@@ -47,7 +47,7 @@ func TestTake(t *testing.T) {
 	} {
 		var c consumer
 		var got agent.Delta
-		_, err := c.Take([]byte(tt.in), func(d agent.Delta) { got = d })
+		_, err := c.AddEvent([]byte(tt.in), func(d agent.Delta) { got = d })
 		if got != tt.want || err != nil != tt.err || c.finished != (tt.name == "finish") || (c.usage != nil) != (tt.name == "usage") {
 			t.Errorf("%s: got %+v, %v, want %+v; %+v", tt.name, got, err, tt.want, c)
 		}
@@ -63,7 +63,7 @@ func FuzzTake(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var c consumer
 		told := 0
-		if ended, err := c.Take(in, func(agent.Delta) { told++ }); err != nil && (told > 0 || ended) || err == nil && told == 0 {
+		if ended, err := c.AddEvent(in, func(agent.Delta) { told++ }); err != nil && (told > 0 || ended) || err == nil && told == 0 {
 			t.Errorf("%q: %d deltas beside the error %v", in, told, err)
 		}
 	})

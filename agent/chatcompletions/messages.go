@@ -7,8 +7,8 @@ import (
 	"telex/agent/provider"
 )
 
-// message is one of a request's. It is our own type: go-openai's drops an empty content, which is then
-// refused, has no place for what providers send with calls, and can't say an empty reasoning_content.
+// message is a message of a request. go-openai's type drops an empty content, which providers then refuse. It has no
+// field for the echo and can't encode an empty reasoning_content.
 type message struct {
 	Role             agent.Role `json:"role"`
 	Content          any        `json:"content,omitempty"` // a string, or a list of parts
@@ -46,8 +46,8 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-// newMessages shapes a conversation. Images of tools stand in a user's message behind the results: no
-// other may hold them.
+// newMessages converts a conversation. Images of tools are put into a user's message after the results, since only
+// users' messages may have images.
 func newMessages(r agent.Request, model string, s shape) []message {
 	out := make([]message, 0, len(r.Messages)+1)
 	if r.System != "" {
@@ -75,7 +75,7 @@ func newMessages(r agent.Request, model string, s shape) []message {
 	return out
 }
 
-// newMessage shapes a message for a model. An empty one says nothing, and providers refuse it.
+// newMessage converts a message. It returns false for an empty message, which providers refuse.
 func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	msg = message{Role: m.Role, Name: m.Name, ToolCallID: m.ToolCallID, Content: contentOf(m)}
 	for _, c := range m.ToolCalls {
@@ -93,7 +93,7 @@ func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 		msg.ToolCalls = append(msg.ToolCalls, call)
 	}
 	if m.Role == agent.Assistant && s.Has(wantsReasoning) && !s.Has(noReasoning) {
-		msg.ReasoningContent = &m.Reasoning // an empty one too
+		msg.ReasoningContent = &m.Reasoning // even if it is empty
 	}
 	switch {
 	case msg.Content != nil, len(msg.ToolCalls) > 0:
@@ -105,7 +105,7 @@ func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	return msg, false
 }
 
-// contentOf returns the plain text, which every server takes, or parts where there are images or files.
+// contentOf returns plain text, which every server accepts, or parts if there are images or files.
 func contentOf(m agent.Message) any {
 	if len(m.Images)+len(m.Files) == 0 {
 		if m.Text == "" {

@@ -11,8 +11,8 @@ import (
 	"telex/agent/provider"
 )
 
-// tailWait is how long a stream may go on after it said that the answer is at its end: the
-// usage comes there, and some servers never close.
+// tailWait is how long a stream may continue after the end of the answer. The usage arrives then, and some servers never
+// close the stream.
 const tailWait = 5 * time.Second
 
 // Options configure a Model.
@@ -21,7 +21,7 @@ type Options = provider.Options
 // Model is one model of one provider.
 type Model = provider.Model
 
-// New returns a model. It calls nobody.
+// New returns a model. It makes no request.
 func New(o Options) (*Model, error) {
 	m, err := provider.NewModel(o, provider.API{
 		Request: func(r agent.Request, s shape) (map[string]any, func(context.Context, *openai.Client) error) {
@@ -35,7 +35,7 @@ func New(o Options) (*Model, error) {
 				return err
 			}
 		},
-		Concede:   concede,
+		Adapt:     adapt,
 		NewAnswer: func() provider.Answer { return &consumer{model: o.Model} },
 		TailWait:  tailWait,
 	})

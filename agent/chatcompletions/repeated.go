@@ -2,17 +2,17 @@ package chatcompletions
 
 import "bytes"
 
-// repeated reads events that differ from the one before in nothing but a piece of text, as most events of a stream do. Decoding them
-// costs more than all else that is done with them. The zero value has read nothing.
+// repeated parses events that differ from the previous one only in a piece of text, like most events of a stream.
+// Decoding them as JSON would cost more than all other work. The zero value has no previous event.
 type repeated struct {
-	before, after []byte // of the newest event, around its text
+	before, after []byte // the newest event before and after its text
 }
 
-// textKey stands before the text in an event. Inside of a string, its quotes would be escaped.
+// textKey precedes the text in an event. It can't occur inside a string, where its quotes would be escaped.
 const textKey = `"content":"`
 
-// learn takes an event that was decoded and says nothing but a text.
-func (r *repeated) learn(event []byte, text string) {
+// remember remembers a decoded event that contains nothing but a text.
+func (r *repeated) remember(event []byte, text string) {
 	event = withoutPadding(event)
 	at := bytes.Index(event, []byte(textKey)) + len(textKey)
 	if at < len(textKey) || text == "" || bytes.Contains(event[at:], []byte(textKey)) {
@@ -23,7 +23,7 @@ func (r *repeated) learn(event []byte, text string) {
 	}
 }
 
-// text returns the text of an event that differs from the learned one in nothing else.
+// text returns the text of an event that differs from the remembered one in nothing else.
 func (r *repeated) text(event []byte) (string, bool) {
 	event = withoutPadding(event)
 	n := len(event) - len(r.before) - len(r.after)
@@ -34,7 +34,7 @@ func (r *repeated) text(event []byte) (string, bool) {
 	return string(text), isPlain(text)
 }
 
-// paddingKey stands before what OpenAI fills events up with, so that their lengths tell nothing
+// paddingKey precedes the padding that OpenAI adds to events to hide their lengths
 // (https://platform.openai.com/docs/api-reference/chat/create: stream_options.include_obfuscation).
 const paddingKey = `,"obfuscation":"`
 
@@ -50,7 +50,7 @@ func withoutPadding(event []byte) []byte {
 	return event
 }
 
-// isPlain reports whether a text stands in JSON as it is: printable ASCII, and nothing that is escaped.
+// isPlain reports whether a text needs no escapes in JSON: printable ASCII only.
 func isPlain(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' {

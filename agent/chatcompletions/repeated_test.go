@@ -36,9 +36,9 @@ func TestRepeatedEvents(t *testing.T) {
 				`{"id":"a","choices":[{"index":0,"delta":{"content":%s},"x":%s}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
 			}).Draw(t, "form")
 			event := fmt.Appendf(nil, form, quoted("first"), quoted("second"))
-			ended, err := one.Take(event, func(d agent.Delta) { quick = append(quick, d) })
+			ended, err := one.AddEvent(event, func(d agent.Delta) { quick = append(quick, d) })
 			other.repeated = repeated{}
-			slowEnded, slowErr := other.Take(event, func(d agent.Delta) { slow = append(slow, d) })
+			slowEnded, slowErr := other.AddEvent(event, func(d agent.Delta) { slow = append(slow, d) })
 			if ended != slowEnded || (err == nil) != (slowErr == nil) {
 				t.Fatalf("%s: got %v, %v, want %v, %v", event, ended, err, slowEnded, slowErr)
 			}
@@ -55,7 +55,7 @@ func TestRepeatedIsUsed(t *testing.T) {
 	event := func(text, padding string) []byte {
 		return []byte(`{"choices":[{"delta":{"content":"` + text + `"}}],"obfuscation":"` + padding + `"}`)
 	}
-	r.learn(event("one", "abc"), "one")
+	r.remember(event("one", "abc"), "one")
 	if text, ok := r.text(event(" two", "d")); !ok || text != " two" {
 		t.Errorf("got %q, %v", text, ok)
 	}

@@ -9,18 +9,18 @@ import (
 	"telex/agent/provider"
 )
 
-// shape is how a request must look for this provider. It begins with the API as OpenAI
-// documents it and loses what the provider refuses, one thing at a time, for ten minutes.
+// shape says how a request must look for this provider. The first request follows OpenAI's documentation. After each
+// refusal, the shape leaves out one thing more, for ten minutes.
 type shape = provider.Shape
 
 const (
-	noUsageOption shape = provider.FirstOwn << iota // stream_options is refused: old servers
+	noUsageOption shape = provider.FirstOwn << iota // stream_options is refused by old servers
 	oldMaxTokens                                    // max_tokens instead of max_completion_tokens
-	// wantsReasoning is for the thinking before calls, wantsExtra for what else came with them: a provider that sends
-	// it wants it back with them (DeepSeek, Gemini, OpenRouter), another one does not know the fields.
+	// wantsReasoning is for the thinking before calls, wantsExtra for other data that came with calls. A provider that
+	// sends them wants them back (DeepSeek, Gemini, OpenRouter); others do not know the fields.
 	wantsReasoning
 	wantsExtra
-	// They are refused after all.
+	// The provider sent them before, but refuses them.
 	noReasoning
 	noExtra
 	noDetails
@@ -29,9 +29,9 @@ const (
 	noTemperature = provider.NoTemperature
 )
 
-// newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
-// trusted with. It drops a temperature of 0, and it refuses temperature and max_tokens for
-// models whose names begin like OpenAI's, whoever's models they are.
+// newRequest returns go-openai's part of a request, and the fields that go-openai can't encode correctly. It drops a
+// temperature of 0. It also refuses temperature and max_tokens for models whose names begin like OpenAI's, even for
+// other providers.
 func newRequest(o *Options, r agent.Request, s shape) (req openai.ChatCompletionRequest, fields map[string]any) {
 	req = openai.ChatCompletionRequest{Model: o.Model, Stream: !s.Has(noStreaming)}
 	for _, t := range r.Tools {
@@ -59,7 +59,7 @@ func newRequest(o *Options, r agent.Request, s shape) (req openai.ChatCompletion
 	return req, fields
 }
 
-// addParams adds what the asker wants of the answer (https://platform.openai.com/docs/api-reference/chat/create).
+// addParams adds the caller's parameters (https://platform.openai.com/docs/api-reference/chat/create).
 func addParams(fields map[string]any, r agent.Request) {
 	p := r.Params
 	provider.AddFloat(fields, "temperature", p.Temperature)
@@ -89,17 +89,17 @@ func addParams(fields map[string]any, r agent.Request) {
 	}
 }
 
-// concede returns the shape without what the provider has just refused; ok says whether there
-// is something to concede. As shapes only lose things, asking again in the new shape ends.
-func concede(err error, s shape) (next shape, ok bool) {
+// adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
+// Shapes only lose parts, so repetition ends.
+func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
-	// The provider may have sent before this process what it wants back now.
+	// An earlier process may have got reasoning that the provider wants back now.
 	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
 		s |= wantsReasoning
 	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):
 		s |= wantsExtra
-	// The longer names first: they hold the shorter ones.
+	// Check longer names first, because they contain the shorter ones.
 	case !s.Has(noStreaming|noUsageOption) && said.Refuses("stream_options", "include_usage"):
 		s |= noUsageOption
 	case !s.Has(oldMaxTokens) && said.Refuses("max_completion_tokens"):

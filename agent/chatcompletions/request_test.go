@@ -46,7 +46,7 @@ func TestConcede(t *testing.T) {
 		if !tt.stream {
 			tt.before, tt.want = tt.before|noStreaming, tt.want|noStreaming
 		}
-		got, ok := concede(tt.err, tt.before)
+		got, ok := adapt(tt.err, tt.before)
 		if got != tt.want || ok != tt.ok {
 			t.Errorf("%s: got %+v, %v, want %+v, %v", tt.name, got, ok, tt.want, tt.ok)
 		}

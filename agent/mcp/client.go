@@ -9,16 +9,16 @@ import (
 	"telex/agent"
 )
 
-// startGrace is how long the first turns after Run began wait for servers that have not told their tools yet.
+// startGrace is how long the first turns after Run's start wait for servers that have not listed their tools yet.
 const startGrace = time.Second
 
-// Client is all configured servers. It is safe for concurrent use.
+// Client manages all configured servers. It is safe for concurrent use.
 type Client struct {
 	servers []*server
-	late    chan struct{} // closed startGrace after Run began
+	late    chan struct{} // closed startGrace after Run's start
 }
 
-// New returns a client. It starts nothing and calls nobody.
+// New returns a client. It starts no process and makes no request.
 func New(o Options) (*Client, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -36,9 +36,9 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Run connects to all servers and keeps connected to them. It blocks until ctx has ended and every connection is closed and every
-// child process gone, for which it takes some seconds at most. It is called once. Trouble with servers goes to
-// the log; it never ends Run.
+// Run connects to all servers and keeps the connections open. It blocks until ctx has ended, every connection is closed
+// and every child process has exited; the latter takes some seconds at most. Call it once. Problems with servers are
+// logged; they never end Run.
 func (c *Client) Run(ctx context.Context) {
 	grace := time.AfterFunc(startGrace, func() { close(c.late) })
 	defer grace.Stop()
@@ -49,7 +49,7 @@ func (c *Client) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Tools returns the tools there are now, in the order of the config, those of one server by their names. It never blocks.
+// Tools returns the current tools, in the order of the configured servers, and by name for each server. It never blocks.
 func (c *Client) Tools() []agent.ToolDef {
 	var all []agent.ToolDef
 	for _, s := range c.servers {
@@ -58,17 +58,17 @@ func (c *Client) Tools() []agent.ToolDef {
 	return all
 }
 
-// Await returns once every server has told its tools, or could not be reached the first time; at the latest a moment after
-// Run began, so that a server that hangs delays no answer; or when ctx ends.
+// Await returns when every server has listed its tools or failed to connect once, or when ctx ends. It waits at most
+// until startGrace after Run's start, so that a server that hangs delays no answer.
 func (c *Client) Await(ctx context.Context) { c.await(ctx, c.late) }
 
-// Settle returns once every server has told its tools, or could not be reached the first time; or when ctx ends.
+// Settle returns when every server has listed its tools or failed to connect once, or when ctx ends.
 func (c *Client) Settle(ctx context.Context) { c.await(ctx, nil) }
 
 func (c *Client) await(ctx context.Context, late <-chan struct{}) {
 	for _, s := range c.servers {
 		select {
-		case <-s.tried:
+		case <-s.firstAttempt:
 		case <-late:
 			return
 		case <-ctx.Done():
@@ -77,16 +77,16 @@ func (c *Client) await(ctx context.Context, late <-chan struct{}) {
 	}
 }
 
-// Status is how a server is.
+// Status is the state of a server.
 type Status struct {
 	Name      string
 	Connected bool
-	Tools     []agent.ToolDef // those that it told last
-	Since     time.Time       // when it became so; zero: it has never been connected
+	Tools     []agent.ToolDef // the tools that it listed last
+	Since     time.Time       // time of the last change of the connection; zero: it was never connected
 	Err       string          // why it is not connected; without secrets
 }
 
-// Status tells of all servers, in the order of the config.
+// Status returns the state of all servers, in the order of the configuration.
 func (c *Client) Status() []Status {
 	var all []Status
 	for _, s := range c.servers {

@@ -14,47 +14,47 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Server is one configured server: either Command or URL.
+// Server is one configured server. It has either a Command or a URL.
 type Server struct {
-	// Name is what its tools' names begin with: letters, digits and "-", at most 24. No "_", which ends it there, so that
-	// the tools of two servers can't have one name.
+	// Name is the prefix of its tools' names: at most 24 letters, digits and "-". It has no "_", which separates it from
+	// the tool's name, so that tools of two servers can't get the same name.
 	Name string
 
 	Command string            // run as a child process; looked up in PATH
 	Args    []string          // of Command
 	Env     map[string]string // added to PATH, HOME and LANG; may hold secrets
-	Dir     string            // where Command runs; empty: where the daemon does
+	Dir     string            // working directory of Command; empty: the daemon's
 
 	URL     string            // of streamable HTTP; may hold secrets
 	Headers map[string]string // sent with each request; may hold secrets
 
-	// Secrets are those that stand in Args and URL. Logs and errors don't hold them.
+	// Secrets are the secrets in Args and URL. They are removed from logs and errors.
 	Secrets []string
 
-	// ReadOnly are the tools that change nothing, by the server's own names or by those that people and models see;
-	// one that ends in "*" stands for all that begin so.
+	// ReadOnly are the tools that change nothing. An entry is the server's name for a tool or the name that people and
+	// models see; "*" at its end makes it a prefix.
 	ReadOnly []string
-	// AutoApprove are tools that change something and need no person, written in the same way.
+	// AutoApprove are tools that change something and need no approval. The entries are as in ReadOnly.
 	AutoApprove []string
-	// Deny are the tools that are not offered, written in the same way.
+	// Deny are the tools that are not offered. The entries are as in ReadOnly.
 	Deny []string
-	// Trust says that the server is believed which of its tools change nothing, besides those of ReadOnly.
+	// Trust says that the server's own hints about read-only tools count, besides ReadOnly.
 	Trust bool
-	// Timeout is how long a call may take, from its start or from the newest progress; 0: agent.DefaultToolTimeout.
+	// Timeout is how long a call may take since its start or its newest progress; 0: agent.DefaultToolTimeout.
 	Timeout time.Duration
 }
 
 // Options configure New.
 type Options struct {
 	Servers   []Server
-	Version   string            // of telex, told to servers
+	Version   string            // of telex, sent to servers
 	Transport http.RoundTripper // for HTTP; nil: a transport of its own for each connection
 	Log       *slog.Logger
-	// Keeper is the command of a process that runs Keep with the arguments that follow, such as this program under a
-	// command of its own. Empty: what a server starts, and leaves the server's process group, may outlive it.
+	// Keeper is the command of a process that calls Keep with the arguments that follow, such as this program with a
+	// subcommand. If it is empty, processes that leave the server's process group may survive the server.
 	Keeper []string
-	// Large, of capacity 1, holds the place of the one large message that is read at a time. Clients may share it. Nil: the
-	// client has its own.
+	// Large, of capacity 1, limits clients that share it to reading one large message at a time. Nil: the client has its
+	// own.
 	Large chan struct{}
 }
 
@@ -79,7 +79,7 @@ func (o Options) validate() error {
 	return nil
 }
 
-// validate says what is wrong. Its errors hold no secret.
+// validate returns what is wrong. Its errors contain no secret.
 func (s Server) validate() error {
 	switch {
 	case !serverName.MatchString(s.Name), len(s.Name) > maxName:
@@ -112,18 +112,18 @@ func (s Server) validate() error {
 	return nil
 }
 
-// LogValue returns the name. It keeps secrets out of logs.
+// LogValue returns the name, so that secrets don't get into logs.
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
 
-// String returns the name. It keeps secrets out of formatted output.
+// String returns the name, so that secrets don't get into formatted output.
 func (s Server) String() string { return s.Name }
 
-// listed reports whether a tool is in a list of names.
+// listed reports whether a list has an entry for a tool.
 func (s Server) listed(list []string, tool string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return s.means(entry, tool) })
 }
 
-// means reports whether an entry of a list stands for a tool.
+// means reports whether an entry matches a tool.
 func (s Server) means(entry, tool string) bool {
 	prefix, all := strings.CutSuffix(entry, "*")
 	for _, name := range []string{tool, nameFor(s.Name, tool)} {

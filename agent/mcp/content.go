@@ -15,18 +15,18 @@ import (
 	"telex/agent"
 )
 
-// What is taken of one call. The agent limits images and files; the message that brings them has at most maxMessage bytes.
+// Limits of one result. The agent limits images and files, and maxMessage limits the whole message.
 const (
 	maxContents = 1000    // parts of a result
-	maxError    = 4 << 10 // bytes of what a tool says about its failure
+	maxError    = 4 << 10 // bytes of a tool's error text
 )
 
-// output returns what a call came to. A tool that says it failed gives an error, with its words for the model.
+// output converts a result. If the tool reports a failure, output returns an error with the tool's text for the model.
 func output(res *sdk.CallToolResult) (agent.Output, error) {
 	if res.InputRequests != nil {
 		return agent.Output{}, errors.New("the tool asks something back, and nobody can be asked here")
 	}
-	var t taken
+	var t contentParts
 	for i, content := range res.Content {
 		if i == maxContents {
 			t.name("%d more parts of the result, left out because there are too many", len(res.Content)-i)
@@ -34,14 +34,14 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 		}
 		t.take(content)
 	}
-	if len(t.said) == 0 && res.StructuredContent != nil { // servers should write it as text, too; not all do
+	if len(t.texts) == 0 && res.StructuredContent != nil { // servers should also send it as text, but some don't
 		raw, err := json.Marshal(res.StructuredContent)
 		if err != nil {
 			return agent.Output{}, fmt.Errorf("read what the tool returned: %w", err)
 		}
 		t.say(string(raw))
 	}
-	text := strings.Join(slices.Concat(t.said, t.named), "\n\n")
+	text := strings.Join(slices.Concat(t.texts, t.notes), "\n\n")
 	if res.IsError {
 		if text == "" {
 			text = "the tool failed, and does not say why"
@@ -52,23 +52,23 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 	return t.out, nil
 }
 
-// taken is what has been taken of a result.
-type taken struct {
-	out         agent.Output
-	said, named []string // texts; what there is besides
+// contentParts collects the parts of a result.
+type contentParts struct {
+	out          agent.Output
+	texts, notes []string // texts for the model; notes about other parts
 }
 
-func (t *taken) say(text string) {
+func (t *contentParts) say(text string) {
 	if text = strings.ToValidUTF8(text, "\uFFFD"); text != "" {
-		t.said = append(t.said, text)
+		t.texts = append(t.texts, text)
 	}
 }
 
-func (t *taken) name(format string, args ...any) {
-	t.named = append(t.named, "["+agent.OneLine(fmt.Sprintf(format, args...))+"]")
+func (t *contentParts) name(format string, args ...any) {
+	t.notes = append(t.notes, "["+agent.OneLine(fmt.Sprintf(format, args...))+"]")
 }
 
-func (t *taken) take(content sdk.Content) {
+func (t *contentParts) take(content sdk.Content) {
 	switch c := content.(type) {
 	case *sdk.TextContent:
 		t.say(c.Text)
@@ -85,14 +85,14 @@ func (t *taken) take(content sdk.Content) {
 	}
 }
 
-func (t *taken) resource(r *sdk.ResourceContents) {
+func (t *contentParts) resource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
 		t.name("an empty resource")
 	case r.Blob == nil:
 		t.name("resource %s:", r.URI)
-		t.said = append(t.said, t.named[len(t.named)-1]) // right above its text
-		t.named = t.named[:len(t.named)-1]
+		t.texts = append(t.texts, t.notes[len(t.notes)-1]) // directly above its text
+		t.notes = t.notes[:len(t.notes)-1]
 		t.say(r.Text)
 	case picture(r.MIMEType):
 		t.image(r.MIMEType, r.Blob)
@@ -101,13 +101,13 @@ func (t *taken) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// picture reports whether every model that takes images takes these
+// picture reports whether every model with image input accepts the media type
 // (https://platform.openai.com/docs/guides/images-vision: PNG, JPEG, WEBP, GIF).
 func picture(mediaType string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "image/gif"}, mediaType)
 }
 
-func (t *taken) image(mediaType string, data []byte) {
+func (t *contentParts) image(mediaType string, data []byte) {
 	switch {
 	case !picture(mediaType):
 		t.file("image."+agent.Extension(mediaType), mediaType, data)
@@ -119,7 +119,7 @@ func (t *taken) image(mediaType string, data []byte) {
 	}
 }
 
-func (t *taken) file(name, mediaType string, data []byte) {
+func (t *contentParts) file(name, mediaType string, data []byte) {
 	if len(data) == 0 {
 		t.name("an empty file: %s", name)
 		return
@@ -128,7 +128,7 @@ func (t *taken) file(name, mediaType string, data []byte) {
 	t.name("the file %s (%s, %d bytes), which is given to the person and not to you", name, mediaType, len(data))
 }
 
-// fileName returns a name for what a URI leads to.
+// fileName returns a file name for a URI.
 func fileName(uri, mediaType string) string {
 	name := ""
 	if u, err := url.Parse(uri); err == nil {

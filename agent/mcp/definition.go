@@ -13,14 +13,14 @@ import (
 	"telex/agent"
 )
 
-// What a server may say about a tool, in bytes. All of it goes to the model with every request.
+// Limits of a tool's description, in bytes. All of it is sent to the model with every request.
 const (
 	maxDescription = 8 << 10
 	maxSchema      = 64 << 10
 	maxTitle       = 60
 )
 
-// define returns a server's tool as an agent's, without its Call.
+// define converts a server's tool to an agent's tool, without its Call.
 func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 	switch {
 	case t.Name == "":
@@ -39,27 +39,27 @@ func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 		Parameters:  schema,
 		ReadOnly:    s.listed(s.ReadOnly, t.Name) || s.Trust && t.Annotations != nil && t.Annotations.ReadOnlyHint,
 		AutoApprove: s.listed(s.AutoApprove, t.Name),
-		Revision:    hintsOf(t),
+		Revision:    hints(t),
 		Timeout:     s.Timeout,
 		Show:        func(string) string { return title },
 	}, nil
 }
 
-// hintsOf returns what the server says of what a tool does, beside its description; empty when it says nothing.
-func hintsOf(t *sdk.Tool) string {
+// hints returns the server's hints about the effects of a tool; empty if there are none.
+func hints(t *sdk.Tool) string {
 	if t.Annotations == nil {
 		return ""
 	}
 	hints := *t.Annotations
-	hints.Title = "" // people see it, and decide nothing by it
+	hints.Title = "" // people see the title, but it says nothing about effects
 	raw, err := json.Marshal(hints)
-	if err != nil || string(raw) == "{}" { // a structure of texts and booleans can't fail
+	if err != nil || string(raw) == "{}" { // marshalling strings and booleans can't fail
 		return ""
 	}
 	return string(raw)
 }
 
-// changes says what of a tool is not what it was.
+// changes returns which parts of a tool have changed.
 func changes(before, now agent.ToolDef) (parts []string) {
 	for _, part := range []struct {
 		name  string
@@ -76,7 +76,7 @@ func changes(before, now agent.ToolDef) (parts []string) {
 	return parts
 }
 
-// titleOf returns a tool's name for people, by the protocol's order of precedence.
+// titleOf returns a tool's name for people, according to the protocol's order of precedence.
 func titleOf(t *sdk.Tool) string {
 	annotated := ""
 	if t.Annotations != nil {
@@ -85,7 +85,7 @@ func titleOf(t *sdk.Tool) string {
 	return agent.Clip(cmp.Or(agent.OneLine(t.Title), agent.OneLine(annotated), agent.OneLine(t.Name), "a tool"), maxTitle)
 }
 
-// parameters returns a schema of the kind that providers take: an object with properties.
+// parameters returns a schema that providers accept: an object with properties.
 func parameters(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		schema = map[string]any{}
@@ -104,7 +104,7 @@ func parameters(schema any) (json.RawMessage, error) {
 	if object["properties"] == nil {
 		object["properties"] = map[string]any{}
 	}
-	delete(object, "$schema") // some providers refuse it, and to none it matters
+	delete(object, "$schema") // some providers refuse it, and none needs it
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("write its schema: %w", err)

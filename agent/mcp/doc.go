@@ -1,43 +1,43 @@
-// Package mcp makes tools of those that MCP servers offer (https://modelcontextprotocol.io), through the official SDK:
-// servers that are run as child processes and spoken to over their standard input and output, and servers that are
-// spoken to over streamable HTTP.
+// Package mcp offers the tools of MCP servers (https://modelcontextprotocol.io) to agents. It uses the official SDK. A server
+// runs as a child process, connected by its standard input and output, or is reached by streamable HTTP.
 //
 //	client.go      all servers: New, Run, Tools
-//	config.go      what is configured of a server, checked
-//	server.go      the life of one: connect, serve, lose, connect again
+//	config.go      the validated configuration of a server
+//	server.go      one server: connects, serves, and connects again
 //	session.go     one connection, and the calls over it
-//	definition.go  a server's tool as an agent's (pure)
-//	listing.go     the tools of a server, from the pages of its list, within limits
-//	naming.go      what tools are called (pure)
-//	content.go     what a call returned, for the model and for people (pure)
+//	definition.go  converts a server's tool to an agent's (pure)
+//	listing.go     reads the pages of a server's list of tools, within limits
+//	naming.go      the names of tools (pure)
+//	content.go     converts the result of a call for the model and for people (pure)
 //	process.go     a child process
-//	keeper_*.go    the process in between, which ends all that a child started, also when the daemon dies
-//	stderr.go      what a child says, in the log
-//	gate.go        limits on everything that servers send, before the SDK reads it
+//	keeper_*.go    the process between the daemon and a server, which ends all processes of the server
+//	stderr.go      logs the standard error of a child process
+//	gate.go        limits all data of servers before the SDK reads it
 //	web.go         HTTP with the configured headers
-//	secret.go      secrets taken out of what is logged and told
+//	secret.go      removes secrets from logs and errors
 //
-// # Coming and going
+// # Connections
 //
-// Each server is connected to by itself for as long as Run runs, after growing waits when it can't be. While it is away its
-// tools stay for a minute, so that a restart goes unnoticed: a call waits for the connection for some seconds. A call that
-// was under way when the connection broke has failed; it is not made again, because it may have taken effect. Only what an
-// HTTP server refused because it does not know the session any more is sent once again, over a new one.
+// Each server has its own connection while Run runs. After a failure, Run connects again, with growing pauses. The tools
+// of a disconnected server are offered for one more minute, and a call waits some seconds for the connection, so that a
+// restart of the server goes unnoticed. A call that was running when the connection broke has failed. It is not repeated,
+// because it may have taken effect. There is one exception: if an HTTP server refuses a call because it does not know the
+// session, the call is repeated once over a new session.
 //
 // # Trust
 //
-// A server is somebody else's program. It is given no more of the environment than PATH, HOME, LANG and what is configured;
-// what it sends is limited; which tools only read is up to the config, unless that trusts the server; a tool that changes
-// its description, schema or hints is another tool; and the server is offered
-// neither roots nor sampling nor questions to people.
+// Servers are not trusted. A server's environment has only PATH, HOME, LANG and the configured variables. Its messages are
+// limited. The configuration decides which tools are read-only, unless it trusts the server's hints. If a tool changes its
+// description, schema or hints, earlier approvals no longer hold. The server gets no roots, no sampling and no elicitation.
 //
 // # Goroutines
 //
-// Run has one for each server, which has one for its connection and one for its process. All have ended when Run returns.
+// Run has one goroutine for each server, which has one for its connection and one for its process. All have ended when Run
+// returns.
 //
 // # Processes
 //
-// Between the daemon and a server that is a child process stands a keeper: the daemon's own program, which runs Keep. It
-// is the subreaper of everything that the server starts. It kills all of that when the server ends, when the daemon says
-// so, and when the pipe to the daemon closes because the daemon was killed. Linux only.
+// A keeper stands between the daemon and a server that is a child process: the daemon's own program, which runs Keep. It is
+// the subreaper of all processes that the server starts. It kills them when the server exits, when the daemon says so, or
+// when the daemon dies and its pipe closes. Keepers exist on Linux only.
 package mcp

@@ -13,48 +13,48 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits on one message of a server, after framing and before JSON is decoded. The SDK copies a message several times while
-// it decodes it, and a decoded value takes up to a hundred times its length in JSON.
+// Limits of one message of a server. They apply before JSON is decoded, because the SDK copies a message several times,
+// and a decoded value can take a hundred times its length in JSON.
 const (
 	maxMessage = 6 << 20 // bytes
-	maxOwn     = 1 << 18 // bytes of a request or a notification, which the SDK queues
-	maxDepth   = 200     // objects and arrays inside each other
-	maxValues  = 200_000 // values and names
+	maxRequest = 1 << 18 // bytes of a request or a notification, which the SDK queues
+	maxDepth   = 200     // nested objects and arrays
+	maxValues  = 200_000 // values and names together
 	maxField   = 64      // bytes before the colon of a line of an event stream
 
-	largeMessage = 1 << 20          // bytes; one message above this is read at a time
-	largeTime    = 15 * time.Second // in which such a message must arrive
+	largeMessage = 1 << 20          // bytes; of all larger messages, only one is read at a time
+	largeTime    = 15 * time.Second // maximum time for such a message to arrive
 )
 
-// Limits on all messages of a server together. What comes faster is read more slowly.
+// Limits of a server's messages together. Messages above these rates are read more slowly.
 const (
-	overhead      = 1 << 10 // bytes that each message counts for besides its length
-	bytesASecond  = 8 << 20
-	bytesAtOnce   = 2 * maxMessage
-	ownASecond    = 1 << 18 // of requests and notifications
-	ownAtOnce     = 1 << 19
-	errorBodySize = 64 << 10 // bytes of the body of an HTTP error
+	overhead              = 1 << 10 // bytes that each message counts in addition to its length
+	bytesASecond          = 8 << 20
+	bytesAtOnce           = 2 * maxMessage
+	requestBytesPerSecond = 1 << 18 // bytes of requests and notifications
+	ownAtOnce             = 1 << 19
+	errorBodySize         = 64 << 10 // bytes of the body of an HTTP error
 )
 
-// framing says where a message ends.
+// framing says how messages are separated.
 type framing uint8
 
 const (
-	wholeBody   framing = iota // with the body
-	jsonValues                 // with the end of a JSON value: a pipe has one after the other
-	eventStream                // with an empty line; only lines of data hold JSON
+	wholeBody   framing = iota // the body is one message
+	jsonValues                 // each JSON value is one message, as on a pipe
+	eventStream                // an empty line ends a message; only data lines contain JSON
 )
 
-// scan reads the JSON of one message byte by byte, without keeping it.
+// scan checks the JSON of one message byte by byte, without storing it.
 type scan struct {
 	bytes, values     int
 	depth, deepest    int
 	inString, escaped bool
 	name              []byte // the first bytes of the last string
-	own               bool   // it has a method: it is a request or a notification
+	hasMethod         bool   // the message is a request or a notification
 }
 
-// add takes the next byte. It reports whether a JSON value ended with it.
+// add reads the next byte. It reports whether a JSON value ended with it.
 func (s *scan) add(b byte) (ended bool) {
 	switch {
 	case s.escaped:
@@ -70,7 +70,7 @@ func (s *scan) add(b byte) (ended bool) {
 	case b == '"':
 		s.inString, s.name = true, s.name[:0]
 	case b == '{' || b == '[':
-		s.own = s.own || s.depth == 0 && b == '[' // a batch: nobody here ever asks for one
+		s.hasMethod = s.hasMethod || s.depth == 0 && b == '[' // a batch may contain requests; we never ask for one
 		s.depth++
 		s.deepest = max(s.deepest, s.depth)
 		s.values++
@@ -81,8 +81,8 @@ func (s *scan) add(b byte) (ended bool) {
 		s.values++
 	case b == ':':
 		s.values++
-		// An escaped name may be any name.
-		s.own = s.own || s.depth == 1 && (string(s.name) == "method" || bytes.IndexByte(s.name, '\\') >= 0)
+		// An escaped name could be any name, such as "method".
+		s.hasMethod = s.hasMethod || s.depth == 1 && (string(s.name) == "method" || bytes.IndexByte(s.name, '\\') >= 0)
 	}
 	return false
 }
@@ -93,13 +93,13 @@ func (s *scan) keep(b byte) {
 	}
 }
 
-// wrong says which limit the message exceeds.
+// wrong returns an error if the message exceeds a limit.
 func (s *scan) wrong() error {
 	switch {
 	case s.bytes > maxMessage:
 		return fmt.Errorf("message exceeds %d MiB", maxMessage>>20)
-	case s.own && s.bytes > maxOwn:
-		return fmt.Errorf("request or notification exceeds %d KiB", maxOwn>>10)
+	case s.hasMethod && s.bytes > maxRequest:
+		return fmt.Errorf("request or notification exceeds %d KiB", maxRequest>>10)
 	case s.deepest > maxDepth:
 		return fmt.Errorf("message nests deeper than %d levels", maxDepth)
 	case s.values > maxValues:
@@ -108,50 +108,51 @@ func (s *scan) wrong() error {
 	return nil
 }
 
-// intake limits what one server sends over all its connections. It is safe for concurrent use.
+// intake limits the messages of one server over all its connections. It is safe for concurrent use.
 type intake struct {
 	all, own *rate.Limiter
-	large    chan struct{} // holds the place of the one large message of all servers
-	next     chan struct{} // holds the place of the server's one message that has that place or waits for it
+	large    chan struct{} // capacity 1: held while a large message of any server is read
+	next     chan struct{} // capacity 1: held by the server's only message that waits for large or holds it
 }
 
 func newIntake() *intake {
 	return &intake{
-		all: rate.NewLimiter(bytesASecond, bytesAtOnce), own: rate.NewLimiter(ownASecond, ownAtOnce), large: make(chan struct{}, 1), next: make(chan struct{}, 1),
+		all: rate.NewLimiter(bytesASecond, bytesAtOnce), own: rate.NewLimiter(requestBytesPerSecond, ownAtOnce), large: make(chan struct{}, 1), next: make(chan struct{}, 1),
 	}
 }
 
-// pass waits until a message that has arrived fits the rates.
-func (i *intake) pass(ctx context.Context, m scan) error {
+// wait delays a message that has arrived until it is within the rates.
+func (i *intake) wait(ctx context.Context, m scan) error {
 	n := m.bytes + overhead
 	err := i.all.WaitN(ctx, n)
-	if m.own && err == nil {
+	if m.hasMethod && err == nil {
 		err = i.own.WaitN(ctx, n)
 	}
 	return err
 }
 
-// gate reads what a server sends. It ends with an error where a message exceeds a limit, before the SDK has all of it.
+// gate is a reader for the data of a server. It fails when a message exceeds a limit, before the SDK has read the whole
+// message.
 type gate struct {
 	io.ReadCloser
-	ctx     context.Context //nolint:containedctx // an io.Reader has no other way to learn that nobody waits any more
-	abort   func()          // ends a Read that is under way; may be called more than once
+	ctx     context.Context //nolint:containedctx // an io.Reader has no other way to be cancelled
+	abort   func()          // unblocks a running Read; may be called more than once
 	intake  *intake
 	framing framing
-	failed  func(error) // is told of a message that exceeds a limit
+	failed  func(error) // called when a message exceeds a limit
 
 	message scan
 	line    lineScan
-	leave   atomic.Pointer[func()] // gives the place of a large message back; nil: it has none
+	release atomic.Pointer[func()] // releases the slot for a large message; nil: none is held
 	slow    atomic.Bool            // a large message took too long
 	err     error
 }
 
-// lineScan is what an event stream's current line is.
+// lineScan is the state of the current line of an event stream.
 type lineScan struct {
 	field  []byte // before the colon
-	inData bool   // behind the colon of a line of data
-	inRest bool   // behind another colon
+	inData bool   // after the colon of a data line
+	inRest bool   // after the colon of another line
 }
 
 // Read implements io.Reader.
@@ -174,21 +175,21 @@ func (g *gate) Read(p []byte) (int, error) {
 		}
 	}
 	if err != nil {
-		g.free()
+		g.releaseLarge()
 		g.err = err
 	}
 	return n, err
 }
 
-// Close implements io.Closer. It may be called while Read reads.
+// Close implements io.Closer. It may be called during Read.
 func (g *gate) Close() error {
 	g.abort()
 	err := g.ReadCloser.Close()
-	g.free() // nobody may read again
+	g.releaseLarge() // there may be no further Read to do it
 	return err
 }
 
-// check takes bytes that have arrived.
+// check reads bytes that have arrived.
 func (g *gate) check(p []byte) error {
 	for _, b := range p {
 		g.message.bytes++
@@ -203,13 +204,13 @@ func (g *gate) check(p []byte) error {
 	if err := g.message.wrong(); err != nil {
 		return err
 	}
-	if g.message.bytes > largeMessage && g.leave.Load() == nil {
-		return g.hold()
+	if g.message.bytes > largeMessage && g.release.Load() == nil {
+		return g.acquireLarge()
 	}
 	return nil
 }
 
-// next takes a byte as the framing has it. It reports whether a message ended with it.
+// next reads a byte according to the framing. It reports whether a message ended with it.
 func (g *gate) next(b byte) (ended bool, err error) {
 	if g.framing != eventStream {
 		return g.message.add(b) && g.framing == jsonValues, nil
@@ -233,20 +234,20 @@ func (g *gate) next(b byte) (ended bool, err error) {
 	return ended, nil
 }
 
-// end ends a message. It waits until the message fits the rates.
+// end handles the end of a message. It waits until the message is within the rates.
 func (g *gate) end() error {
 	if err := g.message.wrong(); err != nil {
 		return err
 	}
-	g.free()
-	err := g.intake.pass(g.ctx, g.message)
+	g.releaseLarge()
+	err := g.intake.wait(g.ctx, g.message)
 	g.message = scan{name: g.message.name[:0]}
 	return err
 }
 
-// hold takes the place of the one large message, and gives the message a time limit. The places of several servers go
-// round: of each server only one message waits, however many it sends.
-func (g *gate) hold() error {
+// acquireLarge waits for the slot of the one large message, and starts the message's time limit. Of each server, only
+// one message may wait, so that the servers take turns.
+func (g *gate) acquireLarge() error {
 	for taken, place := range []chan struct{}{g.intake.next, g.intake.large} {
 		select {
 		case place <- struct{}{}:
@@ -263,20 +264,20 @@ func (g *gate) hold() error {
 	})
 	late := time.AfterFunc(largeTime, func() {
 		g.slow.Store(true)
-		leave() // also when nobody reads the rest
+		leave() // even if nobody reads the rest
 		g.abort()
 	})
 	leaveInTime := func() {
 		late.Stop()
 		leave()
 	}
-	g.leave.Store(&leaveInTime)
+	g.release.Store(&leaveInTime)
 	return nil
 }
 
-// free gives the place of the one large message back, if this one has it.
-func (g *gate) free() {
-	if leave := g.leave.Swap(nil); leave != nil {
+// releaseLarge releases the slot of the one large message, if this message holds it.
+func (g *gate) releaseLarge() {
+	if leave := g.release.Swap(nil); leave != nil {
 		(*leave)()
 	}
 }

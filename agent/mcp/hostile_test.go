@@ -205,7 +205,7 @@ func TestProgressEndsWithItsCall(t *testing.T) {
 	var told []string
 	token, forget := c.expect(func(s string) { told = append(told, s) })
 	for _, text := range []string{"one", "two"} {
-		c.progressed(t.Context(), &sdk.ProgressNotificationClientRequest{
+		c.handleProgress(t.Context(), &sdk.ProgressNotificationClientRequest{
 			Params: &sdk.ProgressNotificationParams{ProgressToken: token, Message: text},
 		})
 		forget()

@@ -18,36 +18,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperSupported says that a keeper can run here: it needs Linux's subreapers.
+// keeperSupported says that a keeper can run here: Linux has subreapers.
 const keeperSupported = true
 
-// What a keeper exits with where its server gave no status of its own, as shells do.
+// Exit codes of a keeper whose server did not run or was killed, as in shells.
 const (
 	exitNotStarted = 127
-	exitSignal     = 128 // and the signal's number
+	exitSignal     = 128 // plus the signal's number
 )
 
 const (
 	controlFD = 3 // the keeper's end of the pipe to the daemon
-	// killTime is how long the keeper tries to kill what is left. A process that hangs in the kernel can't be killed.
+	// killTime is how long the keeper tries to kill the remaining processes. A process that hangs in the kernel can't be
+	// killed.
 	killTime = 10 * time.Second
-	// freePasses is how often the keeper looks for processes without a pause, against those that fork all the time.
+	// freePasses is how often the keeper searches for processes without a pause, so that a process that forks constantly
+	// can't escape.
 	freePasses = 50
 )
 
-// Keep runs a server as the child of this process, and returns its exit status once neither the server nor anything that
-// it started is left. The daemon runs its own program with Keep in between, because only a process beside the daemon can
-// see the daemon die: whatever ends the daemon closes the pipe that the keeper reads. Processes that leave their
-// parent, group or session stay below the keeper, which is their subreaper.
+// Keep runs a server as the child of this process. It returns the server's exit status when the server and everything
+// that it started have ended. The daemon runs its own program with Keep as a process of its own, because the daemon
+// can't clean up after its own death: then the pipe that the keeper reads is closed. Processes that leave their parent,
+// group or session stay below the keeper, since it is their subreaper.
 //
-// args are the program, as a path, and its arguments. The server has this process's standard streams and environment.
+// args are the path of the program and its arguments. The server inherits this process's standard streams and
+// environment.
 func Keep(args []string) int {
 	runtime.LockOSThread() // the parent-death signal is sent when the thread that started the server ends
 	if len(args) == 0 {
 		return exitNotStarted
 	}
 	syscall.CloseOnExec(controlFD)
-	// Only the pipe ends the keeper. Notify, and not Ignore, which the server would inherit.
+	// Only the pipe ends the keeper. It uses Notify instead of Ignore, since the server would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, syscall.SIGTERM)
@@ -64,10 +67,10 @@ func Keep(args []string) int {
 	if err := leaveStreams(); err != nil {
 		fmt.Fprintln(os.Stderr, "keep the server:", err)
 	}
-	debug.FreeOSMemory() // what the program's start took is not needed any more
+	debug.FreeOSMemory() // frees the memory that the program's start used
 	k := keeper{server: pid, status: exitNotStarted, ended: make(chan int, 1), none: make(chan struct{}), kill: make(chan struct{}), terminate: terminate}
-	go k.reap()  // ends with the last process
-	go k.watch() // ends with the daemon's end of the pipe, at the latest with this process
+	go k.reap()  // ends when no process is left
+	go k.watch() // ends when the daemon closes the pipe, or with this process
 	return k.run()
 }
 
@@ -76,7 +79,8 @@ func notStarted(program string, err error) int {
 	return exitNotStarted
 }
 
-// leaveStreams leaves the standard streams to the server: their other ends must see them closed when it closes them.
+// leaveStreams closes the keeper's copies of the standard streams. Otherwise the daemon would not notice when the server
+// closes them.
 func leaveStreams() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -92,13 +96,13 @@ type keeper struct {
 	server int // its process id
 	status int
 	ended  chan int      // gets the server's exit status
-	none   chan struct{} // closed once no process is left
-	kill   chan struct{} // closed by the daemon's end
+	none   chan struct{} // closed when no process is left
+	kill   chan struct{} // closed when the daemon closes the pipe
 
-	terminate <-chan os.Signal // passed on to everything that the server started
+	terminate <-chan os.Signal // signals that are forwarded to all processes of the server
 }
 
-// run waits for the server or the daemon to end, and kills what is left.
+// run waits for the end of the server or of the daemon, and kills the remaining processes.
 func (k *keeper) run() int {
 	for running := true; running; {
 		select {
@@ -121,7 +125,7 @@ func (k *keeper) run() int {
 		case <-k.none:
 			select {
 			case k.status = <-k.ended:
-			default: // it was taken already
+			default: // reap has already collected the status
 			}
 			return k.status
 		case <-time.After(pause):
@@ -130,20 +134,20 @@ func (k *keeper) run() int {
 	return k.status
 }
 
-// watch waits for the daemon's end.
+// watch waits until the daemon closes the pipe.
 func (k *keeper) watch() {
 	defer close(k.kill)
-	_, _ = io.Copy(io.Discard, os.NewFile(controlFD, "control")) // however it ends
+	_, _ = io.Copy(io.Discard, os.NewFile(controlFD, "control")) // any end counts
 }
 
-// signalAll signals everything that the server started.
+// signalAll sends a signal to all processes that the server started.
 func signalAll(s syscall.Signal) {
 	for _, p := range descendants(os.Getpid()) {
 		p.signal(s)
 	}
 }
 
-// reap waits for all processes: the server, and those that lost their parents.
+// reap collects the exit status of all processes: the server, and orphans.
 func (k *keeper) reap() {
 	defer close(k.none)
 	for {
@@ -151,7 +155,7 @@ func (k *keeper) reap() {
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // no child is left, and what they started would be one
+		case err != nil: // no child is left, so nothing is left below them either
 			return
 		case pid != k.server:
 		case status.Signaled():
@@ -162,21 +166,22 @@ func (k *keeper) reap() {
 	}
 }
 
-// proc is a process as /proc tells of it.
+// proc is a process according to /proc.
 type proc struct {
 	pid, parent, session int
-	leads                bool // a process group
+	leads                bool // it leads a process group
 }
 
-// signal signals a process, and the group that it leads. Another group is left alone: a process can join the daemon's.
+// signal sends a signal to a process, and to the group that it leads. It does not signal other groups: the process may
+// have joined the daemon's.
 func (p proc) signal(s syscall.Signal) {
 	if p.leads {
-		_ = syscall.Kill(-p.pid, s) // nobody being left is no error
+		_ = syscall.Kill(-p.pid, s) // fails if no process is left
 	}
 	_ = syscall.Kill(p.pid, s)
 }
 
-// descendants returns all processes below one.
+// descendants returns all processes below root.
 func descendants(root int) (found []proc) {
 	below := map[int]bool{root: true}
 	for all, grown := processes(), true; grown; {
@@ -191,7 +196,7 @@ func descendants(root int) (found []proc) {
 	return found
 }
 
-// processes returns all processes that this one may see.
+// processes returns all visible processes.
 func processes() (list []proc) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -200,9 +205,9 @@ func processes() (list []proc) {
 	for _, path := range stats {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has just ended
+			continue // it ended meanwhile
 		}
-		// pid (name) state parent group session: a name may hold anything, a ")" too.
+		// pid (name) state parent group session: a name may contain any character, even ")".
 		head, tail, _ := strings.Cut(string(raw), " ")
 		fields := strings.Fields(tail[strings.LastIndexByte(tail, ')')+1:])
 		if len(fields) < 4 {
@@ -216,11 +221,12 @@ func processes() (list []proc) {
 }
 
 func number(s string) int {
-	n, _ := strconv.Atoi(s) // the kernel writes numbers; 0 is no process
+	n, _ := strconv.Atoi(s) // the kernel writes valid numbers
 	return n
 }
 
-// sweep kills what is left of a server whose keeper was killed: by its session, or by its environment, which holds mark.
+// sweep kills the remaining processes of a server whose keeper was killed. It finds them by their session, or by mark in
+// their environment.
 func sweep(session int, mark string) {
 	for range freePasses {
 		left := false
@@ -246,5 +252,5 @@ func marked(pid int, mark string) bool {
 	return err == nil && strings.Contains("\x00"+string(env), "\x00"+markName+"="+mark+"\x00")
 }
 
-// isolate has a keeper lead a session of its own, so that nothing that it starts can join the daemon's group.
+// isolate puts a keeper into its own session, so that no process below it can join the daemon's group.
 func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -4,8 +4,8 @@ package mcp
 
 import "os/exec"
 
-// keeperSupported says that a keeper can run here: it needs Linux's subreapers. Elsewhere a server is in a process group
-// of its own, which ends with it and with the daemon's orderly stop.
+// keeperSupported says that no keeper can run here: it needs Linux's subreapers. A server gets a process group instead,
+// which is ended with the server and when the daemon stops in order.
 const keeperSupported = false
 
 // Keep is never run here.

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	maxTools    = 200     // of a server; the agent offers 128 of all
-	maxPages    = 50      // of its list
+	maxTools    = 200     // of a server; the agent offers at most 128 tools in all
+	maxPages    = 50      // of the list
 	maxListing  = 1 << 20 // bytes of all descriptions and schemas, which stay in memory
-	maxLeftOut  = 5       // tools that are left out and named in the log, each time
-	maxListName = 256     // bytes of a server's name for a tool
+	maxLeftOut  = 5       // omitted tools that the log names at a time
+	maxListName = 256     // bytes of the server's name for a tool
 )
 
-// listing makes tools of a server's list, page by page. A page is not kept.
+// listing collects the tools of a server's list, page by page.
 type listing struct {
 	server  *server
 	defs    []agent.ToolDef
-	names   []string // the server's own, of all tools
-	bytes   int      // of descriptions and schemas
-	leftOut []string // tools that can't be offered, and why
+	names   []string // the server's names of all tools
+	bytes   int      // size of descriptions and schemas
+	leftOut []string // tools that can't be offered, with the reasons
 }
 
-// take takes a page. It reports whether there is room for more.
+// take adds a page. It reports whether there is room for more.
 func (l *listing) take(ctx context.Context, page []*sdk.Tool) bool {
 	for _, t := range page {
 		if len(l.names) == maxTools {
@@ -73,7 +73,7 @@ func (l *listing) add(t *sdk.Tool) error {
 	return nil
 }
 
-// done returns the tools, by name. What can't be offered is left out, and the log says why of the first ones.
+// done returns the tools, sorted by name. It logs the reasons for the first omitted tools.
 func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	if n := len(l.leftOut); n > 0 {
 		l.server.log.LogAttrs(ctx, slog.LevelWarn, "tools of an MCP server are left out", slog.Int("tools", n), slog.Any("why", l.leftOut[:min(n, maxLeftOut)]))
@@ -83,8 +83,8 @@ func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	return l.defs
 }
 
-// warnUnmatched logs the entries of the configuration that match no tool of the list. Someone who mistyped an entry believes that
-// a tool is denied.
+// warnUnmatched logs entries of the configuration that match no tool. After a typing error in deny, the operator would
+// believe that a tool is denied.
 func (l *listing) warnUnmatched(ctx context.Context) {
 	s := l.server
 	for _, entry := range slices.Concat(s.Deny, s.ReadOnly, s.AutoApprove) {

@@ -7,8 +7,9 @@ import (
 	"telex/agent"
 )
 
-// nameFor returns what a server's tool is called. It depends on these two alone, so that it is the same at any time and in
-// any order. A name that had to be changed ends in a hash of what it was, and so differs from all others.
+// nameFor returns the name of a server's tool for models. It depends only on its arguments, so that it never changes. If
+// the server's name for the tool must be changed, a hash of the original is appended, so that no two tools get the same
+// name.
 func nameFor(server, tool string) string {
 	name := agent.SafeName(server + "_" + tool)
 	if name == server+"_"+tool {

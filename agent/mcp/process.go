@@ -15,17 +15,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// patience is how long a child has to end after its standard input was closed, and again after SIGTERM
+// exitWait is how long a child may take to exit after its standard input was closed, and again after SIGTERM
 // (https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#shutdown).
-const patience = 2 * time.Second
+const exitWait = 2 * time.Second
 
-// killWait is how long a keeper may take to kill everything before it is killed itself.
+// killWait is how long a keeper may take to kill all processes before it is killed itself.
 const killWait = 15 * time.Second
 
-// markName is the variable by which what a server started is found once its keeper was killed.
+// markName is an environment variable of the server's processes. It identifies them if their keeper was killed.
 const markName = "TELEX_MCP_SERVER"
 
-// child is a server that runs as a process: below a keeper, which ends everything that the server starts, or else in a
+// child is a server that runs as a process. It runs below a keeper, which ends all processes of the server, or else in a
 // process group.
 type child struct {
 	cmd     *exec.Cmd // the keeper, or the server
@@ -34,35 +34,35 @@ type child struct {
 	stdin   *os.File
 	stdout  *gate
 	said    *lines
-	cancel  func()        // ends what waits in stdout
-	exited  chan struct{} // closed once it has ended, and err is set
+	cancel  func()        // unblocks readers of stdout
+	exited  chan struct{} // closed when the child has exited and err is set
 	err     error
 }
 
-// start runs a server's command, below a keeper where there is one. fail is told of a limit that the server exceeds. The caller
-// calls end.
+// start runs a server's command, below a keeper if one is configured. fail is called when the server exceeds a limit.
+// The caller must call end.
 func start(s *server, said *lines, fail func(error)) (*child, error) {
 	c := &child{said: said, exited: make(chan struct{}), mark: rand.Text()}
 	c.cmd = exec.Command(s.Command, s.Args...)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// Not by cmd.StdoutPipe, which is closed with what is left in it as soon as the child has ended.
+	// cmd.StdoutPipe would discard unread data when the child exits.
 	theirIn, stdin, errIn := os.Pipe()
 	stdout, theirOut, errOut := os.Pipe()
 	theirs := []*os.File{theirIn, theirOut}
 	var errKeep error
 	if keeperSupported && len(s.keeper) > 0 {
 		var theirControl *os.File
-		theirControl, errKeep = c.keep(s)
+		theirControl, errKeep = c.addKeeper(s)
 		theirs = append(theirs, theirControl)
 	}
 	defer func() {
 		for _, f := range theirs {
-			_ = f.Close() // the child has it, if there is one
+			_ = f.Close() // the child has its own copy
 		}
 	}()
 	c.cmd.Env, c.cmd.Dir = environment(s.Env, c.mark), s.Dir
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, said
-	// Something that the child started may still hold its standard error.
+	// Processes that the child started may still hold its standard error open.
 	c.cmd.WaitDelay = time.Second
 	ctx, cancel := context.WithCancel(context.Background())
 	c.stdin, c.cancel = stdin, cancel
@@ -81,8 +81,8 @@ func start(s *server, said *lines, fail func(error)) (*child, error) {
 	return c, nil
 }
 
-// keep puts a keeper in between, and returns its end of the pipe to it.
-func (c *child) keep(s *server) (theirs *os.File, err error) {
+// addKeeper makes the command run below a keeper, and returns the keeper's end of the control pipe.
+func (c *child) addKeeper(s *server) (theirs *os.File, err error) {
 	if c.cmd.Err != nil { // the command is not in PATH
 		return nil, c.cmd.Err
 	}
@@ -93,13 +93,13 @@ func (c *child) keep(s *server) (theirs *os.File, err error) {
 	return theirs, err
 }
 
-// close closes our ends of the pipes. Some of them may be closed already, or were never opened.
+// close closes our ends of the pipes. Some may be closed already, or may never have been opened.
 func (c *child) close() {
 	_, _, _ = c.control.Close(), c.stdin.Close(), c.stdout.Close()
 	c.cancel()
 }
 
-// wait waits for the child, and kills what it leaves behind, which would hold its output.
+// wait waits for the child's exit, and kills the processes that it leaves behind, which could hold its output open.
 func (c *child) wait() {
 	defer close(c.exited)
 	c.err = c.cmd.Wait()
@@ -109,16 +109,16 @@ func (c *child) wait() {
 	}
 }
 
-// signal goes to all of the group. Nobody being left is no error.
+// signal sends a signal to the whole group. It fails if no process is left.
 func (c *child) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, s) }
 
-// end ends the child the way the protocol wants it: by closing its input, then by SIGTERM, then by SIGKILL. It
-// returns once nothing of it is left.
+// end ends the child in the protocol's order: it closes its input, then sends SIGTERM, then SIGKILL. It returns when no
+// process of the child is left.
 func (c *child) end() {
-	_ = c.stdin.Close() // it may have been closed already
-	if !c.within(patience) {
-		c.signal(syscall.SIGTERM) // which a keeper passes on
-		if !c.within(patience) {
+	_ = c.stdin.Close() // may be closed already
+	if !c.within(exitWait) {
+		c.signal(syscall.SIGTERM) // a keeper forwards it
+		if !c.within(exitWait) {
 			c.kill()
 		}
 	}
@@ -127,7 +127,7 @@ func (c *child) end() {
 
 func (c *child) kill() {
 	if c.control != nil {
-		_ = c.control.Close() // the keeper kills everything
+		_ = c.control.Close() // makes the keeper kill all processes
 		if c.within(killWait) {
 			return
 		}
@@ -147,12 +147,14 @@ func (c *child) within(d time.Duration) bool {
 	}
 }
 
-// transport speaks to the child. Closing it closes the child's input; its output is closed by end, once it has ended.
+// transport returns the connection to the child. Closing the transport closes the child's input; end closes its output
+// after the exit.
 func (c *child) transport() sdk.Transport {
 	return &sdk.IOTransport{Reader: io.NopCloser(c.stdout), Writer: stdin{c.stdin}}
 }
 
-// stdin is a child's standard input. A child that does not read it is given up: the SDK would queue what it sends.
+// stdin is a child's standard input. A child that does not read its input is given up, because the SDK would queue
+// messages without limit.
 type stdin struct{ *os.File }
 
 // Write implements io.Writer.
@@ -163,9 +165,9 @@ func (s stdin) Write(p []byte) (int, error) {
 	return s.File.Write(p)
 }
 
-// why returns how the child ended, with its last words; nil when it runs.
-func (c *child) why() error {
-	if !c.within(time.Second) { // its output may end a moment before it does, and the keeper ends last
+// exitError returns how the child ended, with its last lines; nil while it runs.
+func (c *child) exitError() error {
+	if !c.within(time.Second) { // the output may end shortly before the child, and the keeper exits last
 		return nil
 	}
 	how := "it ended"
@@ -178,7 +180,7 @@ func (c *child) why() error {
 	return errors.New(how)
 }
 
-// environment returns what a child is given: a program of somebody else's has no business with the daemon's secrets.
+// environment returns a child's environment. It excludes the daemon's own variables, since they may contain secrets.
 func environment(added map[string]string, mark string) []string {
 	env := []string{markName + "=" + mark}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {

@@ -212,7 +212,7 @@ func TestNothingIsLeftOfAStubbornChild(t *testing.T) {
 			begun := time.Now()
 			cancel()
 			<-ran
-			if took := time.Since(begun); took > 3*patience {
+			if took := time.Since(begun); took > 3*exitWait {
 				t.Errorf("it took %s to end", took)
 			}
 			if kind == "mute" {
@@ -255,7 +255,7 @@ func TestStderrCannotFloodTheLog(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n > linesAtOnce+2 {
 		t.Errorf("%d lines were logged", n)
 	}
-	if n := cap(l.begun); n > 10*maxLine {
+	if n := cap(l.partial); n > 10*maxLine {
 		t.Errorf("%d bytes of a line are kept", n)
 	}
 	if len(log.String()) > 10_000 {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// shortestSecret is the shortest value that is taken out. Shorter ones are words such as "true", and no secrets.
+// shortestSecret is the minimum length of a secret that is removed from texts. Shorter values are words such as "true".
 const shortestSecret = 8
 
-// secrets takes the secrets of a server out of text.
+// secrets removes the secrets of a server from texts.
 type secrets struct{ replacer *strings.Replacer }
 
 func newSecrets(s Server) secrets {
@@ -22,7 +22,7 @@ func newSecrets(s Server) secrets {
 	if u, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		if u.User != nil || u.RawQuery != "" {
 			hide(s.URL, u.Scheme+"://"+u.Host+u.Path)
-			hide(u.Redacted(), u.Scheme+"://"+u.Host+u.Path) // as net/http writes it
+			hide(u.Redacted(), u.Scheme+"://"+u.Host+u.Path) // the form in net/http's errors
 		}
 		if password, ok := u.User.Password(); ok {
 			hide(password, redacted)
@@ -35,7 +35,7 @@ func newSecrets(s Server) secrets {
 	}
 	for _, value := range s.Headers {
 		hide(value, redacted)
-		if _, token, ok := strings.Cut(value, " "); ok { // Bearer TOKEN
+		if _, token, ok := strings.Cut(value, " "); ok { // token of "Bearer token"
 			hide(token, redacted)
 		}
 	}

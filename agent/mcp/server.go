@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	// connectTime is how long connecting may take. A command such as npx downloads the server first.
+	// connectTime is how long connecting may take. A command such as npx first downloads the server.
 	connectTime = 2 * time.Minute
-	// slowConnect is the time without an answer after which the log says so.
+	// slowConnect is the time after which the log reports that the server has not answered yet.
 	slowConnect = 10 * time.Second
-	// callWait is how long a call waits for a server that is away.
+	// callWait is how long a call waits for a server that is not connected.
 	callWait = 10 * time.Second
-	// away is how long the tools of a server that is away are still offered.
-	away = time.Minute
-	// listEvery is the least time between two looks at a server's tools.
+	// offeredWhileAway is how long the tools of a disconnected server are still offered.
+	offeredWhileAway = time.Minute
+	// listEvery is the minimum time between two requests for a server's tools.
 	listEvery = time.Second
 
 	shortestPause, longestPause = time.Second, time.Minute
-	// settled is how long a connection has to last for the next pause to be short again.
-	settled = time.Minute
+	// stableAfter is how long a connection must last before the next pause is short again.
+	stableAfter = time.Minute
 )
 
-// pause returns how long to wait after that many failures in a row, without jitter.
+// pause returns how long to wait after a number of failures in a row, without jitter.
 func pause(failures int) time.Duration {
 	return min(shortestPause<<min(max(0, failures-1), 6), longestPause)
 }
 
-// server is one server through all its connections.
+// server manages one server over all its connections.
 type server struct {
 	Server
 	version string
@@ -50,26 +50,26 @@ type server struct {
 	intake  *intake
 	keeper  []string
 
-	tried chan struct{} // closed by try
-	try   func()        // the first attempt to connect has succeeded or failed
+	firstAttempt  chan struct{} // closed by markAttempted
+	markAttempted func()        // called when the first attempt to connect has succeeded or failed
 
 	mu    sync.Mutex
 	live  *session      // nil: not connected
-	ready chan struct{} // closed when it is connected
+	ready chan struct{} // closed when the server is connected
 	defs  []agent.ToolDef
-	since time.Time // when live became what it is
-	err   error     // why it is not connected; redacted
+	since time.Time // time of the last change of live
+	err   error     // reason for the disconnection, without secrets
 }
 
 func newServer(s Server, o Options, open opener) *server {
 	tried := make(chan struct{})
 	return &server{
 		Server: s, version: o.Version, keeper: o.Keeper, log: o.Log.With(slog.String("mcp_server", s.Name)), secrets: newSecrets(s),
-		open: open, intake: newIntake(), ready: make(chan struct{}), tried: tried, try: sync.OnceFunc(func() { close(tried) }),
+		open: open, intake: newIntake(), ready: make(chan struct{}), firstAttempt: tried, markAttempted: sync.OnceFunc(func() { close(tried) }),
 	}
 }
 
-// run keeps connected until ctx ends.
+// run keeps the server connected until ctx ends.
 func (s *server) run(ctx context.Context) {
 	failures, legacy, said := 0, false, ""
 	for ctx.Err() == nil {
@@ -78,18 +78,18 @@ func (s *server) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if connected && time.Since(begun) > settled {
+		if connected && time.Since(begun) > stableAfter {
 			failures = 0
 		}
 		failures++
 		if !connected {
-			// Some servers answer nothing that they do not know, and the newer protocol begins with such a question.
+			// Some servers ignore unknown requests, and the newer protocol begins with one. So the protocols alternate.
 			legacy = !legacy
 		}
 		err = s.redacted(err)
 		s.lost(err)
 		level := slog.LevelWarn
-		if err.Error() == said { // nobody needs to read it again and again
+		if err.Error() == said { // repetitions are only logged at the level debug
 			level = slog.LevelDebug
 		}
 		said = err.Error()
@@ -106,11 +106,11 @@ func (s *server) redacted(err error) error {
 	if err == nil {
 		err = errors.New("the connection was closed")
 	}
-	// Some more than is shown, so that a secret at the cut is recognized.
+	// Redact more than is shown; otherwise a secret at the cut would not be recognized.
 	return errors.New(agent.Clip(s.secrets.redact(agent.OneLine(agent.Clip(plain(err).Error(), 8*maxLine))), 2*maxLine))
 }
 
-// plain takes off an error what says only where it came through.
+// plain removes the layers of an error that say only where it passed.
 func plain(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -121,7 +121,7 @@ func plain(err error) error {
 	return err
 }
 
-// serve makes one connection and keeps it. Connected says whether it came to that.
+// serve makes one connection and serves it. connected reports whether it was established.
 func (s *server) serve(ctx context.Context, legacy bool) (connected bool, err error) {
 	c := newSession(s)
 	if c.link, err = s.open(s, c.end); err != nil {
@@ -144,23 +144,23 @@ func (s *server) serve(ctx context.Context, legacy bool) (connected bool, err er
 	if err != nil {
 		return false, c.because(fmt.Errorf("list its tools: %w", err))
 	}
-	s.found(ctx, c, defs)
-	defer s.leave()
-	if err := s.keep(ctx, c); ctx.Err() == nil {
+	s.setConnected(ctx, c, defs)
+	defer s.setDisconnected()
+	if err := s.watchTools(ctx, c); ctx.Err() == nil {
 		return true, c.because(err)
 	}
 	return true, nil
 }
 
-// keep looks at the tools again whenever there may be others, until the connection or ctx ends.
-func (s *server) keep(ctx context.Context, c *session) error {
+// watchTools lists the tools again whenever they may have changed, until the connection or ctx ends.
+func (s *server) watchTools(ctx context.Context, c *session) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-c.ctx.Done():
-			return c.over()
-		case <-c.look:
+			return c.cause()
+		case <-c.toolsChanged:
 			if agent.Sleep(ctx, listEvery) != nil {
 				return nil
 			}
@@ -168,14 +168,14 @@ func (s *server) keep(ctx context.Context, c *session) error {
 			if err != nil {
 				return fmt.Errorf("list its tools: %w", err)
 			}
-			s.found(ctx, c, defs)
+			s.setConnected(ctx, c, defs)
 		}
 	}
 }
 
-// found records that the server is connected, and its tools.
-func (s *server) found(ctx context.Context, c *session, defs []agent.ToolDef) {
-	defer s.try()
+// setConnected records that the server is connected, and its tools.
+func (s *server) setConnected(ctx context.Context, c *session, defs []agent.ToolDef) {
+	defer s.markAttempted()
 	s.mu.Lock()
 	before, had := s.live, s.defs
 	s.defs, s.err = defs, nil
@@ -204,30 +204,30 @@ func defined(defs []agent.ToolDef, name string) (agent.ToolDef, bool) {
 	return agent.ToolDef{}, false
 }
 
-// errChanged is a call's error that was made for a tool as it was before.
+// errChanged is returned by a call of a tool that has changed since it was offered.
 var errChanged = errors.New("the tool has changed since it was offered, so nothing was done. Call it again to use it as it is now")
 
-// changed reports whether a tool is not what it was when it was offered: read-only may not be read-only any more. One that is
-// gone is the server's to refuse.
-func (s *server) changed(offered agent.ToolDef) bool {
+// toolChanged reports whether a tool has changed since it was offered: a read-only tool may not be read-only any more.
+// If the tool is gone, the server itself refuses the call.
+func (s *server) toolChanged(offered agent.ToolDef) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, there := defined(s.defs, offered.Name)
 	return there && len(changes(offered, now)) > 0
 }
 
-// leave records that the server is not connected any more.
-func (s *server) leave() {
+// setDisconnected records that the server is not connected any more.
+func (s *server) setDisconnected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live != nil {
-		close(s.live.left)
+		close(s.live.ended)
 	}
 	s.live, s.since, s.ready = nil, time.Now(), make(chan struct{})
 }
 
 func (s *server) lost(err error) {
-	defer s.try()
+	defer s.markAttempted()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
@@ -236,7 +236,7 @@ func (s *server) lost(err error) {
 func (s *server) tools() []agent.ToolDef {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live == nil && time.Since(s.since) > away {
+	if s.live == nil && time.Since(s.since) > offeredWhileAway {
 		return nil
 	}
 	return slices.Clone(s.defs)
@@ -252,7 +252,7 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection waits for a connection for a while; for another one than that.
+// connection waits up to callWait for a connection other than but.
 func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()
@@ -264,7 +264,7 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 			return live, nil
 		}
 		if live != nil {
-			ready = live.left // another one follows
+			ready = live.ended // wait for the next connection
 		}
 		select {
 		case <-ready:
@@ -280,20 +280,20 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 	}
 }
 
-// call makes a call over the connection there is. It takes effect once at most.
+// call makes a call over the current connection. The call takes effect at most once.
 func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, in agent.Input) (agent.Output, error) {
 	var c *session
 	var res *sdk.CallToolResult
 	var err error
-	for range 3 { // a session that has ended, and one that the restarted server does not know
+	for range 3 { // the session may have ended, and a restarted server may not know the session
 		if c, err = s.connection(ctx, c); err != nil {
 			return agent.Output{}, err
 		}
-		if s.changed(offered) {
+		if s.toolChanged(offered) {
 			return agent.Output{}, errChanged
 		}
-		// A server that was restarted refuses the call because it does not know the session. This is the one error after which
-		// nothing can have happened.
+		// A server that was restarted refuses the call because it does not know the session. Only after this error it is
+		// certain that nothing happened.
 		if res, err = c.call(ctx, tool, in); !errors.Is(err, sdk.ErrSessionMissing) {
 			break
 		}
@@ -312,10 +312,10 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 	if ok && answered(answer) {
 		return agent.Output{}, errors.New(agent.Clip(s.secrets.redact(agent.Clip(answer.Message, 2*maxError)), maxError))
 	}
-	if !ok { // else it is in the server's words, which may quote the call
+	if !ok { // a server's error text may quote the call, so it is not logged
 		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", agent.Clip(agent.OneLine(tool), agent.MaxToolName)), slog.Any("error", s.redacted(err)))
 	}
-	// Whatever it is: the connection may be of no use any more, which looking at the tools will show.
+	// The connection may be broken; listing the tools will show it.
 	c.relist()
 	unknown := ""
 	if !offered.ReadOnly {
@@ -324,7 +324,8 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 	return agent.Output{}, fmt.Errorf("the server %s did not answer: %w%s", s.Name, s.redacted(err), unknown)
 }
 
-// answered reports whether an error is an answer to the call, by its code, and not trouble on the way.
+// answered reports whether an error is the server's answer to the call, according to its code, and not a problem of the
+// connection.
 func answered(e *jsonrpc.Error) bool {
 	switch e.Code {
 	case jsonrpc.CodeInvalidParams, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInternalError, jsonrpc.CodeInvalidRequest:

@@ -102,7 +102,7 @@ func TestServerThatIsAway(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "the server it is away: it is off") || time.Since(begun) != callWait {
 			t.Errorf("after %s: %v", time.Since(begun), err)
 		}
-		time.Sleep(away)
+		time.Sleep(offeredWhileAway)
 		if len(c.Tools()) > 0 {
 			t.Errorf("after a minute there still is %q", toolNames(c))
 		}

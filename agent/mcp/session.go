@@ -20,21 +20,21 @@ import (
 
 const (
 	listTime   = 30 * time.Second
-	lastAnswer = 100 * time.Millisecond // is waited for once a session has ended
-	oldestNew  = "2025-11-25"           // the newest protocol that begins with initialize
+	lastAnswer = 100 * time.Millisecond // how long to wait for an answer after a session has ended
+	oldestNew  = "2025-11-25"           // the newest protocol version that begins with initialize
 )
 
-// link is the way to a server: a process, or HTTP.
+// link is the transport to a server: a process, or HTTP.
 type link struct {
 	transport sdk.Transport
-	end       func()       // returns once nothing is left of it
-	why       func() error // says why it broke; nil: it does not know
+	end       func()       // returns when all its resources are released
+	why       func() error // returns why it broke; nil: unknown
 }
 
-// opener makes a way to a server. fail ends the session, for a limit that the server exceeds.
+// opener opens a link to a server. fail ends the session when the server exceeds a limit.
 type opener func(s *server, fail func(error)) (link, error)
 
-// open returns what opens the way that is configured.
+// open returns the opener for the configured kind of link.
 func open(config Server, base http.RoundTripper) opener {
 	if config.Command != "" {
 		return func(s *server, fail func(error)) (link, error) {
@@ -42,14 +42,14 @@ func open(config Server, base http.RoundTripper) opener {
 			if err != nil {
 				return link{}, err
 			}
-			return link{transport: child.transport(), end: child.end, why: child.why}, nil
+			return link{transport: child.transport(), end: child.end, why: child.exitError}, nil
 		}
 	}
 	return func(s *server, fail func(error)) (link, error) {
 		base := base
 		if base == nil {
 			if t, ok := http.DefaultTransport.(*http.Transport); ok {
-				t = t.Clone() // its connections end with the session
+				t = t.Clone() // the connections end with the session
 				t.MaxResponseHeaderBytes = maxHeaders
 				base = t
 			}
@@ -64,49 +64,50 @@ func open(config Server, base http.RoundTripper) opener {
 
 // session is one connection to a server.
 type session struct {
-	server *server
-	link   link
-	client *sdk.Client
-	ctx    context.Context         //nolint:containedctx // ends with the session, and with it all calls
-	end    context.CancelCauseFunc // ends it for a reason, of which the first one counts
-	left   chan struct{}           // closed by the server when it has noticed that
-	look   chan struct{}           // the tools may have changed; or the connection may be of no use, which looking shows
-	legal  *sdk.ClientSession
+	server       *server
+	link         link
+	client       *sdk.Client
+	ctx          context.Context         //nolint:containedctx // ends with the session; all calls depend on it
+	end          context.CancelCauseFunc // ends the session; only the first reason counts
+	ended        chan struct{}           // closed when the server's goroutine has noticed the end
+	toolsChanged chan struct{}           // signals that the tools should be listed again: they may have changed, or the connection may be broken
+	legal        *sdk.ClientSession
 
-	waiter sync.WaitGroup // for goroutines; add only by spawn
+	waiter sync.WaitGroup // for goroutines started by spawn
 
 	mu       sync.Mutex
-	conn     sdk.Connection // nil: it did not come to that
-	last     int64          // progress token
+	conn     sdk.Connection // nil: the SDK did not connect
+	last     int64          // last used progress token
 	progress map[string]func(string)
 }
 
 func newSession(s *server) *session {
-	c := &session{server: s, look: make(chan struct{}, 1), left: make(chan struct{}), progress: map[string]func(string){}}
+	c := &session{server: s, toolsChanged: make(chan struct{}, 1), ended: make(chan struct{}), progress: map[string]func(string){}}
 	c.ctx, c.end = context.WithCancelCause(context.Background())
 	c.client = sdk.NewClient(&sdk.Implementation{Name: "telex", Version: s.version}, &sdk.ClientOptions{
-		Logger:       slog.New(slog.DiscardHandler), // it knows nothing of secrets
+		Logger:       slog.New(slog.DiscardHandler), // the SDK's logs could contain secrets
 		Capabilities: &sdk.ClientCapabilities{},     // neither roots nor sampling nor elicitation
-		// It would make a call again by itself.
+		// Without this, the SDK would repeat calls by itself.
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.relist() },
-		ProgressNotificationHandler: c.progressed,
+		ProgressNotificationHandler: c.handleProgress,
 	})
 	return c
 }
 
-// relist makes keep list the tools again soon.
+// relist makes watchTools list the tools again soon.
 func (c *session) relist() {
 	select {
-	case c.look <- struct{}{}:
-	default: // it is going to be
+	case c.toolsChanged <- struct{}{}:
+	default: // it is already requested
 	}
 }
 
 // errOver says that the session has ended.
-var errOver = errors.New("the connection was closed")
+var errSessionEnded = errors.New("the connection was closed")
 
-// Connect is called by the SDK's client. It keeps the connection, so that it can be closed whatever the client waits for.
+// Connect is called by the SDK's client. It remembers the connection, so that it can be closed even while the client is
+// blocked.
 func (c *session) Connect(ctx context.Context) (sdk.Connection, error) {
 	conn, err := c.link.transport.Connect(ctx)
 	if err != nil {
@@ -115,13 +116,13 @@ func (c *session) Connect(ctx context.Context) (sdk.Connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
-		return nil, errors.Join(errOver, conn.Close())
+		return nil, errors.Join(errSessionEnded, conn.Close())
 	}
 	c.conn = conn
 	return conn, nil
 }
 
-// spawn runs f in a goroutine that close waits for; not any more once the session has ended.
+// spawn runs f in a goroutine for which close waits. After the session's end it does nothing and returns false.
 func (c *session) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +133,7 @@ func (c *session) spawn(f func()) bool {
 	return true
 }
 
-// connect begins the session.
+// connect starts the session.
 func (c *session) connect(ctx context.Context, legacy bool) error {
 	late := time.AfterFunc(connectTime, func() { c.end(fmt.Errorf("it did not answer within %s", connectTime)) })
 	defer late.Stop()
@@ -152,25 +153,26 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 			return fmt.Errorf("connect: %w", err)
 		}
 	case <-c.ctx.Done():
-		return c.over()
+		return c.cause()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	c.spawn(func() { c.end(cmp.Or(c.legal.Wait(), errOver)) })
+	c.spawn(func() { c.end(cmp.Or(c.legal.Wait(), errSessionEnded)) })
 	return nil
 }
 
-// over returns why the session has ended.
-func (c *session) over() error { return context.Cause(c.ctx) }
+// cause returns why the session has ended.
+func (c *session) cause() error { return context.Cause(c.ctx) }
 
-// close ends the session. It returns once nothing runs for it any more, which an HTTP server can delay by 5 s.
+// close ends the session. It returns when all goroutines of the session have ended, which an HTTP server can delay by 5
+// s.
 func (c *session) close() {
-	c.end(errOver)
+	c.end(errSessionEnded)
 	c.mu.Lock()
 	conn := c.conn
 	c.mu.Unlock()
 	if conn != nil {
-		_ = conn.Close() // the SDK's own Close would wait for the calls that are under way
+		_ = conn.Close() // the SDK's Close would wait for running calls
 	}
 	c.waiter.Wait()
 	if c.legal != nil {
@@ -178,7 +180,7 @@ func (c *session) close() {
 	}
 }
 
-// because returns why the connection broke, in the words of those who know best.
+// because returns the best known reason for a broken connection.
 func (c *session) because(err error) error {
 	if why := c.link.why(); why != nil {
 		return why
@@ -186,7 +188,7 @@ func (c *session) because(err error) error {
 	return err
 }
 
-// about returns what the server says about itself, for the log.
+// about returns the server's name and version for the log.
 func (c *session) about() []slog.Attr {
 	attrs := []slog.Attr{}
 	res := c.legal.InitializeResult()
@@ -232,18 +234,19 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	var res *sdk.CallToolResult
 	var err error
 	returned := make(chan struct{})
-	// The call itself may hang where its context does not reach: in a pipe that the server does not read.
+	// A call can hang in a pipe that the server does not read, where its context has no effect.
 	if !c.spawn(func() {
 		defer close(returned)
 		res, err = c.legal.CallTool(ctx, params)
 	}) {
-		return nil, sdk.ErrSessionMissing // nothing was sent: another session may make the call
+		return nil, sdk.ErrSessionMissing // nothing was sent, so another session may make the call
 	}
 	select {
 	case <-returned:
 		return res, err
 	case <-c.ctx.Done():
-		// An answer may be what ended the session, such as the one that the server does not know it: nothing was done then.
+		// The answer itself may have ended the session, for example because the server does not know the session. Then
+		// nothing was done.
 		timer := time.NewTimer(lastAnswer)
 		defer timer.Stop()
 		select {
@@ -253,14 +256,14 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 			}
 		case <-timer.C:
 		}
-		cancel(c.over())
-		return nil, c.over()
+		cancel(c.cause())
+		return nil, c.cause()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// expect has the progress of a call told until forget is called.
+// expect passes the progress of a call to tell, until forget is called.
 func (c *session) expect(tell func(string)) (token string, forget func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,18 +279,18 @@ func (c *session) expect(tell func(string)) (token string, forget func()) {
 	}
 }
 
-// progressed is called by the SDK's client, one after the other.
-func (c *session) progressed(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+// handleProgress is called by the SDK's client, for one notification at a time.
+func (c *session) handleProgress(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	text := progressText(req.Params)
-	c.mu.Lock() // also while it is told, so that nothing is told once the call has returned
+	c.mu.Lock() // held during tell, so that tell is not called after the call has returned
 	defer c.mu.Unlock()
-	if tell, ok := c.progress[token]; ok { // also without a text: the call goes on
+	if tell, ok := c.progress[token]; ok { // even without a text: it shows that the call is alive
 		tell(text)
 	}
 }
 
-// progressText says in a few words how far a call is.
+// progressText describes the progress of a call in a few words.
 func progressText(p *sdk.ProgressNotificationParams) string {
 	text := agent.Clip(agent.OneLine(p.Message), maxTitle)
 	share := p.Progress / p.Total

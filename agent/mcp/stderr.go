@@ -12,22 +12,22 @@ import (
 	"telex/agent"
 )
 
-// What of a child's standard error goes to the log.
+// Limits of a child's standard error in the log.
 const (
 	maxLine       = 500 // bytes of a line
 	linesAtOnce   = 40
 	linesASecond  = 1
-	linesAtTheEnd = 3 // are said again when the child has ended
+	linesAtTheEnd = 3 // repeated in the error when the child has exited
 )
 
-// lines writes what a child says to the log, line by line, so that no child can flood it.
+// lines logs the standard error of a child line by line, with a rate limit.
 type lines struct {
 	log     *slog.Logger
 	secrets secrets
 	limit   *rate.Limiter
 
 	mu      sync.Mutex
-	begun   []byte // of a line that has not ended
+	partial []byte // the current, incomplete line
 	leftOut int
 	last    []string
 }
@@ -36,15 +36,15 @@ func newLines(log *slog.Logger, secrets secrets) *lines {
 	return &lines{log: log, secrets: secrets, limit: rate.NewLimiter(linesASecond, linesAtOnce)}
 }
 
-// Write takes what was said. It never fails.
+// Write implements io.Writer. It never fails.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
-		// Some more than is shown, so that a secret at the cut is recognized.
-		if room := 4*maxLine - len(l.begun); room > 0 {
-			l.begun = append(l.begun, line[:min(len(line), room)]...)
+		// Redact more than is shown; otherwise a secret at the cut would not be recognized.
+		if room := 4*maxLine - len(l.partial); room > 0 {
+			l.partial = append(l.partial, line[:min(len(line), room)]...)
 		}
 		if ended {
 			l.flush()
@@ -54,10 +54,10 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush logs the line that was begun.
+// flush logs the current line.
 func (l *lines) flush() {
-	text := agent.Clip(l.secrets.redact(agent.OneLine(string(l.begun))), maxLine)
-	l.begun = l.begun[:0]
+	text := agent.Clip(l.secrets.redact(agent.OneLine(string(l.partial))), maxLine)
+	l.partial = l.partial[:0]
 	if text == "" {
 		return
 	}
@@ -74,11 +74,11 @@ func (l *lines) flush() {
 	l.log.LogAttrs(context.Background(), slog.LevelInfo, "MCP server says", attrs...)
 }
 
-// tail returns the last lines, for the error that the child's end is.
+// tail returns the last lines, for the error about the child's exit.
 func (l *lines) tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.begun) > 0 {
+	if len(l.partial) > 0 {
 		l.flush()
 	}
 	return agent.Clip(strings.Join(l.last, " / "), maxLine)

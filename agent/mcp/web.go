@@ -17,30 +17,31 @@ import (
 )
 
 const (
-	// streamWait is how long a server may take to begin the stream of its own messages. Some begin it with their first
-	// message, for which nobody can wait.
+	// streamWait is how long a server may take to begin the stream of its own messages. Some servers send the response's
+	// head only with their first message.
 	streamWait = 10 * time.Second
-	// writeTime is how long a server may take to accept what it is sent, but for requests, which have their own limits.
+	// writeTime is how long a server may take to accept a message that is not a request. Requests have their own limits.
 	writeTime = 15 * time.Second
-	// maxReplies is how many messages that are no requests are sent at a time: a server can make the SDK answer thousands.
+	// maxReplies is how many messages other than requests are sent at a time: a server can make the SDK answer
+	// thousands.
 	maxReplies = 4
-	// getsAtOnce and getsASecond limit how often a stream is opened: a server can end it as often as it wants.
+	// getsAtOnce and getsASecond limit how often a stream is opened, since a server can end it again and again.
 	getsAtOnce, getsASecond = 5, 1
-	// maxHeaders is how many bytes the headers of an answer may have.
+	// maxHeaders limits the bytes of a response's headers.
 	maxHeaders = 64 << 10
 )
 
-// web is HTTP with a server: its headers, its limits.
+// web is the HTTP transport to a server. It adds the configured headers and enforces limits.
 type web struct {
 	base    http.RoundTripper
 	headers map[string]string
 	intake  *intake
 	gets    *rate.Limiter
 	replies chan struct{}
-	fail    func(error) // is told of a limit that the server exceeds, and ends the connection
+	fail    func(error) // ends the connection when the server exceeds a limit
 }
 
-// newWeb returns the HTTP of one connection to a server.
+// newWeb returns the transport of one connection to a server.
 func newWeb(s *server, base http.RoundTripper, fail func(error)) *web {
 	return &web{
 		base: base, headers: s.Headers, intake: s.intake,
@@ -48,10 +49,11 @@ func newWeb(s *server, base http.RoundTripper, fail func(error)) *web {
 	}
 }
 
-// client returns a client that sends by w.
+// client returns an HTTP client that uses w.
 func (w *web) client() *http.Client { return &http.Client{Transport: w, CheckRedirect: checkRedirect} }
 
-// checkRedirect follows a server to another path of its own, such as one with a slash behind. The headers are for nobody else.
+// checkRedirect follows redirects to another path of the same server, such as one with a trailing slash. Other hosts
+// must not get the headers.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -67,7 +69,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range w.headers {
 		req.Header.Set(name, value)
 	}
-	// Compressed data can grow a thousandfold, and there is no need for it.
+	// Compressed data can grow a thousandfold, and nothing requires it.
 	req.Header.Set("Accept-Encoding", "identity")
 	res, err := w.send(req, cancel)
 	if err != nil {
@@ -82,7 +84,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	g := &gate{ReadCloser: res.Body, ctx: ctx, abort: cancel, intake: w.intake, framing: wholeBody, failed: w.fail}
 	switch {
 	case res.StatusCode < 200 || res.StatusCode >= 300:
-		g.ReadCloser = struct { // only the beginning is read
+		g.ReadCloser = struct { // limits the part that is read
 			io.Reader
 			io.Closer
 		}{io.LimitReader(res.Body, errorBodySize), res.Body}
@@ -93,7 +95,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// send sends a request, and gives up what nobody should wait for.
+// send sends a request with time limits.
 func (w *web) send(req *http.Request, cancel func()) (*http.Response, error) {
 	patience := time.Duration(0)
 	stream := req.Method == http.MethodGet
@@ -126,11 +128,11 @@ func (w *web) send(req *http.Request, cancel func()) (*http.Response, error) {
 		return refused(req), nil
 	}
 	err = fmt.Errorf("server did not accept a message within %s", writeTime)
-	w.fail(err) // the SDK goes on as if the message did not matter, and queues what the server sends meanwhile
+	w.fail(err) // the SDK would ignore the error and continue to queue messages
 	return nil, err
 }
 
-// isRequest reports whether the body is a request, to which the server answers in its own time.
+// isRequest reports whether the body is a JSON-RPC request, for whose answer there is no time limit here.
 func isRequest(req *http.Request) bool {
 	if req.GetBody == nil {
 		return true
@@ -147,7 +149,7 @@ func isRequest(req *http.Request) bool {
 	return err != nil || message.Method != "" && message.ID != nil
 }
 
-// CloseIdleConnections closes what is open for nothing.
+// CloseIdleConnections closes idle connections.
 func (w *web) CloseIdleConnections() {
 	if closer, ok := w.base.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
@@ -159,7 +161,7 @@ func isStream(res *http.Response) bool {
 	return mediaType == "text/event-stream"
 }
 
-// refused is the answer of a server that has no stream of its own messages.
+// refused returns the response of a server that has no stream of its own messages.
 func refused(req *http.Request) *http.Response {
 	return &http.Response{
 		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

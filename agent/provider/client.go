@@ -15,10 +15,10 @@ import (
 	"telex/agent"
 )
 
-// Options configure a model, whichever API it speaks.
+// Options configure a model of any API.
 type Options struct {
-	Name            string // what people call it; empty: Model
-	BaseURL         string // up to and without the API's own part, such as /chat/completions
+	Name            string // the configured name; empty: Model
+	BaseURL         string // without the API's own part, such as /chat/completions
 	APIKey          string // empty: none is sent
 	Model           string // as the provider calls it
 	MaxOutputTokens int    // 0: the provider's own limit
@@ -50,7 +50,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// MaxOutput returns how many tokens the answer to a request may have; 0: no matter.
+// MaxOutput returns how many tokens the answer to a request may have; 0: no limit.
 func (o *Options) MaxOutput(r agent.Request) int {
 	most := o.MaxOutputTokens
 	if r.MaxOutput > 0 && (most == 0 || r.MaxOutput < most) {
@@ -59,17 +59,17 @@ func (o *Options) MaxOutput(r agent.Request) int {
 	return most
 }
 
-// Client is how one model of one provider is reached. It is safe for concurrent use.
+// Client is the connection to one model of one provider. It is safe for concurrent use.
 type Client struct {
-	Log *slog.Logger // says which model it is
+	Log *slog.Logger // has the model's name as an attribute
 
 	opts   Options
 	client *http.Client
-	live   *http.Client // for answers of which each piece is wanted at once
+	live   *http.Client // for answers whose pieces must be emitted at once
 	redact redactor
 }
 
-// NewClient returns a client. It calls nobody.
+// NewClient returns a client. It makes no request.
 func NewClient(o Options) (*Client, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -94,12 +94,12 @@ func NewClient(o Options) (*Client, error) {
 func newHTTPClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport: t,
-		// A redirected POST would arrive as a GET.
+		// Go would follow a redirect of a POST with a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// Name returns what people call the model.
+// Name returns the configured name of the model.
 func (c *Client) Name() string { return c.opts.Name }
 
 // String returns the model's name. It keeps the key out of formatted output.
@@ -108,8 +108,8 @@ func (c *Client) String() string { return c.opts.Name }
 // LogValue returns the model's name.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.opts.Name) }
 
-// Open returns go-openai's client for one exchange, and that exchange. Fields are those of the
-// request that go-openai can't be trusted with. Live says that each piece of the answer is wanted at once.
+// Open returns go-openai's client for one exchange, and that exchange. fields are the fields of the request that
+// go-openai can't encode correctly. live says that each piece of the answer must be emitted at once.
 func (c *Client) Open(stream, live bool, fields map[string]any) (*openai.Client, *Exchange) {
 	client := c.client
 	if live {
@@ -124,9 +124,9 @@ func (c *Client) Open(stream, live bool, fields map[string]any) (*openai.Client,
 	return openai.NewClientWithConfig(config), x
 }
 
-// newTransport returns a connection pool like the standard library's, apart from everyone
-// else's connections, each of which wrap makes another of. Every answer that is being written has a connection to itself where the
-// provider speaks HTTP/1, for pieces of some hundred bytes: the usual buffers are wasted on it.
+// newTransport returns a connection pool like the standard library's. wrap is applied to each new connection. The
+// buffers are small: with HTTP/1, each answer that is being written has its own connection, and its pieces have a few
+// hundred bytes.
 func newTransport(wrap func(net.Conn) net.Conn) http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -145,12 +145,12 @@ func newTransport(wrap func(net.Conn) net.Conn) http.RoundTripper {
 	return t
 }
 
-// newRedactor knows the key and the values of the headers. Short values are words that occur
-// by chance.
+// newRedactor returns a redactor for the key and the values of the headers. It ignores short values, which are words
+// that occur by chance.
 func newRedactor(o Options) redactor {
 	var r redactor
 	for _, v := range o.Headers {
-		_, token, _ := strings.Cut(v, " ") // of "Bearer …"
+		_, token, _ := strings.Cut(v, " ") // token of "Bearer token"
 		for _, s := range []string{v, token} {
 			if len(s) >= 8 {
 				r.secrets = append(r.secrets, s)

@@ -1,11 +1,12 @@
-// Package provider holds what the model packages share: connections to a provider with one of OpenAI's APIs, the exchange
-// of a request for an answer, and the meaning of errors and refusals. It knows none of the APIs.
+// Package provider is shared by the packages of model APIs: connections to a provider, the exchange of a request for an
+// answer, and the meaning of errors and refusals. It knows none of the APIs.
 //
-//	model.go     a model: asks in the shape that the provider takes, streamed or whole
+//	model.go     a model: sends requests in the shape that the provider accepts
 //	client.go    options, connections, redaction of secrets
 //	exchange.go  one HTTP exchange: checks the answer and classifies errors
+//	gather_*.go  reads fast streams a few times a second, to save CPU time
 //	errors.go    error messages of providers (pure)
 //	judge.go     the kind of an error (pure)
-//	shapes.go    what the provider has refused, remembered
-//	request.go   what requests and calls have in common
+//	shapes.go    remembers what the provider has refused
+//	request.go   encodings of schemas, images, files, arguments and usage
 package provider

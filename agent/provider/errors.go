@@ -15,19 +15,18 @@ import (
 	"telex/agent/sse"
 )
 
-// APIError is what a provider says about an error, in any of its forms.
+// APIError is an error message of a provider, in any of the known forms.
 type APIError struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"` // a string, a number, or null
-	// Other words of one provider each, in whatever form.
+	// Fields of single providers, in any form.
 	Window   json.RawMessage `json:"n_ctx"`    // llama.cpp: how many tokens fit
 	Metadata json.RawMessage `json:"metadata"` // OpenRouter: why moderation stopped a request
-	status   int             // 0: it has none of its own
+	status   int             // HTTP status inside the error; 0: none
 }
 
-// Error says what the provider said.
 func (e *APIError) Error() string {
 	parts := []string{e.Message}
 	if e.Message == "" {
@@ -49,7 +48,7 @@ func (e *APIError) code() string {
 	return code
 }
 
-// named reports whether the provider used one of these words as the error's code or type.
+// named reports whether the error's code or type is one of these words.
 func (e *APIError) named(words ...string) bool {
 	for _, w := range words {
 		if strings.EqualFold(e.code(), w) || strings.EqualFold(e.Type, w) {
@@ -59,7 +58,7 @@ func (e *APIError) named(words ...string) bool {
 	return false
 }
 
-// errorIn returns the error that an answer's body or a stream's event holds; nil: none.
+// errorIn returns the error in the body of an answer or in an event of a stream; nil: none.
 //
 //	{"error":{"message":…,"type":…,"param":…,"code":…}}  OpenAI and most
 //	{"error":"…"}                                        Ollama
@@ -70,7 +69,7 @@ func (e *APIError) named(words ...string) bool {
 //	[{"error":{…}}]                                      Gemini
 func errorIn(data []byte) *APIError {
 	if !bytes.Contains(data, []byte(`"error"`)) {
-		return nil // spares the decoding for nearly every event
+		return nil // saves the decoding of nearly every event
 	}
 	var list []json.RawMessage
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) && json.Unmarshal(data, &list) == nil && len(list) > 0 {
@@ -86,7 +85,7 @@ func errorIn(data []byte) *APIError {
 		} `json:"choices"`
 	}
 	if json.Unmarshal(data, &body) != nil {
-		return nil // told apart elsewhere, as an event that is no JSON
+		return nil // invalid JSON is reported elsewhere
 	}
 	if e := ErrorOf(body.Error); e != nil {
 		return e
@@ -105,7 +104,7 @@ func errorIn(data []byte) *APIError {
 	return nil
 }
 
-// ErrorOf reads the error member itself; nil: it says that there is no error.
+// ErrorOf parses the error member; nil: it contains no error.
 func ErrorOf(data json.RawMessage) *APIError {
 	var text string
 	switch {
@@ -130,14 +129,14 @@ func ErrorOf(data json.RawMessage) *APIError {
 	return e
 }
 
-// excerpt returns the beginning of a body that we can't read, on one line.
+// excerpt returns the beginning of an unreadable body, on one line.
 func excerpt(body []byte) string {
 	const most = 300
 	return agent.Clip(agent.OneLine(string(body[:min(len(body), 2*most)])), most)
 }
 
-// retryAfter reads how long the provider asks us to wait: retry-after-ms, else Retry-After in
-// seconds or as a date. 0: it does not say.
+// retryAfter returns the wait that the provider asks for: retry-after-ms, else Retry-After in seconds or as a date. 0:
+// it asks for none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -154,14 +153,13 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 func seconds(s float64) time.Duration {
 	const year = 365 * 24 * 3600
-	if !(s > 0) { // NaN too
+	if !(s > 0) { // also true for NaN
 		return 0
 	}
 	return time.Duration(min(s, year) * float64(time.Second))
 }
 
-// redactor takes our secrets out of what others say: some servers quote the key or the headers
-// that they were sent.
+// redactor removes our secrets from texts of servers: some quote the key or the headers of the request.
 type redactor struct{ secrets []string }
 
 func (r redactor) text(s string) string {
@@ -171,8 +169,8 @@ func (r redactor) text(s string) string {
 	return s
 }
 
-// redactedError shows an error without our secrets. What it wraps is for errors.Is and
-// errors.As of context errors, not for its text.
+// redactedError shows an error without our secrets. It wraps the original so that errors.Is finds context errors; nobody
+// may print the wrapped one.
 type redactedError struct {
 	text string
 	err  error
@@ -181,8 +179,7 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// transportError is a request that got no answer, or whose answer could not be read on. The
-// URL is left out: it can hold a password.
+// transportError describes a request without a complete answer. It leaves out the URL, which may contain a password.
 func (r redactor) transportError(kind agent.ErrorKind, err error) *agent.ModelError {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
@@ -190,7 +187,7 @@ func (r redactor) transportError(kind agent.ErrorKind, err error) *agent.ModelEr
 	return &agent.ModelError{Kind: kind, Err: &redactedError{text: r.text(err.Error()), err: err}}
 }
 
-// statusError is an error answer.
+// statusError describes an answer with an error status.
 func (r redactor) statusError(status int, wait time.Duration, e *APIError) *agent.ModelError {
 	clean := *e
 	clean.Message, clean.Type, clean.Param = r.text(e.Message), r.text(e.Type), r.text(e.Param)
@@ -202,7 +199,7 @@ func (r redactor) statusError(status int, wait time.Duration, e *APIError) *agen
 	return me
 }
 
-// frameError is an error that came inside a stream: the HTTP status was 200.
+// frameError describes an error inside a stream whose HTTP status was 200.
 func (r redactor) frameError(f sse.Frame) error {
 	e := errorIn(f.Data)
 	if e == nil {
@@ -216,16 +213,16 @@ func (r redactor) frameError(f sse.Frame) error {
 	return r.streamError(e)
 }
 
-// streamError is what a provider said went wrong after it had taken the request.
+// streamError describes an error that the provider reported after it had accepted the request.
 func (r redactor) streamError(e *APIError) *agent.ModelError {
 	me := r.statusError(e.status, 0, e)
 	if me.Kind == agent.BadRequest && e.status == 0 {
-		me.Kind = agent.Broken // the request was taken; the provider failed on the way
+		me.Kind = agent.Broken // the provider accepted the request and then failed
 	}
 	return me
 }
 
-// Named reports whether an error is a provider's of one of these codes or types.
+// Named reports whether an error is a provider's error with one of these codes or types.
 func Named(err error, words ...string) bool {
 	e, ok := errors.AsType[*APIError](err)
 	return ok && e.named(words...)

@@ -23,24 +23,24 @@ const (
 	maxErrorBody     = 64 << 10
 )
 
-// Exchange is go-openai's HTTP client for one call. It sends what go-openai can't say, and
-// checks the answer: it turns error answers into errors (go-openai loses their headers), looks at
-// the type of the content, and keeps the answer, a stream of events or a whole one, for us to read.
+// Exchange is go-openai's HTTP client for one call. It adds the fields that go-openai can't encode. It turns error
+// answers into errors, because go-openai loses their headers. It checks the content type, and keeps the streamed or
+// whole answer for us to read.
 type Exchange struct {
 	Events *sse.Events // a streamed answer
-	Whole  []byte      // a whole answer's JSON
+	Whole  []byte      // a whole answer, as JSON
 
 	body    io.Closer // of a streamed answer
 	client  *http.Client
 	headers map[string]string
-	fields  map[string]any // of the request, beside go-openai's
+	fields  map[string]any // fields of the request that go-openai does not set
 	redact  redactor
 	stream  bool
 
 	maxAnswer int64
 }
 
-// Do sends a request of go-openai's.
+// Do implements go-openai's interface of an HTTP client.
 func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	if err := x.prepare(req); err != nil {
 		return nil, err
@@ -52,13 +52,13 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, me
 	}
 	if err := x.convert(res); err != nil {
-		_ = res.Body.Close() // the error says more than that of closing
+		_ = res.Body.Close() // that error matters more than one of Close
 		return nil, err
 	}
 	return res, nil
 }
 
-// notSent reports whether a request failed before it could be sent: there was no connection.
+// notSent reports whether a request failed because there was no connection.
 func notSent(err error) bool {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return true
@@ -106,17 +106,17 @@ func addFields(object []byte, fields map[string]any) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// convert makes the answer readable, or an error.
+// convert checks the answer and prepares it for reading, or returns an error.
 func (x *Exchange) convert(res *http.Response) error {
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return x.refused(res)
+		return x.readError(res)
 	}
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if kind == "text/html" {
-		return x.unreadable(res, kind)
+		return x.wrongContent(res, kind)
 	}
 	if x.stream && kind == "text/event-stream" {
-		x.follow(res, res.Body)
+		x.keepStream(res, res.Body)
 		return nil
 	}
 	body := bufio.NewReader(res.Body)
@@ -126,29 +126,29 @@ func (x *Exchange) convert(res *http.Response) error {
 	}
 	switch {
 	case first == '<':
-		return x.unreadable(res, kind)
+		return x.wrongContent(res, kind)
 	case first == '{':
 		return x.readWhole(res, body)
-	case x.stream: // by its looks an event stream, whatever its type says
-		x.follow(res, body)
+	case x.stream: // it looks like an event stream, whatever its content type
+		x.keepStream(res, body)
 		return nil
 	default:
-		return x.unreadable(res, kind)
+		return x.wrongContent(res, kind)
 	}
 }
 
-// follow keeps a streamed answer. go-openai is left with nothing, so that its reader and the buffer
-// in it don't live as long as the answer.
-func (x *Exchange) follow(res *http.Response, body io.Reader) {
+// keepStream keeps a streamed answer for readEvents. go-openai gets an empty body, so that its reader and buffer are
+// freed.
+func (x *Exchange) keepStream(res *http.Response, body io.Reader) {
 	x.Events, x.body = sse.New(body, x.redact.frameError), res.Body
 	res.Body = http.NoBody
 }
 
 var errTail = errors.New("the stream did not end after the answer")
 
-// read hands the events of a streamed answer to take, which says whether the answer is at its end. The stream may go on
-// for tailWait then: cancel ends it. Nothing that happens after the answer's end is an error.
-func (x *Exchange) read(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
+// readEvents passes the events of a streamed answer to take, until take reports the answer's end. The stream may
+// continue for tailWait after that; then cancel ends it. Errors after the answer's end are ignored.
+func (x *Exchange) readEvents(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
 	defer func() { _ = x.body.Close() }() // the answer was read or is given up
 	var tail *time.Timer
 	for {
@@ -169,8 +169,8 @@ func (x *Exchange) read(tailWait time.Duration, cancel context.CancelCauseFunc, 
 	}
 }
 
-// refused reads an error answer.
-func (x *Exchange) refused(res *http.Response) error {
+// readError reads an error answer.
+func (x *Exchange) readError(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	if err != nil && len(body) == 0 {
 		body = []byte(res.Status)
@@ -183,7 +183,7 @@ func (x *Exchange) refused(res *http.Response) error {
 		e = &APIError{Message: "the address redirects elsewhere; check base_url"}
 	}
 	me := x.redact.statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e)
-	switch res.Header.Get("X-Should-Retry") { // OpenAI's word on it
+	switch res.Header.Get("X-Should-Retry") { // OpenAI says here whether to retry
 	case "true":
 		if me.Kind == agent.BadRequest {
 			me.Kind = agent.Retryable
@@ -194,8 +194,8 @@ func (x *Exchange) refused(res *http.Response) error {
 	return me
 }
 
-// unreadable is a good status with something that is no answer of this API.
-func (x *Exchange) unreadable(res *http.Response, kind string) error {
+// wrongContent describes an answer with a good status that does not belong to this API.
+func (x *Exchange) wrongContent(res *http.Response, kind string) error {
 	if kind == "" {
 		kind = "no content type"
 	}
@@ -205,8 +205,8 @@ func (x *Exchange) unreadable(res *http.Response, kind string) error {
 	}
 }
 
-// readWhole reads a whole answer. A server that was asked for a stream and sent this is taken
-// at its word: it becomes a stream of one event.
+// readWhole reads a whole answer. Some servers ignore the request for a stream; their answer becomes a stream of one
+// event.
 func (x *Exchange) readWhole(res *http.Response, body io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(body, x.maxAnswer+1))
 	switch {
@@ -223,13 +223,13 @@ func (x *Exchange) readWhole(res *http.Response, body io.Reader) error {
 		return x.redact.statusError(status, retryAfter(res.Header, time.Now()), e)
 	}
 	x.Whole = data
-	_ = res.Body.Close() // it was read to its end
+	_ = res.Body.Close() // the body was read to its end
 	res.Body = io.NopCloser(bytes.NewReader(data))
 	return nil
 }
 
-// firstByte returns the first byte that is not white space, without taking it. Some providers
-// send empty lines while a whole answer is being made.
+// firstByte peeks at the first byte that is not white space. Some providers send empty lines while they write a whole
+// answer.
 func firstByte(r *bufio.Reader) (byte, error) {
 	for {
 		b, err := r.ReadByte()
@@ -237,7 +237,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 			return 0, err
 		}
 		switch b {
-		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // a byte order mark too
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // or a byte order mark
 		default:
 			return b, r.UnreadByte()
 		}

@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	// gatherEvery is how long the pieces of a fast stream may wait for each other. Nobody reads a preview that fast, and a wake-up
-	// for each piece costs more than all that is done with it (docs/adr/0016).
+	// gatherEvery is how long pieces of a fast stream wait for each other. Nobody reads a preview that fast, and the
+	// wake-ups for each piece would cost more than all other work (docs/adr/0016).
 	gatherEvery = 80 * time.Millisecond
-	// gatherAfter is how many pieces must follow each other closely until they are gathered: more than a handshake takes.
+	// gatherAfter is the number of pieces in close succession after which gathering begins. A handshake has fewer.
 	gatherAfter = 8
-	// gatherIdle is how many times in a row nothing arrives until nothing is gathered any more.
+	// gatherIdle is the number of ticks without data after which gathering ends.
 	gatherIdle = 4
-	// gatherMost is how many bytes the kernel keeps silent about.
-	gatherMost = 64 << 10
+	// maxGathered is the largest number of bytes that the kernel holds back.
+	maxGathered = 64 << 10
 )
 
-// gathering is a connection of which a fast stream is read a few times a second, not once for each piece that arrives. The kernel
-// keeps silent about the pieces (SO_RCVLOWAT, https://man7.org/linux/man-pages/man7/socket.7.html), and the reader waits for the
-// ticks of a timer that all connections share, so that one wake-up of the process serves them all. A timer of the kernel's
-// (https://man7.org/linux/man-pages/man2/timerfd_create.2.html) is one event; the runtime's takes two wake-ups, and more of its monitor.
-// While it gathers, a connection knows no read deadline; net/http sets none.
+// gathering is a connection that reads a fast stream a few times a second, not once for each piece. The kernel holds
+// back pieces (SO_RCVLOWAT, https://man7.org/linux/man-pages/man7/socket.7.html), and the reader waits for the next tick
+// of a timer. All connections tick at the same moments, so one wake-up of the process serves them all. A kernel timer
+// (https://man7.org/linux/man-pages/man2/timerfd_create.2.html) costs one event; a timer of the Go runtime costs two
+// wake-ups and more. While it gathers, a connection ignores read deadlines; net/http sets none.
 type gathering struct {
 	*net.TCPConn
-	raw  syscall.RawConn
-	last time.Time // when the last read returned
-	row  int       // pieces that followed each other closely
-	idle int       // ticks at which nothing had arrived
+	raw         syscall.RawConn
+	last        time.Time // when the last read returned
+	closePieces int       // number of pieces in close succession
+	idle        int       // number of ticks without data
 
 	mu     sync.Mutex
-	ticks  *os.File // of the timer; nil: nothing is gathered
+	ticks  *os.File // the timer; nil: nothing is gathered
 	closed bool
 }
 
-// gather returns a connection that gathers what arrives, or c itself where that is not possible.
+// gather returns a connection that gathers pieces, or c itself if that is not possible.
 func gather(c net.Conn) net.Conn {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -81,10 +81,10 @@ func (c *gathering) Read(p []byte) (int, error) {
 	}
 	n, err := c.TCPConn.Read(p)
 	now := time.Now()
-	if c.row++; now.Sub(c.last) >= gatherEvery {
-		c.row = 0
+	if c.closePieces++; now.Sub(c.last) >= gatherEvery {
+		c.closePieces = 0
 	}
-	if c.last = now; c.row >= gatherAfter {
+	if c.last = now; c.closePieces >= gatherAfter {
 		c.begin()
 	}
 	return n, err
@@ -114,7 +114,7 @@ func (c *gathering) ticking() *os.File {
 
 // begin lets the reader wait for ticks from now on. Where that is not possible, it goes on waiting for pieces.
 func (c *gathering) begin() {
-	c.row, c.idle = 0, 0
+	c.closePieces, c.idle = 0, 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -124,14 +124,14 @@ func (c *gathering) begin() {
 	if err != nil {
 		return
 	}
-	if err := c.silence(gatherMost); err != nil {
-		_ = ticks.Close() // nothing is lost with it
+	if err := c.silence(maxGathered); err != nil {
+		_ = ticks.Close() // loses no data
 		return
 	}
 	c.ticks = ticks
 }
 
-// end lets the reader wait for pieces again.
+// end makes each piece wake up the reader again.
 func (c *gathering) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *gathering) end() error {
 	return errors.Join(ticks.Close(), c.silence(1))
 }
 
-// silence lets the kernel keep silent about fewer bytes than least.
+// silence sets the number of bytes below which the kernel does not wake up the reader.
 func (c *gathering) silence(least int) (err error) {
 	if e := c.raw.Control(func(fd uintptr) {
 		err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, least)
@@ -153,7 +153,7 @@ func (c *gathering) silence(least int) (err error) {
 	return err
 }
 
-// newTicks returns a timer that ticks at moments which are the same for all such timers.
+// newTicks returns a timer. All such timers tick at the same moments.
 func newTicks() (*os.File, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

@@ -4,5 +4,5 @@ package provider
 
 import "net"
 
-// gather returns c: only Linux can keep silent about pieces.
+// gather returns c: only Linux can hold back pieces.
 func gather(c net.Conn) net.Conn { return c }

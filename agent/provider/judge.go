@@ -10,8 +10,8 @@ import (
 	"telex/agent"
 )
 
-// noImages matches how servers say that a model takes no images. llama.cpp's says so with a
-// status of 500 (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
+// noImages matches errors of models that accept no images. llama.cpp sends its error with status 500
+// (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
 var noImages = regexp.MustCompile(`(?i)\bimages?\b.{0,40}\bnot supported`)
 
 // noTools matches how servers say that a model takes no tools:
@@ -27,7 +27,7 @@ var noTools = regexp.MustCompile(`(?i)\b(tools?|tool.?(use|choice|call(s|ing)?)|
 	`\b(not (supported|enabled|available|allowed)|unsupported|requires? --)|` +
 	`(not support|unsupported|no endpoints found that support).{0,40}\b(tools?|tool.?(use|choice|call(s|ing)?)|functions?|function.?call(s|ing)?)\b`)
 
-// badImage matches how servers say that they can't use one image or one file.
+// badImage matches errors about one image or one file that can't be used.
 var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed to) (process|decode|load|read|parse|identify) (the )?(input )?(image|file|pdf|document)|(image|file).{0,40}(too large|exceeds)`)
 
 // tooLong matches how providers say that a request does not fit the model's window:
@@ -53,29 +53,29 @@ var tooLong = regexp.MustCompile(`(?i)context.?(length|window|size|limit)|maximu
 	`(prompt|input) is too long|input token count.{0,40}exceeds|input tokens exceed|reduce the length of (the|your) (messages|prompt|input)|` +
 	"`inputs` tokens \\+ `max_new_tokens` must be|token limit exceeded|exceeded model token limit")
 
-// windowIn matches what such a message says of the window itself, in tokens.
+// windowIn finds the size of the window, in tokens, in such a message.
 var windowIn = regexp.MustCompile(`(?i)maximum context length (?:is|of) ([\d,]+)|maximum prompt length is ([\d,]+)|tokens > ([\d,]+) maximum|` +
 	`context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)|maximum number of tokens allowed \(([\d,]+)\)|configured limit of ([\d,]+)|` +
 	`max_new_tokens\W* must be <= ([\d,]+)|([\d,]+) maximum context length`)
 
-// tooLarge matches a request that is larger than all that the account may use in a minute. It would be refused however
-// often it is tried again, and says nothing about the model's window
-// (https://github.com/continuedev/continue/issues/10218: Groq, a 413; https://github.com/vanna-ai/vanna-flask/issues/11:
-// OpenAI, a 429). Where the message says what was used of the limit already, waiting helps.
+// tooLarge matches a request that exceeds the account's whole limit per minute. Retries are useless, and it says nothing
+// about the model's window (https://github.com/continuedev/continue/issues/10218: Groq, a 413;
+// https://github.com/vanna-ai/vanna-flask/issues/11: OpenAI, a 429). A message that says how much of the limit is used
+// already does not match: then waiting helps.
 var tooLarge = regexp.MustCompile(`(?i)(?:tokens per min(?:ute)?|\bTPM\b).{0,40}\blimit:? ([\d,]+), requested:? ([\d,]+)`)
 
-// noCredit matches an account without money, whatever the status (xAI: a 429 or a 403,
-// https://github.com/continuedev/continue/issues/10373, https://github.com/warpdotdev/warp/issues/14867;
-// Anthropic: a 400; OpenRouter: a 402 or a 403).
+// noCredit matches an account without money, with any status (xAI: a 429 or a 403,
+// https://github.com/continuedev/continue/issues/10373, https://github.com/warpdotdev/warp/issues/14867; Anthropic: a
+// 400; OpenRouter: a 402 or a 403).
 var noCredit = regexp.MustCompile(`(?i)used all available credits|(insufficient|not enough|out of|doesn't have any) credits?|` +
 	`credit balance is too low|monthly spending limit|key limit exceeded|insufficient (balance|funds)`)
 
-// moderation matches a request that was stopped for what it says (OpenRouter: "Your chosen model requires moderation and
+// moderation matches a request that was stopped for its content (OpenRouter: "Your chosen model requires moderation and
 // your input was flagged", https://openrouter.ai/docs/errors; xAI: "Content violates usage guidelines").
 var moderation = regexp.MustCompile(`(?i)moderation|(content|prompt|input|request|message) (violates|(was|were|has been|is) (blocked|flagged))|` +
 	`violates? .{0,20}(usage guidelines|(usage|content) polic)|content (filter|policy)|prompt injection`)
 
-// number reads a number as people write it, and returns 0 for anything else.
+// number parses a number with commas, and returns 0 for anything else.
 func number(s string) int {
 	n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
 	if err != nil {
@@ -84,8 +84,8 @@ func number(s string) int {
 	return n
 }
 
-// beyondTheMinute reports whether a request is larger than what the account may use in a minute, which is the limit.
-func beyondTheMinute(e *APIError) (limit int, ok bool) {
+// exceedsMinuteLimit reports whether a request exceeds the account's whole limit per minute, and returns that limit.
+func exceedsMinuteLimit(e *APIError) (limit int, ok bool) {
 	m := tooLarge.FindStringSubmatch(e.Message)
 	if m == nil {
 		return 0, false
@@ -94,17 +94,16 @@ func beyondTheMinute(e *APIError) (limit int, ok bool) {
 	return limit, number(m[2]) > limit
 }
 
-// limitIn returns how many tokens a request may have according to the refusal of one that was too long; 0: it does
-// not say.
+// limitIn returns how many tokens a request may have, according to the error about one that was too long; 0: unknown.
 func limitIn(e *APIError) int {
-	if limit, ok := beyondTheMinute(e); ok {
+	if limit, ok := exceedsMinuteLimit(e); ok {
 		return limit
 	}
 	if n := number(string(e.Window)); n > 0 {
 		return n
 	}
 	if m := windowIn.FindStringSubmatch(e.Message); m != nil {
-		return number(strings.Join(m[1:], "")) // one of them is not empty
+		return number(strings.Join(m[1:], "")) // exactly one group is not empty
 	}
 	return 0
 }
@@ -118,15 +117,15 @@ func (e *APIError) flagged() bool {
 }
 
 func isTooLarge(e *APIError) bool {
-	_, ok := beyondTheMinute(e)
+	_, ok := exceedsMinuteLimit(e)
 	return ok
 }
 
-// kindOf decides what can be done about an error answer.
+// kindOf classifies an error answer.
 func kindOf(status int, e *APIError) agent.ErrorKind {
 	switch {
 	case e.named("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "moderation_blocked",
-		"invalid_prompt", "image_content_policy_violation"): // of the Responses API
+		"invalid_prompt", "image_content_policy_violation"): // error codes of the Responses API
 
 		return agent.Filtered
 	case status == http.StatusForbidden && (e.flagged() || moderation.MatchString(e.Message)):
@@ -134,7 +133,7 @@ func kindOf(status int, e *APIError) agent.ErrorKind {
 	case status >= 400 && status < 500 && noCredit.MatchString(e.Message):
 		return agent.Quota
 	case e.named("insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"), status == http.StatusPaymentRequired:
-		return agent.Quota // OpenAI sends it as a 429, which waiting does not mend
+		return agent.Quota // OpenAI sends it as a 429, but waiting does not help
 	case isTooLarge(e):
 		return agent.TooLarge
 	case e.named("rate_limit_exceeded", "rate_limit_error", "too_many_requests"), status == http.StatusTooManyRequests:

@@ -13,45 +13,46 @@ import (
 	"telex/agent"
 )
 
-// API is what one model API does in a way of its own.
+// API is the part of a model API that differs from others.
 type API struct {
-	// Request returns a request in a shape: the fields that go-openai can't be trusted with, and the call that sends the others.
+	// Request returns a request in a shape: the fields that go-openai can't encode correctly, and a call that sends the
+	// rest.
 	Request func(r agent.Request, s Shape) (fields map[string]any, send func(context.Context, *openai.Client) error)
-	// Concede returns the shape without what the provider has just refused; ok says whether there is something to concede.
-	// Asking again in the new shape must come to an end.
-	Concede func(err error, s Shape) (next Shape, ok bool)
-	// First is the shape to begin with. Momentary are the bits of shapes that hold for one request.
+	// Adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
+	// Each new shape must leave out more, so that repetition ends.
+	Adapt func(err error, s Shape) (next Shape, ok bool)
+	// First is the shape of the first request. Momentary are the bits of shapes that hold for one request only.
 	First, Momentary Shape
 	// NewAnswer returns an empty answer.
 	NewAnswer func() Answer
-	// TailWait is how long a stream may go on after it said that the answer is at its end.
+	// TailWait is how long a stream may continue after the end of the answer.
 	TailWait time.Duration
 }
 
-// Answer folds what a provider sends of one answer. It knows nothing of time or connections. An error of its methods is an
-// *APIError, or says why the data can't be read.
+// Answer collects the data of one answer. It knows nothing of time or connections. Errors of its methods are an
+// *APIError, or say why the data can't be read.
 type Answer interface {
-	// Take folds an event of a stream. It tells emit what the event adds, or that it adds nothing.
-	Take(event []byte, emit func(agent.Delta)) (ended bool, err error)
-	// TakeWhole folds an answer in one piece.
-	TakeWhole(data []byte, emit func(agent.Delta)) (ended bool, err error)
-	// Completion returns what a finished answer came to, without its text.
+	// AddEvent adds an event of a stream. It emits what the event adds to the answer, or an empty Delta.
+	AddEvent(event []byte, emit func(agent.Delta)) (ended bool, err error)
+	// AddWhole adds an answer in one piece.
+	AddWhole(data []byte, emit func(agent.Delta)) (ended bool, err error)
+	// Completion returns the finished answer without its text.
 	Completion() agent.Completion
-	// Learned returns what the answer shows of the shape that the provider wants.
-	Learned() Shape
-	// Usage returns what the provider has said so far that the answer used; nil: nothing.
+	// ShapeHints returns bits of the shape that the answer shows to be necessary.
+	ShapeHints() Shape
+	// Usage returns the usage that the provider has reported so far; nil: none.
 	Usage() *agent.Usage
 }
 
-// Model is one model of one provider: an agent.Model. It remembers what the provider has refused, so that each refusal is met
-// once in ten minutes.
+// Model is one model of one provider: an agent.Model. It remembers what the provider has refused for ten minutes, so
+// that each refusal costs one request.
 type Model struct {
 	*Client
 	shapes *shapes
 	api    API
 }
 
-// NewModel returns a model. It calls nobody.
+// NewModel returns a model. It makes no request.
 func NewModel(o Options, api API) (*Model, error) {
 	c, err := NewClient(o)
 	if err != nil {
@@ -63,12 +64,13 @@ func NewModel(o Options, api API) (*Model, error) {
 	return &Model{Client: c, shapes: &shapes{momentary: api.Momentary, lasting: api.First}, api: api}, nil
 }
 
-// Stream implements agent.Model: it asks in the shape that the provider takes.
+// Stream implements agent.Model.
 func (m *Model) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
-	return m.shapes.ask(ctx, m.Log, func(s Shape) (agent.Completion, error) { return m.exchange(ctx, r, s, emit) }, m.api.Concede)
+	return m.shapes.ask(ctx, m.Log, func(s Shape) (agent.Completion, error) { return m.exchange(ctx, r, s, emit) }, m.api.Adapt)
 }
 
-// exchange sends one request and reads its answer, streamed or whole: a server decides for itself what it sends.
+// exchange sends one request and reads its answer. Servers may send a streamed or a whole answer, whatever was
+// requested.
 func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit func(agent.Delta)) (agent.Completion, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -84,13 +86,13 @@ func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit fun
 	var err error
 	answer := m.api.NewAnswer()
 	if x.Whole == nil {
-		err = x.read(m.api.TailWait, cancel, func(event []byte) (bool, error) { return answer.Take(event, emit) })
-	} else if ended, broken := answer.TakeWhole(x.Whole, func(d agent.Delta) {
+		err = x.readEvents(m.api.TailWait, cancel, func(event []byte) (bool, error) { return answer.AddEvent(event, emit) })
+	} else if ended, broken := answer.AddWhole(x.Whole, func(d agent.Delta) {
 		said.Text, said.Reasoning, said.Refusal = said.Text+d.Text, said.Reasoning+d.Reasoning, said.Refusal+d.Refusal
 	}); broken != nil || !ended {
 		err = cmp.Or(broken, errNoEnd)
 	}
-	m.shapes.note(answer.Learned())
+	m.shapes.remember(answer.ShapeHints())
 	if err != nil {
 		return agent.Completion{}, m.broken(err, answer.Usage())
 	}
@@ -101,7 +103,7 @@ func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit fun
 
 var errNoEnd = errors.New("the stream ended before the answer did")
 
-// broken is an answer that could not be read to its end, with the usage that the provider has told until then.
+// broken describes an answer that broke off, with the usage that the provider reported before.
 func (m *Model) broken(err error, used *agent.Usage) error {
 	me, ok := errors.AsType[*agent.ModelError](err)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"telex/agent"
 )
 
-// Parameters returns a tool's schema; a tool without one takes an empty object.
+// Parameters returns a tool's schema, or the schema of an empty object.
 func Parameters(t agent.ToolSpec) json.RawMessage {
 	if len(t.Parameters) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -16,7 +16,7 @@ func Parameters(t agent.ToolSpec) json.RawMessage {
 	return t.Parameters
 }
 
-// ImageURL returns the address of an image, or a URL that holds it: a provider can't fetch what chats hold.
+// ImageURL returns an image as a data URL: providers can't download the files of chats.
 func ImageURL(image agent.Image) string {
 	if image.URL != "" {
 		return image.URL
@@ -24,24 +24,24 @@ func ImageURL(image agent.Image) string {
 	return dataURL(image.MediaType, image.Data)
 }
 
-// FileURL returns a file as a URL that holds it.
+// FileURL returns a file as a data URL.
 func FileURL(f agent.File) string { return dataURL(f.MediaType, f.Content) }
 
 func dataURL(mediaType string, data []byte) string {
 	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// AddFloat adds a number to a request's fields; nil: none.
+// AddFloat adds a number to a request's fields unless it is nil.
 func AddFloat(fields map[string]any, name string, value *float64) {
 	if value != nil {
 		fields[name] = *value
 	}
 }
 
-// Arguments are those of a call: JSON in a string. Some servers send the object itself.
+// Arguments are the arguments of a call: JSON in a string. Some servers send the object itself.
 type Arguments string
 
-// UnmarshalJSON takes a string, null, or any JSON as it is.
+// UnmarshalJSON accepts a string, null, or any JSON, which it keeps unchanged.
 func (a *Arguments) UnmarshalJSON(data []byte) error {
 	*a = ""
 	switch {
@@ -53,7 +53,7 @@ func (a *Arguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Usage is what an answer used, in the words of each API.
+// Usage is the usage of an answer, with the field names of all APIs.
 type Usage struct {
 	Prompt            int             `json:"prompt_tokens"`
 	PromptDetails     cachedTokens    `json:"prompt_tokens_details"`
@@ -74,7 +74,7 @@ type reasoningTokens struct {
 	Reasoning int `json:"reasoning_tokens"`
 }
 
-// Total returns the usage as the agent counts it; nil: the provider told none.
+// Total returns the usage as the agent counts it; nil: the provider reported none.
 func (u *Usage) Total() *agent.Usage {
 	if u == nil {
 		return nil

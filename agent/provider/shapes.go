@@ -14,22 +14,22 @@ import (
 	"telex/agent"
 )
 
-// refusalHolds is how long a refusal is remembered. A provider that is mended, or a router that chose another server, is
-// noticed then; one that is not costs a refused request.
+// refusalHolds is how long a refusal is remembered. After that, the provider may have changed, or a router may choose
+// another server; otherwise the new try costs one refused request.
 const refusalHolds = 10 * time.Minute
 
-// Shape says how a request must look for a provider. Each bit is one thing that was learned about the provider; most of
-// them leave out what it refuses. The first two mean the same for every API.
+// Shape says how a request must look for a provider. Each bit is one known fact about the provider; most bits leave out
+// something that it refuses. The first two mean the same for every API.
 type Shape uint16
 
-// What every API may have to leave out. An API's own bits begin at FirstOwn.
+// Bits for every API. An API's own bits begin at FirstOwn.
 const (
 	NoStreaming   Shape = 1 << iota
-	NoTemperature       // reasoning models take only their default
+	NoTemperature       // reasoning models accept only their default
 	FirstOwn
 )
 
-// Has reports whether the shape has one of some bits.
+// Has reports whether the shape has any of the bits.
 func (s Shape) Has(bits Shape) bool { return s&bits != 0 }
 
 // shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. It is safe for
@@ -38,13 +38,13 @@ type shapes struct {
 	momentary Shape // bits that hold for one request
 
 	mu      sync.Mutex
-	lasting Shape // the first one, and what was noted
-	refused Shape // what was learned from refusals
+	lasting Shape // the first shape and the bits of remember
+	refused Shape // bits that refusals showed
 	until   time.Time
 	logged  Shape
 }
 
-// now returns the shape that holds now.
+// now returns the current shape.
 func (f *shapes) now() Shape {
 	if time.Now().Before(f.until) {
 		return f.lasting | f.refused
@@ -52,8 +52,8 @@ func (f *shapes) now() Shape {
 	return f.lasting
 }
 
-// ask sends a request in the shape that is known, and again in the one that concede makes of it for
-// the error. The error is an *agent.ModelError.
+// ask sends a request in the current shape, and after a refusal again in the shape that adapt returns. The error is an
+// *agent.ModelError.
 func (f *shapes) ask(
 	ctx context.Context, log *slog.Logger, send func(Shape) (agent.Completion, error), concede func(error, Shape) (Shape, bool),
 ) (agent.Completion, error) {
@@ -73,7 +73,7 @@ func (f *shapes) ask(
 	}
 }
 
-// learn remembers a refusal, and logs it the first time. Turns that run side by side may each have met one.
+// learn remembers a refusal, and logs it the first time. Several concurrent turns may meet the same refusal.
 func (f *shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,36 +88,35 @@ func (f *shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error
 		return
 	}
 	level := slog.LevelInfo
-	if isNew.Has(NoTemperature) { // which is configured
+	if isNew.Has(NoTemperature) { // it is configured, so the operator should know
 		level = slog.LevelWarn
 	}
 	log.LogAttrs(ctx, level, "the provider wants requests of another form, sending them for ten minutes", slog.Any("error", why))
 }
 
-// note remembers for good what was learned in another way than by a refusal.
-func (f *shapes) note(s Shape) {
+// remember adds bits for good that did not result from a refusal.
+func (f *shapes) remember(s Shape) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lasting |= s
 	f.logged |= s
 }
 
-// refusal matches how servers say that they don't know or don't take a parameter. A value that
-// is merely out of range is not meant.
+// refusal matches errors about an unknown or unsupported parameter, but not errors about a value that is out of range.
 var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|` +
 	`not (permitted|allowed|available)|forbidden|must be false|must be verified|only the default`)
 
-// streaming matches a message about streaming, and none about an upstream.
+// streaming matches a message about streaming, but not one about an upstream.
 var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
 
-// Rejection is why a provider refuses a request. The zero Rejection means that the request was not refused.
+// Rejection is the provider's reason for refusing a request. The zero Rejection means that the request was not refused.
 type Rejection struct {
 	e *APIError
-	// Refusal says that the provider does not take a part of the request.
+	// Refusal says that the provider does not support a part of the request.
 	Refusal bool
 }
 
-// RejectionIn returns the rejection that an error is, if it is one.
+// RejectionIn returns the rejection in an error, if there is one.
 func RejectionIn(err error) Rejection {
 	me, isModel := errors.AsType[*agent.ModelError](err)
 	e, told := errors.AsType[*APIError](err)
@@ -127,25 +126,26 @@ func RejectionIn(err error) Rejection {
 	return Rejection{e: e, Refusal: refusal.MatchString(e.Message) || strings.HasPrefix(e.code(), "unsupported")}
 }
 
-// Names reports whether a field is spoken of, in whatever way.
+// Names reports whether the message mentions a field.
 func (r Rejection) Names(field string) bool { return strings.Contains(r.e.Param+r.e.Message, field) }
 
-// Matches reports whether the message is like an expression.
+// Matches reports whether the message matches an expression.
 func (r Rejection) Matches(re *regexp.Regexp) bool { return re.MatchString(r.e.Message) }
 
-// Refuses reports whether one of some parameters is what is refused. Ask for longer names first: they hold the shorter ones.
+// Refuses reports whether one of the parameters is refused. Check longer names first, because they contain the shorter
+// ones.
 func (r Rejection) Refuses(params ...string) bool {
 	return r.Refusal && slices.ContainsFunc(params, func(param string) bool {
 		return r.e.Param == param || r.e.Param == "" && strings.Contains(r.e.Message, param)
 	})
 }
 
-// RefusesStreaming reports whether streaming is what is refused.
+// RefusesStreaming reports whether streaming is refused.
 func (r Rejection) RefusesStreaming() bool {
 	return r.Refusal && (r.e.Param == "stream" || r.e.Param == "" && streaming.MatchString(r.e.Message))
 }
 
-// asModelError makes an error of go-openai's own one that the agent understands.
+// asModelError converts an error of go-openai itself.
 func asModelError(err error, refused int) error {
 	if err == nil {
 		return nil

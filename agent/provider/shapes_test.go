@@ -17,7 +17,7 @@ func TestShapes_forgetRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const configured, noted, refused = NoStreaming, NoTemperature, FirstOwn
 		shapes := shapes{lasting: configured}
-		shapes.note(noted)
+		shapes.remember(noted)
 		var asked []Shape
 		var log strings.Builder
 		ask := func() agent.Completion {

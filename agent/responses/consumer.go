@@ -13,25 +13,25 @@ import (
 
 var errNoOutput = errors.New("the answer has no output")
 
-// consumer folds the events of one answer. It knows nothing of time or connections.
+// consumer collects the events of one answer. It knows nothing of time or connections.
 type consumer struct {
-	model    string // that is asked
-	output   output
-	written  *item // whose text was emitted last
-	thought  *item // whose reasoning was emitted last
-	finished bool  // the provider said that the answer is at its end
-	finish   agent.Finish
-	usage    *provider.Usage
-	learned  shape
+	model             string // the requested model
+	output            output
+	lastTextItem      *item // whose text was emitted last
+	lastReasoningItem *item // whose reasoning was emitted last
+	finished          bool  // the provider reported the end of the answer
+	finish            agent.Finish
+	usage             *provider.Usage
+	shapeHints        shape
 }
 
 // Take implements provider.Answer.
-func (c *consumer) Take(event []byte, emit func(agent.Delta)) (ended bool, err error) {
+func (c *consumer) AddEvent(event []byte, emit func(agent.Delta)) (ended bool, err error) {
 	if c.finished {
 		return true, nil
 	}
 	told := false
-	err = c.take(event, func(d agent.Delta) {
+	err = c.handleEvent(event, func(d agent.Delta) {
 		told = true
 		emit(d)
 	})
@@ -41,24 +41,24 @@ func (c *consumer) Take(event []byte, emit func(agent.Delta)) (ended bool, err e
 	return c.finished, err
 }
 
-// take folds one event and tells what it adds to the answer.
-func (c *consumer) take(data []byte, tell func(agent.Delta)) error {
+// handleEvent handles one event and emits what it adds to the answer.
+func (c *consumer) handleEvent(data []byte, tell func(agent.Delta)) error {
 	e, err := readEvent(data)
 	if err != nil {
 		return err
 	}
 	switch e.Type {
 	case "response.output_item.added":
-		err = c.added(e, tell)
+		err = c.itemAdded(e, tell)
 	case "response.output_item.done":
-		err = c.done(e, tell)
+		err = c.itemDone(e, tell)
 	case "response.output_text.delta":
-		c.say(c.item(e, typeMessage), e.Delta, tell)
+		c.emitText(c.item(e, typeMessage), e.Delta, tell)
 	case "response.refusal.delta":
-		c.item(e, typeMessage).told = true
+		c.item(e, typeMessage).emitted = true
 		tell(agent.Delta{Refusal: e.Delta})
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		c.think(c.item(e, typeReasoning), e.Type, e.SummaryIndex, e.Delta, tell)
+		c.emitReasoning(c.item(e, typeReasoning), e.Type, e.SummaryIndex, e.Delta, tell)
 	case "response.function_call_arguments.delta":
 		it := c.item(e, typeCall)
 		it.arguments.WriteString(e.Delta)
@@ -69,13 +69,12 @@ func (c *consumer) take(data []byte, tell func(agent.Delta)) error {
 			tell(it.call())
 		}
 	case "response.completed", "response.incomplete", "response.failed":
-		err = c.end(e.Response, strings.TrimPrefix(e.Type, "response."), tell)
+		err = c.endAnswer(e.Response, strings.TrimPrefix(e.Type, "response."), tell)
 	}
 	return err
 }
 
-// item returns the item that an event is about: by its id, else by its place. Where neither was
-// announced, it begins here.
+// item returns the item of an event: by its id, else by its place. If neither is known, it makes a new item.
 func (c *consumer) item(e streamEvent, kind string) *item {
 	if it := c.output.find(e.ItemID, kind, e.OutputIndex); it != nil {
 		return it
@@ -83,8 +82,8 @@ func (c *consumer) item(e streamEvent, kind string) *item {
 	return c.output.add(outputItem{ID: e.ItemID, Type: kind}, e.OutputIndex)
 }
 
-// added takes the announcement of an item.
-func (c *consumer) added(e streamEvent, tell func(agent.Delta)) error {
+// itemAdded handles the announcement of an item.
+func (c *consumer) itemAdded(e streamEvent, tell func(agent.Delta)) error {
 	o, err := readItem(e.Item)
 	if err != nil {
 		return err
@@ -95,8 +94,8 @@ func (c *consumer) added(e streamEvent, tell func(agent.Delta)) error {
 	return nil
 }
 
-// done takes a finished item.
-func (c *consumer) done(e streamEvent, tell func(agent.Delta)) error {
+// itemDone handles a finished item.
+func (c *consumer) itemDone(e streamEvent, tell func(agent.Delta)) error {
 	o, err := readItem(e.Item)
 	if err != nil {
 		return err
@@ -109,20 +108,20 @@ func (c *consumer) done(e streamEvent, tell func(agent.Delta)) error {
 	return nil
 }
 
-// finishItem takes a finished item, and emits what no event has brought before.
+// finishItem handles a finished item, and emits the parts that no earlier event contained.
 func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell func(agent.Delta)) {
 	if it.done {
 		return
 	}
 	it.done, it.Status, it.Phase = true, o.Status, o.Phase
 	if o.Phase != "" {
-		c.learned = wantsPhases
+		c.shapeHints = wantsPhases
 	}
 	switch o.Type {
 	case typeMessage:
-		if !it.told {
+		if !it.emitted {
 			for _, p := range o.Content {
-				c.say(it, p.Text, tell)
+				c.emitText(it, p.Text, tell)
 				if p.Refusal != "" {
 					tell(agent.Delta{Refusal: p.Refusal})
 				}
@@ -131,7 +130,7 @@ func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell 
 	case typeReasoning:
 		it.raw = raw
 		it.Content, it.Encrypted = o.Content, o.Encrypted
-		c.tellReasoning(it, o, tell)
+		c.emitWholeReasoning(it, o, tell)
 	case typeCall:
 		changed := o.CallID != "" && o.CallID != it.CallID || o.Name != "" && o.Name != it.Name
 		if o.CallID != "" {
@@ -146,8 +145,8 @@ func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell 
 	}
 }
 
-// tellReasoning emits reasoning that came in one piece, under one of its names.
-func (c *consumer) tellReasoning(it *item, o outputItem, tell func(agent.Delta)) {
+// emitWholeReasoning emits reasoning that arrived in one piece, in one of several fields.
+func (c *consumer) emitWholeReasoning(it *item, o outputItem, tell func(agent.Delta)) {
 	if it.reasoning != "" {
 		return
 	}
@@ -156,39 +155,39 @@ func (c *consumer) tellReasoning(it *item, o outputItem, tell func(agent.Delta))
 		parts, kind = o.Content, "content"
 	}
 	for i, p := range parts {
-		c.think(it, kind, i, p.Text, tell)
+		c.emitReasoning(it, kind, i, p.Text, tell)
 	}
 }
 
-// say emits text. An empty line separates the messages of an answer.
-func (c *consumer) say(it *item, text string, tell func(agent.Delta)) {
+// emitText emits text. An empty line separates the messages of an answer.
+func (c *consumer) emitText(it *item, text string, tell func(agent.Delta)) {
 	if text == "" {
 		return
 	}
-	if c.written != nil && c.written != it {
+	if c.lastTextItem != nil && c.lastTextItem != it {
 		text = "\n\n" + text
 	}
-	c.written, it.told = it, true
+	c.lastTextItem, it.emitted = it, true
 	tell(agent.Delta{Text: text})
 }
 
-// think emits reasoning. An empty line separates the parts of a summary.
-func (c *consumer) think(it *item, kind string, part int, text string, tell func(agent.Delta)) {
+// emitReasoning emits reasoning. An empty line separates the parts of a summary.
+func (c *consumer) emitReasoning(it *item, kind string, part int, text string, tell func(agent.Delta)) {
 	if it.reasoning == "" {
 		it.reasoning = kind
 	}
 	if it.reasoning != kind || text == "" {
 		return
 	}
-	if c.thought != nil && (c.thought != it || it.summary != part) {
+	if c.lastReasoningItem != nil && (c.lastReasoningItem != it || it.summary != part) {
 		text = "\n\n" + text
 	}
-	c.thought, it.summary = it, part
+	c.lastReasoningItem, it.summary = it, part
 	tell(agent.Delta{Reasoning: text})
 }
 
 // TakeWhole implements provider.Answer.
-func (c *consumer) TakeWhole(data []byte, tell func(agent.Delta)) (ended bool, err error) {
+func (c *consumer) AddWhole(data []byte, tell func(agent.Delta)) (ended bool, err error) {
 	var r response
 	if err := json.Unmarshal(data, &r); err != nil {
 		return false, fmt.Errorf("read the answer: %w", err)
@@ -198,14 +197,14 @@ func (c *consumer) TakeWhole(data []byte, tell func(agent.Delta)) (ended bool, e
 	}
 	switch status := cmp.Or(r.Status, "completed"); status {
 	case "completed", "incomplete", "failed":
-		return true, c.end(r, status, tell)
+		return true, c.endAnswer(r, status, tell)
 	default:
 		return false, fmt.Errorf("the answer is %s", status)
 	}
 }
 
-// end takes the end of the answer, and what it holds that no event told.
-func (c *consumer) end(r response, status string, tell func(agent.Delta)) error {
+// endAnswer handles the end of the answer, and emits the parts that no earlier event contained.
+func (c *consumer) endAnswer(r response, status string, tell func(agent.Delta)) error {
 	if r.Usage != nil {
 		c.usage = r.Usage
 	}
@@ -215,7 +214,7 @@ func (c *consumer) end(r response, status string, tell func(agent.Delta)) error 
 		}
 		return &provider.APIError{Message: "the provider ended the answer as failed"}
 	}
-	seen := map[string]int{} // of each type
+	seen := map[string]int{} // number of items of each type
 	for i, raw := range r.Output {
 		o, err := readItem(raw)
 		if err != nil {
@@ -244,7 +243,7 @@ func (c *consumer) Completion() agent.Completion {
 }
 
 // Learned implements provider.Answer.
-func (c *consumer) Learned() shape { return c.learned }
+func (c *consumer) ShapeHints() shape { return c.shapeHints }
 
 // Usage implements provider.Answer.
 func (c *consumer) Usage() *agent.Usage { return c.usage.Total() }

@@ -25,7 +25,7 @@ func consume(t *testing.T, in *sse.Events) (deltas []string, told int, c *consum
 			return deltas, told, c
 		}
 		before := told
-		_, err = c.Take(data, func(d agent.Delta) {
+		_, err = c.AddEvent(data, func(d agent.Delta) {
 			told++
 			if d.Call != nil {
 				deltas = append(deltas, fmt.Sprintf("%+v", *d.Call))
@@ -91,7 +91,7 @@ func TestEchoKeepsReasoningAsItCame(t *testing.T) {
 	raw := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"a<b>","later":{"x":[1, 2]}}`
 	e := echo{Model: "m", Before: []json.RawMessage{json.RawMessage(raw), place{typeMessage, "commentary"}.raw()}}
 	back := readEcho(e.extra(), "m")
-	if len(back.Before) != 2 || placeOf(back.Before[1]).Phase != "commentary" || !back.speaks() {
+	if len(back.Before) != 2 || placeOf(back.Before[1]).Phase != "commentary" || !back.hasText() {
 		t.Fatalf("got %+v", back)
 	}
 	if got := string(back.Before[0]); !strings.Contains(got, `"later":{"x":[1,2]}`) {

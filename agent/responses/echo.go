@@ -5,32 +5,31 @@ import (
 	"slices"
 )
 
-// echo is what stood before a call in an answer and goes back with it: reasoning as it came, and
-// where the text was. It is kept in agent.ToolCall.Extra under a name of its own, so that no other
-// model package takes it for its own.
+// echo is what preceded a call in an answer and is sent back with it: the reasoning, and the place of the text. It is
+// stored in agent.ToolCall.Extra under its own key, so that other model packages ignore it.
 type echo struct {
-	Model  string            `json:"model"`  // which the reasoning is of: no other can read it
+	Model  string            `json:"model"`  // the model that sent the reasoning; no other can read it
 	Before []json.RawMessage `json:"before"` // reasoning items, and the places of messages
 }
 
-// place is where a message stood, or what we read of a reasoning item.
+// place is the place of a message, or the used fields of a reasoning item.
 type place struct {
 	Type  string `json:"type"`
-	Phase string `json:"phase,omitempty"` // of a message: whether it is the answer or a remark on the way
+	Phase string `json:"phase,omitempty"` // of a message: an answer, or a remark before calls
 }
 
 func (p place) raw() json.RawMessage {
-	raw, _ := json.Marshal(p) // two texts can always be written
+	raw, _ := json.Marshal(p) // never fails for strings
 	return raw
 }
 
-// placeOf reads what stood before a call.
+// placeOf parses an element of echo.Before.
 func placeOf(raw json.RawMessage) (p place) {
-	_ = json.Unmarshal(raw, &p) // what is nothing that we know has no type
+	_ = json.Unmarshal(raw, &p) // on an error, the result has no type
 	return p
 }
 
-// readEcho returns what goes back with a call to a model; nothing when it is another's.
+// readEcho returns the echo of a call, or nothing if another model sent it.
 func readEcho(extra json.RawMessage, model string) echo {
 	var e struct {
 		Responses echo `json:"responses"`
@@ -41,19 +40,19 @@ func readEcho(extra json.RawMessage, model string) echo {
 	return e.Responses
 }
 
-// speaks reports whether the text has its place before this call.
-func (e echo) speaks() bool {
+// hasText reports whether the text of the message precedes this call.
+func (e echo) hasText() bool {
 	return slices.ContainsFunc(e.Before, func(raw json.RawMessage) bool { return placeOf(raw).Type == typeMessage })
 }
 
-// extra returns what a call keeps; nil where the calls alone say everything.
+// extra returns the echo for a call; nil if it contains no more than the call itself.
 func (e echo) extra() json.RawMessage {
 	if !slices.ContainsFunc(e.Before, func(raw json.RawMessage) bool { return placeOf(raw) != place{Type: typeMessage} }) {
 		return nil
 	}
 	data, err := json.Marshal(map[string]echo{"responses": e})
 	if err != nil {
-		return nil // Before was read as JSON, so this can't be; and then the call is worth more
+		return nil // can't happen, since Before was parsed from JSON
 	}
 	return data
 }

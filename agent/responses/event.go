@@ -9,7 +9,7 @@ import (
 	"telex/agent/provider"
 )
 
-// streamEvent is what we read of an event. Items are read where they matter.
+// streamEvent has the fields of an event that we use. Items are decoded later if they are needed.
 type streamEvent struct {
 	Type         string             `json:"type"`
 	ItemID       string             `json:"item_id"`
@@ -34,7 +34,7 @@ type incomplete struct {
 	Reason string `json:"reason"`
 }
 
-// read decodes an event or an item. One of a type that we don't know may look as it likes.
+// read decodes an event or an item. It ignores errors in types that we don't know.
 func read[T any](what string, data []byte, known ...string) (v T, err error) {
 	err = json.Unmarshal(data, &v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

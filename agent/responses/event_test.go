@@ -34,7 +34,7 @@ func TestTake_text(t *testing.T) {
 	} {
 		var c consumer
 		var got agent.Delta
-		_, err := c.Take([]byte(tt.event), func(d agent.Delta) { got = d })
+		_, err := c.AddEvent([]byte(tt.event), func(d agent.Delta) { got = d })
 		if got != tt.want || err != nil != tt.err || c.finished {
 			t.Errorf("%s: got %+v, %v", tt.event, got, err)
 		}

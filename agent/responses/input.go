@@ -20,10 +20,11 @@ const (
 // noOutput is the result of a tool that returned nothing.
 const noOutput = "(no output)"
 
-// newInput returns messages as input items. Calls since the newest message of a user bring their reasoning along, if it is of the
-// model named echoed; "": no call does. The API has no place for a person's name, nor for reasoning in plain words.
+// newInput returns messages as input items. Calls since the newest user message include their reasoning if the model
+// named echoed wrote it. The API has no field for a person's name, nor for reasoning in plain text.
 //
-// A phased model distinguishes its answers from remarks on the way to them. A history does not have that, so it is added again (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
+// A phased model distinguishes its answers from remarks before tool calls. The history does not store that, so newInput
+// derives it (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
 func newInput(messages []agent.Message, echoed string, phased bool) []any {
 	remark, answer := "", ""
 	if phased {
@@ -57,7 +58,7 @@ func newInput(messages []agent.Message, echoed string, phased bool) []any {
 	return items
 }
 
-// newMessage returns a message; where there are images or files, as parts.
+// newMessage returns a message. If there are images or files, its content is a list of parts.
 func newMessage(m agent.Message, phase string) openai.ResponseInputMessage {
 	msg := openai.ResponseInputMessage{Role: string(m.Role), Content: m.Text, Phase: phase}
 	if len(m.Images)+len(m.Files) > 0 {
@@ -73,7 +74,7 @@ type inputFile struct {
 	Data string `json:"file_data"`
 }
 
-// newOutput returns what a tool answered.
+// newOutput returns the result of a tool.
 func newOutput(m agent.Message) any {
 	switch {
 	case len(m.Images) > 0:
@@ -85,8 +86,8 @@ func newOutput(m agent.Message) any {
 	}
 }
 
-// newParts returns text, images and files. They travel inside the request: a provider can't fetch what
-// chats hold.
+// newParts returns text, images and files. They are part of the request, because providers can't download the files of
+// chats.
 func newParts(m agent.Message) []any {
 	var parts []any
 	if m.Text != "" {
@@ -104,8 +105,8 @@ func newParts(m agent.Message) []any {
 	return parts
 }
 
-// appendCalls appends an assistant's calls, its text, and its reasoning in the places where they
-// stood. Items get no ids: those are for items that the provider keeps.
+// appendCalls appends an assistant's calls, its text, and its reasoning in their original order. The items get no ids,
+// since ids refer to items that the provider stores.
 func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 	said := m.Text == ""
 	say := func(phase string) {
@@ -116,7 +117,7 @@ func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 	}
 	for i, call := range m.ToolCalls {
 		e := readEcho(call.Extra, echoed)
-		if i == 0 && !e.speaks() {
+		if i == 0 && !e.hasText() {
 			say(remark)
 		}
 		for _, before := range e.Before {
@@ -128,7 +129,7 @@ func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 		}
 		arguments := call.Arguments
 		if arguments == "" {
-			arguments = "{}" // go-openai drops an empty one, and then it is refused
+			arguments = "{}" // go-openai would drop an empty one, and the provider would refuse that
 		}
 		items = append(items, openai.ResponseOutputItem{Type: typeCall, CallID: call.ID, Name: call.Name, Arguments: arguments})
 	}

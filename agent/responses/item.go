@@ -10,7 +10,7 @@ import (
 	"telex/agent/provider"
 )
 
-// outputItem is what we read of an item.
+// outputItem has the fields of an item that we use.
 type outputItem struct {
 	ID        string             `json:"id"`
 	Type      string             `json:"type"`
@@ -34,18 +34,18 @@ type item struct {
 	outputItem
 	index     int
 	done      bool
-	raw       json.RawMessage // of finished reasoning
-	told      bool            // some of its text or refusal was emitted
+	raw       json.RawMessage // finished reasoning
+	emitted   bool            // some of its text or refusal was emitted
 	summary   int             // the part of the reasoning's summary that was emitted last
 	reasoning string          // the kind of event that brings the reasoning; others repeat it
 	position  int             // index of a call among the calls
 	arguments strings.Builder // of a call
 }
 
-// output is the items of an answer, in the order in which they were announced.
+// output is the list of the items of an answer, in the order of their announcement.
 type output struct {
 	items []*item
-	calls int // among them
+	calls int // number of calls among them
 }
 
 // find returns the item with that id. Some servers change ids and places during an answer, so without such an item it returns the
@@ -66,7 +66,7 @@ func (l *output) find(id, kind string, index int) *item {
 	return cmp.Or(there, open)
 }
 
-// add appends an item that was announced in a place.
+// add appends an item that was announced at an index.
 func (l *output) add(o outputItem, index int) *item {
 	it := &item{outputItem: o, index: index, summary: -1}
 	if o.Type == typeCall {
@@ -78,7 +78,8 @@ func (l *output) add(o outputItem, index int) *item {
 	return it
 }
 
-// nth returns the n-th item of a type, from 0; nil: there are fewer. The final list has the order of the events, whatever its ids.
+// nth returns the n-th item of a type, from 0; nil if there are fewer. It is used for the final list, which has the
+// order of the events but sometimes other ids.
 func (l *output) nth(kind string, n int) *item {
 	for _, it := range l.items {
 		if it.Type != kind {
@@ -92,17 +93,17 @@ func (l *output) nth(kind string, n int) *item {
 	return nil
 }
 
-// toolCalls returns the complete calls that have a name. model is the model that answered, and finish how the answer ended. Missing
-// ids are made up, and missing arguments become an empty object.
+// toolCalls returns the complete calls that have a name. model is the model that answered, and finish how the answer
+// ended. Calls without an id get one, and missing arguments become an empty object.
 func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	var out []agent.ToolCall
 	var before []json.RawMessage
 	for _, it := range l.items {
 		switch {
-		case it.Type == typeMessage && it.told:
+		case it.Type == typeMessage && it.emitted:
 			before = append(before, place{Type: typeMessage, Phase: it.Phase}.raw())
 		case it.Type == typeReasoning && it.done && (it.Encrypted != "" || len(it.Content) > 0):
-			// Without either it is a mere reference to what the provider does not keep.
+			// Reasoning without both is only a reference to an item that the provider does not store.
 			before = append(before, it.raw)
 		case it.Type == typeCall && it.Name != "" && it.Status != "incomplete" && (it.done || finish == agent.FinishStop):
 			call := agent.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.arguments.String()}
@@ -119,7 +120,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	return out
 }
 
-// setArguments sets the whole arguments. It reports whether that changed them.
+// setArguments sets the complete arguments. It reports whether they changed.
 func (it *item) setArguments(whole string) bool {
 	if whole == "" || whole == it.arguments.String() {
 		return false
@@ -129,7 +130,7 @@ func (it *item) setArguments(whole string) bool {
 	return true
 }
 
-// call returns the call as far as it is known.
+// call returns the current state of the call.
 func (it *item) call() agent.Delta {
 	return agent.Delta{Call: &agent.CallDelta{
 		Position: it.position, ID: it.CallID, Name: it.Name, Arguments: it.arguments.String(),

@@ -11,8 +11,8 @@ import (
 	"telex/agent/provider"
 )
 
-// tailWait is how long a stream may go on after the event that ended the answer. Nothing is
-// missing then; a connection whose stream was read to its end can be used again.
+// tailWait is how long a stream may continue after the event that ended the answer. Nothing of the answer is missing
+// then, but a connection can be reused only after its stream was read to the end.
 const tailWait = time.Second
 
 // Options configure a Model.
@@ -21,7 +21,7 @@ type Options = provider.Options
 // Model is one model of one provider.
 type Model = provider.Model
 
-// New returns a model. It calls nobody.
+// New returns a model. It makes no request.
 func New(o Options) (*Model, error) {
 	first := shape(0)
 	if !o.Summaries {
@@ -39,8 +39,8 @@ func New(o Options) (*Model, error) {
 				return err
 			}
 		},
-		Concede: concede,
-		First:   first, Momentary: unreadEcho,
+		Adapt: adapt,
+		First: first, Momentary: unreadEcho,
 		NewAnswer: func() provider.Answer { return &consumer{model: o.Model} },
 		TailWait:  tailWait,
 	})

@@ -12,30 +12,31 @@ import (
 	"telex/agent/provider"
 )
 
-// minOutput is the least that OpenAI takes as max_output_tokens
+// minOutput is the smallest max_output_tokens that OpenAI accepts
 // (https://platform.openai.com/docs/api-reference/responses/create).
 const minOutput = 16
 
-// shape is how a request must look for this provider. It begins with the API as OpenAI
-// documents it and loses what the provider refuses, one thing at a time, for ten minutes.
+// shape says how a request must look for this provider. The first request follows OpenAI's documentation. After each
+// refusal, the shape leaves out one thing more, for ten minutes.
 type shape = provider.Shape
 
 const (
-	noStore     shape = provider.FirstOwn << iota // the server knows no storing
-	noEncrypted                                   // reasoning can't be had encrypted: models that don't reason
-	noSummary                                     // no summaries of the reasoning, or nobody asks for them
-	noEcho                                        // reasoning is not taken back
-	// unreadEcho says that the reasoning in this one request can't be read: it is of another key or organization, or too old.
-	// What is encrypted from now on may be good again.
+	noStore     shape = provider.FirstOwn << iota // the server does not know the field store
+	noEncrypted                                   // no encrypted reasoning: the model does not reason
+	noSummary                                     // summaries of the reasoning are refused, or not configured
+	noEcho                                        // the provider refuses reasoning that is sent back
+	// unreadEcho says that the provider can't decrypt the reasoning in this request: it has another key or organization,
+	// or is too old. Reasoning of later answers may be readable again.
 	unreadEcho
-	// wantsPhases says that the model tells its remarks on the way from its answers, and wants to be told them apart.
+	// wantsPhases says that the model distinguishes its answers from remarks before tool calls, and wants the phases
+	// back.
 	wantsPhases
 
 	noStreaming   = provider.NoStreaming
 	noTemperature = provider.NoTemperature
 )
 
-// newRequest builds what is asked. Streaming is go-openai's to say.
+// newRequest returns a request. go-openai sets its streaming field.
 func newRequest(o *Options, r agent.Request, s shape) openai.CreateResponseRequest {
 	req := openai.CreateResponseRequest{Model: o.Model, Instructions: r.System}
 	echoed := o.Model
@@ -70,7 +71,7 @@ func newRequest(o *Options, r agent.Request, s shape) openai.CreateResponseReque
 	return req
 }
 
-// newParams returns what the asker wants of the answer, as far as the API has it: no seed, no stop and no penalties
+// newParams returns the caller's parameters that the API supports. It has no seed, no stop and no penalties
 // (https://platform.openai.com/docs/api-reference/responses/create).
 func newParams(r agent.Request, s shape) map[string]any {
 	p, fields := r.Params, make(map[string]any)
@@ -93,8 +94,8 @@ func newParams(r agent.Request, s shape) map[string]any {
 	return fields
 }
 
-// newFormat returns a response_format of the Chat Completions API as this one wants it: a schema stands beside its type, and not in
-// an object of its own.
+// newFormat converts a response_format of the Chat Completions API to this API, in which the schema's fields are not
+// nested in an object.
 func newFormat(format json.RawMessage) map[string]any {
 	var out map[string]any
 	if len(format) == 0 || json.Unmarshal(format, &out) != nil {
@@ -107,8 +108,8 @@ func newFormat(format json.RawMessage) map[string]any {
 	return out
 }
 
-// newTool declares a function. The API takes functions for strict ones unless they say otherwise,
-// and then bends or refuses schemas that strict mode can't express
+// newTool declares a function. Functions are strict by default in this API, so this one says otherwise. In strict mode,
+// the API changes or refuses schemas that the mode can't express
 // (https://platform.openai.com/docs/guides/function-calling#strict-mode).
 func newTool(t agent.ToolSpec) openai.ResponseTool {
 	fields := map[string]any{"name": t.Name, "parameters": provider.Parameters(t), "strict": false}
@@ -118,18 +119,18 @@ func newTool(t agent.ToolSpec) openai.ResponseTool {
 	return openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: fields}
 }
 
-// noReasoningBack matches how servers say that they can't do with reasoning that comes back: they look for
-// it in a store, or want it beside what they know by id.
+// noReasoningBack matches errors of providers that can't accept reasoning back: they search for it in a store, or
+// require neighbouring items by id.
 var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without its required following item|(unknown|unsupported|invalid).{0,40}\breasoning\b`)
 
-// concede returns the shape without what the provider has just refused; ok says whether there
-// is something to concede. As shapes only lose things, asking again in the new shape ends.
-func concede(err error, s shape) (next shape, ok bool) {
+// adapt returns the shape without the part that the provider has just refused; ok is false if there is no such part.
+// Shapes only lose parts, so repetition ends.
+func adapt(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
 	case !s.Has(unreadEcho|noEcho) && provider.Named(err, "invalid_encrypted_content"):
 		s |= unreadEcho
-	// The longer names first: they hold the shorter ones.
+	// Check longer names first, because they contain the shorter ones.
 	case !s.Has(noEncrypted) && said.Refuses("encrypted_content", "reasoning.encrypted_content", "include", "include[0]"):
 		s |= noEncrypted
 	case !s.Has(noSummary) && said.Refuses("reasoning.summary", "reasoning"):

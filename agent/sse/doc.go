@@ -1,3 +1,3 @@
-// Package sse reads the server-sent events that a model's answer streams in, as carelessly as
-// providers write them. It knows nothing of what the events hold.
+// Package sse reads the server-sent events in which a model's answer is streamed. It tolerates the sloppiness of
+// providers. It does not interpret the data of the events.
 package sse

@@ -8,44 +8,42 @@ import (
 	"io"
 )
 
-// maxFrame bounds one event of a stream, and with it what a mad server can make us hold.
+// maxFrame bounds one event of a stream, and so the memory that a faulty server can make us use.
 const maxFrame = 16 << 20
 
-// frameBuffer holds the usual line; a longer one is put together elsewhere. The connection below has a
-// buffer of its own, and there is one of each for every answer that is being written.
+// frameBuffer is enough for a usual line; longer lines are joined elsewhere. It is small, since each answer that is
+// being written has one, and the connection has its own buffer.
 const frameBuffer = 1 << 10
 
 var errFrameTooLong = errors.New("an event of the stream is longer than 16 MB")
 
 // Frame is one server-sent event that has data.
 type Frame struct {
-	Event string // empty: "message"
+	Event string // empty: the default type "message"
 	Data  []byte // valid until the next frame
 }
 
-// Events reads the server-sent events of one answer
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html), more generously than the
-// standard where providers are careless: the last event needs neither an empty line nor a
-// newline after it, and a data line after data that is complete begins a new event. It belongs
-// to one goroutine.
+// Events reads the server-sent events of one answer (https://html.spec.whatwg.org/multipage/server-sent-events.html). It
+// is more generous than the standard, because providers are careless: the last event needs no empty line and no newline
+// after it, and a data line after complete JSON begins a new event. Events is not safe for concurrent use.
 type Events struct {
 	in    *bufio.Reader
 	check func(Frame) error
 	max   int
-	line  []byte // the line being read, when it is longer than in's buffer
+	line  []byte // the line being read, if it is longer than in's buffer
 	data  []byte
-	next  []byte // a data line that was read too far
+	next  []byte // a data line that belongs to the next event
 	began bool
 }
 
-// New returns the events of a stream. check returns the error that a frame reports, or nil. A nil check accepts every frame.
+// New returns the events of a stream. check returns the error that a frame reports, or nil. If check is nil, every frame
+// is accepted.
 func New(r io.Reader, check func(Frame) error) *Events {
 	return &Events{in: bufio.NewReaderSize(r, frameBuffer), check: check, max: maxFrame}
 }
 
-// read returns the next frame that has data. At the end it returns what the reader below
-// returned: io.EOF, or why it broke; then a frame that was begun is lost, unless the end was
-// an orderly one.
+// read returns the next frame that has data. At the end it returns the reader's error, such as io.EOF. If the stream
+// breaks inside a frame, that frame is lost.
 func (r *Events) read() (Frame, error) {
 	var f Frame
 	hasData := false
@@ -83,7 +81,7 @@ func (r *Events) read() (Frame, error) {
 		if err != nil {
 			if hasData {
 				f.Data = r.data
-				return f, nil // the next call meets the end again
+				return f, nil // the next call returns the error of the end
 			}
 			return Frame{}, err
 		}
@@ -111,7 +109,7 @@ func (r *Events) readLine() ([]byte, error) {
 	}
 }
 
-// splitField parts a line. A comment has an empty field.
+// splitField splits a line into its field and its value. A comment has an empty field.
 func splitField(line []byte) (field, value []byte) {
 	field, value, _ = bytes.Cut(line, []byte(":"))
 	return field, bytes.TrimPrefix(value, []byte(" "))
@@ -127,8 +125,8 @@ func isDone(data []byte) bool {
 	return string(bytes.TrimSpace(data)) == "[DONE]"
 }
 
-// Next returns the data of the next event, valid until the next call. After the terminator it
-// returns io.EOF, and io.ErrUnexpectedEOF where the stream ends without one; error events are errors.
+// Next returns the data of the next event, valid until the next call. After the terminator it returns io.EOF. If the
+// stream ends without a terminator, it returns io.ErrUnexpectedEOF. Error events are returned as errors.
 func (r *Events) Next() ([]byte, error) {
 	for {
 		f, err := r.read()

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // a small server may have no time zones of its own; 0.45 MB
+	_ "time/tzdata" // a small server may have no time zone database; this one has 0.45 MB
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -47,7 +47,7 @@ func newClock(zone *time.Location) (agent.ToolDef, error) {
 		},
 	}, func(s *jsonschema.Schema) {
 		zones := s.Properties["zones"]
-		zones.Type, zones.Types = "array", nil // not also null: some providers take no two types
+		zones.Type, zones.Types = "array", nil // without null: some providers accept only one type
 		zones.MaxItems = new(maxZones)
 	}, c.call)
 }
@@ -101,7 +101,7 @@ func tell(t time.Time, name string) string {
 // offset is a zone such as +02:00, UTC+2 or GMT-0330.
 var offset = regexp.MustCompile(`^(?i:UTC|GMT)?\s*([+-])(\d{1,2})(?::?([0-5]\d))?$`)
 
-// location returns the zone of that name; empty: the default one.
+// location returns the zone with a name or an offset. An empty name means the default zone.
 func (c clock) location(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	switch {
@@ -122,7 +122,7 @@ func (c clock) location(name string) (*time.Location, error) {
 		}
 		return time.FixedZone("UTC"+time.Unix(0, 0).In(time.FixedZone("", seconds)).Format("-07:00"), seconds), nil
 	}
-	for _, spelled := range []string{name, strings.ToUpper(name), titled(name)} {
+	for _, spelled := range []string{name, strings.ToUpper(name), canonicalName(name)} {
 		if zone, err := time.LoadLocation(spelled); err == nil {
 			return zone, nil
 		}
@@ -130,8 +130,8 @@ func (c clock) location(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("unknown time zone %q; use an IANA name such as Europe/Berlin, or an offset such as +02:00", name)
 }
 
-// titled spells a zone as the database does: "america/new york" as America/New_York.
-func titled(name string) string {
+// canonicalName returns a zone's name with the database's capitals: "america/new york" becomes America/New_York.
+func canonicalName(name string) string {
 	b := []byte(strings.ToLower(strings.ReplaceAll(name, " ", "_")))
 	for i := range b {
 		if (i == 0 || b[i-1] == '/' || b[i-1] == '_' || b[i-1] == '-') && 'a' <= b[i] && b[i] <= 'z' {
@@ -141,8 +141,8 @@ func titled(name string) string {
 	return string(b)
 }
 
-// parseTime reads a time. One without an offset is in zone; the note says when the clocks of that zone were set, so that
-// the time does not exist or exists twice.
+// parseTime parses a time. A time without an offset is in zone. The note warns if the clocks of that zone changed, so
+// that the time does not exist or exists twice.
 func parseTime(s string, zone *time.Location) (at time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{
@@ -159,21 +159,21 @@ func parseTime(s string, zone *time.Location) (at time.Time, note string, err er
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
 		if at, err := time.ParseInLocation(layout, s, zone); err == nil {
-			return at, clocksSet(at, s, layout), nil
+			return at, clockChangeNote(at, s, layout), nil
 		}
 	}
 	for _, layout := range []string{"15:04:05", "15:04", "3:04 PM", "3:04PM", "3 PM", "3PM"} {
 		if clock, err := time.Parse(layout, strings.ToUpper(s)); err == nil {
 			y, m, d := time.Now().In(zone).Date()
 			at := time.Date(y, m, d, clock.Hour(), clock.Minute(), clock.Second(), 0, zone)
-			return at, clocksSet(at, clock.Format("15:04"), "15:04"), nil
+			return at, clockChangeNote(at, clock.Format("15:04"), "15:04"), nil
 		}
 	}
 	return time.Time{}, "", errors.New("invalid time; use one such as 2026-03-29T14:00 or 2026-03-29T14:00:00+02:00")
 }
 
-// clocksSet says that clocks are set at the time that was written as s, so that it is not what it seems.
-func clocksSet(at time.Time, s, layout string) string {
+// clockChangeNote warns that clocks change at the time that was written as s, so that it is not exact.
+func clockChangeNote(at time.Time, s, layout string) string {
 	if at.Format(layout) != s {
 		return "Clocks go forward then: " + s + " does not exist in that zone."
 	}

@@ -10,9 +10,9 @@ import (
 	"telex/agent"
 )
 
-// define returns def with the schema of A, and with a Call that checks the arguments by it before run gets them.
-// What does not fit is told to the model in words that it can mend it by. refine, if any, adds to the schema what
-// Go's types can't say.
+// define returns def with the schema of A, and with a Call that validates the arguments against it before run gets them.
+// Errors tell the model how to correct the arguments. refine adds to the schema what Go's types can't express; it may be
+// nil.
 func define[A any](
 	def agent.ToolDef, refine func(*jsonschema.Schema), run func(context.Context, agent.Input, A) (agent.Output, error),
 ) (agent.ToolDef, error) {

@@ -13,34 +13,35 @@ import (
 	"time"
 )
 
-const maxHeader = 64 << 10 // bytes of an answer's header
+const maxHeader = 64 << 10 // bytes of a response's header
 
-// resolver looks names up; *net.Resolver is one.
+// resolver looks up names; *net.Resolver is one.
 type resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// line makes one request without following redirects. Nothing is kept open.
-type line struct {
+// guardedClient makes one HTTP request to an address that the guard allows, without following redirects. It keeps no
+// connection open.
+type guardedClient struct {
 	guard    guard
 	resolver resolver
 	// proxy is as in http.Transport.
 	proxy func(*http.Request) (*url.URL, error)
-	// dial opens the connection. It calls judge, if any, with the address it is about to dial.
-	dial func(ctx context.Context, network, address string, judge judge) (net.Conn, error)
-	tls  *tls.Config // nil: the system's authorities
+	// dial opens the connection. If control is not nil, dial calls it with the IP address before connecting.
+	dial func(ctx context.Context, network, address string, checkAddress dialControl) (net.Conn, error)
+	tls  *tls.Config // nil: the system's certificate authorities
 }
 
-// judge is what a net.Dialer asks before it dials an address, which is then no name any more.
-type judge = func(network, address string, _ syscall.RawConn) error
+// dialControl is the type of net.Dialer.Control. It is called with an IP address, not a name.
+type dialControl = func(network, address string, _ syscall.RawConn) error
 
-func dialTCP(ctx context.Context, network, address string, judge judge) (net.Conn, error) {
+func dialTCP(ctx context.Context, network, address string, judge dialControl) (net.Conn, error) {
 	d := net.Dialer{Timeout: 10 * time.Second, KeepAlive: -1, Control: judge}
 	return d.DialContext(ctx, network, address)
 }
 
-// do sends req to where the guard lets it. The caller closes the answer's body and cancels ctx then.
-func (l line) do(req *http.Request) (*http.Response, error) {
+// do sends req if the guard allows its address. The caller must close the response's body and then cancel ctx.
+func (l guardedClient) do(req *http.Request) (*http.Response, error) {
 	proxy, err := l.proxy(req)
 	if err != nil {
 		return nil, errors.New("invalid proxy URL in the environment")
@@ -51,16 +52,16 @@ func (l line) do(req *http.Request) (*http.Response, error) {
 	}
 	if proxy == nil {
 		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return l.dial(ctx, network, address, l.judge)
+			return l.dial(ctx, network, address, l.checkAddress)
 		}
 		return transport.RoundTrip(req)
 	}
-	// The proxy may be anywhere. What it connects to is judged here.
+	// The proxy's own address is not checked. The address that it connects to is checked here.
 	if req.URL.Scheme != "https" && proxy.Scheme != "socks5" && proxy.Scheme != "socks5h" {
-		// It would be handed a name, which it looks up by itself.
+		// Such a proxy would look up the name itself, so the address could not be checked.
 		return nil, refusal("only https:// addresses can be read here, because there is a proxy between")
 	}
-	l.through(transport, proxy)
+	l.useProxy(transport, proxy)
 	ip, err := l.lookup(req.Context(), req.URL)
 	if err != nil {
 		return nil, err
@@ -72,16 +73,16 @@ func (l line) do(req *http.Request) (*http.Response, error) {
 	return transport.RoundTrip(there)
 }
 
-func (l line) config() *tls.Config {
+func (l guardedClient) config() *tls.Config {
 	if l.tls == nil {
 		return &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return l.tls.Clone()
 }
 
-// through sends the transport's connections through a proxy. TLS with the proxy itself is made here: the transport would
-// expect the name of the page's host in its certificate.
-func (l line) through(transport *http.Transport, proxy *url.URL) {
+// useProxy sends the transport's connections through a proxy. It makes the TLS connection to the proxy itself, because
+// the transport would expect the page's host in the proxy's certificate.
+func (l guardedClient) useProxy(transport *http.Transport, proxy *url.URL) {
 	plain := *proxy
 	if proxy.Scheme == "https" {
 		plain.Scheme = "http"
@@ -105,8 +106,8 @@ func (l line) through(transport *http.Transport, proxy *url.URL) {
 	}
 }
 
-// judge is asked about each address that a name has, right before it is dialed.
-func (l line) judge(network, address string, _ syscall.RawConn) error {
+// checkAddress checks each IP address of a name, right before the connection.
+func (l guardedClient) checkAddress(network, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("judge %s: %w", network, err)
@@ -114,8 +115,9 @@ func (l line) judge(network, address string, _ syscall.RawConn) error {
 	return l.guard.address(a)
 }
 
-// lookup returns an address of the host that may be reached. All must be: the name of a public host has no others.
-func (l line) lookup(ctx context.Context, u *url.URL) (netip.Addr, error) {
+// lookup returns an allowed address of the host. All addresses of the host must be allowed, because a public host has
+// only public ones.
+func (l guardedClient) lookup(ctx context.Context, u *url.URL) (netip.Addr, error) {
 	ips := []netip.Addr{}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		ips = append(ips, ip)
@@ -128,7 +130,7 @@ func (l line) lookup(ctx context.Context, u *url.URL) (netip.Addr, error) {
 		if err := l.guard.address(netip.AddrPortFrom(ip, portOf(u))); err != nil {
 			return netip.Addr{}, err
 		}
-		if !best.IsValid() || ip.Is4() { // which every proxy can reach
+		if !best.IsValid() || ip.Is4() { // every proxy can reach IPv4 addresses
 			best = ip
 		}
 	}

@@ -1,44 +1,43 @@
-// Package tool has the tools that every agent can be given: the time, pages of the web, and what a person
-// asked to be remembered. It also joins tools from several places to one agent.Toolbox.
+// Package tool has the built-in tools of agents: time, fetch for web pages, memory, and the tools for Home Assistant. It
+// also joins several toolboxes to one.
 //
-//	toolbox.go   which tools there are; several toolboxes as one
-//	define.go    a tool made from a Go function: its schema, its checked arguments
-//	partial.go   a value out of arguments that are still being written (pure)
-//	clock.go     time: now, elsewhere, converted
-//	fetch.go     fetch: a page of the web, read for the model
-//	guard.go     which addresses may be reached (pure)
-//	dial.go      the one way to reach them, also behind a proxy
-//	page.go      what came, made into text: readability, Markdown, character sets (pure)
+//	toolbox.go   the built-in tools; joined toolboxes
+//	define.go    makes a tool from a Go function, with its schema and validated arguments
+//	partial.go   reads a value from arguments that are still being written (pure)
+//	clock.go     time: the current time, time zones, conversion
+//	fetch.go     fetch: reads a web page for the model
+//	guard.go     decides which addresses may be reached (pure)
+//	dial.go      makes all requests to web pages, also through a proxy
+//	page.go      turns responses into text: readability, Markdown, character sets (pure)
 //	domains.go   lists of hosts (pure)
 //	memory.go    remember, recall, forget
-//	facts.go     where facts are kept
+//	facts.go     the interface of the store for facts
 //	states.go    ha_states: states of a Home Assistant installation
-//	service.go   ha_call_service: calls of its actions, each after approval
-//	homeassistant.go  its APIs
+//	service.go   ha_call_service: calls Home Assistant's actions, each after approval
+//	homeassistant.go  Home Assistant's APIs
 //
-// # What fetch reaches
+// # What fetch may reach
 //
-// Only http and https, only ports 80 and 443, only addresses that the whole internet can reach. The name is
-// looked up and the address judged when it is dialed, at every redirect anew, so that neither a name that
-// resolves to a private address nor one that changes its mind gets by. Behind a proxy the dialed address is the
-// proxy's: then the name is looked up and judged here, and the proxy is asked for that very address.
+// fetch uses only http and https, only ports 80 and 443, and only public addresses. It checks the IP address at each
+// connection, also after a redirect. So neither a name with a private address nor a name whose address changes gets
+// through. Behind a proxy, fetch looks up and checks the name itself, and asks the proxy for that IP address.
 //
-// # What fetch asks
+// # When fetch needs approval
 //
-// A page can tell the model to fetch an address that carries away what the conversation holds. So an address
-// that the asker did not type, exactly as it is to be fetched, needs approval, unless its domain is listed. A
-// redirect is followed within its site and to listed domains: nobody typed or approved any other.
+// A page can tell the model to fetch an address that contains data of the conversation. Therefore an address needs approval
+// unless the asker typed exactly that address, or its domain is listed. Redirects are followed only within a site and to
+// listed domains, since nobody typed or approved other targets.
 //
-// # What the tools for Home Assistant reach
+// # What the tools for Home Assistant may reach
 //
-// Only the configured installation, wherever it is: the guard of fetch does not hold for it. The arguments become parts of a path
-// and the data of a call, never an address or a template. Every call of an action needs approval, and the person sees all that
-// is sent. Names and states are outside content.
+// They reach only the configured installation, even at a private address. The arguments become parts of a path and the data
+// of a call, never an address or a template. Every call of an action needs approval, and the person sees all that is sent.
+// Names and states are outside content.
 //
-// # What memory asks
+// # When memory needs approval
 //
-// Remembering changes only the bot's own notes of the person who asks, so it needs no approval: it would be a
-// question for each "call me Ada". But once the model reads any outside content (agent.Said.Outside), that may be what asks,
-// and what it planted would be there in every conversation to come: then a person approves. What is remembered of a person is
-// shown to a group once that person, and nobody in their place, has approved it.
+// Remembering changes only the bot's notes about the asker, so it usually needs no approval: a question for each "call me
+// Ada" would annoy. But outside content in the conversation could cause the call, and its text would then reappear in
+// every later conversation. In that case a person must approve (agent.CallContext.Outside). Facts about a person are shown
+// in a group only after that person has approved it.
 package tool

@@ -8,8 +8,8 @@ import (
 	"telex/agent"
 )
 
-// domains is a list of hosts, and of hosts whose subdomains are meant.
-type domains struct{ exact, below []string }
+// domains is a list of exact hosts, and of hosts whose subdomains are included.
+type domains struct{ exact, subdomainsOf []string }
 
 func newDomains(list []string) (domains, error) {
 	var d domains
@@ -20,7 +20,7 @@ func newDomains(list []string) (domains, error) {
 			return domains{}, fmt.Errorf("allowed domain %q: want a host such as example.org or *.example.org", entry)
 		}
 		if isBelow {
-			d.below = append(d.below, "."+host)
+			d.subdomainsOf = append(d.subdomainsOf, "."+host)
 		} else {
 			d.exact = append(d.exact, host)
 		}
@@ -30,5 +30,5 @@ func newDomains(list []string) (domains, error) {
 
 func (d domains) has(host string) bool {
 	return slices.Contains(d.exact, host) ||
-		slices.ContainsFunc(d.below, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
+		slices.ContainsFunc(d.subdomainsOf, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// What a person can have remembered: small enough for all of it to go to a model.
+// Limits of a person's facts. All of them must fit into a model's request.
 const (
-	MaxFacts = 100 // of a person
-	MaxFact  = 500 // bytes of one
+	MaxFacts = 100 // per person
+	MaxFact  = 500 // bytes per fact
 )
 
 // Fact is something that a person asked to be remembered.
 type Fact struct {
-	ID   string // short, unique among the person's, never used again
+	ID   string // short, unique among the person's facts, never reused
 	Text string // one line
 	At   time.Time
 }
 
-// Facts keeps facts for each person. Its methods are safe for concurrent use and return once what they did is
-// durable. Errors are told to the model; they hold no secret.
+// Facts stores facts for each person. Its methods are safe for concurrent use and return when their changes are durable.
+// The model reads their errors, which contain no secrets.
 type Facts interface {
-	// Facts returns what is remembered for a person, oldest first.
+	// Facts returns a person's facts, oldest first.
 	Facts(ctx context.Context, person string) ([]Fact, error)
-	// Add remembers a line for a person, and returns it with its ID and time.
+	// Add stores a fact for a person, and returns it with its ID and time.
 	Add(ctx context.Context, person, text string) (Fact, error)
-	// Remove forgets one and says whether it was there.
+	// Remove deletes a fact and reports whether it existed.
 	Remove(ctx context.Context, person, id string) (bool, error)
 }

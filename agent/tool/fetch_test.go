@@ -45,7 +45,7 @@ func (n *internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 }
 
 // dial does what a net.Dialer does: it looks the name up, and asks the judge about each address.
-func (n *internet) dial(ctx context.Context, network, address string, judge judge) (net.Conn, error) {
+func (n *internet) dial(ctx context.Context, network, address string, judge dialControl) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func fetchOn(t *testing.T, n *internet, proxy func(*http.Request) (*url.URL, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	fetch := &fetch{agent: "telex/test", allowed: allowed, line: line{guard: newGuard(nil), resolver: n, proxy: proxy, dial: n.dial}}
+	fetch := &fetch{agent: "telex/test", allowed: allowed, line: guardedClient{guard: newGuard(nil), resolver: n, proxy: proxy, dial: n.dial}}
 	def, err := fetch.def()
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func TestFetchIsBounded(t *testing.T) {
 	}
 	online(t, map[string]string{"example.org": people}, h, func(t *testing.T, def agent.ToolDef, _ *internet) {
 		text, err := get(t, def, "http://example.org/huge")
-		if err != nil || len(text) > maxTold+200 || !strings.Contains(text, "[These were bytes 0 to 40960 of 2097151. Call again with \"from\": 40960 to go on.]") {
+		if err != nil || len(text) > maxTextPerCall+200 || !strings.Contains(text, "[These were bytes 0 to 40960 of 2097151. Call again with \"from\": 40960 to go on.]") {
 			t.Errorf("huge: %d bytes, %v: …%s", len(text), err, text[max(0, len(text)-200):])
 		}
 		if sent > 4*maxRead {
@@ -296,7 +296,7 @@ func TestFetchIsBounded(t *testing.T) {
 		if err != nil || !strings.Contains(out.Text, "[These were bytes 2090000 to 2097151 of 2097151.]") || !strings.Contains(out.Text, "only the first 2 MiB were read") {
 			t.Errorf("the end: %v: …%s", err, out.Text[max(0, len(out.Text)-200):])
 		}
-		if text, err := get(t, def, "http://example.org/bomb"); err != nil || len(text) > maxTold+200 {
+		if text, err := get(t, def, "http://example.org/bomb"); err != nil || len(text) > maxTextPerCall+200 {
 			t.Errorf("bomb: %d bytes, %v", len(text), err)
 		}
 		for _, path := range []string{"/drip", "/silent"} {
@@ -333,7 +333,7 @@ func TestWhatEndsBecauseItsTimeIsUpIsNotWhole(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	body := io.MultiReader(strings.NewReader("The beginning"), ending{func() { cancel(errSlow) }})
 	res := &http.Response{Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(body)}
-	if got, err := receive(ctx, res); !errors.Is(err, errSlow) {
+	if got, err := readBody(ctx, res); !errors.Is(err, errSlow) {
 		t.Errorf("got %q and the error %v, want that it took too long", got.body, err)
 	}
 }
@@ -422,7 +422,7 @@ func TestFetchBehindAProxy(t *testing.T) {
 			}
 			defer proxy.Close()
 			n := &internet{names: map[string]string{"example.com": people, "inside.example.com": "192.168.0.1", "mixed.example.com": people + " 127.0.0.1"}}
-			f := &fetch{agent: "telex", line: line{
+			f := &fetch{agent: "telex", line: guardedClient{
 				guard: newGuard(nil), resolver: n, dial: dialTCP, tls: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
 				proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) },
 			}}
@@ -507,7 +507,7 @@ func TestProposeFetch(t *testing.T) {
 		"https://evil.org/x  y#z":         "https://evil.org/x%20%20y",
 		"nonsense":                        "nonsense",
 	} {
-		f := fetch{line: line{guard: newGuard(nil)}}
+		f := fetch{line: guardedClient{guard: newGuard(nil)}}
 		arguments := fmt.Sprintf(`{"url":%q}`, address)
 		if got := f.propose(arguments); got != "Read "+want+", an address that you did not type here" {
 			t.Errorf("%q is proposed as %q", address, got)
@@ -622,11 +622,11 @@ func FuzzPage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, mediaType, charset string, body []byte) {
 		a := answer{mediaType: mediaType, charset: charset, body: body}
-		out, err := a.tell(t.Context(), u, 0)
+		out, err := a.output(t.Context(), u, 0)
 		if err != nil {
 			return
 		}
-		if len(out.Text) > maxTold+1000+len(mediaType) || bytes.ContainsAny([]byte(strings.TrimPrefix(out.Text, "https://example.org/a ("+mediaType)), "\x00\x1b") {
+		if len(out.Text) > maxTextPerCall+1000+len(mediaType) || bytes.ContainsAny([]byte(strings.TrimPrefix(out.Text, "https://example.org/a ("+mediaType)), "\x00\x1b") {
 			t.Errorf("%d bytes", len(out.Text))
 		}
 	})

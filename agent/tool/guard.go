@@ -12,8 +12,9 @@ import (
 	"telex/agent"
 )
 
-// closedNetworks returns the networks that are not the public internet, or that lead back out of it.
-// IPv4: https://www.iana.org/assignments/iana-ipv4-special-registry. IPv6: https://www.iana.org/assignments/iana-ipv6-special-registry.
+// closedNetworks returns the networks that are not public, or that lead back out of the public internet. IPv4:
+// https://www.iana.org/assignments/iana-ipv4-special-registry. IPv6:
+// https://www.iana.org/assignments/iana-ipv6-special-registry.
 func closedNetworks() []string {
 	return []string{
 		"0.0.0.0/8",        // this host
@@ -39,14 +40,14 @@ func closedNetworks() []string {
 	}
 }
 
-// global is all of IPv6 that is given out to the internet
-// (https://www.iana.org/assignments/ipv6-address-space). Outside of it are loopback, link-local, unique local and
-// multicast addresses, and the forms with an IPv4 address inside: mapped, compatible, NAT64.
+// global is the range of all public IPv6 addresses (https://www.iana.org/assignments/ipv6-address-space). It excludes
+// loopback, link-local, unique local and multicast addresses, and all forms with an IPv4 address inside: mapped,
+// compatible, NAT64.
 const global = "2000::/3"
 
-// guard judges addresses.
+// guard decides which addresses may be fetched.
 type guard struct {
-	closed, open []netip.Prefix // open ones are let through before closed ones are looked at
+	closed, open []netip.Prefix // open networks are allowed even inside closed ones
 	global       netip.Prefix
 }
 
@@ -58,12 +59,12 @@ func newGuard(open []netip.Prefix) guard {
 	return g
 }
 
-// refusal is what a guard says no with. Its text is for the model.
+// refusal is the reason why the guard refuses an address. The model reads it.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// address judges what is about to be dialed. An address with a zone is of a link, and in no network: netip says so.
+// address checks an IP address before the connection. An address with a zone is in no network, according to netip.
 func (g guard) address(a netip.AddrPort) error {
 	ip := a.Addr()
 	if contains(g.open, ip) {
@@ -83,7 +84,7 @@ func contains(networks []netip.Prefix, ip netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// target judges an address of the web before anything is looked up, and returns it as it will be fetched.
+// target checks a web address before the lookup, and returns it in the form that is fetched.
 func (g guard) target(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -112,7 +113,7 @@ func (g guard) target(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// portOf returns the port of an address; 0: it is invalid.
+// portOf returns the port of an address; 0 if it is invalid.
 func portOf(u *url.URL) uint16 {
 	usual := "443"
 	if u.Scheme == "http" {

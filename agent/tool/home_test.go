@@ -350,7 +350,7 @@ func FuzzProposeService(f *testing.F) {
 		if json.Unmarshal([]byte(data), &fields) != nil || len(fields) == 0 {
 			return
 		}
-		text := flow(fields)
+		text := flowYAML(fields)
 		for key := range fields {
 			if homeName.MatchString(key) && !strings.Contains(text, key+": ") {
 				t.Errorf("%s does not show %s", text, key)

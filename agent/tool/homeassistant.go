@@ -20,7 +20,7 @@ import (
 	"telex/agent"
 )
 
-// HomeOptions say which Home Assistant the tools ha_states and ha_call_service use.
+// HomeOptions configure the Home Assistant of ha_states and ha_call_service.
 type HomeOptions struct {
 	URL   string            // such as http://homeassistant.local:8123
 	Token string            // long-lived access token
@@ -29,13 +29,13 @@ type HomeOptions struct {
 
 const (
 	homeTime = 30 * time.Second // for a call of the API
-	// maxHomeAnswer bounds an answer, in bytes. Lists of states and services are longer, and are read item by item.
+	// maxHomeAnswer bounds a response, in bytes. Lists of states and services are longer, so they are read item by item.
 	maxHomeAnswer = 1 << 20
 	maxHomeList   = 32 << 20
-	maxHomeText   = 16 << 10 // bytes of what the model is told
+	maxHomeText   = 16 << 10 // bytes of text for the model
 )
 
-// What Home Assistant calls a domain or a service, and an entity. They are parts of paths.
+// Names of domains, services and entities. They become parts of paths.
 // https://www.home-assistant.io/docs/configuration/state_object/
 var (
 	homeName   = regexp.MustCompile(`^[a-z0-9_]{1,255}$`)
@@ -56,18 +56,18 @@ func newHome(o HomeOptions) (*home, error) {
 	return &home{
 		base: strings.TrimRight(o.URL, "/") + "/api/", token: o.Token,
 		client: &http.Client{Transport: o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // it could carry the token to another place
+			return http.ErrUseLastResponse // the redirect could send the token to another host
 		}},
 	}, nil
 }
 
-// homeError is an answer that is a failure.
+// homeError is an error response.
 type homeError struct {
 	status int
-	words  string // of Home Assistant; may be empty
+	text   string // Home Assistant's message; may be empty
 }
 
-// Error says what happened, for the model.
+// Error describes the failure for the model.
 func (e *homeError) Error() string {
 	says := ""
 	switch e.status {
@@ -80,13 +80,13 @@ func (e *homeError) Error() string {
 	default:
 		says = fmt.Sprintf("Home Assistant answered with HTTP status %d", e.status)
 	}
-	if e.words != "" {
-		says += ": " + e.words
+	if e.text != "" {
+		says += ": " + e.text
 	}
 	return says
 }
 
-// status returns the HTTP status that an error is about, 0 without one.
+// status returns the HTTP status of an error, or 0.
 func status(err error) int {
 	if e, ok := errors.AsType[*homeError](err); ok {
 		return e.status
@@ -94,7 +94,7 @@ func status(err error) int {
 	return 0
 }
 
-// call makes a call. read gets the body of a successful answer. Errors are for the model and hold no secret.
+// call makes a call. read gets the body of a successful response. The model reads its errors, which contain no secrets.
 func (h *home) call(ctx context.Context, method, path string, body any, read func(io.Reader) error) error {
 	payload := []byte(nil)
 	if body != nil {
@@ -111,21 +111,21 @@ func (h *home) call(ctx context.Context, method, path string, body any, read fun
 	req.Header.Set("Content-Type", "application/json")
 	answer, err := h.client.Do(req)
 	if err != nil {
-		return h.unreached(ctx, err)
+		return h.connectionError(ctx, err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // it is read, or given up
 	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // the status says enough
-		return &homeError{answer.StatusCode, homeWords(text)}
+		return &homeError{answer.StatusCode, errorText(text)}
 	}
 	if err := read(answer.Body); err != nil {
-		return h.unreached(ctx, err)
+		return h.connectionError(ctx, err)
 	}
 	return nil
 }
 
-// unreached describes a call without a whole answer.
-func (h *home) unreached(ctx context.Context, err error) error {
+// connectionError describes a call without a complete response.
+func (h *home) connectionError(ctx context.Context, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
@@ -138,8 +138,8 @@ func (h *home) unreached(ctx context.Context, err error) error {
 	return errors.New("Home Assistant's answer broke off or can't be read: " + strings.ReplaceAll(err.Error(), h.token, "<token>"))
 }
 
-// command sends one command over a WebSocket of its own, and reads its result into v. In contrast to the REST API, this says why
-// an action failed. https://developers.home-assistant.io/docs/api/websocket
+// command sends one command over a WebSocket of its own, and decodes its result into v. Unlike the REST API, it reports
+// why an action failed. https://developers.home-assistant.io/docs/api/websocket
 func (h *home) command(ctx context.Context, command map[string]any, v any) error {
 	ws, err := h.connect(ctx)
 	if err != nil {
@@ -148,11 +148,11 @@ func (h *home) command(ctx context.Context, command map[string]any, v any) error
 	defer ws.CloseNow() //nolint:errcheck // the result is there, or given up
 	command["id"] = 1
 	if err := wsjson.Write(ctx, ws, command); err != nil {
-		return fmt.Errorf("%w. %s", h.unreached(ctx, err), lookFirst)
+		return fmt.Errorf("%w. %s", h.connectionError(ctx, err), outcomeUnknown)
 	}
 	var answer homeFrame
 	if err := wsjson.Read(ctx, ws, &answer); err != nil {
-		return fmt.Errorf("%w. %s", h.unreached(ctx, err), lookFirst)
+		return fmt.Errorf("%w. %s", h.connectionError(ctx, err), outcomeUnknown)
 	}
 	if !answer.Success {
 		says := "Home Assistant refused the call: " + agent.Clip(agent.OneLine(answer.Error.Message), 1000)
@@ -160,7 +160,7 @@ func (h *home) command(ctx context.Context, command map[string]any, v any) error
 		case "not_found", "invalid_format", "service_validation_error", "unauthorized":
 			return errors.New(says)
 		}
-		return errors.New(says + ". " + lookFirst)
+		return errors.New(says + ". " + outcomeUnknown)
 	}
 	if err := json.Unmarshal(answer.Result, v); err != nil {
 		return errors.New("it was done, and what Home Assistant answered can't be read")
@@ -186,7 +186,7 @@ func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
 	case err != nil && answer != nil && answer.StatusCode != http.StatusSwitchingProtocols:
 		return nil, &homeError{status: answer.StatusCode}
 	case err != nil:
-		return nil, h.unreached(ctx, err)
+		return nil, h.connectionError(ctx, err)
 	}
 	ws.SetReadLimit(maxHomeAnswer)
 	var hello, welcome homeFrame
@@ -199,7 +199,7 @@ func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
 	}
 	switch {
 	case err != nil:
-		err = h.unreached(ctx, err)
+		err = h.connectionError(ctx, err)
 	case welcome.Type == "auth_invalid":
 		err = &homeError{status: http.StatusUnauthorized}
 	case welcome.Type != "auth_ok":
@@ -211,8 +211,8 @@ func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
 	return nil, err
 }
 
-// homeWords returns what an answer says about a failure. Pages of proxies say nothing.
-func homeWords(body []byte) string {
+// errorText returns the error message in a response. It ignores HTML pages of proxies.
+func errorText(body []byte) string {
 	var answer struct {
 		Message string `json:"message"`
 	}
@@ -222,7 +222,7 @@ func homeWords(body []byte) string {
 	return ""
 }
 
-// into returns a reader of a whole answer.
+// into returns a function that decodes a whole response into v.
 func into(v any) func(io.Reader) error {
 	return func(r io.Reader) error {
 		data, err := io.ReadAll(io.LimitReader(r, maxHomeAnswer+1))
@@ -243,7 +243,7 @@ func into(v any) func(io.Reader) error {
 	}
 }
 
-// each returns a reader of a list, which is held one item at a time.
+// each returns a function that decodes a list item by item, to save memory.
 func each[T any](use func(T)) func(io.Reader) error {
 	return func(r io.Reader) error {
 		limited := &io.LimitedReader{R: r, N: maxHomeList}

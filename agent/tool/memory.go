@@ -25,11 +25,11 @@ type (
 
 type memory struct {
 	facts Facts
-	turn  chan struct{} // has room for one: who remembers looks first what there is, and calls run side by side
+	lock  chan struct{} // has capacity 1: remember reads before it writes, and calls run in parallel
 }
 
-// newMemory returns the tools remember, recall and forget. All are read-only as a dispatcher sees it: they change only the
-// notes of the person who asks, and running one again leaves what one run leaves.
+// newMemory returns the tools remember, recall and forget. All count as read-only: they change only the notes of the
+// person who asks, and a repeated call has the same result.
 func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	if facts == nil {
 		return nil, errors.New("no store for facts")
@@ -67,7 +67,7 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	return []agent.ToolDef{remember, recall, forget}, err
 }
 
-// proposal says what a call does; nothing where the argument is missing, so that the call is shown as it is.
+// proposal describes a call; empty if the argument is missing, so that people see the call's JSON.
 func proposal(what, arguments, name string) string {
 	value, _ := partial(arguments, name)
 	if value = agent.OneLine(value); value == "" {
@@ -76,14 +76,14 @@ func proposal(what, arguments, name string) string {
 	return fmt.Sprintf("%s: %q", what, value)
 }
 
-// asksOutside reports whether the model reads outside content, which may be what asks for the call: it must not change by itself
-// what is remembered of a person.
-func asksOutside(_ agent.ToolCall, said agent.CallContext) bool { return said.Outside() }
+// asksOutside reports whether the model had read outside content. Outside content must not change what is remembered of
+// a person.
+func asksOutside(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Outside() }
 
-// asksShared reports whether others would read what was remembered of one person.
-func asksShared(_ agent.ToolCall, said agent.CallContext) bool { return said.Shared }
+// asksShared reports whether other people would read the facts of one person.
+func asksShared(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Shared }
 
-// known returns what is remembered of a person.
+// known returns a person's facts.
 func (m memory) known(ctx context.Context, person string) ([]Fact, error) {
 	if person == "" {
 		return nil, errors.New("no person to remember this for")
@@ -104,8 +104,8 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 		return agent.Output{}, fmt.Errorf("the fact has %d bytes, and %d is the most; say it shorter", len(text), MaxFact)
 	}
 	select {
-	case m.turn <- struct{}{}:
-		defer func() { <-m.turn }()
+	case m.lock <- struct{}{}:
+		defer func() { <-m.lock }()
 	case <-ctx.Done():
 		return agent.Output{}, context.Cause(ctx)
 	}
@@ -113,7 +113,7 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 	if err != nil {
 		return agent.Output{}, err
 	}
-	// A call that is repeated after a crash finds what it did before.
+	// When the call is repeated after a crash, the fact exists already.
 	if i := index(known, text); i >= 0 {
 		return agent.Output{Text: "Remembered already, with the id " + known[i].ID + "."}, nil
 	}
@@ -135,7 +135,7 @@ func (m memory) recall(ctx context.Context, in agent.Input, args recallArgs) (ag
 	if len(known) == 0 {
 		return agent.Output{Text: "Nothing is remembered about this person."}, nil
 	}
-	found := about(known, args.About)
+	found := matching(known, args.About)
 	if len(found) == 0 {
 		return agent.Output{Text: fmt.Sprintf("None of the %d facts has these words; recall without words lists them all.", len(known))}, nil
 	}
@@ -146,8 +146,8 @@ func (m memory) recall(ctx context.Context, in agent.Input, args recallArgs) (ag
 	return agent.Output{Text: strings.TrimSpace(text.String())}, nil
 }
 
-// about returns the facts that hold any of the words, all when there are none.
-func about(facts []Fact, words string) []Fact {
+// matching returns the facts that contain any of the words; all if there are none.
+func matching(facts []Fact, words string) []Fact {
 	wanted := strings.Fields(strings.ToLower(words))
 	if len(wanted) == 0 {
 		return facts
@@ -162,7 +162,7 @@ func about(facts []Fact, words string) []Fact {
 	return found
 }
 
-// forget goes by the text of a fact, not by its id: whoever approves the call has to see what will be gone.
+// forget takes the text of a fact, not its id, because the person who approves the call must see what will be deleted.
 func (m memory) forget(ctx context.Context, in agent.Input, args forgetArgs) (agent.Output, error) {
 	known, err := m.known(ctx, in.Person)
 	if err != nil {
@@ -180,7 +180,7 @@ func (m memory) forget(ctx context.Context, in agent.Input, args forgetArgs) (ag
 	return agent.Output{Text: "Forgotten."}, nil
 }
 
-// index returns where the fact with a text is, -1 if there is none.
+// index returns the index of the fact with a text, or -1.
 func index(known []Fact, text string) int {
 	return slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) })
 }

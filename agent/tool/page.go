@@ -40,7 +40,7 @@ func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// text returns the answer's text: of HTML what matters, as Markdown.
+// text returns the response's text. For HTML, it returns the main content as Markdown.
 func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 	body := a.body
 	contentType := a.mediaType
@@ -61,34 +61,35 @@ func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 	if bytes.IndexByte(body, 0) >= 0 {
 		return "", errors.New("it claims to be text, and is binary")
 	}
-	return seen(string(body)), nil
+	return visibleText(string(body)), nil
 }
 
-// Pages are made by strangers. Past these the tree is cut down before anything walks it.
+// Limits against malicious pages. A larger tree is cut before other code walks it.
 const (
 	maxNodes = 60_000
 	maxDepth = 200
-	// parseLimit is how long the parser may take. It is quadratic on pages that are made for it.
+	// parseLimit is how long the parser may take. It needs quadratic time for some malicious pages.
 	parseLimit = 3 * time.Second
 )
 
-// shortest is how much readability has to find, in bytes; else it found the wrong part, and the whole page is told.
-const shortest = 200
+// minArticle is the minimum length, in bytes, of what readability finds. If it finds less, it found the wrong part, and
+// the whole page is used.
+const minArticle = 200
 
-// embedded is a picture that stands in the page itself.
+// embedded matches a picture inside the page's HTML.
 var embedded = regexp.MustCompile(`\(data:[^)\s]*\)`)
 
-// timed is a reader that ends with its context.
-type timed func([]byte) (int, error)
+// contextReader is a reader that fails when its context ends.
+type contextReader func([]byte) (int, error)
 
-func (t timed) Read(p []byte) (int, error) { return t(p) }
+func (t contextReader) Read(p []byte) (int, error) { return t(p) }
 
 // parse returns the tree of a page.
 func parse(ctx context.Context, body []byte) (*html.Node, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, parseLimit, errors.New("it takes too long"))
 	defer cancel()
 	var all io.Reader = bytes.NewReader(body)
-	doc, err := html.Parse(timed(func(p []byte) (int, error) {
+	doc, err := html.Parse(contextReader(func(p []byte) (int, error) {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
@@ -100,7 +101,7 @@ func parse(ctx context.Context, body []byte) (*html.Node, error) {
 	return doc, nil
 }
 
-// markdown returns what matters on a page.
+// markdown returns the main content of a page.
 func markdown(ctx context.Context, body []byte, u *url.URL) (string, error) {
 	doc, err := parse(ctx, body)
 	if err != nil {
@@ -108,14 +109,14 @@ func markdown(ctx context.Context, body []byte, u *url.URL) (string, error) {
 	}
 	prune(doc)
 	parser := readability.NewParser()
-	article, err := parser.ParseDocument(doc, u) // of a copy
+	article, err := parser.ParseDocument(doc, u) // works on a copy
 	text := ""
 	if err == nil && article.Node != nil {
 		if text, err = write(article.Node, u); err != nil {
 			return "", err
 		}
 	}
-	if len(text) < shortest {
+	if len(text) < minArticle {
 		whole, err := write(doc, u)
 		if err != nil {
 			return "", err
@@ -127,7 +128,7 @@ func markdown(ctx context.Context, body []byte, u *url.URL) (string, error) {
 	if title := agent.OneLine(article.Title()); title != "" && !strings.HasPrefix(text, "# ") {
 		text = "# " + title + "\n\n" + text
 	}
-	return seen(text), nil
+	return visibleText(text), nil
 }
 
 // write renders a tree as Markdown.
@@ -140,7 +141,7 @@ func write(node *html.Node, u *url.URL) (string, error) {
 	return embedded.ReplaceAllString(strings.TrimSpace(string(text)), "()"), nil
 }
 
-// prune takes out of a tree what nobody sees, and what is too deep or too much for those who walk it.
+// prune removes invisible elements from a tree, and parts that are too deep or too large.
 func prune(doc *html.Node) {
 	nodes := 0
 	var walk func(n *html.Node, depth int)
@@ -152,7 +153,7 @@ func prune(doc *html.Node) {
 			case nodes > maxNodes, depth > maxDepth, child.Type == html.CommentNode, hidden(child):
 				n.RemoveChild(child)
 			default:
-				// Cells are written out as often as they say that they span.
+				// The renderer would repeat cells as often as these attributes say.
 				child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
 				walk(child, depth+1)
 			}
@@ -162,14 +163,14 @@ func prune(doc *html.Node) {
 	walk(doc, 0)
 }
 
-// hidden reports whether no browser shows it.
+// hidden reports whether browsers do not show an element.
 func hidden(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
 	}
 	switch n.Data {
 	case "script":
-		// Readability looks here for the title and the author.
+		// Readability reads the title and the author from these scripts.
 		return !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "type" && a.Val == "application/ld+json" })
 	case "style", "template", "svg", "canvas", "iframe", "object", "embed":
 		return true
@@ -177,8 +178,8 @@ func hidden(n *html.Node) bool {
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" && n.Data != "body" })
 }
 
-// seen returns text as valid UTF-8 without control characters, and without those that hide or turn text around.
-func seen(s string) string {
+// visibleText returns valid UTF-8 without control characters, and without characters that hide or reverse text.
+func visibleText(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t':

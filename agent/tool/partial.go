@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// partial returns a string argument out of arguments that may still be being written, and whether it is complete.
-// What it returns of an incomplete one is a prefix of it. It looks at the top level only.
+// partial returns a string argument from JSON that may be incomplete, and reports whether the string is complete.
+// Otherwise it returns a prefix of it. It reads only the top level.
 func partial(arguments, name string) (value string, complete bool) {
 	in := json.NewDecoder(strings.NewReader(arguments))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {
@@ -32,7 +32,7 @@ func partial(arguments, name string) (value string, complete bool) {
 	}
 }
 
-// unfinished returns what a JSON string says that has no end yet. An escape or a character at its end may be cut.
+// unfinished decodes a JSON string without an end. An escape or a character at its end may be cut.
 func unfinished(quoted string) (text string) {
 	const longest = len(`\u00e9`)
 	for n := len(quoted); n > max(0, len(quoted)-longest); n-- {

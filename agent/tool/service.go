@@ -14,7 +14,7 @@ import (
 	"telex/agent"
 )
 
-// serviceTime is how long an action may take: scripts and scenes take their time.
+// serviceTime is how long an action may take: scripts and scenes can be slow.
 const serviceTime = time.Minute
 
 type serviceArgs struct {
@@ -40,7 +40,7 @@ func newService(o HomeOptions) (agent.ToolDef, error) {
 	}, nil, h.service)
 }
 
-// showService names the action, once its name is complete.
+// showService names the action when its name is complete.
 func showService(arguments string) string {
 	domain, complete := partial(arguments, "domain")
 	service, whole := partial(arguments, "service")
@@ -50,7 +50,8 @@ func showService(arguments string) string {
 	return "Calling " + domain + "." + service
 }
 
-// parseService reads the arguments of a call: people are shown what is sent, to the digit.
+// parseService parses the arguments of a call. It keeps numbers as they were written, since people approve exactly what
+// is sent.
 func parseService(arguments string) (args serviceArgs, err error) {
 	in := json.NewDecoder(strings.NewReader(arguments))
 	in.DisallowUnknownFields()
@@ -61,7 +62,7 @@ func parseService(arguments string) (args serviceArgs, err error) {
 	return args, args.check()
 }
 
-// proposeService says what a call does, such as "light.turn_on on light.kitchen {brightness: 120}".
+// proposeService describes a call, such as "light.turn_on on light.kitchen {brightness: 120}".
 func proposeService(arguments string) string {
 	args, err := parseService(arguments)
 	if err != nil {
@@ -72,7 +73,7 @@ func proposeService(arguments string) string {
 		text += " on " + strings.Join(args.entities(), ", ")
 	}
 	if len(args.Data) > 0 {
-		text += " " + flow(args.Data)
+		text += " " + flowYAML(args.Data)
 	}
 	if args.Response {
 		text += ", returning data"
@@ -80,23 +81,23 @@ func proposeService(arguments string) string {
 	return text
 }
 
-// flow writes a value as YAML's flow style does.
-func flow(value any) string {
+// flowYAML encodes a value in YAML's flow style.
+func flowYAML(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
 		fields := make([]string, 0, len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			name := key
 			if !homeName.MatchString(key) {
-				name = flow(key)
+				name = flowYAML(key)
 			}
-			fields = append(fields, name+": "+flow(v[key]))
+			fields = append(fields, name+": "+flowYAML(v[key]))
 		}
 		return "{" + strings.Join(fields, ", ") + "}"
 	case []any:
 		items := make([]string, 0, len(v))
 		for _, item := range v {
-			items = append(items, flow(item))
+			items = append(items, flowYAML(item))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	case string:
@@ -113,7 +114,7 @@ func flow(value any) string {
 	return strings.TrimSpace(text.String())
 }
 
-// entities returns the ids of the entities to act on.
+// entities returns the ids of the affected entities.
 func (a serviceArgs) entities() []string {
 	var ids []string
 	for id := range strings.SplitSeq(a.EntityID, ",") {
@@ -122,7 +123,7 @@ func (a serviceArgs) entities() []string {
 	return ids
 }
 
-// check says what is wrong with the arguments.
+// check returns what is wrong with the arguments.
 func (a serviceArgs) check() error {
 	if !homeName.MatchString(a.Domain) || !homeName.MatchString(a.Service) {
 		return errors.New("the domain and the service are names such as light and turn_on, without a dot")
@@ -141,10 +142,10 @@ func (a serviceArgs) check() error {
 	return nil
 }
 
-// lookFirst is about a call whose outcome nobody knows.
-const lookFirst = "Whether the call took effect is unknown: look with " + HAStates + " before you call it again"
+// outcomeUnknown is the hint after a call whose outcome is unknown.
+const outcomeUnknown = "Whether the call took effect is unknown: look with " + HAStates + " before you call it again"
 
-// maxShown is of how many entities a call tells what their states became.
+// maxShown is the number of entities whose new states a call reports.
 const maxShown = 20
 
 func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agent.Output, error) {
@@ -172,7 +173,7 @@ func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agen
 	}
 	text := "Done."
 	if args.EntityID != "" && args.EntityID != "all" {
-		text += " The states are now:" + h.became(ctx, args.entities())
+		text += " The states are now:" + h.statesAfter(ctx, args.entities())
 	}
 	if args.Response {
 		text += "\nIt returned: " + agent.OneLine(string(result.Response))
@@ -180,8 +181,9 @@ func (h *home) service(ctx context.Context, in agent.Input, _ serviceArgs) (agen
 	return agent.Output{Text: agent.Clip(text, maxHomeText)}, nil
 }
 
-// became says what the states of entities are. Home Assistant ignores entities that do not exist, so the model is told.
-func (h *home) became(ctx context.Context, ids []string) string {
+// statesAfter returns the states of entities after a call. Home Assistant ignores unknown entities, so the model is told
+// about them.
+func (h *home) statesAfter(ctx context.Context, ids []string) string {
 	var text strings.Builder
 	for _, id := range ids[:min(len(ids), maxShown)] {
 		var s homeState

@@ -81,7 +81,7 @@ func (h *home) states(ctx context.Context, _ agent.Input, args statesArgs) (agen
 	return agent.Output{Text: listed(lines)}, nil
 }
 
-// one returns everything about an entity.
+// one returns all data of an entity.
 func (h *home) one(ctx context.Context, id string) (agent.Output, error) {
 	if !homeEntity.MatchString(id) {
 		return agent.Output{}, errors.New("this is no entity id; write one such as light.kitchen, or search for it")
@@ -106,8 +106,8 @@ func (h *home) one(ctx context.Context, id string) (agent.Output, error) {
 	return agent.Output{Text: agent.Clip(text.String(), maxHomeText)}, nil
 }
 
-// area returns the entities in an area. Home Assistant knows areas only in templates and in its internal API. The area's
-// name is a variable of the template and no part of it: a template can do more than name areas.
+// area returns the entities in an area. Home Assistant provides areas only in templates and in its internal API. The
+// area's name is passed as a variable of the template, because a name inside the template could run code.
 // https://www.home-assistant.io/docs/templating/entities/#areas
 func (h *home) area(ctx context.Context, name string) ([]string, error) {
 	var text string
@@ -135,13 +135,13 @@ func (s homeState) name() string {
 	return agent.Clip(agent.OneLine(name), 100)
 }
 
-// contains reports whether the id and the name contain all words, which are in lower case.
+// contains reports whether the id and the name together contain all words, which are in lower case.
 func (s homeState) contains(words []string) bool {
 	text := strings.ToLower(s.EntityID + " " + s.name())
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// line says what an entity's state is, in one line.
+// line describes an entity's state in one line.
 func (s homeState) line() string {
 	text := agent.OneLine(s.EntityID)
 	if name := s.name(); name != "" {
@@ -154,7 +154,7 @@ func (s homeState) line() string {
 	return text
 }
 
-// listed returns as many lines as a model should read, and how many there are.
+// listed returns at most maxListed lines, and says how many there are.
 func listed(lines []string) string {
 	if len(lines) == 0 {
 		return "No entity matches."
@@ -172,7 +172,7 @@ func listed(lines []string) string {
 	return text
 }
 
-// summary says how many entities each domain has.
+// summary returns the number of entities per domain.
 func summary(domains map[string]int) string {
 	var text strings.Builder
 	text.WriteString("There are too many entities to list; narrow the list by domain, area or search. The domains, with the number of their entities:")

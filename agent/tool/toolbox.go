@@ -9,7 +9,7 @@ import (
 	"telex/agent"
 )
 
-// The names of the groups that Options.Enabled takes.
+// Names for Options.Enabled.
 const (
 	Time   = "time"   // one tool: time
 	Fetch  = "fetch"  // one tool: fetch
@@ -19,25 +19,25 @@ const (
 	HACallService = "ha_call_service" // one tool: ha_call_service
 )
 
-// Groups returns the names that Options.Enabled takes.
+// Groups returns all names for Options.Enabled.
 func Groups() []string { return []string{Time, Fetch, Memory, HAStates, HACallService} }
 
 // Options configure New.
 type Options struct {
-	Enabled []string // of Groups; each once is enough
-	// Zone is the zone that times are told in where the model asks for none; nil: UTC.
+	Enabled []string // names of Groups, in any order
+	// Zone is the default time zone; nil: UTC.
 	Zone  *time.Location
 	Fetch FetchOptions
-	// Facts keeps what is remembered; needed for Memory.
+	// Facts stores the facts; required for Memory.
 	Facts Facts
-	// Home is the Home Assistant to use; needed for HAStates and HACallService.
+	// Home is the Home Assistant; required for HAStates and HACallService.
 	Home HomeOptions
 }
 
 // Fixed is a toolbox whose tools never change.
 type Fixed []agent.ToolDef
 
-// Tools returns the tools. The slice is the caller's.
+// Tools returns a copy of the tools.
 func (f Fixed) Tools() []agent.ToolDef { return slices.Clone(f) }
 
 // New returns the built-in tools that are enabled.
@@ -80,13 +80,13 @@ func (o Options) group(name string) ([]agent.ToolDef, error) {
 	}
 }
 
-// Join returns a toolbox with the tools of all boxes, in their order. Of tools with one name the first stands:
-// an MCP server can't take the place of a built-in tool when the built-in ones come first.
+// Join returns a toolbox with the tools of all boxes, in their order. If two tools have the same name, the first one
+// counts. So an MCP server can't replace a built-in tool if the built-in tools come first.
 func Join(boxes ...agent.Toolbox) agent.Toolbox { return joined(boxes) }
 
 type joined []agent.Toolbox
 
-// Tools returns the tools there are now. The slice is the caller's.
+// Tools returns a new slice of the current tools.
 func (j joined) Tools() []agent.ToolDef {
 	var all []agent.ToolDef
 	seen := map[string]bool{}
@@ -101,7 +101,7 @@ func (j joined) Tools() []agent.ToolDef {
 	return all
 }
 
-// Await implements agent.Awaiter for those boxes that do.
+// Await implements agent.Awaiter. It waits for the boxes that implement it.
 func (j joined) Await(ctx context.Context) {
 	for _, box := range j {
 		if a, ok := box.(agent.Awaiter); ok {

@@ -25,8 +25,8 @@ const (
 
 	attempts  = 2
 	shortWait = time.Second
-	// longestWait is the longest wait that a provider may ask for. A person waits for more than this.
-	longestWait = 5 * time.Second
+	// maxRetryWait is the longest Retry-After that is obeyed, because a person is waiting.
+	maxRetryWait = 5 * time.Second
 )
 
 // ErrTooLong says that the audio is larger than MaxAudio.
@@ -51,16 +51,15 @@ func New(o Options) (*Client, error) {
 	return &Client{Client: c, model: o.Model}, nil
 }
 
-// Transcribe returns what is said in the audio; empty where nobody speaks. The end of the file's
-// name tells the provider its format. It blocks until the provider has answered or ctx ends, and
-// tries a second time after a short wait when the provider is in trouble. Its errors are for
-// operators and hold neither the key nor the address.
+// Transcribe returns the words in the audio; empty if nobody speaks. The extension of name tells the provider the
+// format. It blocks until the provider has answered or ctx ends, and retries once after a short wait if the provider has
+// a temporary problem. Its errors are for operators and contain neither the key nor the address.
 func (c *Client) Transcribe(ctx context.Context, name string, audio []byte) (string, error) {
 	if len(audio) > MaxAudio {
 		return "", fmt.Errorf("transcribe %d bytes: %w", len(audio), ErrTooLong)
 	}
 	for attempt := 1; ; attempt++ {
-		text, err := c.post(ctx, agent.FileName(name, "audio.ogg"), audio) // servers take a file by its name
+		text, err := c.post(ctx, agent.FileName(name, "audio.ogg"), audio) // servers derive the format from the name
 		if err == nil {
 			return text, nil
 		}
@@ -93,10 +92,10 @@ func (c *Client) post(ctx context.Context, name string, audio []byte) (string, e
 	return strings.TrimSpace(strings.ToValidUTF8(*answer.Text, "\uFFFD")), nil
 }
 
-// retry decides whether there is a second attempt, and after what wait.
+// retry decides whether to make a second attempt, and after which wait.
 func retry(err error) (time.Duration, bool) {
 	me, ok := errors.AsType[*agent.ModelError](err)
-	if !ok || me.NoRetry || me.RetryAfter > longestWait {
+	if !ok || me.NoRetry || me.RetryAfter > maxRetryWait {
 		return 0, false
 	}
 	switch me.Kind {

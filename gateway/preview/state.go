@@ -54,7 +54,7 @@ const (
 	maxOutage = 24 * time.Hour
 	// minLimit is the shortest length to which "too long" errors can halve a part.
 	minLimit = 32
-	// uncertainCreates is the number of creates with unknown outcome allowed per part: the first and one more,
+	// maxUncertainCreates is the number of creates with unknown outcome allowed per part: the first and one more,
 	// since a lost answer is worse than a duplicate.
 	maxUncertainCreates = 2
 	// maxTries is the number of processes that may end during a create of a part. Each crash between the create
