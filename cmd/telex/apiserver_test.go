@@ -76,8 +76,7 @@ func streamed(ctx context.Context, c *goopenai.Client, r goopenai.ChatCompletion
 	}
 }
 
-// Another maker's client talks to the daemon: models, both ways of answering, its own tools, usage, errors, and sessions that
-// outlive the process.
+// Another maker's client talks to the daemon: models, both ways of answering, its own tools, usage, errors, and sessions.
 func TestAPIServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -181,6 +180,53 @@ func TestAPIServerDocuments(t *testing.T) {
 		if body := string(asked[len(asked)-1].Body); strings.Count(body, `"file_data"`) != 1 || !strings.Contains(body, "scan.pdf") {
 			t.Errorf("%s: the model was not sent the scan, and nothing else", path)
 		}
+	}
+	d.stop()
+}
+
+// Sessions and stored responses outlive a kill.
+func TestAPIServerKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
+	address, d := w.apiServer("")
+	ask := func(method, path, body, session string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+apiKey)
+		if session != "" {
+			r.Header.Set("X-Telex-Session", session)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(res.Body)
+		if err = errors.Join(err, res.Body.Close()); err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: got %d: %s, %v", path, res.StatusCode, answer, err)
+		}
+		return string(answer)
+	}
+	ask(http.MethodPost, "/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":"say: My cat is called Mia"}]}`, "cats")
+	stored := ask(http.MethodPost, "/v1/responses", `{"model":"main","input":"say: My dog is called Rex"}`, "")
+	var response struct{ ID string }
+	if err := json.Unmarshal([]byte(stored), &response); err != nil || response.ID == "" {
+		t.Fatalf("%s: %v", stored, err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	d.kill()
+	d = d.again()
+	d.awaitLog("listening", 1)
+	if got := ask(http.MethodPost, "/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":"recall: 1"}]}`, "cats"); !strings.Contains(got, "Mia") {
+		t.Errorf("the session: %s", got)
+	}
+	if got := ask(http.MethodGet, "/v1/responses/"+response.ID, "", ""); got != stored {
+		t.Errorf("got %s, want %s", got, stored)
+	}
+	if got := ask(http.MethodPost, "/v1/responses", `{"model":"main","input":"recall: 1","previous_response_id":"`+response.ID+`"}`, ""); !strings.Contains(got, "Rex") {
+		t.Errorf("behind the response: %s", got)
 	}
 	d.stop()
 }
