@@ -111,7 +111,7 @@ func (x *exchange) answer(ctx context.Context) (_ *outcome, failed *apiError) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if x.query.stream {
-		x.openStream(cancel)
+		x.openStream()
 	}
 	result, err := x.Runner.Run(ctx, t, func(e agent.Event) { x.event(e, cancel) })
 	if ctx.Err() != nil && err == nil {
@@ -139,9 +139,9 @@ func (x *exchange) answer(ctx context.Context) (_ *outcome, failed *apiError) {
 }
 
 // openStream prepares the events of the API.
-func (x *exchange) openStream(broken context.CancelCauseFunc) {
+func (x *exchange) openStream() {
 	x.streamer = x.api.stream(x.head, x.reply, &x.said)
-	x.reply.stream(broken, func(err *apiError) {
+	x.reply.stream(func(err *apiError) {
 		x.begin()
 		x.streamer.fail(err)
 	})

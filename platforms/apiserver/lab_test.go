@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"telex/agent"
 	gatewayhistory "telex/gateway/history"
+	"telex/internal/chat"
 	"telex/internal/store/memory"
 )
 
@@ -50,18 +52,31 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
+// keeper is a store in memory that keeps nothing for whoever has gone, or fails.
+type keeper struct {
+	*memory.Store
+	fails error
+}
+
+func (k *keeper) SaveExchange(ctx context.Context, x chat.Exchange) error {
+	if err := cmp.Or(ctx.Err(), k.fails); err != nil {
+		return err
+	}
+	return k.Store.SaveExchange(ctx, x)
+}
+
 // lab is a server under test.
 type lab struct {
 	*testing.T
 	url   string
-	store *memory.Store
+	store *keeper
 	http  *http.Client
 }
 
 // open serves until the test ends.
 func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	t.Helper()
-	l := &lab{T: t, store: memory.New(), http: &http.Client{Transport: &http.Transport{}}}
+	l := &lab{T: t, store: &keeper{Store: memory.New()}, http: &http.Client{Transport: &http.Transport{}}}
 	o := Options{
 		Endpoint: "api", Listen: "127.0.0.1:0", Keys: []Key{{Name: "laptop", Secret: secret}}, MaxRequests: 64, SessionsByUser: true,
 		Runner: r, Store: l.store, Documents: docs{}, Usage: gatewayhistory.Usage, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),

@@ -126,7 +126,7 @@ func (s *Server) once(r *http.Request, c *client, key string, body []byte, x *ex
 func (x *exchange) replay(said *answer, o outcome) {
 	x.reply.w.Header().Set("Idempotent-Replayed", "true")
 	if x.query.stream {
-		x.openStream(func(error) {})
+		x.openStream()
 	}
 	for _, e := range said.events() {
 		x.say(e)

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,21 +22,20 @@ type reply struct {
 	id      string // of the request
 
 	mu       sync.Mutex
-	begun    bool         // the header was sent
-	closed   bool         // the handler has returned, or nothing more may be written
-	out      bytes.Buffer // what flush will write
-	deadline time.Time    // of the writes
-	written  time.Time    // when the last write ended
-	beat     *time.Timer  // for comments; nil: it is no stream
-	broken   context.CancelCauseFunc
+	begun    bool            // the header was sent
+	closed   bool            // the handler has returned, or nothing more may be written
+	out      bytes.Buffer    // what flush will write
+	deadline time.Time       // of the writes
+	written  time.Time       // when the last write ended
+	beat     *time.Timer     // for comments; nil: it is no stream
 	onError  func(*apiError) // writes an error into the stream, as the API does
 }
 
-// stream makes the reply a stream. broken is called if the client does not take it.
-func (p *reply) stream(broken context.CancelCauseFunc, onError func(*apiError)) {
+// stream makes the reply a stream.
+func (p *reply) stream(onError func(*apiError)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.broken, p.onError, p.written = broken, onError, time.Now()
+	p.onError, p.written = onError, time.Now()
 	p.beat = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
 	p.beat.Reset(silence)                         // once comment may see it
 }
@@ -113,12 +111,7 @@ func (p *reply) write() {
 		err = p.control.Flush()
 	}
 	p.written = time.Now()
-	if err != nil {
-		p.closed = true
-		if p.broken != nil {
-			p.broken(fmt.Errorf("write to the client: %w", err))
-		}
-	}
+	p.closed = err != nil // net/http then ends the request's context, and the turn with it
 }
 
 // json answers with a document.
@@ -158,9 +151,6 @@ func (p *reply) fail(err *apiError) {
 		onError(err)
 		p.flush()
 	case !begun:
-		p.mu.Lock()
-		p.out.Reset() // events that were not sent
-		p.mu.Unlock()
 		h := p.w.Header()
 		if err.retryAfter > 0 {
 			h.Set("Retry-After", strconv.Itoa(int((err.retryAfter+time.Second-1)/time.Second)))

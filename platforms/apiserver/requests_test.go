@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -13,11 +14,21 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/internal/chat"
 )
 
 // chatting is a body of Chat Completions with more fields.
 func chatting(more string) string {
 	return `{"model":"main","messages":[{"role":"user","content":"hi"}]` + more + `}`
+}
+
+// manyTools are so many tools.
+func manyTools(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"type":"function","function":{"name":"t%d"}}`, i))
+	}
+	return strings.Join(list, ",")
 }
 
 // Every mistake of a client has its status and OpenAI's envelope.
@@ -63,6 +74,11 @@ func TestErrors(t *testing.T) {
 		{name: "choice without tools", method: "POST", path: chat, body: chatting(`,"tool_choice":"required"`), status: 400, param: "tool_choice", code: "invalid_value"},
 		{name: "choice of an unknown tool", method: "POST", path: chat, body: chatting(`,"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":{"type":"function","function":{"name":"b"}}`), status: 400, param: "tool_choice", code: "invalid_value"},
 		{name: "session name", method: "POST", path: chat, body: chatting(""), status: 400, param: "X-Telex-Session", code: "invalid_value", head: []string{"X-Telex-Session", "a b"}},
+		{name: "session and response", method: "POST", path: responses, body: `{"model":"main","input":"hi","previous_response_id":"resp_x"}`, status: 400, param: "previous_response_id", code: "invalid_value", head: []string{"X-Telex-Session", "a"}},
+		{name: "image type", method: "POST", path: chat, body: `{"model":"main","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/svg+xml;base64,AAAA"}}]}]}`, status: 400, param: "messages[0].content[0].image_url", code: "invalid_value"},
+		{name: "stop words", method: "POST", path: chat, body: chatting(`,"stop":["a","b","c","d","e"]`), status: 400, param: "stop", code: "invalid_value"},
+		{name: "long user", method: "POST", path: chat, body: chatting(`,"user":"` + strings.Repeat("u", maxUserID+1) + `"`), status: 400, param: "user", code: "invalid_value"},
+		{name: "many tools", method: "POST", path: chat, body: chatting(`,"tools":[` + manyTools(maxTools+1) + `]`), status: 400, param: "tools", code: "invalid_value"},
 		{name: "long key", method: "POST", path: chat, body: chatting(""), status: 400, param: "Idempotency-Key", code: "invalid_value", head: []string{"Idempotency-Key", strings.Repeat("k", 300)}},
 		{name: "no input", method: "POST", path: responses, body: `{"model":"main"}`, status: 400, param: "input", code: "invalid_value"},
 		{name: "background", method: "POST", path: responses, body: `{"model":"main","input":"hi","background":true}`, status: 400, param: "background", code: "invalid_value"},
@@ -219,6 +235,21 @@ func TestTurnOfARequest(t *testing.T) {
 	}
 }
 
+// People behind one key are told apart where the client names them.
+func TestAskers(t *testing.T) {
+	t.Parallel()
+	var got agent.Turn
+	l := open(t, runner(func(_ context.Context, turn agent.Turn, _ func(agent.Event)) (agent.Result, error) {
+		got = turn
+		return agent.Result{Stop: agent.StopDone}, nil
+	}), nil)
+	for more, want := range map[string]string{"": "api:user:laptop", `,"user":"ann"`: "api:user:laptop/ann"} {
+		if status, data := l.call(http.MethodPost, "/v1/chat/completions", chatting(more)); status != 200 || got.Person != want || got.Messages[0].Sources[0].Person != want {
+			t.Errorf("got %d: %s, asked by %q and %+v, want %q", status, data, got.Person, got.Messages, want)
+		}
+	}
+}
+
 // A failed turn is an HTTP status as long as nothing was sent, then an error event. Clients read no secret and nothing of the
 // provider that they can't change.
 func TestFailedTurns(t *testing.T) {
@@ -271,6 +302,9 @@ func TestFailedTurns(t *testing.T) {
 	l := open(t, says(agent.StopTooLong), nil)
 	if status, data := l.call(http.MethodPost, "/v1/chat/completions", chatting("")); status != 400 || !strings.Contains(data, "context_length_exceeded") {
 		t.Errorf("too long: got %d: %s", status, data)
+	}
+	if used, err := l.store.Used(t.Context(), chat.UsageOf{}); err != nil || used.Prompt != 7 {
+		t.Errorf("too long: used %+v, %v", used, err)
 	}
 }
 
@@ -339,6 +373,10 @@ func TestWebPages(t *testing.T) {
 		if res.StatusCode < 400 || res.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("another page: got %d, %v", res.StatusCode, res.Header)
 		}
+	}
+	everywhere := open(t, hello(), func(o *Options) { o.Origins = []string{"*"} })
+	if res := everywhere.request(t.Context(), http.MethodPost, "/v1/chat/completions", chatting(""), "Origin", page); res.Header.Get("Access-Control-Allow-Origin") != page {
+		t.Errorf("any page: got %v", res.Header)
 	}
 	keyless := open(t, hello(), func(o *Options) { o.Keys = nil })
 	for _, tt := range []struct {

@@ -108,6 +108,7 @@ func TestSessionOrder(t *testing.T) {
 	l := open(t, runner(func(ctx context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 		most.Store(max(most.Load(), running.Add(1)))
 		defer running.Add(-1)
+		time.Sleep(time.Millisecond) // for the others
 		return recall(ctx, turn, emit)
 	}), nil)
 	var wg sync.WaitGroup
@@ -240,7 +241,7 @@ func TestRepeatedRequests(t *testing.T) {
 		emit(agent.Call{ID: "c1", Name: "weather", Arguments: `{"a":`})
 		emit(agent.Call{ID: "c1", Name: "weather", Arguments: `1}`})
 		return agent.Result{Stop: agent.StopClientCalls}, nil
-	}), nil)
+	}), func(o *Options) { o.Keys = append(o.Keys, Key{Name: "other", Secret: "other-secret"}) })
 	for i, tt := range []struct{ path, body string }{
 		{"/v1/chat/completions", chatting("")},
 		{"/v1/responses", `{"model":"main","input":"hi","tools":[{"type":"function","name":"weather"}],"instructions":"x"}`},
@@ -258,6 +259,26 @@ func TestRepeatedRequests(t *testing.T) {
 	if turns.Load() != 2 {
 		t.Errorf("%d turns, want 2", turns.Load())
 	}
+	// The key belongs to a client, an API and a session.
+	both := `{"model":"main","messages":[{"role":"user","content":"hi"}],"input":"hi"}`
+	for _, tt := range []struct {
+		path string
+		head []string
+		want int
+	}{
+		{"/v1/chat/completions", nil, 200},
+		{"/v1/responses", nil, 422},
+		{"/v1/chat/completions", []string{"X-Telex-Session", "s"}, 422},
+		{"/v1/chat/completions", []string{"Authorization", "Bearer other-secret"}, 200},
+	} {
+		if status, data := l.call(http.MethodPost, tt.path, both, append([]string{"Idempotency-Key", "both"}, tt.head...)...); status != tt.want {
+			t.Errorf("%s %v: got %d: %s, want %d", tt.path, tt.head, status, data, tt.want)
+		}
+	}
+	if turns.Load() != 4 {
+		t.Errorf("%d turns, want 4: another client's request is another one", turns.Load())
+	}
+	turns.Store(2)
 	body := chatting(`,"stream":true`)
 	first, err := checkChat(l.stream("/v1/chat/completions", body, "Idempotency-Key", "s"), false)
 	again, err2 := checkChat(l.stream("/v1/chat/completions", body, "Idempotency-Key", "s"), false)
@@ -305,6 +326,114 @@ func TestRepeatsAreBounded(t *testing.T) {
 	}
 	if len(p.known) != len(p.order) || len(p.known) > maxRepeats || p.bytes > maxRepeatBytes {
 		t.Errorf("%d keys, %d answers, %d bytes", len(p.known), len(p.order), p.bytes)
+	}
+}
+
+// What was answered a day ago is answered anew.
+func TestRepeatsExpire(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newRepeats()
+		if known, err := p.begin("k", [32]byte{}); known != nil || err != nil {
+			t.Fatal(known, err)
+		}
+		p.end("k", &exchange{head: head{query: &query{}}}, &outcome{})
+		time.Sleep(repeatLife)
+		if known, err := p.begin("k", [32]byte{}); known == nil || err != nil {
+			t.Errorf("got %v, %v, want the answer", known, err)
+		}
+		time.Sleep(time.Second)
+		if known, err := p.begin("k", [32]byte{}); known != nil || err != nil || p.bytes != 0 {
+			t.Errorf("after a day: got %v, %v, and %d bytes are kept", known, err, p.bytes)
+		}
+	})
+}
+
+// A minute is the last one, at any time.
+func TestTurnsPerMinute(t *testing.T) {
+	t.Parallel()
+	c := client{Key: Key{TurnsPerMinute: 2}}
+	at := time.Now()
+	for _, tt := range []struct{ after, want time.Duration }{
+		{0, 0}, {30 * time.Second, 0}, {40 * time.Second, 20 * time.Second}, {60 * time.Second, 0}, {61 * time.Second, 29 * time.Second}, {90 * time.Second, 0},
+	} {
+		if got := c.begin(at.Add(tt.after)); got != tt.want {
+			t.Errorf("after %v: wait %v, want %v", tt.after, got, tt.want)
+		}
+	}
+}
+
+// What must be kept and can't be is an error before the end is told; what nobody refers to is answered all the same.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	l := open(t, hello(), nil)
+	l.store.fails = errors.New("disk full")
+	for _, tt := range []struct {
+		path, body string
+		status     int
+		head       []string
+	}{
+		{"/v1/responses", `{"model":"main","input":"hi"}`, 500, nil},
+		{"/v1/responses", `{"model":"main","input":"hi","store":false}`, 200, nil},
+		{"/v1/chat/completions", chatting(""), 200, nil},
+		{"/v1/chat/completions", chatting(""), 500, []string{"X-Telex-Session", "s"}},
+	} {
+		if status, data := l.call(http.MethodPost, tt.path, tt.body, tt.head...); status != tt.status || strings.Contains(data, "disk full") {
+			t.Errorf("%s %s: got %d: %s, want %d", tt.path, tt.body, status, data, tt.status)
+		}
+	}
+	if got, err := checkResponse(l.stream("/v1/responses", `{"model":"main","input":"hi","stream":true}`)); err != nil || got.failed == "" || got.finish != "" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// What was forgotten while a turn ran does not come back with it.
+func TestForgottenMeanwhile(t *testing.T) {
+	t.Parallel()
+	var l *lab
+	l = open(t, runner(func(ctx context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+		if turn.Messages[len(turn.Messages)-1].Text == "forget" {
+			if err := l.store.Forget(ctx, chat.Conversation{Endpoint: "api", Chat: "laptop", Thread: "s"}); err != nil {
+				return agent.Result{}, err
+			}
+		}
+		return recall(ctx, turn, emit)
+	}), nil)
+	for _, tt := range []struct{ say, want string }{{"a", "u:a"}, {"b", "u:a a:#1 u:b"}, {"forget", "u:a a:#1 u:b a:#3 u:forget"}, {"c", "u:c"}} {
+		if got := l.asks(`{"model":"main","messages":[`+message("user", tt.say)+`]}`, "X-Telex-Session", "s"); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// A server that stops lets requests end within the grace; then their clients get an error.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	for takes, want := range map[time.Duration]string{800 * time.Millisecond: "[DONE]", time.Hour: "shutting_down"} {
+		var began, ended time.Time
+		stopping(t, runner(func(ctx context.Context, _ agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+			emit(agent.Text{Delta: "One"})
+			select {
+			case <-time.After(takes):
+				return agent.Result{Stop: agent.StopDone}, nil
+			case <-ctx.Done():
+				return agent.Result{}, &agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
+			}
+		}), func(conn net.Conn, stop func()) {
+			if _, err := io.WriteString(conn, wireRequest(chatting(`,"stream":true`))); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			began = time.Now()
+			stop()
+			data, _ := io.ReadAll(conn)
+			if ended = time.Now(); !strings.Contains(string(data), want) {
+				t.Errorf("%v: got %s, want %s", takes, data, want)
+			}
+		})
+		if took := ended.Sub(began); took > 2500*time.Millisecond {
+			t.Errorf("stopping took %v", took)
+		}
 	}
 }
 
@@ -457,6 +586,11 @@ func TestHalfClosedConnection(t *testing.T) {
 
 // inMemory serves over an in-memory network in virtual time, and calls play with a connection to it.
 func inMemory(t *testing.T, r Runner, play func(net.Conn)) {
+	stopping(t, r, func(conn net.Conn, _ func()) { play(conn) })
+}
+
+// stopping is inMemory whose play may stop the server.
+func stopping(t *testing.T, r Runner, play func(conn net.Conn, stop func())) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.Listen()
 		s := New(Options{
@@ -474,7 +608,7 @@ func inMemory(t *testing.T, r Runner, play func(net.Conn)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		play(conn)
+		play(conn, stop)
 		_ = conn.Close()
 		stop()
 		<-done
