@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -50,32 +51,42 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	if !o.To.IsZero() {
 		to = millis(o.To)
 	}
-	if o.Zone == nil {
-		o.Zone = time.UTC
+	columns := func(u *UsageRow) []any {
+		dest := u.Columns()
+		dest[1] = (*stored)(&u.at)
+		return dest
 	}
-	return resultOf(ctx, r.viewCurrent, "sum up usage", func(t *tx) (a Account) {
-		var total sum
-		sums := make(map[AccountRow]*sum) // by what is told apart
-		for u := range each(t, (*usageRow).columns, listUsage, millis(o.From), to) {
-			key := o.key(u)
-			if sums[key] == nil {
-				sums[key] = &sum{}
-			}
-			sums[key].add(u)
-			total.add(u)
-		}
-		a = Account{Total: total.Used}
-		for row, s := range sums {
-			row.Used = s.Used
-			a.Rows = append(a.Rows, row)
-		}
-		slices.SortFunc(a.Rows, o.compare)
-		return a
+	return resultOf(ctx, r.viewCurrent, "sum up usage", func(t *tx) Account {
+		return o.Sum(each(t, columns, listUsage, millis(o.From), to))
 	})
 }
 
-// usageRow is the usage of one model in one turn.
-type usageRow struct {
+// Sum sums up usage that is ordered by turn.
+func (o AccountOptions) Sum(usage iter.Seq[UsageRow]) Account {
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	var total sum
+	sums := make(map[AccountRow]*sum) // by what is told apart
+	for u := range usage {
+		key := o.key(u)
+		if sums[key] == nil {
+			sums[key] = &sum{}
+		}
+		sums[key].add(u)
+		total.add(u)
+	}
+	a := Account{Total: total.Used}
+	for row, s := range sums {
+		row.Used = s.Used
+		a.Rows = append(a.Rows, row)
+	}
+	slices.SortFunc(a.Rows, o.compare)
+	return a
+}
+
+// UsageRow is the usage of one model in one turn.
+type UsageRow struct {
 	turn         string
 	at           time.Time
 	person       chat.UserID
@@ -83,11 +94,11 @@ type usageRow struct {
 	chat.Usage
 }
 
-// columns returns the destinations for the columns of listUsage.
-func (u *usageRow) columns() []any {
+// Columns returns the destinations for the columns of a query: the turn, the time, the person, the conversation and the usage.
+func (u *UsageRow) Columns() []any {
 	c := &u.conversation
 	return []any{
-		&u.turn, (*stored)(&u.at), &u.person, &c.Endpoint, &c.Chat, &c.Thread,
+		&u.turn, &u.at, &u.person, &c.Endpoint, &c.Chat, &c.Thread,
 		&u.Model, &u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated,
 	}
 }
@@ -98,7 +109,7 @@ type sum struct {
 	turn string // last turn added
 }
 
-func (s *sum) add(u usageRow) {
+func (s *sum) add(u UsageRow) {
 	s.Add(u.Usage)
 	if s.Turns == 0 || s.turn != u.turn {
 		s.Turns++
@@ -107,7 +118,7 @@ func (s *sum) add(u usageRow) {
 }
 
 // key returns the group that usage belongs to.
-func (o AccountOptions) key(u usageRow) (k AccountRow) {
+func (o AccountOptions) key(u UsageRow) (k AccountRow) {
 	for _, by := range o.By {
 		switch by {
 		case ByDay:

@@ -22,6 +22,8 @@ var (
 	// ErrFull: the disk is full. Nothing of the refused call was stored, everything before it was, and
 	// the same call succeeds once there is room.
 	ErrFull = errors.New("no space left for the store")
+	// ErrAway: the database can't be reached now. The same call succeeds once it is back.
+	ErrAway = errors.New("the database can't be reached")
 	// ErrFenced: the turn may not write any more: it ended, or the session was reset.
 	ErrFenced = fmt.Errorf("%w", chat.ErrFenced)
 	// ErrUnknown: no such turn, or no such unfinished message.

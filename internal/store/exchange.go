@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// maxChain is how many responses a conversation of the API server may be long; older ones are forgotten.
-const maxChain = 1000
+// MaxChain is how many responses a conversation of the API server may be long; older ones are forgotten.
+const MaxChain = 1000
 
 // SaveExchange stores a turn that has ended and that the store did not know before: its usage, and what its session grows by. If the
 // history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is stored in the same
@@ -30,7 +30,7 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 // The conversation begins behind a deleted response.
 func (r *Reader) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, r.view, "read responses", func(t *tx) (chain []chat.Response) {
-		for len(chain) < maxChain && id != "" {
+		for len(chain) < MaxChain && id != "" {
 			r := chat.Response{ID: id}
 			if !t.first([]any{&r.Previous, &r.Body, &r.Messages, (*stored)(&r.At)}, findResponse, id, p.Endpoint, p.User) {
 				break

@@ -31,22 +31,22 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// maxPlaces is the maximum number of places returned to an endpoint that resumes: as many as it can query in a
+// MaxPlaces is the maximum number of places returned to an endpoint that resumes: as many as it can query in a
 // minute or two.
-const maxPlaces = 200
+const MaxPlaces = 200
 
-// maxSent is the maximum number of sent messages returned to an endpoint that resumes: more than it sends while the outcome of
+// MaxSent is the maximum number of sent messages returned to an endpoint that resumes: more than it sends while the outcome of
 // one create is unknown.
-const maxSent = 2000
+const MaxSent = 2000
 
 // Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and their messages.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
-		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, maxPlaces)
+		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, MaxPlaces)
 		from.Sent = rows(t, func(r *chat.MessageRef) []any {
 			return []any{&r.Target.Chat, &r.Target.Thread, &r.Target.Kind, &r.ID}
-		}, listSent, e, maxSent)
+		}, listSent, e, MaxSent)
 		return from
 	})
 }

@@ -363,18 +363,25 @@ func TestModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rapid.Check(t, func(rt *rapid.T) {
-				var failure any
-				synctest.Test(t, func(t *testing.T) {
-					defer func() { failure = recover() }() // rapid waits for it outside of the bubble
-					play(t, rt, place(t, rt))
-				})
-				if failure != nil {
-					panic(failure)
-				}
-			})
+			checkModel(t, place)
 		})
 	}
+}
+
+// checkModel compares stores with the model; place returns where a new one is.
+func checkModel(t *testing.T, place func(*testing.T, *rapid.T) opener) {
+	t.Helper()
+	rapid.Check(t, func(rt *rapid.T) {
+		open := place(t, rt)
+		var failure any
+		synctest.Test(t, func(t *testing.T) {
+			defer func() { failure = recover() }() // rapid waits for it outside of the bubble
+			play(t, rt, open)
+		})
+		if failure != nil {
+			panic(failure)
+		}
+	})
 }
 
 func play(t *testing.T, rt *rapid.T, open opener) {
@@ -532,7 +539,7 @@ func (p *player) block(*rapid.T) {
 func (p *player) sweep(*rapid.T) {
 	time.Sleep(time.Duration(rapid.IntRange(0, 96).Draw(p.T, "hours")) * time.Hour)
 	retention := time.Duration(rapid.IntRange(0, 5).Draw(p.T, "retention")) * 24 * time.Hour
-	if s, ok := p.s.(*store.Store); ok {
+	if s, ok := p.s.(durable); ok {
 		_, err := s.Sweep(p.t.Context(), time.Now(), retention)
 		p.must(err, true)
 		p.m.sweep(time.Now(), retention)
@@ -540,7 +547,7 @@ func (p *player) sweep(*rapid.T) {
 }
 
 func (p *player) close() {
-	if s, ok := p.s.(*store.Store); ok {
+	if s, ok := p.s.(durable); ok {
 		p.must(s.Close(), true)
 	}
 }

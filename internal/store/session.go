@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"telex/internal/chat"
@@ -55,18 +54,10 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 		return slices.DeleteFunc(entries, func(e chat.Entry) bool { return e.Turn != turn })
 	}
 	from := len(entries) - 1
-	for from > 0 && entries[from-1].Turn == "" && !asks(entries[from]) {
+	for from > 0 && entries[from-1].Turn == "" && !IsQuestion(entries[from]) {
 		from--
 	}
 	return entries[from:]
-}
-
-// asks reports whether an entry is a user's message.
-func asks(e chat.Entry) bool {
-	var m struct {
-		Role string `json:"role"`
-	}
-	return json.Unmarshal(e.Body, &m) == nil && m.Role == "user"
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals; the chosen model stays.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"telex/internal/chat"
-	"telex/internal/store"
 )
 
 // plainSteps is a journal without what only tells empty from missing.
@@ -161,7 +160,7 @@ func testConsents(f *fixture) {
 	}
 	// It lasts, and alone keeps what it belongs to.
 	time.Sleep(1000 * 24 * time.Hour)
-	if s, ok := f.Store.(*store.Store); ok {
+	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)
 		f.must(err)
 	}
@@ -319,7 +318,7 @@ func testFactsStay(f *fixture) {
 	f.must(err)
 	f.must(f.Move(ctx, "tg", "1", "2"))
 	time.Sleep(1000 * 24 * time.Hour)
-	if s, ok := f.Store.(*store.Store); ok {
+	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)
 		f.must(err)
 	}

@@ -75,9 +75,16 @@ func (f *fixture) reopen() {
 
 func (f *fixture) close() {
 	f.Helper()
-	if s, ok := f.Store.(*store.Store); ok {
+	if s, ok := f.Store.(durable); ok {
 		f.must(s.Close())
 	}
+}
+
+// durable is a store that is opened and closed, and whose expired data is deleted.
+type durable interface {
+	gateway.Store
+	Sweep(ctx context.Context, now time.Time, retention time.Duration) (store.Swept, error)
+	Close() error
 }
 
 func (f *fixture) must(err error) {
@@ -346,7 +353,7 @@ func testDuplicates(f *fixture) {
 	f.begin("t1", c, "5")
 	f.must(f.End(f.Context(), "t1", chat.Growth{}))
 	time.Sleep(7 * 24 * time.Hour)
-	if s, ok := f.Store.(*store.Store); ok {
+	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(f.Context(), time.Now(), time.Hour)
 		f.must(err)
 	}

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// keyLife is how long finished messages and the messages sent for them stay known. No platform repeats
+// KeyLife is how long finished messages and the messages sent for them stay known. No platform repeats
 // unacknowledged messages for longer: Telegram keeps updates for 24 hours
 // (https://core.telegram.org/bots/api#getting-updates), WhatsApp retries for 7 days.
-const keyLife = 7*24*time.Hour + time.Hour
+const KeyLife = 7*24*time.Hour + time.Hour
 
-// usageLife is how long usage is kept, so that a full year can be summed up.
-const usageLife = 400 * 24 * time.Hour
+// UsageLife is how long usage is kept, so that a full year can be summed up.
+const UsageLife = 400 * 24 * time.Hour
 
-// responseLife is how long responses of the API server can be referred to, as with OpenAI's
+// ResponseLife is how long responses of the API server can be referred to, as with OpenAI's
 // (https://platform.openai.com/docs/guides/conversation-state).
-const responseLife = 30 * 24 * time.Hour
+const ResponseLife = 30 * 24 * time.Hour
 
 // sweepBatch is how many rows one transaction of a sweep deletes. All writers wait for it.
 const sweepBatch = 200
@@ -62,12 +62,12 @@ type sweepStep struct {
 func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 	steps := []sweepStep{
-		{&done.Messages, listOverInbox, sweepInbox, before(keyLife)},
-		{&done.Turns, listOverTurns, sweepTurns, before(keyLife)},
-		{&done.Usage, listOverUsage, sweepUsage, before(usageLife)},
+		{&done.Messages, listOverInbox, sweepInbox, before(KeyLife)},
+		{&done.Turns, listOverTurns, sweepTurns, before(KeyLife)},
+		{&done.Usage, listOverUsage, sweepUsage, before(UsageLife)},
 		{&done.Blocks, "", sweepBlocks, before(0)},
 	}
-	kept := responseLife
+	kept := ResponseLife
 	if retention > 0 {
 		kept = min(kept, retention)
 	}

@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+
+	"telex/internal/chat"
+)
+
+// whereIs returns the current id of a chat.
+func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
+	t.first([]any{&c}, findMove, e, c)
+	return c
+}
+
+// take returns the conversation's id, holds it until the transaction ends, and creates it if it is missing.
+func (t *tx) take(c chat.Conversation) int64 { return t.ensure(holdConversation, c) }
+
+// ensure returns the conversation's id, which the query finds and locks. A transaction that makes or deletes the row at the same
+// time may come between, so it is looked for again.
+func (t *tx) ensure(query string, c chat.Conversation) (id int64) {
+	for t.err == nil && !t.first([]any{&id}, query, c.Endpoint, c.Chat, c.Thread) {
+		t.exec(makeConversation, c.Endpoint, c.Chat, c.Thread)
+	}
+	return id
+}
+
+// find returns the conversation's id, or 0, which no row has.
+func (t *tx) find(c chat.Conversation) (id int64) {
+	t.first([]any{&id}, findConversation, c.Endpoint, c.Chat, c.Thread)
+	return id
+}
+
+// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the new id and are
+// merged with existing data; from then on the old id means the new one in every call. Messages in the old chat keep their
+// references. Answers no longer refer to a message of the old chat, since the new chat has its own message ids.
+func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
+	if from == target {
+		return nil
+	}
+	_, err := s.write(ctx, &call{what: "move chat", kind: "write", alone: true, do: func(t *tx) {
+		to := t.whereIs(e, target)
+		if t.whereIs(e, from) == to && to != from {
+			return // already known: the running turns know the history of both chats
+		}
+		if to == from { // the chat returned to an earlier id
+			to = target
+			t.exec(forgetMove, e, to)
+		}
+		t.exec(saveMove, e, from, to)
+		t.exec(shortenMoves, e, from, to)
+		t.exec(outdateChats, e, from, to)
+		// The blocks of a chat apply to its new id; of two equal blocks the longer one applies.
+		t.exec(copyBlocks, e, from, to)
+		t.exec(deleteBlocks, e, from)
+		type conversation struct {
+			id     int64
+			thread chat.ThreadID
+		}
+		for _, c := range rows(t, func(c *conversation) []any { return []any{&c.id, &c.thread} }, threadsOf, e, from) {
+			t.moveConversation(c.id, chat.Conversation{Endpoint: e, Chat: to, Thread: c.thread}, from)
+		}
+	}})
+	return err
+}
+
+// moveConversation renames the row id to to. If that name is taken, it moves all data of the row to the existing one.
+func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
+	owner := t.find(to)
+	t.exec(retargetTurns, to.Chat, id, from)
+	if owner == 0 {
+		t.exec(renameConversation, to.Chat, id)
+		return
+	}
+	t.join(owner, id)
+	t.all([]string{moveInbox, moveEntries, moveTurns, moveUsage, moveConsents}, owner, id)
+	t.all([]string{deleteConsents, deleteConversation}, id)
+}
+
+// Moves returns the chats that have new ids, with the newest id of each.
+func (s *Store) Moves(ctx context.Context) ([]chat.Move, error) {
+	return resultOf(ctx, s.view, "list moved chats", func(t *tx) []chat.Move {
+		return rows(t, func(m *chat.Move) []any { return []any{&m.Endpoint, &m.From, &m.To} }, listMoves)
+	})
+}
+
+// Knows reports whether a chat has had a conversation, under any of its ids.
+func (s *Store) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
+	return resultOf(ctx, s.view, "look for a chat", func(t *tx) (known bool) {
+		t.first([]any{&known}, findChat, e, c)
+		return known
+	})
+}

@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"telex/internal/store"
+)
+
+var (
+	errDSN    = errors.New("open store: store.dsn is not a valid URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password percent-encoded")
+	errClosed = errors.New("the store is closed")
+	// errUncertain: the connection was lost during COMMIT, and the database does not answer yet.
+	errUncertain = errors.New("it is not known yet whether the change was stored")
+	// errEpoch: another process has taken the ownership.
+	errEpoch = errors.New("another process has taken over")
+)
+
+// code returns the SQLSTATE of an error, or "".
+// https://www.postgresql.org/docs/15/errcodes-appendix.html
+func code(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// conflict reports whether a transaction failed only because of another one, so that it may run again: a serialization failure,
+// a deadlock, or a reference to a row that another transaction deleted or added.
+func conflict(err error) bool {
+	switch code(err) {
+	case "40001", "40P01", "23503":
+		return true
+	}
+	return false
+}
+
+// away reports whether an error means that the database can't be reached now.
+func away(err error) bool {
+	switch c := code(err); {
+	case c == "":
+		var connecting *pgconn.ConnectError
+		return errors.As(err, &connecting) || errors.Is(err, errLost) || errors.Is(err, errUncertain) || errors.Is(err, errNotHeld)
+	case c[:2] == "08", // connection exception
+		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // shut down, crashed, starting, idle for too long
+		c == "53300",               // too many connections
+		c == "25006", c == "25P03": // it has become a standby; the transaction was idle for too long
+		return true
+	}
+	return false
+}
+
+// oneLine is an error in one line: pgx gives each address that it tried one of its own.
+type oneLine struct{ error }
+
+// Error implements error.
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+
+func (e oneLine) Unwrap() error { return e.error }
+
+// explain adds the operation to an error, and a remedy if there is one.
+func (s *Store) explain(ctx context.Context, what string, err error) error {
+	switch c := code(err); {
+	case err == nil:
+		return nil
+	case errors.Is(err, errClosed), errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("%s: %w", what, err)
+	case errors.Is(err, errEpoch):
+		return fmt.Errorf("%s: %s: %w: %w", what, s.name, store.ErrLocked, err)
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	case c == "28P01", c == "28000":
+		return fmt.Errorf("%s: %s: %w: check the user and the password of store.dsn, and pg_hba.conf of the server", what, s.name, err)
+	case c == "3D000":
+		return fmt.Errorf("%s: %s: %w: create it: createdb --encoding=UTF8 --owner=USER DATABASE", what, s.name, err)
+	case c == "42501":
+		return fmt.Errorf("%s: %s: %w: make the user of store.dsn the owner of the database", what, s.name, err)
+	case c == "53100":
+		return fmt.Errorf("%s: %s: %w (%w): free some space on the database's server, nothing else is needed", what, s.name, store.ErrFull, err)
+	case away(err):
+		return fmt.Errorf("%s: %s: %w (%w)", what, s.name, store.ErrAway, oneLine{err})
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be acknowledged to the
+// platform. fresh is false for a known message; its cursor is stored anyway. A message without a cursor does not change the
+// endpoint's. If an earlier call stored the message and could not say so, this call says fresh.
+func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return false, fmt.Errorf("accept message: %w", err)
+	}
+	accept := &call{what: "accept message", kind: "accept", key: "accept " + c.String() + " " + string(in.ID)}
+	accept.do = func(t *tx) {
+		conversation := t.ensure(keepConversation, c)
+		accept.result = t.exec(acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, conversation, in.Sender.ID, body, t.now) > 0
+		if in.Resume != "" {
+			t.exec(saveResume, c.Endpoint, in.Resume)
+		}
+	}
+	done, err := s.write(ctx, accept)
+	if err != nil {
+		return false, err
+	}
+	fresh, _ = done.result.(bool) // always is one after a success
+	return fresh, nil
+}
+
+// Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and their messages.
+func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
+	return resultOf(ctx, s.view, "read cursor", func(t *tx) (from chat.Resume) {
+		t.first([]any{&from.Cursor}, findResume, e)
+		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, store.MaxPlaces)
+		from.Sent = rows(t, func(r *chat.MessageRef) []any {
+			return []any{&r.Target.Chat, &r.Target.Thread, &r.Target.Kind, &r.ID}
+		}, listSent, e, store.MaxSent)
+		return from
+	})
+}
+
+// Drop finishes messages without a turn: commands, and messages dropped by /stop. It ignores unknown messages and those that
+// belong to a turn.
+func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	return s.update(ctx, "drop messages", func(t *tx) { t.exec(dropMessages, t.now, t.take(c), texts(ids)) })
+}
+
+// Revise replaces an unfinished message by its edited version. If a turn has it, the turn's journal keeps only the usage, and its
+// parts keep no source: they answer another question. It fails with ErrUnknown if there is no such message.
+func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("revise message: %w", err)
+	}
+	return s.update(ctx, "revise message", func(t *tx) {
+		found := t.unfinished(t.take(c), in.ID)
+		if len(found) == 0 {
+			t.fail(store.ErrUnknown)
+			return
+		}
+		var turn string
+		if t.first([]any{&turn}, reviseMessage, found[0].id, body); turn != "" {
+			t.all([]string{reviseSteps, reviseParts}, turn)
+		}
+	})
+}
+
+// Pending returns accepted, unfinished messages that belong to no unfinished turn, oldest first.
+func (s *Store) Pending(ctx context.Context) ([]chat.Pending, error) {
+	return resultOf(ctx, s.view, "list pending messages", func(t *tx) (list []chat.Pending) {
+		for _, m := range t.messages(listWaiting) {
+			list = append(list, m.Pending)
+		}
+		return list
+	})
+}
+
+// storedMessage is a row of the inbox.
+type storedMessage struct {
+	chat.Pending
+	turn   string
+	row    int64
+	origin chat.ChatID
+	body   []byte
+}
+
+// messages returns the messages of listWaiting or listTaken. A message that can't be read is logged and skipped, so that it does
+// not block the others.
+func (t *tx) messages(query string, args ...any) []storedMessage {
+	var list []storedMessage
+	for _, m := range rows(t, func(m *storedMessage) []any {
+		c := &m.Conversation
+		return []any{&m.turn, &m.row, &c.Endpoint, &c.Chat, &c.Thread, &m.origin, &m.body, &m.Accepted, &m.Begun}
+	}, query, args...) {
+		if err := json.Unmarshal(m.body, &m.Message); err != nil {
+			t.log.Error("accepted message can't be read", slog.Int64("row", m.row),
+				slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret for answering
+			continue
+		}
+		m.Message.At = m.Message.At.UTC()
+		if m.origin != m.Conversation.Chat && m.Message.To.Chat == m.origin {
+			m.Message.To.Chat = m.Conversation.Chat
+			m.Message.Reply = false // in the new chat the id belongs to another message
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// candidate is an unfinished message.
+type candidate struct {
+	id         int64
+	waits      bool
+	acceptedAt time.Time
+}
+
+// unfinished returns the messages that an id may refer to, the likeliest first. Only in a chat that moved can there be two.
+func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
+	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.waits, &c.acceptedAt} }, findUnfinished, conversation, id)
+}
+
+// claim assigns messages to a turn and returns the acceptance time of the oldest one, or now if there are none.
+func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (acceptedAt time.Time) {
+	acceptedAt = t.now
+	var taken []int64
+	for _, m := range messages {
+		found := t.unfinished(conversation, m.ID)
+		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
+		if i < 0 {
+			t.fail(fmt.Errorf("message: %w", store.ErrUnknown)) // without its id, which may contain a secret for answering
+			return acceptedAt
+		}
+		taken = append(taken, found[i].id)
+		if found[i].acceptedAt.Before(acceptedAt) {
+			acceptedAt = found[i].acceptedAt
+		}
+	}
+	t.exec(takeMessages, turn, taken)
+	return acceptedAt
+}
+
+// texts returns ids as parameters of a query.
+func texts[T ~string](ids []T) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = cleanText(string(id))
+	}
+	return list
+}

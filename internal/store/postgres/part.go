@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+func isNone(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
+
+// Record stores the state of one message of a turn's reply: before it is created or changed, with its id once it exists, and when
+// it is gone. It accepts records of fenced turns. After a turn's end it stores only the reference and the state, and a new create
+// fails with ErrFenced.
+func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
+	return s.update(ctx, "record part", func(t *tx) {
+		kept := p
+		if t.existing(turn).ended() {
+			if p.State == chat.PartIntended {
+				t.fail(store.ErrFenced)
+			}
+			kept = chat.Part{Index: p.Index, State: p.State, Ref: p.Ref}
+		}
+		t.savePart(turn, kept)
+	})
+}
+
+func (t *tx) savePart(turn string, p chat.Part) {
+	content, err := json.Marshal(content(p))
+	if err != nil {
+		t.fail(err)
+	}
+	to := p.Ref.Target
+	t.exec(savePart, turn, p.Index, p.State, to.Chat, to.Thread, to.Kind, p.Ref.ID, []byte(p.Source), content)
+}
+
+// content returns a part without what has a column of its own.
+func content(p chat.Part) chat.Part {
+	p.Index, p.State, p.Ref, p.Source, p.Steps = 0, "", chat.MessageRef{}, "", 0
+	return p
+}
+
+// parts yields the parts of some turns with the turn's id.
+func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
+	type part struct {
+		chat.Part
+		turn            string
+		source, content []byte
+	}
+	list := rows(t, func(p *part) []any {
+		to := &p.Ref.Target
+		return []any{&p.turn, &p.Index, &p.State, &to.Chat, &to.Thread, &to.Kind, &p.Ref.ID, &p.source, &p.content, &p.Steps}
+	}, listParts, turns)
+	return func(yield func(string, chat.Part) bool) {
+		for _, p := range list {
+			var whole chat.Part
+			if err := json.Unmarshal(p.content, &whole); err != nil { // costs one unnecessary edit
+				t.log.Error("content of a part can't be read", slog.String("turn", p.turn), slog.Any("error", err))
+			}
+			whole.Index, whole.State, whole.Ref, whole.Source, whole.Steps = p.Index, p.State, p.Ref, string(p.source), p.Steps
+			if !yield(p.turn, whole) {
+				return
+			}
+		}
+	}
+}
+
+// Note appends steps to the journal of a running turn, all or none. Once it returns, a process that resumes the turn after a crash
+// finds them. It fails with ErrFenced if the turn is not running; for a fenced turn it accepts only usage. The journal is deleted
+// when its turn is decided, ended or released.
+func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
+	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
+		row := t.existing(id)
+		if row.state != chat.TurnRunning || row.fenced && !chat.OnlySpent(steps) {
+			t.fail(store.ErrFenced)
+		}
+		for _, step := range steps {
+			t.exec(addStep, id, step.Kind, step.Call, bytesOf(step.Body))
+		}
+	})
+}
+
+// steps yields the journals of some turns.
+func (t *tx) steps(turns []string) iter.Seq2[string, chat.Step] {
+	type step struct {
+		chat.Step
+		turn string
+	}
+	list := rows(t, func(s *step) []any { return []any{&s.turn, &s.Kind, &s.Call, &s.Body} }, listSteps, turns)
+	return func(yield func(string, chat.Step) bool) {
+		for _, s := range list {
+			if !yield(s.turn, s.Step) {
+				return
+			}
+		}
+	}
+}
+
+// bytesOf is b for a column that is not NULL.
+func bytesOf(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"context"
+
+	"telex/internal/chat"
+)
+
+// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running turns. Entries of
+// unknown people are deleted too. So is the summary; summarized entries of other people become part of the history again, and
+// running turns of others can't make summaries any more. The person's permanent approvals in the conversation are deleted. Usage
+// stays, so that nobody can evade a limit. Erase returns the number of deleted entries.
+func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
+	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
+}
+
+func (t *tx) erase(conversation int64, u chat.UserID) int {
+	n := t.exec(deletePersonEntries, conversation, u)
+	t.all([]string{fencePersonTurns, deletePersonConsents}, conversation, u)
+	t.all([]string{dropSummary, outdateTurns}, conversation)
+	return n
+}
+
+// DeletePerson deletes a person's data on their endpoint. It erases them in every conversation with their data, and in chats with
+// their id, which private chats have on some platforms. It drops their waiting messages and deletes their facts, stored responses,
+// admission and pairing request. Usage stays, without their id and without a chat that was theirs alone. It returns the number of
+// deleted entries, messages, facts and responses. A decided reply to them is still delivered.
+func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
+	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
+		n = t.exec(dropWaitingOf, t.now, p.Endpoint, p.User)
+		conversations := rows(t, value[int64], conversationsOf, p.Endpoint, p.User)
+		var held int64
+		t.first([]any{&held}, holdConversations, conversations)
+		for _, id := range conversations {
+			n += t.erasePerson(id, p)
+		}
+		n += t.exec(deleteFacts, p.Endpoint, p.User) + t.exec(deleteResponses, p.Endpoint, p.User)
+		t.all([]string{deleteFactNumbers, deletePairingRequest, deleteAdmission}, p.Endpoint, p.User)
+		return n
+	})
+}
+
+// erasePerson is erase for a person whose id is deleted as well. A conversation of theirs alone keeps only the keys of messages,
+// for a week.
+func (t *tx) erasePerson(conversation int64, p chat.Person) int {
+	var own bool
+	t.first([]any{&own}, isOwn, conversation, p.User)
+	n := t.erase(conversation, p.User)
+	// The usage of an unfinished turn is stored under the person id in its row.
+	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
+	if own {
+		t.exec(moveUsage, t.nowhere(p.Endpoint), conversation)
+		t.exec(deleteSession, conversation)
+	}
+	return n
+}
+
+// nowhere returns the conversation for the usage of deleted people whose chat was theirs alone.
+func (t *tx) nowhere(e chat.EndpointID) int64 {
+	return t.ensure(keepConversation, chat.Conversation{Endpoint: e})
+}
+
+// PairingRequests returns all pairing requests, oldest first, including expired ones.
+func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, error) {
+	return resultOf(ctx, s.view, "list codes", func(t *tx) []chat.PairingRequest {
+		return rows(t, func(k *chat.PairingRequest) []any { return []any{&k.Endpoint, &k.User, &k.Name, &k.Code, &k.At} }, listPairingRequests)
+	})
+}
+
+// SavePairingRequest stores a request, replacing the person's earlier one.
+func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
+	return s.update(ctx, "store code", func(t *tx) { t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At) })
+}
+
+// Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
+func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
+	return s.update(ctx, "admit person", func(t *tx) {
+		t.exec(saveAdmission, a.Endpoint, a.User, a.Name, a.By, a.At)
+		t.exec(deletePairingRequest, a.Endpoint, a.User)
+	})
+}
+
+// Admitted returns all admissions, oldest first.
+func (s *Store) Admitted(ctx context.Context) ([]chat.Admission, error) {
+	return resultOf(ctx, s.view, "list admitted people", func(t *tx) []chat.Admission {
+		return rows(t, func(a *chat.Admission) []any { return []any{&a.Endpoint, &a.User, &a.Name, &a.By, &a.At} }, listAdmitted)
+	})
+}
+
+// Revoke deletes the admission of a person, and reports whether there was one.
+func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
+	return resultOf(ctx, s.update, "revoke admission", func(t *tx) bool { return t.exec(deleteAdmission, p.Endpoint, p.User) > 0 })
+}
+
+// Consent stores a permanent approval: the person's requests in the conversation may use a tool from now on. Forget deletes it
+// for everybody in the conversation, Erase and DeletePerson for the person.
+func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
+	return s.update(ctx, "store consent", func(t *tx) { t.exec(saveConsent, t.take(c), u, tool) })
+}
+
+// Consented reports whether a person's requests in a conversation may use a tool.
+func (s *Store) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
+	return resultOf(ctx, s.view, "read consent", func(t *tx) (may bool) {
+		t.first([]any{&may}, findConsent, c.Endpoint, c.Chat, c.Thread, u, tool)
+		return may
+	})
+}
+
+// Facts returns the facts that a person asked to be remembered, oldest first.
+func (s *Store) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
+	return resultOf(ctx, s.view, "read facts", func(t *tx) (facts []chat.Fact) {
+		type fact struct {
+			chat.Fact
+			body []byte
+		}
+		for _, f := range rows(t, func(f *fact) []any { return []any{&f.ID, &f.body, &f.At} }, listFacts, p.Endpoint, p.User) {
+			f.Text = string(f.body)
+			facts = append(facts, f.Fact)
+		}
+		return facts
+	})
+}
+
+// Remember stores a fact for a person and returns it with its id and time. Retention does not apply to facts. Ids are numbers
+// that count up per person and are never reused.
+func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error) {
+	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Fact {
+		f := chat.Fact{Text: text, At: t.now}
+		t.first([]any{&f.ID}, addFact, p.Endpoint, p.User, []byte(text), t.now)
+		return f
+	})
+}
+
+// ForgetFact deletes one of a person's facts and reports whether it existed.
+func (s *Store) ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error) {
+	return resultOf(ctx, s.erase, "forget fact", func(t *tx) bool { return t.exec(deleteFact, p.Endpoint, p.User, id) > 0 })
+}
+
+// ForgetFacts deletes all facts of a person and returns their number.
+func (s *Store) ForgetFacts(ctx context.Context, p chat.Person) (int, error) {
+	return resultOf(ctx, s.erase, "forget facts", func(t *tx) int { return t.exec(deleteFacts, p.Endpoint, p.User) })
+}

@@ -1,0 +1,409 @@
+package postgres
+
+// This file holds all queries, except those of the check and the copy.
+
+// The server, transactions and ownership.
+const (
+	serverVersion = `
+SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_encoding_to_char(encoding)
+FROM pg_database WHERE datname = current_database()`
+
+	beginRead = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+
+	// lockShared and lockAlone also return the transaction's id, by which its outcome can be asked for.
+	lockShared = `SELECT pg_current_xact_id()::text, pg_advisory_xact_lock_shared($1, $2)`
+	lockAlone  = `SELECT pg_current_xact_id()::text, pg_advisory_xact_lock($1, $2)`
+
+	transactionStatus = `SELECT COALESCE(pg_xact_status($1::xid8), 'unknown')`
+
+	tryOwn    = `SELECT pg_try_advisory_lock($1, $2)`
+	findEpoch = `SELECT COALESCE((SELECT epoch FROM owner WHERE name = $1), 0)`
+	takeEpoch = `
+INSERT INTO owner (name, epoch, holder, since) VALUES ($1, 1, $2, now())
+ON CONFLICT (name) DO UPDATE SET epoch = owner.epoch + 1, holder = excluded.holder, since = now()
+RETURNING epoch`
+
+	findHolder = `
+SELECT a.pid, a.application_name, COALESCE(host(a.client_addr), 'this machine'), a.backend_start
+FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1::bigint::oid AND l.objid = $2::bigint::oid AND l.objsubid = 2
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+	endSession = `SELECT pg_terminate_backend($1)`
+)
+
+// Conversations. Each query that ends in a lock holds the conversation until the end of the transaction.
+const (
+	currentChat = `COALESCE((SELECT new_chat FROM moved WHERE endpoint = $1 AND old_chat = $2), $2)`
+
+	findConversation = `SELECT id FROM conversation WHERE endpoint = $1 AND chat = ` + currentChat + ` AND thread = $3`
+	// holdConversation keeps other transactions from changing the conversation, keepConversation only from deleting it.
+	holdConversation = findConversation + ` FOR NO KEY UPDATE`
+	keepConversation = findConversation + ` FOR KEY SHARE`
+	makeConversation = `
+INSERT INTO conversation (endpoint, chat, thread) VALUES ($1, ` + currentChat + `, $3)
+ON CONFLICT (endpoint, chat, thread) DO NOTHING`
+
+	holdConversationOfTurn = `
+SELECT id FROM conversation WHERE id = (SELECT conversation FROM turn WHERE id = $1) FOR NO KEY UPDATE`
+	holdConversations = `
+SELECT count(*) FROM (SELECT id FROM conversation WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE) AS held`
+
+	findMove = `SELECT ` + currentChat
+
+	threadsOf = `SELECT id, thread FROM conversation WHERE endpoint = $1 AND chat = $2 ORDER BY id`
+
+	renameConversation = `UPDATE conversation SET chat = $1 WHERE id = $2`
+	deleteConversation = `DELETE FROM conversation WHERE id = $1`
+
+	// conversationsOf lists the conversations that have, or may have, data of a person.
+	conversationsOf = `
+SELECT c.id FROM conversation c
+WHERE c.endpoint = $1 AND (c.chat = $2
+    OR EXISTS (SELECT FROM entry WHERE entry.conversation = c.id AND entry.person = $2)
+    OR EXISTS (SELECT FROM turn WHERE turn.conversation = c.id AND turn.person = $2)
+    OR EXISTS (SELECT FROM usage WHERE usage.conversation = c.id AND usage.person = $2)
+    OR EXISTS (SELECT FROM consent WHERE consent.conversation = c.id AND consent.person = $2))
+ORDER BY c.id`
+
+	// isOwn tells whether a conversation belongs to one person: a chat with their id, or one that is not known to be a group and
+	// in which nobody else asked.
+	isOwn = `
+SELECT c.chat = $2 OR NOT EXISTS (
+    SELECT FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN ($2, ''))
+    UNION ALL SELECT FROM entry WHERE entry.conversation = c.id AND entry.person NOT IN ($2, '')
+    UNION ALL SELECT FROM usage WHERE usage.conversation = c.id AND usage.person NOT IN ($2, '')
+    UNION ALL SELECT FROM consent WHERE consent.conversation = c.id AND consent.person <> $2)
+FROM conversation c WHERE c.id = $1`
+)
+
+// Chats that moved.
+const (
+	saveMove = `
+INSERT INTO moved (endpoint, old_chat, new_chat) VALUES ($1, $2, $3)
+ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
+
+	// shortenMoves redirects chats that moved before to the newest id.
+	shortenMoves = `UPDATE moved SET new_chat = $3 WHERE endpoint = $1 AND new_chat = $2`
+
+	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
+	findChat  = `SELECT EXISTS (SELECT FROM conversation WHERE endpoint = $1 AND chat = ` + currentChat + `)`
+
+	// forgetMove is used when an earlier id is in use again.
+	forgetMove = `DELETE FROM moved WHERE endpoint = $1 AND old_chat = $2`
+
+	moveInbox   = `UPDATE inbox SET conversation = $1 WHERE conversation = $2`
+	moveEntries = `UPDATE entry SET conversation = $1 WHERE conversation = $2`
+	moveTurns   = `UPDATE turn SET conversation = $1 WHERE conversation = $2`
+	moveUsage   = `UPDATE usage SET conversation = $1 WHERE conversation = $2`
+
+	// moveConsents skips approvals that exist in both conversations; deleteConsents deletes the remaining old rows.
+	moveConsents = `
+INSERT INTO consent (conversation, person, tool) SELECT $1, person, tool FROM consent WHERE conversation = $2
+ON CONFLICT (conversation, person, tool) DO NOTHING`
+
+	// retargetTurns also removes the answered message: in the new chat its id belongs to another message.
+	retargetTurns = `
+UPDATE turn SET to_chat = $1, reply_to = '' WHERE conversation = $2 AND to_chat = $3 AND ended_at IS NULL`
+)
+
+// The inbox.
+const (
+	acceptMessage = `
+INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body, accepted_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (endpoint, origin, thread, message) DO NOTHING`
+
+	saveResume = `
+INSERT INTO endpoint (name, resume) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET resume = excluded.resume`
+	findResume = `SELECT resume FROM endpoint WHERE name = $1`
+
+	listPlaces = `
+SELECT t.to_chat, t.to_thread, t.to_kind FROM turn t JOIN conversation c ON c.id = t.conversation
+WHERE c.endpoint = $1 GROUP BY t.to_chat, t.to_thread, t.to_kind
+ORDER BY max(t.begun_at) DESC LIMIT $2`
+
+	listSent = `
+SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
+FROM part p JOIN turn t ON t.id = p.turn JOIN conversation c ON c.id = t.conversation
+WHERE c.endpoint = $1 AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx LIMIT $2`
+
+	// findUnfinished prefers waiting messages to those that belong to another turn.
+	findUnfinished = `
+SELECT id, turn IS NULL, accepted_at FROM inbox
+WHERE conversation = $1 AND message = $2 AND done_at IS NULL ORDER BY turn IS NOT NULL, id`
+
+	messages = `
+SELECT COALESCE(i.turn, ''), i.id, c.endpoint, c.chat, c.thread, i.origin, i.body, i.accepted_at, i.attempts
+FROM inbox i JOIN conversation c ON c.id = i.conversation`
+	listWaiting = messages + ` WHERE i.done_at IS NULL AND i.turn IS NULL ORDER BY i.id`
+	listTaken   = messages + ` WHERE i.done_at IS NULL AND i.turn = ANY ($1) ORDER BY i.id`
+
+	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1 WHERE id = ANY ($2)`
+	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
+
+	// joinMessages takes the waiting ones of some messages. Of two with the same id, in a chat that moved, the older one is meant.
+	joinMessages = `
+UPDATE inbox SET turn = $1, attempts = attempts + 1
+WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
+
+	// reviseMessage replaces a message by its edited version; reviseSteps and reviseParts forget what the turn that has it did
+	// and said, except for its usage and its messages.
+	reviseMessage = `UPDATE inbox SET body = $2 WHERE id = $1 RETURNING COALESCE(turn, '')`
+	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
+	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`
+
+	// Finished messages keep their key, but no content.
+	dropMessages = `
+UPDATE inbox SET done_at = $1, body = NULL, person = ''
+WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
+	finishMessages = `UPDATE inbox SET done_at = $1, body = NULL, person = '' WHERE turn = $2 AND done_at IS NULL`
+	dropWaitingOf  = `
+UPDATE inbox i SET done_at = $1, body = NULL, person = '' FROM conversation c
+WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.done_at IS NULL AND i.turn IS NULL`
+
+	releaseMessages = `UPDATE inbox SET turn = NULL, attempts = attempts - 1 WHERE turn = $1 AND done_at IS NULL`
+)
+
+// Sessions.
+const (
+	findSession = `
+SELECT model, summary, summary_upto, compactions, COALESCE(summary_at, '0001-01-01Z') FROM session WHERE conversation = $1`
+
+	saveSession = `
+INSERT INTO session (conversation, model, summary, summary_upto, compactions, summary_at) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = excluded.summary,
+    summary_upto = excluded.summary_upto, compactions = excluded.compactions, summary_at = excluded.summary_at`
+
+	saveModel = `
+INSERT INTO session (conversation, model) VALUES ($1, $2) ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
+
+	// saveCompaction does not replace a summary that covers more entries.
+	saveCompaction = `
+INSERT INTO session (conversation, summary, summary_upto, compactions, summary_at) VALUES ($1, $2, $3, 1, $4)
+ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, summary_upto = excluded.summary_upto,
+    compactions = session.compactions + 1, summary_at = excluded.summary_at
+WHERE excluded.summary_upto >= session.summary_upto`
+
+	dropSummary = `
+UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at = NULL WHERE conversation = $1`
+	deleteSession = `DELETE FROM session WHERE conversation = $1`
+
+	listEntries = `SELECT id, turn, person, at, body FROM entry WHERE conversation = $1 AND id > $2 ORDER BY id`
+	addEntry    = `INSERT INTO entry (conversation, turn, person, at, body) VALUES ($1, $2, $3, $4, $5)`
+	newestEntry = `SELECT COALESCE(max(id), 0) FROM entry WHERE conversation IN ($1, $2)`
+	findEntry   = `SELECT EXISTS (SELECT FROM entry WHERE id = $1 AND conversation = $2)`
+
+	// undoTurn deletes the entries of the turn that added the newest one, if no summary covers that.
+	undoTurn = `
+DELETE FROM entry WHERE conversation = $1 AND id > $2
+    AND turn = (SELECT turn FROM entry WHERE conversation = $1 AND id > $2 ORDER BY id DESC LIMIT 1)
+RETURNING id, turn, person, at, body`
+
+	// repeatEntries gives entries that are not summarized new ids, in their order; deleteRepeated deletes their old rows.
+	repeatEntries = `
+INSERT INTO entry (conversation, turn, person, at, body)
+SELECT $1, turn, person, at, body FROM entry
+WHERE (conversation = $1 AND id > $2) OR (conversation = $3 AND id > $4) ORDER BY id`
+	deleteRepeated = `
+DELETE FROM entry WHERE ((conversation = $1 AND id > $2) OR (conversation = $3 AND id > $4)) AND id <= $5`
+
+	deleteEntries       = `DELETE FROM entry WHERE conversation = $1`
+	deleteTurnEntries   = `DELETE FROM entry WHERE conversation = $1 AND turn = $2`
+	deletePersonEntries = `DELETE FROM entry WHERE conversation = $1 AND person IN ($2, '')`
+
+	listSessions = `
+SELECT c.endpoint, c.chat, c.thread, COALESCE(e.entries, 0), COALESCE(e.newest, '0001-01-01Z'),
+    COALESCE(s.summary_upto, 0) > 0, COALESCE(s.model, ''),
+    COALESCE((SELECT sum(prompt + completion) FROM usage WHERE usage.conversation = c.id), 0)::bigint
+FROM conversation c
+LEFT JOIN (SELECT conversation, count(*) AS entries, max(at) AS newest FROM entry GROUP BY conversation) e ON e.conversation = c.id
+LEFT JOIN session s ON s.conversation = c.id
+WHERE e.entries > 0 OR s.summary_upto > 0 OR s.model <> ''
+ORDER BY e.newest DESC NULLS LAST, c.id DESC`
+)
+
+// Usage of turns.
+const (
+	addUsage = `
+INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
+SELECT id, endpoint, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM conversation WHERE id = $1`
+
+	// usageOf selects by conversation (unless 0), endpoint and person (unless empty), and time (unless NULL).
+	usageOf = `
+FROM usage WHERE ($1::bigint = 0 OR conversation = $1) AND ($2::text = '' OR endpoint = $2) AND ($3::text = '' OR person = $3)
+    AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
+	sumUsage = `
+SELECT COALESCE(sum(prompt), 0)::bigint, COALESCE(sum(cached), 0)::bigint, COALESCE(sum(completion), 0)::bigint,
+    COALESCE(sum(reasoning), 0)::bigint, COALESCE(sum(calls), 0)::bigint, COALESCE(bool_or(estimated), false), count(DISTINCT turn)` + usageOf
+	lastUsage = `SELECT model ` + usageOf + ` ORDER BY id DESC LIMIT 1`
+
+	endpointOf = `SELECT endpoint FROM conversation WHERE id = $1`
+
+	// listUsage returns the rows of a turn together.
+	listUsage = `
+SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
+    u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
+FROM usage u JOIN conversation c ON c.id = u.conversation
+WHERE ($1::timestamptz IS NULL OR u.at >= $1) AND ($2::timestamptz IS NULL OR u.at < $2) ORDER BY u.turn, u.id`
+
+	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = $1 AND person = $2`
+)
+
+// Responses of the API server.
+const (
+	saveResponse = `
+INSERT INTO response (id, endpoint, person, previous, body, messages, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+	listChain = `
+WITH RECURSIVE chain AS (
+    SELECT id, previous, body, messages, at, 1 AS depth FROM response WHERE id = $1 AND endpoint = $2 AND person = $3
+    UNION ALL
+    SELECT r.id, r.previous, r.body, r.messages, r.at, chain.depth + 1 FROM response r JOIN chain ON r.id = chain.previous
+    WHERE r.endpoint = $2 AND r.person = $3 AND chain.depth < $4
+)
+SELECT id, previous, body, messages, at FROM chain ORDER BY depth DESC`
+
+	deleteResponse  = `DELETE FROM response WHERE id = $1 AND endpoint = $2 AND person = $3`
+	deleteResponses = `DELETE FROM response WHERE endpoint = $1 AND person = $2`
+)
+
+// Permanent approvals and facts.
+const (
+	saveConsent = `
+INSERT INTO consent (conversation, person, tool) VALUES ($1, $2, $3) ON CONFLICT (conversation, person, tool) DO NOTHING`
+	findConsent = `
+SELECT EXISTS (SELECT FROM consent WHERE conversation = (` + findConversation + `) AND person = $4 AND tool = $5)`
+	deleteConsents       = `DELETE FROM consent WHERE conversation = $1`
+	deletePersonConsents = `DELETE FROM consent WHERE conversation = $1 AND person = $2`
+
+	listFacts = `SELECT number::text, body, at FROM fact WHERE endpoint = $1 AND person = $2 ORDER BY fact.number`
+
+	addFact = `
+WITH taken AS (
+    INSERT INTO fact_number (endpoint, person, newest) VALUES ($1, $2, 1)
+    ON CONFLICT (endpoint, person) DO UPDATE SET newest = fact_number.newest + 1
+    RETURNING newest
+)
+INSERT INTO fact (endpoint, person, number, body, at) SELECT $1, $2, newest, $3, $4 FROM taken RETURNING number::text`
+
+	deleteFact        = `DELETE FROM fact WHERE endpoint = $1 AND person = $2 AND number::text = $3`
+	deleteFacts       = `DELETE FROM fact WHERE endpoint = $1 AND person = $2`
+	deleteFactNumbers = `DELETE FROM fact_number WHERE endpoint = $1 AND person = $2`
+)
+
+// Admissions and pairing requests.
+const (
+	listPairingRequests = `SELECT endpoint, person, name, code, at FROM pairing_request ORDER BY at, endpoint, person`
+	savePairingRequest  = `
+INSERT INTO pairing_request (endpoint, person, name, code, at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, code = excluded.code, at = excluded.at`
+	deletePairingRequest = `DELETE FROM pairing_request WHERE endpoint = $1 AND person = $2`
+
+	listAdmitted  = `SELECT endpoint, person, name, approved_by, at FROM admission ORDER BY at, endpoint, person`
+	saveAdmission = `
+INSERT INTO admission (endpoint, person, name, approved_by, at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by = excluded.approved_by, at = excluded.at`
+	deleteAdmission = `DELETE FROM admission WHERE endpoint = $1 AND person = $2`
+)
+
+// Turns and parts.
+const (
+	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = $1`
+
+	beginTurn = `
+INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to, state, ending, person, replaces, accepted_at, begun_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	rerunTurn  = `UPDATE turn SET runs = runs + 1 WHERE id = $1`
+	decideTurn = `UPDATE turn SET state = 'decided', ending = $2 WHERE id = $1`
+	cutTurn    = `UPDATE turn SET ending = $2 WHERE id = $1 AND state = 'decided'`
+
+	// fenceTurns revokes the right of running turns to decide and to add to the history.
+	fenceTurns       = `UPDATE turn SET fenced = true WHERE conversation = $1 AND state = 'running'`
+	fencePersonTurns = `
+UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND state = 'running'`
+	anonymizeTurns = `UPDATE turn SET person = '' WHERE conversation = $1 AND person = $2`
+
+	// outdateTurns marks the unfinished turns of a conversation as stale: the history that they know has changed.
+	outdateTurns = `UPDATE turn SET stale = true WHERE conversation = $1 AND ended_at IS NULL`
+	// outdateChats is outdateTurns for two chats that become one: a summary of one does not cover the other.
+	outdateChats = `
+UPDATE turn SET stale = true FROM conversation c
+WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`
+
+	// endTurn and endParts keep the ids of sent messages, but no content.
+	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3 WHERE id = $1`
+	endParts = `UPDATE part SET source = '', content = '{}' WHERE turn = $1`
+
+	listTurns = `
+SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
+    t.state, t.fenced, t.runs, t.ending, t.accepted_at, t.person, t.replaces
+FROM turn t JOIN conversation c ON c.id = t.conversation
+WHERE t.ended_at IS NULL ORDER BY t.begun_at, t.id`
+
+	savePart = `
+INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, content, steps)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT count(*) FROM step WHERE step.turn = $1))
+ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = excluded.ref_chat, ref_thread = excluded.ref_thread,
+    ref_kind = excluded.ref_kind, ref_id = excluded.ref_id, source = excluded.source, content = excluded.content,
+    steps = CASE WHEN part.source = excluded.source THEN part.steps ELSE excluded.steps END`
+	listParts = `
+SELECT turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, content, steps
+FROM part WHERE turn = ANY ($1) ORDER BY turn, idx`
+
+	addStep     = `INSERT INTO step (turn, kind, tool_call, body) VALUES ($1, $2, $3, $4)`
+	listSteps   = `SELECT turn, kind, tool_call, body FROM step WHERE turn = ANY ($1) ORDER BY turn, id`
+	deleteSteps = `DELETE FROM step WHERE turn = $1`
+)
+
+// Blocks.
+const (
+	saveBlock = `
+INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (endpoint, scope, ops, chat, thread, message) DO UPDATE SET until = excluded.until
+WHERE excluded.until > block.until`
+
+	copyBlocks = `
+INSERT INTO block (endpoint, scope, ops, chat, thread, message, until)
+SELECT endpoint, scope, ops, $3, thread, message, until FROM block WHERE endpoint = $1 AND chat = $2
+ON CONFLICT (endpoint, scope, ops, chat, thread, message) DO UPDATE SET until = excluded.until
+WHERE excluded.until > block.until`
+	deleteBlocks = `DELETE FROM block WHERE endpoint = $1 AND chat = $2`
+
+	listBlocks = `
+SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = $1 AND until > $2
+ORDER BY scope, ops, chat, thread, message`
+)
+
+// A sweep deletes at most $2 rows with each query. It passes over rows that a transaction holds: the next sweep meets them.
+const (
+	sweepInbox = `
+DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE done_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepTurns = `
+DELETE FROM turn WHERE id IN (SELECT id FROM turn WHERE ended_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepUsage = `
+DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepBlocks = `
+DELETE FROM block WHERE ctid IN (SELECT ctid FROM block WHERE until <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepResponses = `
+DELETE FROM response WHERE id IN (SELECT id FROM response WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepEntries = `
+DELETE FROM entry WHERE id IN (SELECT id FROM entry WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepSummaries = `
+UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at = NULL
+WHERE conversation IN (SELECT conversation FROM session WHERE summary_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+
+	// sweepSessions and sweepConversations delete what is empty, whatever the time.
+	sweepSessions = `
+DELETE FROM session WHERE conversation IN (
+    SELECT conversation FROM session WHERE model = '' AND summary_upto = 0 AND $1::timestamptz IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepConversations = `
+DELETE FROM conversation WHERE id IN (
+    SELECT id FROM conversation c WHERE $1::timestamptz IS NOT NULL
+      AND NOT EXISTS (SELECT FROM inbox WHERE inbox.conversation = c.id)
+      AND NOT EXISTS (SELECT FROM entry WHERE entry.conversation = c.id)
+      AND NOT EXISTS (SELECT FROM turn WHERE turn.conversation = c.id)
+      AND NOT EXISTS (SELECT FROM session WHERE session.conversation = c.id)
+      AND NOT EXISTS (SELECT FROM usage WHERE usage.conversation = c.id)
+      AND NOT EXISTS (SELECT FROM consent WHERE consent.conversation = c.id)
+    LIMIT $2 FOR UPDATE SKIP LOCKED)`
+)

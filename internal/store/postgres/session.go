@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// Session returns a conversation's session and its entries that are not summarized, oldest first. The caller owns the result.
+func (s *Store) Session(ctx context.Context, c chat.Conversation) (session chat.Session, entries []chat.Entry, err error) {
+	err = s.view(ctx, "read session", func(t *tx) {
+		id := t.find(c)
+		session = t.session(id)
+		entries = t.entries(id, session.SummaryUpto)
+	})
+	return session, entries, err
+}
+
+// Transcript is like Session but returns all entries, including summarized ones.
+func (s *Store) Transcript(ctx context.Context, c chat.Conversation) (session chat.Session, entries []chat.Entry, err error) {
+	err = s.view(ctx, "read transcript", func(t *tx) {
+		id := t.find(c)
+		session, entries = t.session(id), t.entries(id, 0)
+	})
+	return session, entries, err
+}
+
+// Sessions returns the conversations that have entries, a summary or a chosen model, ordered by newest entry.
+func (s *Store) Sessions(ctx context.Context) ([]store.SessionInfo, error) {
+	return resultOf(ctx, s.view, "list sessions", func(t *tx) []store.SessionInfo {
+		return rows(t, func(i *store.SessionInfo) []any {
+			c := &i.Conversation
+			return []any{&c.Endpoint, &c.Chat, &c.Thread, &i.Entries, &i.Newest, &i.Summary, &i.Model, &i.Tokens}
+		}, listSessions)
+	})
+}
+
+// Choose stores the model of a conversation; empty: none is chosen.
+func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
+	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.take(c), model) })
+}
+
+// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first; none if there are none.
+// Running turns still know the deleted entries, so they can't make summaries any more. In the same transaction Undo begins the
+// turn says, unless its id is empty.
+func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
+	undo := &call{what: "undo turn", kind: "erase"}
+	if says.ID != "" {
+		undo.key = "undo by turn " + says.ID
+	}
+	undo.do = func(t *tx) {
+		if says.ID != "" {
+			t.begin(says)
+		}
+		id := t.take(c)
+		undone := rows(t, entryColumns, undoTurn, id, t.session(id).SummaryUpto)
+		if len(undone) > 0 {
+			t.exec(outdateTurns, id)
+		}
+		undo.result = undone
+	}
+	done, err := s.write(ctx, undo)
+	if err != nil {
+		return nil, err
+	}
+	undone, _ := done.result.([]chat.Entry) // always is one after a success
+	slices.SortFunc(undone, func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return undone, nil
+}
+
+// Forget deletes the history of a conversation, its summary and its permanent approvals; the chosen model stays. Running turns,
+// including that of the command itself, can't add to it any more: their Decide fails with ErrFenced, and their End stores only
+// usage. Message keys stay, so that no message is answered twice.
+func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
+	return s.erase(ctx, "forget history", func(t *tx) {
+		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
+	})
+}
+
+// session reads a conversation's session; it is empty if none is stored.
+func (t *tx) session(conversation int64) (s chat.Session) {
+	var summary []byte
+	t.first([]any{&s.Model, &summary, &s.SummaryUpto, &s.Compactions, &s.At}, findSession, conversation)
+	s.Summary = string(summary)
+	return s
+}
+
+// entries returns the entries of a conversation after one of them.
+func (t *tx) entries(conversation, behind int64) []chat.Entry {
+	return rows(t, entryColumns, listEntries, conversation, behind)
+}
+
+func entryColumns(e *chat.Entry) []any { return []any{&e.ID, &e.Turn, &e.User, &e.At, &e.Body} }
+
+// grow adds a turn's entries, usage and compaction to its session. The turn that it replaces is deleted only if there are new
+// entries.
+func (t *tx) grow(turn string, row turnRow, g chat.Growth) {
+	if row.replaces != "" && len(g.History) > 0 {
+		t.exec(deleteTurnEntries, row.conversation, row.replaces)
+	}
+	for _, body := range g.History {
+		t.exec(addEntry, row.conversation, turn, row.user, t.now, bytesOf(body))
+	}
+	t.saveUsage(turn, row, g.Usage)
+	if g.Compaction != nil && !row.stale {
+		t.exec(saveCompaction, row.conversation, []byte(g.Compaction.Summary), g.Compaction.Upto, t.now)
+	}
+}
+
+// join merges the sessions of two conversations into owner. If there is a summary, the entries that are not part of it get new
+// numbers, because they must come after the summarized ones.
+func (t *tx) join(owner, id int64) {
+	into, from := t.session(owner), t.session(id)
+	joined := into.Join(from)
+	if joined.SummaryUpto > 0 {
+		var newest int64
+		t.first([]any{&newest}, newestEntry, owner, id)
+		t.exec(repeatEntries, owner, into.SummaryUpto, id, from.SummaryUpto)
+		t.exec(deleteRepeated, owner, into.SummaryUpto, id, from.SummaryUpto, newest)
+	}
+	t.exec(deleteSession, id)
+	t.exec(saveSession, owner, joined.Model, []byte(joined.Summary), joined.SummaryUpto, joined.Compactions, orNull(joined.At))
+}

@@ -1,0 +1,226 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"telex/internal/store"
+)
+
+// Options configure the store.
+type Options struct {
+	DSN string       // a URL: postgres://user:password@host:5432/database?sslmode=verify-full
+	Log *slog.Logger // nil: nothing is logged
+	Now func() time.Time
+	// Observe is told how long each transaction took, with its wait: read, write, accept (of a message) or erase. It must not
+	// block. nil: nobody is told.
+	Observe func(kind string, took time.Duration)
+	// Own makes this process the only one that may write, until Close, and brings the schema up to date. Another process that
+	// is the owner is ErrLocked.
+	Own bool
+	// Wait is how long Open waits for another process to give up its ownership: PostgreSQL notices late that a process was
+	// killed.
+	Wait time.Duration
+	// Lost is called once if the ownership is lost to another process: from then on every writing call fails. It must not
+	// block. nil: nobody is told.
+	Lost func(error)
+}
+
+// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on the database's
+// disk when the method returns without an error.
+type Store struct {
+	name  string // of the database, for people
+	log   *slog.Logger
+	now   func() time.Time
+	told  func(kind string, took time.Duration) // never nil
+	pool  *pgxpool.Pool
+	owner *owner // nil: not owned by this process
+
+	from int64 // the schema that was found
+
+	mu     sync.Mutex
+	doubts map[string]*call // by key: calls of which it is not known whether they were committed
+	closed bool
+}
+
+const (
+	// minServer is the oldest PostgreSQL that the store supports.
+	minServer = 150000
+	// connectTimeout is how long one connection attempt may take, if the DSN has no connect_timeout.
+	connectTimeout = 5 * time.Second
+	// poolSize is the number of connections if the DSN has no pool_max_conns: more of them would only wait for the same disk.
+	poolSize = 10
+)
+
+// Open opens the store. Its error may wrap store.ErrAway, store.ErrLocked, store.ErrNewer or store.ErrOlder.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Own {
+		s.owner, err = s.own(ctx, o)
+	}
+	if err == nil {
+		err = s.current(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(s.explain(ctx, "open store", err), s.Close())
+	}
+	return s, nil
+}
+
+// connect opens the pool and looks at the server.
+func connect(ctx context.Context, o Options) (*Store, error) {
+	c, err := parse(o.DSN)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		name: databaseName(c.ConnConfig), log: o.Log, now: o.Now, told: o.Observe, doubts: make(map[string]*call),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.told == nil {
+		s.told = func(string, time.Duration) {}
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
+		return nil, s.explain(ctx, "open store", err)
+	}
+	if err := s.inspect(ctx); err != nil {
+		s.pool.Close()
+		return nil, s.explain(ctx, "open store", err)
+	}
+	return s, nil
+}
+
+// parse reads a DSN and adds what the store needs of each connection. Its error shows nothing of the DSN, which holds a password.
+func parse(dsn string) (*pgxpool.Config, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, errDSN
+	}
+	c, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errDSN
+	}
+	q := u.Query()
+	if !q.Has("pool_max_conns") {
+		c.MaxConns = poolSize
+	}
+	if !q.Has("connect_timeout") {
+		c.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	if !q.Has("target_session_attrs") { // a standby that follows the database can't be written to
+		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if !q.Has("application_name") {
+		c.ConnConfig.RuntimeParams["application_name"] = "telex"
+	}
+	// No call waits for ever, whatever another session locks.
+	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
+	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60s"
+	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		})
+		return nil
+	}
+	return c, nil
+}
+
+// databaseName names a database for people, without the password.
+func databaseName(c *pgx.ConnConfig) string {
+	name := cmp.Or(c.Database, c.User)
+	if strings.HasPrefix(c.Host, "/") { // a socket's directory
+		return fmt.Sprintf("database %s at %s", name, c.Host)
+	}
+	return fmt.Sprintf("database %s at %s:%d", name, c.Host, c.Port)
+}
+
+// inspect refuses a server that the store can't use.
+func (s *Store) inspect(ctx context.Context) error {
+	var version int
+	var shown, encoding string
+	err := s.pool.QueryRow(ctx, serverVersion).Scan(&version, &shown, &encoding)
+	switch {
+	case err != nil:
+		return err
+	case version < minServer:
+		return fmt.Errorf("%s is PostgreSQL %s: telex needs 15 or newer", s.name, shown)
+	case encoding != "UTF8":
+		return fmt.Errorf("%s has the encoding %s: create it with ENCODING 'UTF8'", s.name, encoding)
+	}
+	return nil
+}
+
+// current fails unless the schema is the one that this program knows.
+func (s *Store) current(ctx context.Context) error {
+	has, err := s.schema(ctx)
+	switch knows := latest(); {
+	case err != nil:
+		return err
+	case has > knows:
+		return fmt.Errorf("%s is %w (schema %d, this one knows %d): install that telex again", s.name, store.ErrNewer, has, knows)
+	case has < knows:
+		return fmt.Errorf("%s is %w (schema %d, this one knows %d): telex store migrate brings it up to date, and so does telex run",
+			s.name, store.ErrOlder, has, knows)
+	}
+	return nil
+}
+
+// Migrated returns the version of the schema that Open found, and that of now.
+func (s *Store) Migrated() (from, to int64) { return s.from, latest() }
+
+// Name names the database for people.
+func (s *Store) Name() string { return s.name }
+
+// Ping runs an empty write and an empty read, and returns once both have ended.
+func (s *Store) Ping(ctx context.Context) error {
+	nothing := func(*tx) {}
+	if err := s.update(ctx, "ping store", nothing); err != nil {
+		return err
+	}
+	return s.view(ctx, "ping store", nothing)
+}
+
+// Away returns why the database can't be written to now; nil if it can. It does not ask the database.
+func (s *Store) Away() error {
+	if s.owner == nil {
+		return nil
+	}
+	return s.explain(context.Background(), "reach the store", s.owner.trouble())
+}
+
+// Close gives up the ownership, waits for running calls and closes the connections.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	s.pool.Close() // waits for the calls
+	if s.owner != nil {
+		s.owner.close()
+	}
+	return nil
+}

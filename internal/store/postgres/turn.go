@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// released is the state of a turn that ended before it answered anything. The other states are chat's.
+const released chat.TurnState = "released"
+
+// Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin fails with
+// ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the rest: turns of one
+// conversation may run at the same time, such as a command's answer and the model's.
+//
+// An unfinished turn can begin again under its id. Then only the number of runs and of the messages' attempts grow, and the rest
+// of t is ignored. A decided, fenced or ended turn can't: ErrFenced.
+func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
+	what := "begin turn " + turn.ID
+	_, err := s.write(ctx, &call{what: what, kind: "write", key: what, do: func(t *tx) { t.begin(turn) }})
+	return err
+}
+
+// begin is Begin within a transaction.
+func (t *tx) begin(turn chat.Turn) {
+	conversation := t.take(turn.Conversation)
+	row := t.turn(turn.ID)
+	if row.exists {
+		if row.state != chat.TurnRunning || row.fenced {
+			t.fail(store.ErrFenced)
+		}
+		t.all([]string{rerunTurn, retakeMessages}, turn.ID)
+		return
+	}
+	acceptedAt := t.claim(turn.ID, conversation, turn.Messages)
+	state := chat.TurnRunning
+	if len(turn.Ending) > 0 {
+		state = chat.TurnDecided
+	}
+	// The turn answers where its chat is now. The asking message's id is another message's there.
+	old := turn.Conversation.Chat
+	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
+		turn.To.Chat, turn.ReplyTo = now, ""
+	}
+	if n := len(turn.Messages); turn.User == "" && n > 0 {
+		turn.User = turn.Messages[n-1].Sender.ID
+	}
+	t.exec(beginTurn, turn.ID, conversation, turn.To.Chat, turn.To.Thread, turn.To.Kind, turn.ReplyTo,
+		state, turn.Ending, turn.User, turn.Replaces, acceptedAt, t.now)
+}
+
+// Decide stores the result of a running turn and its additions to the session in one transaction. If the session was reset since
+// the turn began, nothing is stored: ErrFenced. Deciding again changes nothing, so a call with an unknown outcome can be repeated.
+func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
+	return s.update(ctx, "decide turn "+id, func(t *tx) {
+		row := t.existing(id)
+		switch {
+		case row.state == chat.TurnDecided:
+			return
+		case row.state != chat.TurnRunning, row.fenced:
+			t.fail(store.ErrFenced)
+		}
+		t.exec(decideTurn, id, d.Ending)
+		t.exec(deleteSteps, id) // it will not run again
+		t.grow(id, row, d.Growth)
+	})
+}
+
+// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are not waiting any more.
+// It fails with ErrFenced if the turn is not running or is fenced.
+func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
+	return s.update(ctx, "join turn "+id, func(t *tx) {
+		row := t.existing(id)
+		if row.state != chat.TurnRunning || row.fenced {
+			t.fail(store.ErrFenced)
+		}
+		t.exec(joinMessages, id, row.conversation, texts(messages))
+	})
+}
+
+// Cut replaces the ending of a decided turn. It does nothing if the turn is not decided.
+func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
+	return s.update(ctx, "cut turn "+id, func(t *tx) {
+		t.existing(id)
+		t.exec(cutTurn, id, ending)
+	})
+}
+
+// End finishes a turn and its messages. Their texts are removed; the ids stay for a while. In the same transaction the session
+// gets the turn's additions. If the session was reset while the turn ran, only the usage is added, without an error. Ending an
+// ended turn changes nothing.
+func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
+	return s.update(ctx, "end turn "+id, func(t *tx) {
+		row := t.existing(id)
+		if row.ended() {
+			return
+		}
+		grown := g
+		if row.state == chat.TurnRunning {
+			grown.Usage = slices.Concat(g.Usage, g.Undecided)
+		}
+		if row.fenced {
+			grown = chat.Growth{Usage: grown.Usage}
+		}
+		t.grow(id, row, grown)
+		t.endTurn(id, chat.TurnDone)
+		t.exec(finishMessages, t.now, id)
+	})
+}
+
+// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. A decided turn can't be released:
+// ErrFenced. Its usage counts. Releasing an ended turn changes nothing.
+func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
+	return s.update(ctx, "release turn "+id, func(t *tx) {
+		row := t.existing(id)
+		if row.ended() {
+			return
+		}
+		if row.state == chat.TurnDecided {
+			t.fail(store.ErrFenced)
+		}
+		t.saveUsage(id, row, used)
+		t.endTurn(id, released)
+		t.exec(releaseMessages, id)
+	})
+}
+
+func (t *tx) endTurn(id string, as chat.TurnState) {
+	t.exec(endTurn, id, as, t.now)
+	t.all([]string{endParts, deleteSteps}, id)
+}
+
+// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
+// continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
+func (s *Store) Unfinished(ctx context.Context) ([]chat.Turn, error) {
+	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn {
+		turns := rows(t, func(t *chat.Turn) []any {
+			c, to := &t.Conversation, &t.To
+			return []any{
+				&t.ID, &c.Endpoint, &c.Chat, &c.Thread, &to.Chat, &to.Thread, &to.Kind, &t.ReplyTo,
+				&t.State, &t.Void, &t.Runs, &t.Ending, &t.Began, &t.User, &t.Replaces,
+			}
+		}, listTurns)
+		ids, at := make([]string, len(turns)), make(map[string]*chat.Turn)
+		for i := range turns {
+			ids[i] = turns[i].ID
+			at[turns[i].ID] = &turns[i]
+		}
+		for _, m := range t.messages(listTaken, ids) {
+			at[m.turn].Messages = append(at[m.turn].Messages, m.Message)
+		}
+		for turn, part := range t.parts(ids) {
+			at[turn].Parts = append(at[turn].Parts, part)
+		}
+		for turn, step := range t.steps(ids) {
+			at[turn].Steps = append(at[turn].Steps, step)
+		}
+		for i := range turns {
+			turns[i].Void = turns[i].Void || len(turns[i].Messages) == 0
+		}
+		return turns
+	})
+}
+
+// turnRow is the state that decides whether a turn may write.
+type turnRow struct {
+	exists       bool
+	conversation int64
+	state        chat.TurnState
+	fenced       bool
+	stale        bool // its summary is not accepted
+	user         chat.UserID
+	replaces     string
+}
+
+func (r turnRow) ended() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
+
+func (r *turnRow) columns() []any {
+	return []any{&r.conversation, &r.state, &r.fenced, &r.stale, &r.user, &r.replaces}
+}
+
+// turn reads a turn. The transaction holds its conversation already.
+func (t *tx) turn(id string) (row turnRow) {
+	row.exists = t.first(row.columns(), findTurn, id)
+	return row
+}
+
+// existing holds the conversation of a turn and then reads the turn, in one round trip. It fails if the turn does not exist.
+func (t *tx) existing(id string) (row turnRow) {
+	if t.err != nil {
+		return row
+	}
+	b := &pgx.Batch{}
+	b.Queue(holdConversationOfTurn, id)
+	b.Queue(findTurn, id).QueryRow(func(r pgx.Row) error { return r.Scan(row.columns()...) })
+	switch err := t.on.SendBatch(t.ctx, b).Close(); {
+	case err == nil:
+		row.exists = true
+	case isNone(err):
+		t.fail(store.ErrUnknown)
+	default:
+		t.fail(err)
+	}
+	return row
+}

@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// Used sums up the usage of turns. Usage survives Forget, for 400 days.
+func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
+	return resultOf(ctx, s.view, "read usage", func(t *tx) (u chat.Used) {
+		var conversation int64
+		if of.Conversation != (chat.Conversation{}) {
+			if conversation = t.find(of.Conversation); conversation == 0 {
+				return u
+			}
+		}
+		args := func() []any {
+			return []any{conversation, of.Person.Endpoint, of.Person.User, orNull(of.From), orNull(of.To)}
+		}
+		t.first([]any{&u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated, &u.Turns}, sumUsage, args()...)
+		t.first([]any{&u.Last}, lastUsage, args()...)
+		return u
+	})
+}
+
+func (t *tx) saveUsage(turn string, row turnRow, usage []chat.Usage) {
+	where := row.conversation
+	if row.fenced && row.user == "" && len(usage) > 0 { // who asked was deleted
+		var endpoint chat.EndpointID
+		t.first([]any{&endpoint}, endpointOf, where)
+		where = t.nowhere(endpoint)
+	}
+	for _, u := range usage {
+		t.exec(addUsage, where, row.user, turn, u.Model, t.now, u.Prompt, u.Cached, u.Completion, u.Reasoning, u.Calls, u.Estimated)
+	}
+}
+
+// Account sums up the usage of turns, in the last 400 days at most. For deleted people only the endpoint is known.
+func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Account, error) {
+	return resultOf(ctx, s.view, "sum up usage", func(t *tx) store.Account {
+		return o.Sum(slices.Values(rows(t, (*store.UsageRow).Columns, listUsage, orNull(o.From), orNull(o.To))))
+	})
+}
+
+// SaveExchange stores a turn that has ended and that the store did not know before: its usage, and what its session grows by. If
+// the history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is stored in the same
+// transaction.
+func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
+	what := "store turn " + x.Turn
+	_, err := s.write(ctx, &call{what: what, kind: "write", key: what, do: func(t *tx) {
+		row, grown := turnRow{conversation: t.take(x.Conversation), user: x.User}, x.Growth
+		if x.After > 0 {
+			var known bool
+			if t.first([]any{&known}, findEntry, x.After, row.conversation); !known {
+				grown = chat.Growth{Usage: grown.Usage}
+			}
+		}
+		t.grow(x.Turn, row, grown)
+		if r := x.Response; r != nil {
+			t.exec(saveResponse, r.ID, x.Conversation.Endpoint, x.User, r.Previous, bytesOf(r.Body), bytesOf(r.Messages), t.now)
+		}
+	}})
+	return err
+}
+
+// Responses returns a person's response and those before it in its conversation, oldest first; none if there is no such response.
+// The conversation begins behind a deleted response.
+func (s *Store) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
+	return resultOf(ctx, s.view, "read responses", func(t *tx) []chat.Response {
+		return rows(t, func(r *chat.Response) []any {
+			return []any{&r.ID, &r.Previous, &r.Body, &r.Messages, &r.At}
+		}, listChain, id, p.Endpoint, p.User, store.MaxChain)
+	})
+}
+
+// DeleteResponse deletes one of a person's responses and reports whether it existed.
+func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error) {
+	return resultOf(ctx, s.erase, "delete response", func(t *tx) bool { return t.exec(deleteResponse, id, p.Endpoint, p.User) > 0 })
+}
+
+// SaveBlock stores a block. It can only prolong an existing block.
+func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
+	return s.update(ctx, "store block", func(t *tx) {
+		t.exec(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, b.Until)
+	})
+}
+
+// Blocks returns the blocks of an endpoint that have not ended.
+func (s *Store) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
+	return resultOf(ctx, s.view, "read blocks", func(t *tx) []chat.Block {
+		return rows(t, func(b *chat.Block) []any {
+			return []any{&b.Scope, &b.Ops, &b.Chat, &b.Thread, &b.Message, &b.Until}
+		}, listBlocks, e, t.now)
+	})
+}
