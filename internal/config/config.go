@@ -31,11 +31,6 @@ type Config struct {
 	envStreaming *bool            // TELEX_STREAMING_ENABLED; nil when not set
 }
 
-// Store configures where sessions are stored.
-type Store struct {
-	DSN string `yaml:"dsn" unbuilt:"a choice of databases is"` // "sqlite"
-}
-
 // Admin is the address for probes, metrics and the status page.
 type Admin struct {
 	Listen   string `yaml:"listen"`              // host:port; off when empty
@@ -87,7 +82,7 @@ func defaults() *Config {
 			Limits: AccessLimits{TurnsPerMinute: 10},
 		},
 		Texts:         map[string]string{},
-		Store:         Store{DSN: "sqlite"},
+		Store:         Store{DSN: newDSN(SQLite)},
 		ShutdownGrace: 30 * time.Second,
 		Admin:         Admin{Listen: "127.0.0.1:8643"},
 		Log:           Log{Level: "info", Format: "auto"},

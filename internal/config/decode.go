@@ -109,6 +109,9 @@ func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 	case reflect.TypeFor[Secret]():
 		d.secret(path, n, v, t)
 		return
+	case reflect.TypeFor[DSN]():
+		d.secret(path, n, v.FieldByName("Secret"), t)
+		return
 	case reflect.TypeFor[time.Duration]():
 		d.duration(path, n, v, t)
 		return

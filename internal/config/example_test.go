@@ -218,7 +218,7 @@ func schemaPaths() map[string]field {
 	var walk func(prefix string, t reflect.Type)
 	walk = func(prefix string, t reflect.Type) {
 		switch {
-		case t == reflect.TypeFor[Secret](), t == reflect.TypeFor[Pattern](), t == reflect.TypeFor[time.Duration]():
+		case t == reflect.TypeFor[Secret](), t == reflect.TypeFor[DSN](), t == reflect.TypeFor[Pattern](), t == reflect.TypeFor[time.Duration]():
 			return
 		case t == reflect.TypeFor[Endpoints]():
 			for _, kind := range platformKinds() {
@@ -254,7 +254,7 @@ func TestSchemaTags(t *testing.T) {
 		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 			typ = typ.Elem()
 		}
-		if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[Secret]() || typ == reflect.TypeFor[Pattern]() {
+		if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[Secret]() || typ == reflect.TypeFor[DSN]() || typ == reflect.TypeFor[Pattern]() {
 			return
 		}
 		for _, f := range fieldsOf(typ) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,17 +19,12 @@ const maxFile = 1 << 20
 
 // Load reads and parses the file at path; see [Parse].
 func Load(path string, env Env) (*Config, error) {
-	f, err := os.Open(path)
+	data, mode, err := read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	info, err := f.Stat()
-	data, readErr := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err := errors.Join(err, readErr, f.Close()); err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
-	}
 	c, err := Parse(path, data, env)
-	if err == nil && info.Mode().Perm()&0o004 != 0 && c.hasSecret(data) {
+	if err == nil && mode.Perm()&0o004 != 0 && c.hasSecret(data) {
 		c.Warnings = append(c.Warnings, path+":1:1: everybody on this machine can read this file, and it contains secrets; make it 0600")
 	}
 	return c, err
@@ -44,6 +40,20 @@ func (c *Config) hasSecret(text []byte) bool {
 	})
 }
 
+func read(path string) (data []byte, mode fs.FileMode, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	return data, info.Mode(), err
+}
+
 // Parse makes a configuration of the text of a file. The name stands in errors, and relative secret files are
 // looked up in its directory. Every problem is reported at once, as an [Errors].
 //
@@ -51,17 +61,22 @@ func (c *Config) hasSecret(text []byte) bool {
 func Parse(name string, data []byte, env Env) (*Config, error) {
 	d := newDecoder(name, env)
 	c := d.parse(data)
-	if len(d.errs) > 0 {
-		for _, e := range d.errs {
-			e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
-		}
-		return nil, d.errs.err()
+	if err := d.failures(); err != nil {
+		return nil, err
 	}
 	c.file, c.places, c.sensitive = name, d.places, d.sensitive
 	for _, w := range d.warnings.sorted() {
 		c.Warnings = append(c.Warnings, w.Error())
 	}
 	return c, nil
+}
+
+// failures returns everything that is wrong, without secrets.
+func (d *decoder) failures() error {
+	for _, e := range d.errs {
+		e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
+	}
+	return d.errs.err()
 }
 
 func newDecoder(name string, env Env) *decoder {

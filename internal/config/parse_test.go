@@ -105,7 +105,7 @@ func TestParseErrors(t *testing.T) {
 		{"text wanted, bool given", base + "texts: {hello: true}\n", []string{
 			"4:16: texts.hello must be text, not true or false; put quotes round it",
 		}},
-		{"text wanted, nothing given", base + "store: {dsn: }\n", []string{"4:14: store.dsn must be text, not nothing"}},
+		{"text wanted, nothing given", base + "agent: {system_prompt: }\n", []string{"4:24: agent.system_prompt must be text, not nothing"}},
 		{"bool wanted", base + "streaming: {enabled: perhaps}\n", []string{`4:22: streaming.enabled must be true or false, not "perhaps"`}},
 		{"bool wanted, text given", base + "streaming: {enabled: \"true\"}\n", []string{
 			"4:22: streaming.enabled must be true or false, not text; remove the quotes",
@@ -367,19 +367,8 @@ func checkErrors(t *testing.T, err error, want []string) {
 	}
 }
 
-// What this version can't do is refused, each with its own sentence; its default may be stated.
-func TestParseNotBuilt(t *testing.T) {
+func TestParseSections(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ text, want string }{
-		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.text, func(t *testing.T) {
-			t.Parallel()
-			_, err := Parse("config.yaml", []byte(base+tt.text+"\n"), nil)
-			checkErrors(t, err, []string{"4:" + tt.want})
-		})
-	}
 	t.Run("admin", func(t *testing.T) {
 		t.Parallel()
 		for text, warns := range map[string]int{

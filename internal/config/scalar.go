@@ -172,7 +172,7 @@ func (d *decoder) keepSecret(path string, n *yaml.Node, v reflect.Value, text st
 		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", human(path))
 		return
 	}
-	if name, ok := headerName(path); !ok || soundsSecret(name) {
+	if name, ok := headerName(path); (!ok || soundsSecret(name)) && text != SQLite {
 		// Include the variables: "Bearer ${X}" makes the value of X a secret wherever else it appears.
 		d.sensitive = append(append(d.sensitive, NewSecret(text)), d.variablesIn(n)...)
 	}
@@ -193,6 +193,9 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	text, ok := d.secretFile(path, n)
 	if !ok {
 		return
+	}
+	if v.Type() == reflect.TypeFor[DSN]() {
+		v = v.FieldByName("Secret")
 	}
 	if v.Type() == reflect.TypeFor[Secret]() {
 		if strings.TrimSpace(text) == "" {

@@ -47,7 +47,7 @@ func fieldsOf(t reflect.Type) []field {
 
 // holdsSecrets reports whether the field also accepts a <key>_file.
 func (f field) holdsSecrets() bool {
-	return f.typ == reflect.TypeFor[Secret]() || f.typ == reflect.TypeFor[[]APIKey]()
+	return f.typ == reflect.TypeFor[Secret]() || f.typ == reflect.TypeFor[DSN]() || f.typ == reflect.TypeFor[[]APIKey]()
 }
 
 func keysOfStruct[T any]() []string {

@@ -58,6 +58,8 @@ func (s shower) value(v reflect.Value) *yaml.Node {
 		return s.endpoints(x)
 	case map[string]Secret:
 		return s.headers(x)
+	case DSN:
+		return textNode(x.masked())
 	case MCPServer:
 		return s.structure(reflect.ValueOf(x.redacted()))
 	}

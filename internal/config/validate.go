@@ -41,6 +41,7 @@ func (d *decoder) validate(c *Config) {
 	d.validateHomeTools(c)
 	d.validateServers(c.MCPServers)
 	d.validateAdmin(c.Admin)
+	d.validateStore(c.Store)
 	if at := "tools.approval_timeout"; d.isValid(at) && c.Tools.ApprovalTimeout > maxApproval {
 		d.failAt(d.at(at), "", "%s must be at most %s, not %s", at, formatDuration(maxApproval), formatDuration(c.Tools.ApprovalTimeout))
 	}

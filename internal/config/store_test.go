@@ -1,0 +1,84 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestStoreDSN(t *testing.T) {
+	t.Parallel()
+	const invalid = "invalid URL of a database in store.dsn; write sqlite, or postgres://USER:PASSWORD@HOST:5432/DATABASE " +
+		"with special characters of the password percent-encoded"
+	for _, tt := range []struct{ dsn, shown, wrong, warning string }{
+		{dsn: "sqlite", shown: "sqlite"},
+		{dsn: "postgres://telex:hidden-pass@db.example.org/telex?sslmode=verify-full", shown: "postgres://telex@db.example.org/telex"},
+		{dsn: "postgresql://telex:hidden-pass@127.0.0.1:5433/telex", shown: "postgresql://telex@127.0.0.1:5433/telex"},
+		{dsn: "postgres://telex@db/telex?sslmode=require&password=hidden-pass", shown: "postgres://telex@db/telex"},
+		{dsn: "postgres:///telex?host=/run/postgresql&user=u", shown: "postgres:///telex"},
+		{
+			dsn: "postgres://telex:hidden-pass@db/telex", shown: "postgres://telex@db/telex",
+			warning: "store.dsn does not say how the connection is encrypted; add sslmode=verify-full, or sslmode=disable in a trusted network",
+		},
+		{dsn: "mysql://u:hidden-pass@h/d", wrong: invalid},
+		{dsn: "/var/lib/telex.db", wrong: invalid},
+		{dsn: "postgres://u:hidden-pass", wrong: invalid},
+		{dsn: "postgres://u:hidden-pass@h:port/d", wrong: invalid},
+		{dsn: "postgres://u:hidden%pass@h/d", wrong: invalid},
+		{dsn: "host=h password=hidden-pass", wrong: invalid},
+	} {
+		c, err := Parse("config.yaml", []byte(base+"store: {dsn: \""+tt.dsn+"\"}\n"), nil)
+		if tt.wrong != "" {
+			checkErrors(t, err, []string{"4:9: " + tt.wrong})
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.dsn, err)
+			continue
+		}
+		if c.Store.DSN.Reveal() != tt.dsn {
+			t.Errorf("got %q, want %q", c.Store.DSN.Reveal(), tt.dsn)
+		}
+		text := show(t, c)
+		if want := "  dsn: " + tt.shown + "\n"; !strings.Contains(text, want) || strings.Contains(text, "hidden") {
+			t.Errorf("%s is shown as %s, want %q", tt.dsn, text[strings.Index(text, "store:"):], want)
+		}
+		if got := strings.Join(c.Warnings, "; "); !strings.Contains(got, tt.warning) || (tt.warning == "") != (got == "") {
+			t.Errorf("%s: warnings %q, want %q", tt.dsn, got, tt.warning)
+		}
+	}
+}
+
+// The password is masked wherever it appears.
+func TestStorePasswordIsMasked(t *testing.T) {
+	t.Parallel()
+	c := mustParse(t, base+"store: {dsn: \"postgres://telex:hidden-pass@db/telex?sslmode=require\"}\ntexts: {hello: it is hidden-pass}\n", nil)
+	if text := show(t, c); strings.Contains(text, "hidden-pass") {
+		t.Errorf("the password is shown:\n%s", text)
+	}
+}
+
+// Commands read where the store is from a configuration whose other sections they can't read.
+func TestLoadStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.yaml")
+	env := testEnv(map[string]string{envConfig: path})
+	write(t, path, "models: [{api_key: \"${NOT_SET}\"}]\nunknown: x\nstore: {dsn_file: dsn}\n", 0o600)
+	write(t, filepath.Join(dir, "dsn"), "postgres://u:hidden-pass@h/d?sslmode=require\n", 0o600)
+	s, err := LoadStore(env)
+	if err != nil || s.DSN.Reveal() != "postgres://u:hidden-pass@h/d?sslmode=require" {
+		t.Errorf("got %q, %v", s.DSN.Reveal(), err)
+	}
+	write(t, path, "models: []\n", 0o600)
+	if s, err := LoadStore(env); err != nil || !s.DSN.IsSQLite() {
+		t.Errorf("without the section: got %v, %v, want sqlite", s, err)
+	}
+	write(t, path, "store: {dns: sqlite}\n", 0o600)
+	if _, err := LoadStore(env); err == nil || !strings.Contains(err.Error(), `unknown key "dns" in store`) {
+		t.Errorf("a wrong section: got %v", err)
+	}
+	if _, err := LoadStore(testEnv(map[string]string{envConfig: filepath.Join(dir, "missing.yaml")})); err == nil {
+		t.Error("a named file that is missing: got no error")
+	}
+}
