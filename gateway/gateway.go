@@ -216,6 +216,10 @@ func (g *Gateway) live(ctx context.Context, ready func()) error {
 		return errors.Join(err, g.drain()) // what was taken up must not go on behind the end of Run
 	}
 	g.receiveUntil(ctx, ready)
+	if errors.Is(context.Cause(ctx), chat.ErrLost) { // another process answers from now on
+		_, ended := g.stop()
+		return g.abort(ended)
+	}
 	return g.drain()
 }
 

@@ -57,8 +57,9 @@ func TestWrongConfiguration(t *testing.T) {
 		},
 		{name: "no platforms", text: goodModels, want: "c.yaml:1:1: no platform to run on; add one under platforms, such as telegram\n"},
 		{
-			name: "not built yet", text: goodModels + goodPlatforms + "store: {dsn: \"postgres://h\"}\n",
-			want: "c.yaml:3:9: store.dsn: a choice of databases is not built yet; this version takes sqlite\n",
+			name: "a database of another kind", text: goodModels + goodPlatforms + "store: {dsn: \"mysql://u:" + testKey + "@h/d\"}\n",
+			want: "c.yaml:3:9: invalid URL of a database in store.dsn; write sqlite, or postgres://USER:PASSWORD@HOST:5432/DATABASE " +
+				"with special characters of the password percent-encoded\n",
 		},
 		{
 			name: "a tool without its Home Assistant", text: goodModels + goodPlatforms + "tools: {enabled: [ha_states]}\n",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,7 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = app.Doctor(c.Context(), os.LookupEnv, results(c), app.DoctorOptions{Config: explicit})
+			err = app.Doctor(c.Context(), environment(c), results(c), app.DoctorOptions{Config: explicit})
 			if !errors.Is(err, app.ErrUnwell) {
 				return err
 			}

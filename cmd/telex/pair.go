@@ -42,7 +42,7 @@ func withJSON(c *cobra.Command) *cobra.Command {
 
 // runs makes a command of an operation.
 func runs(do func(context.Context, config.Env, app.Output) error) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, _ []string) error { return do(c.Context(), os.LookupEnv, results(c)) }
+	return func(c *cobra.Command, _ []string) error { return do(c.Context(), environment(c), results(c)) }
 }
 
 // runsOn is runs for an operation on what the first argument names.
@@ -52,7 +52,18 @@ func runsOn[T any](parse func(string) (T, error), do func(context.Context, confi
 		if err != nil {
 			return usageError(err)
 		}
-		return do(c.Context(), os.LookupEnv, results(c), what)
+		return do(c.Context(), environment(c), results(c), what)
+	}
+}
+
+// environment is the process's, with the configuration that a flag names in the place of the variable's.
+func environment(c *cobra.Command) config.Env {
+	explicit, _ := c.Flags().GetString("config") // every command has the flag
+	return func(name string) (string, bool) {
+		if name == "TELEX_CONFIG" && explicit != "" {
+			return explicit, true
+		}
+		return os.LookupEnv(name)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/internal/store/pgtest"
 	"telex/standin/discord"
 	"telex/standin/slack"
 	"telex/standin/whatsapp"
@@ -149,7 +150,7 @@ func (p *process) checkOutput(bare bool) {
 	p.t.Helper()
 	for name, text := range map[string]string{"stdout": p.stdout.String(), "stderr": p.stderr.String()} {
 		for _, secret := range []string{
-			testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey, apiKey,
+			pgtest.Password, testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey, apiKey,
 			discord.DefaultToken, slack.DefaultBotToken, slack.DefaultAppToken, slack.DefaultSigningSecret,
 			whatsapp.DefaultToken, whatsapp.DefaultAppSecret, whatsapp.DefaultVerifyToken,
 		} {

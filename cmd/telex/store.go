@@ -2,17 +2,20 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"telex/internal/app"
+	"telex/internal/config"
 )
 
 func storeCommand() *cobra.Command {
-	c := group("store", "Back up, check or restore what is kept",
-		"Back up, check or restore what is kept: the file telex.db in the state directory, which is\n"+
+	c := group("store", "Back up, check, restore or move what is kept",
+		"Back up, check, restore or move what is kept: the file telex.db in the state directory, which is\n"+
 			"$STATE_DIRECTORY, else $XDG_STATE_HOME/telex, else ~/.local/state/telex, or the service's /var/lib/telex\n"+
-			"where that has none. The daemon may run, except while the store is restored.",
+			"where that has none; or the PostgreSQL database that the configuration names in store.dsn. The daemon may\n"+
+			"run during a backup and a check.",
 		&cobra.Command{
 			Use: "backup FILE", Short: "Copy the store, as it is at one moment, into a new file", Args: oneArg("the name of one new file"),
 			RunE: runsOn(asWritten, app.BackupStore),
@@ -33,11 +36,31 @@ func storeCommand() *cobra.Command {
 				return err
 			},
 		},
+		&cobra.Command{
+			Use: "migrate", Short: "Bring the store up to date, as telex run does", Args: noArgs, RunE: runs(app.MigrateStore),
+		},
+		storeCopyCommand(),
 	)
 	for _, one := range c.Commands() {
-		if one.Name() != "check" {
+		if one.Name() == "backup" || one.Name() == "restore" {
 			one.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
 		}
 	}
+	return c
+}
+
+func storeCopyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "copy --from sqlite", Short: "Copy the file telex.db into the configured database", Args: noArgs,
+		Long: "Copy the file telex.db of the state directory into the empty PostgreSQL database that the configuration names\n" +
+			"in store.dsn, in one transaction, and count the rows on both sides. The daemon must not run. The file stays.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if from, _ := c.Flags().GetString("from"); from != config.SQLite {
+				return wrongUsage(c, fmt.Errorf("%q needs --from sqlite", c.CommandPath()))
+			}
+			return runs(app.CopyStore)(c, nil)
+		},
+	}
+	c.Flags().String("from", "", "what to copy: sqlite")
 	return c
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ func usageCommand() *cobra.Command {
 			if err != nil {
 				return wrongUsage(c, err)
 			}
-			return app.Usage(c.Context(), os.LookupEnv, results(c), o)
+			return app.Usage(c.Context(), environment(c), results(c), o)
 		},
 	}
 	c.Flags().StringVar(&since, "since", "", "a date, such as 2026-01-31, or how long ago, such as 30d (default all that is kept)")

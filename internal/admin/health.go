@@ -10,7 +10,8 @@ import (
 
 // Readiness is whether the daemon can do its work.
 type Readiness struct {
-	Status    string     `json:"status"` // ready, starting, stopping or failing
+	Status    string     `json:"status"`          // ready, starting, stopping or failing
+	Store     string     `json:"store,omitempty"` // why nothing can be stored
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
 }
 

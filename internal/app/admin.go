@@ -9,7 +9,6 @@ import (
 
 	"telex/gateway/access"
 	"telex/internal/chat"
-	"telex/internal/store"
 )
 
 // Pairing lists the pairing requests and the people admitted by a code, oldest first.
@@ -66,7 +65,7 @@ type operations interface {
 
 // localAdmin runs an operator's actions in the process that holds the store.
 type localAdmin struct {
-	store  *store.Store
+	store  keptStore
 	policy *access.Policy
 	// forget deletes a conversation's session, and ends what runs there. erase ends what runs for a person,
 	// deletes what they said there, and says how much that was; nil: nothing runs.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,9 +20,9 @@ import (
 	"telex/gateway"
 	"telex/gateway/attachment"
 	"telex/internal/admin"
+	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/internal/metrics"
-	"telex/internal/store"
 	"telex/platforms/terminal"
 )
 
@@ -40,6 +39,8 @@ type App struct {
 	pings   []func(context.Context) error
 	reader  *attachment.Reader // one for all: it bounds the memory that reading takes
 	running context.Context    //nolint:containedctx // Run's
+	lost    <-chan error       // tells that another process has taken the store; nil: none can
+	away    func() error       // tells why the store can't be written to now; nil: it always can, or the ping tells
 
 	reloading sync.Mutex            // held by New, Reload, and the end of Run
 	parts     atomic.Pointer[parts] // what a reload replaces
@@ -84,10 +85,10 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))
 	}
 	a.log, a.down.log = o.Log, o.Log
-	var kept *store.Store
+	var kept keptStore
 	if o.Store == nil {
 		var err error
-		if kept, err = a.openStore(ctx, o); err != nil {
+		if kept, err = a.openStore(ctx, c, o); err != nil {
 			a.Close()
 			return nil, err
 		}
@@ -160,6 +161,8 @@ func onEdit(value string) gateway.OnEdit {
 // configured grace. It returns at once when it can't start.
 func (a *App) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.end()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	supervisor := newSupervisor(a.log)
 	started := make(chan struct{})
 	a.running = ctx
@@ -167,6 +170,13 @@ func (a *App) Run(ctx context.Context) (err error) {
 	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.keepSwept)
+	a.start(ctx, "ownership of the store", func(ctx context.Context) {
+		select {
+		case err := <-a.lost:
+			cancel(fmt.Errorf("%w: %w", chat.ErrLost, err))
+		case <-ctx.Done():
+		}
+	})
 	if err := a.open(ctx); err != nil {
 		return err
 	}
@@ -174,7 +184,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		end := a.control.start(ctx, a.socket)
 		a.down.add("control socket", func() error { end(); return nil })
 	}
-	return a.gateway.Run(ctx, func() {
+	err = a.gateway.Run(ctx, func() {
 		if a.control != nil {
 			close(a.control.ready)
 		}
@@ -185,6 +195,10 @@ func (a *App) Run(ctx context.Context) (err error) {
 			a.log.Debug("the memory of the start was not released", slog.Any("error", err))
 		}
 	})
+	if cause := context.Cause(ctx); errors.Is(cause, chat.ErrLost) {
+		err = errors.Join(cause, err)
+	}
+	return err
 }
 
 // open opens the addresses of the first parts, and starts what they have.
@@ -250,41 +264,6 @@ func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
 	}
-}
-
-// openStore opens the store's file in the state directory.
-func (a *App) openStore(ctx context.Context, o Options) (*store.Store, error) {
-	dir, err := store.Dir(o.Env.Value)
-	if err != nil {
-		return nil, err
-	}
-	opened := newSupervisor(o.Log).starting(ctx, "checking the store "+store.File(dir))
-	so := store.Options{Path: store.File(dir), Log: o.Log}
-	if a.metrics != nil {
-		so.Observe = a.metrics.Stored
-	}
-	s, err := store.Open(ctx, so)
-	opened()
-	if err != nil {
-		return nil, err
-	}
-	a.down.add("store", s.Close)
-	a.pings = append(a.pings, s.Ping)
-	name, err := socketName(dir)
-	if err != nil {
-		return nil, err
-	}
-	a.socket = filepath.Join(runtimeDir(o.Env, dir), name)
-	a.sweep = func(ctx context.Context) {
-		switch done, err := s.Sweep(ctx, time.Now(), a.parts.Load().config.Conversations.Retention); {
-		case err != nil && ctx.Err() == nil:
-			o.Log.Error("expired data could not be deleted", slog.Any("error", err))
-		case err == nil:
-			o.Log.Debug("expired data deleted", slog.Int64("messages", done.Messages), slog.Int64("turns", done.Turns),
-				slog.Int64("history", done.Entries), slog.Int64("blocks", done.Blocks), slog.Int64("responses", done.Responses))
-		}
-	}
-	return s, nil
 }
 
 // sweepEvery is how often expired data is deleted from the store.

@@ -21,14 +21,11 @@ import (
 
 // operate calls use with what does an operator's work: the daemon that holds the store, or this process while none does.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
-	dir, found, err := withDaemon(ctx, env, use)
+	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
 		return err
 	}
-	if !exists(store.File(dir)) {
-		return errNoStore(store.File(dir))
-	}
-	s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
+	s, err := at.write(ctx)
 	if errors.Is(err, store.ErrLocked) {
 		return notReached(err)
 	}
@@ -43,31 +40,33 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(&localAdmin{store: s, policy: policy, forget: s.Forget})
 }
 
-// withDaemon calls use with the daemon whose state is in dir, if one is reached.
-func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (dir string, found bool, err error) {
-	if dir, err = stateDir(env); err != nil {
-		return "", false, err
+// withDaemon calls use with the daemon whose store is at the returned place, if one is reached.
+func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (at location, found bool, err error) {
+	if at, err = locate(env); err != nil {
+		return at, false, err
 	}
-	conn, err := dialDaemon(ctx, env, dir)
+	conn, err := dialDaemon(ctx, env, at.dir)
 	switch {
 	case errors.Is(err, errNoSocket):
-		return dir, false, nil
+		return at, false, nil
 	case err != nil:
-		return "", false, err
+		return at, false, err
 	}
-	return dir, true, use(remote{conn})
+	return at, true, use(remote{conn})
 }
 
 // look is operate for what only reads: where no daemon listens it makes no file and takes no lock.
 func look(ctx context.Context, env config.Env, use func(operations) error) (err error) {
-	dir, found, err := withDaemon(ctx, env, use)
+	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
 		return err
 	}
-	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
-		return notReached(err)
+	if at.dsn.IsSQLite() { // in a database, a daemon's data can be read beside it
+		if err := store.CheckLock(at.file()); errors.Is(err, store.ErrLocked) {
+			return notReached(err)
+		}
 	}
-	_, r, err := openStoreReadOnly(ctx, env)
+	r, err := at.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func look(ctx context.Context, env config.Env, use func(operations) error) (err 
 }
 
 // readOnly is the store access of commands that only read.
-type readOnly struct{ *store.Reader }
+type readOnly struct{ storeReader }
 
 var errReadOnly = errors.New("the store is open for reading")
 
@@ -96,7 +95,7 @@ func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return fals
 // notReached is the error of a command when the daemon holds the store, which locked says, and no socket of it was found.
 func notReached(locked error) error {
 	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
-		"as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
+		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
 }
 
 // dialDaemon connects with the daemon whose state is in dir. It fails with errNoSocket when none is reached.
@@ -104,6 +103,13 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	places, err := socketPlaces(env, dir)
 	if err != nil {
 		return nil, err
+	}
+	if !namesState(env) && !exists(store.File(dir)) { // the service's, whose store may be a database
+		more, err := socketPlaces(env, serviceState)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, more...)
 	}
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()

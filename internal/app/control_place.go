@@ -32,7 +32,7 @@ const (
 // home has no store, it is that of the system's service if there is one: who says "sudo telex" means it.
 func stateDir(env config.Env) (string, error) {
 	dir, err := store.Dir(env.Value)
-	if env.Value("STATE_DIRECTORY") != "" || env.Value("XDG_STATE_HOME") != "" {
+	if namesState(env) {
 		return dir, err
 	}
 	if err == nil && exists(store.File(dir)) {
@@ -42,6 +42,11 @@ func stateDir(env config.Env) (string, error) {
 		return serviceState, nil
 	}
 	return dir, err
+}
+
+// namesState reports whether the environment names a state directory.
+func namesState(env config.Env) bool {
+	return env.Value("STATE_DIRECTORY") != "" || env.Value("XDG_STATE_HOME") != ""
 }
 
 func exists(path string) bool {

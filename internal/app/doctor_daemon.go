@@ -23,7 +23,7 @@ func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	if err != nil {
 		return nil // machine has said so
 	}
-	held, runs := running(dir)
+	held, runs := d.running(ctx, dir)
 	if !runs {
 		return nil
 	}

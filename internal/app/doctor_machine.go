@@ -23,7 +23,7 @@ func (d *doctor) machine(ctx context.Context) []finding {
 		return []finding{{"state directory", problem, err.Error(), "set STATE_DIRECTORY, XDG_STATE_HOME or HOME"}}
 	}
 	found := []finding{d.disk(dir)}
-	found = append(found, d.kept(ctx, dir)...)
+	found = append(found, d.kept(ctx)...)
 	return append(found, d.service(ctx, dir)...)
 }
 
@@ -63,46 +63,71 @@ func judgeDisk(dir string, st unix.Statfs_t) finding {
 }
 
 // kept judges the store.
-func (d *doctor) kept(ctx context.Context, dir string) []finding {
+func (d *doctor) kept(ctx context.Context) []finding {
 	const check = "store"
-	path := store.File(dir)
-	if !exists(path) {
-		return []finding{{Check: check, State: healthy, What: path + " is not there yet: telex run makes it"}}
+	at, err := locate(d.env)
+	switch {
+	case err != nil:
+		return nil // the configuration is wrong, which is said elsewhere
+	case at.dsn.IsSQLite() && !exists(at.file()):
+		return []finding{{Check: check, State: healthy, What: at.file() + " is not there yet: telex run makes it"}}
 	}
-	damaged := finding{check, problem, "", "stop the daemon, then telex store restore BACKUP; docs/operations.md, under The store"}
-	_, r, err := openStoreReadOnly(ctx, d.env)
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	r, err := at.read(ctx)
 	if err != nil {
-		if damaged.What = err.Error(); !errors.Is(err, store.ErrCorrupt) {
-			damaged.Mend = "give " + path + " to the user of the daemon, or run telex doctor as that user"
-		}
-		return []finding{damaged}
+		return []finding{unopened(at, err)}
 	}
 	defer func() { _ = r.Close() }() // nothing was written
 	report, err := r.Check(ctx)
-	switch {
-	case err != nil:
-		damaged.What = err.Error()
-		return []finding{damaged}
-	case len(report.Problems) > 0:
-		damaged.What = fmt.Sprintf("%s is damaged: %s", path, strings.Join(report.Problems, "; "))
-		return []finding{damaged}
+	if err == nil && len(report.Problems) > 0 {
+		err = fmt.Errorf("%s is damaged: %s", report.Path, strings.Join(report.Problems, "; "))
 	}
-	return []finding{{Check: check, State: healthy, What: fmt.Sprintf("%s is sound: %d conversations", path, report.Conversations)}}
+	if err != nil {
+		return []finding{{check, problem, err.Error(), mendStore(at)}}
+	}
+	return []finding{{Check: check, State: healthy, What: fmt.Sprintf("%s is sound: %d conversations", report.Path, report.Conversations)}}
 }
 
-// running reports whether a daemon holds the store in dir, and says which.
-func running(dir string) (string, bool) {
+// unopened judges why a store can't be opened.
+func unopened(at location, err error) finding {
+	f := finding{"store", problem, err.Error(), mendStore(at)}
+	switch {
+	case errors.Is(err, store.ErrAway):
+		f.Mend = "start the database; if it runs, look at store.dsn and at the network between"
+	case errors.Is(err, store.ErrOlder):
+		f.State, f.Mend = doubt, "telex store migrate, or telex run"
+	case at.dsn.IsSQLite() && !errors.Is(err, store.ErrCorrupt):
+		f.Mend = "give " + at.file() + " to the user of the daemon, or run telex doctor as that user"
+	}
+	return f
+}
+
+func mendStore(at location) string {
+	if at.dsn.IsSQLite() {
+		return "stop the daemon, then telex store restore BACKUP; docs/operations.md, under The store"
+	}
+	return "docs/operations.md, under PostgreSQL"
+}
+
+// running reports whether a daemon holds the store in dir or answers at its socket, and says which.
+func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
 		which, _, _ := strings.Cut(err.Error(), ";") // the rest is for one who wants to start another
 		return which, true
 	}
-	return "", false
+	conn, err := dialDaemon(ctx, d.env, dir)
+	if err != nil {
+		return "", false
+	}
+	_ = conn.Close() // nothing was asked
+	return "it answers at its socket", true
 }
 
 // service judges the unit, where systemd runs and has one, and the daemon.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
 	const check = "service"
-	held, runs := running(dir)
+	held, runs := d.running(ctx, dir)
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	unit := unitState(ctx)
@@ -149,7 +174,7 @@ func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []findi
 	if err != nil {
 		return nil // machine has said so
 	}
-	if _, runs := running(dir); runs {
+	if _, runs := d.running(ctx, dir); runs {
 		return nil
 	}
 	for _, l := range c.Listens() {

@@ -30,7 +30,7 @@ type sessionRow struct {
 
 // ListSessions writes the conversations of which something is kept, the newest first. A daemon may hold the store.
 func ListSessions(ctx context.Context, env config.Env, o Output) (err error) {
-	_, r, err := openStoreReadOnly(ctx, env)
+	r, err := openReader(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ type call struct {
 
 // ShowSession writes the history of a conversation. A daemon may hold the store.
 func ShowSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) (err error) {
-	_, r, err := openStoreReadOnly(ctx, env)
+	r, err := openReader(ctx, env)
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,11 @@ func (a *App) readiness() admin.Readiness {
 	for _, s := range a.parts.Load().apis {
 		r.Endpoints = append(r.Endpoints, admin.Endpoint{Name: string(s.Endpoint), State: string(gateway.Connected)})
 	}
+	if a.away != nil {
+		if err := a.away(); err != nil {
+			r.Status, r.Store = "failing", err.Error()
+		}
+	}
 	if a.stopping.Load() {
 		r.Status = "stopping"
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"telex/internal/config"
 	"telex/internal/store"
+	"telex/internal/store/postgres"
 )
 
 // ErrDamaged is returned by CheckStore for a damaged store, after it reported the problems.
@@ -18,7 +20,17 @@ var ErrDamaged = errors.New("the store is damaged")
 // BackupStore copies the store of the state directory that env names into a new file, and says so. A daemon
 // may hold the store and go on. A file that is there is not overwritten.
 func BackupStore(ctx context.Context, env config.Env, o Output, file string) (err error) {
-	path, r, err := openStoreReadOnly(ctx, env)
+	at, err := locate(env)
+	if err == nil {
+		err = at.fileOnly("back it up with pg_dump, such as: pg_dump --format=custom --file=FILE URL")
+	}
+	if err != nil {
+		return err
+	}
+	r, err := store.OpenReadOnly(ctx, store.Options{Path: at.file()})
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoStore(at.file())
+	}
 	if err != nil {
 		return err
 	}
@@ -29,15 +41,18 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 	case err != nil:
 		return err
 	}
-	return o.line("%s: a copy of %s", file, path)
+	return o.line("%s: a copy of %s", file, at.file())
 }
 
-// CheckStore reads the whole store of the state directory that env names and writes what is wrong with it and
-// how much is in it. A daemon may hold the store and go on.
+// CheckStore reads the whole store and writes what is wrong with it and how much is in it. A daemon may hold the store and go on.
 func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
-	path, r, err := openStoreReadOnly(ctx, env)
+	at, err := locate(env)
+	if err != nil {
+		return err
+	}
+	r, err := at.read(ctx)
 	if errors.Is(err, store.ErrCorrupt) { // too damaged to be opened
-		return errors.Join(ErrDamaged, o.report(store.Report{Path: path, Problems: []string{err.Error()}}))
+		return errors.Join(ErrDamaged, o.report(store.Report{Path: at.file(), Problems: []string{err.Error()}}))
 	}
 	if err != nil {
 		return err
@@ -59,6 +74,13 @@ func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 // RestoreStore puts a backup in the place of the store of the state directory that env names, and says what it did.
 // A daemon must not hold the store. The store that was there is kept beside it.
 func RestoreStore(ctx context.Context, env config.Env, o Output, file string) error {
+	at, err := locate(env)
+	if err == nil {
+		err = at.fileOnly("restore it with pg_restore while the daemon is stopped, such as: pg_restore --clean --if-exists --dbname=URL FILE")
+	}
+	if err != nil {
+		return err
+	}
 	dir, err := restoreDir(env)
 	if err != nil {
 		return err
@@ -79,25 +101,68 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 // restoreDir is stateDir for a missing store: on a new machine the directory of the service is enough.
 func restoreDir(env config.Env) (string, error) {
 	dir, err := stateDir(env)
-	named := env.Value("STATE_DIRECTORY") != "" || env.Value("XDG_STATE_HOME") != ""
-	if !named && (err != nil || !exists(store.File(dir))) && exists(serviceState) {
+	if !namesState(env) && (err != nil || !exists(store.File(dir))) && exists(serviceState) {
 		return serviceState, nil
 	}
 	return dir, err
 }
 
-// openStoreReadOnly returns the store's path even when the store can't be opened.
-func openStoreReadOnly(ctx context.Context, env config.Env) (path string, r *store.Reader, err error) {
-	dir, err := stateDir(env)
+// MigrateStore brings the schema of the store up to date, as a daemon does when it starts. No daemon may hold it.
+func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
+	at, err := locate(env)
 	if err != nil {
-		return "", nil, err
+		return err
 	}
-	path = store.File(dir)
-	r, err = store.OpenReadOnly(ctx, store.Options{Path: path})
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil, errNoStore(path)
+	s, err := at.write(ctx)
+	if errors.Is(err, store.ErrLocked) {
+		return fmt.Errorf("migrate store: a telex runs, and brought it up to date when it started (%w)", err)
 	}
-	return path, r, err
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	report, err := s.Check(ctx)
+	if err != nil {
+		return err
+	}
+	return o.line("%s: schema %d, which is the newest", report.Path, report.Schema)
+}
+
+// CopyStore copies the SQLite store of the state directory that env names into the configured database, which must be empty. No
+// daemon may hold either of them. The file stays as it is.
+func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
+	at, err := locate(env)
+	if err != nil {
+		return err
+	}
+	if at.dsn.IsSQLite() {
+		return errors.New("copy store: the configuration names no database to copy to: set store.dsn or store.dsn_file to its URL first")
+	}
+	if !exists(at.file()) {
+		return errNoStore(at.file())
+	}
+	from, err := store.Open(ctx, store.Options{Path: at.file()}) // nobody writes to it meanwhile
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := postgres.Open(ctx, postgres.Options{DSN: at.dsn.Reveal(), Own: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	copied, err := to.Copy(ctx, from.Reader)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"TABLE", "ROWS"}}
+	for _, t := range copied {
+		rows = append(rows, []string{t.Table, strconv.FormatInt(t.Rows, 10)})
+	}
+	if err := o.table(rows...); err != nil {
+		return err
+	}
+	return o.line("%s: copied from %s, every row counted on both sides; delete the file when it is not needed any more", to.Name(), at.file())
 }
 
 func errNoStore(path string) error {

@@ -110,7 +110,7 @@ type usageSum struct {
 // Usage writes what turns used: a row for each combination of what o tells apart, and the total. Days are the
 // machine's. A daemon may hold the store.
 func Usage(ctx context.Context, env config.Env, out Output, o UsageOptions) (err error) {
-	_, r, err := openStoreReadOnly(ctx, env)
+	r, err := openReader(ctx, env)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,327 @@
+//go:build postgres
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"telex/internal/store/pgtest"
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// database is a configuration's section for a database, whose password is in a file.
+func database(t *testing.T, dsn string) sections {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "dsn")
+	if err := os.WriteFile(file, []byte(dsn+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return sections{more: fmt.Sprintf("store: {dsn_file: %q}", file)}
+}
+
+// The daemon and every command work with a database as with a file.
+func TestPostgreSQLDaemon(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
+	store := database(t, dsn)
+	config := w.config(store)
+	run := func(code int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		p := launch{env: []string{s.env}}.start(t, append(args, "--config", config)...)
+		if got := p.exit(patience); got != code {
+			t.Errorf("telex %s: exit %d, want %d\nstdout %q\nstderr %q", p.name, got, code, p.stdout, p.stderr)
+		}
+		return p.stdout.String(), p.stderr.String()
+	}
+	daemon := launch{env: []string{s.env}}.start(t, "run", "--config", config)
+	daemon.awaitLog("receiving", 1)
+	w.ask("Explain the tides")
+	daemon.awaitLog("turn ended", 1)
+
+	second := launch{env: []string{newState(t).env}}.start(t, "run", "--config", config)
+	if code := second.exit(patience); code != exitFailed {
+		t.Errorf("second daemon: exit %d, want %d", code, exitFailed)
+	}
+	wantText(t, "stderr of the second daemon", second.stderr.String(),
+		"is in use by another process (telex ", "one telex at a time can use it: stop that one, or give this one a database of its own")
+	stdout, _ := run(exitDone, "store", "check")
+	wantText(t, "stdout of check", stdout, "database test1 at 127.0.0.1:", ": sound\n", "  conversations        1\n", "  messages known       1\n")
+	stdout, _ = run(exitDone, "sessions", "list")
+	wantText(t, "sessions", stdout, "telegram:1001")
+	stdout, _ = run(exitDone, "usage")
+	wantText(t, "usage", stdout, "telegram:user:1001", "TOTAL")
+	run(exitDone, "pair", "list")
+	_, stderr := run(exitFailed, "store", "migrate")
+	wantText(t, "stderr of migrate", stderr, "a telex runs, and brought it up to date when it started")
+	_, stderr = run(exitFailed, "store", "backup", filepath.Join(s.dir, "b"))
+	wantText(t, "stderr of backup", stderr, "the store is a PostgreSQL database: back it up with pg_dump, such as: pg_dump ")
+	_, stderr = run(exitFailed, "store", "restore", filepath.Join(s.dir, "b"))
+	wantText(t, "stderr of restore", stderr, "the store is a PostgreSQL database: restore it with pg_restore")
+	stdout, _ = run(exitDone, "config", "show")
+	wantText(t, "configuration", stdout, "  dsn: postgres://telex@127.0.0.1:")
+
+	daemon.stop()
+	stdout, _ = run(exitDone, "store", "migrate")
+	wantText(t, "stdout of migrate", stdout, ": schema 1, which is the newest\n")
+	stdout, _ = run(exitDone, "sessions", "delete", "telegram:1001")
+	wantText(t, "stdout of delete", stdout, "telegram:1001: 2 messages deleted.\n")
+	daemon = daemon.again()
+	daemon.awaitLog("receiving", 1)
+	w.ask("And once more")
+	daemon.awaitLog("turn ended", 1)
+	daemon.stop()
+	if entries, err := filepath.Glob(filepath.Join(s.dir, "telex.db*")); err != nil || len(entries) > 0 {
+		t.Errorf("got %v, %v, want no file of SQLite", entries, err)
+	}
+}
+
+// A database that is killed in the middle of answers, and is away for a while, is an outage like a platform's: people get every
+// answer once and complete, and messages that come meanwhile stay with the platform.
+func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
+	t.Parallel()
+	const chats = 12
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
+	o := database(t, dsn)
+	o.admin = fmt.Sprintf("{listen: %q}", freeAddress(t))
+	pings, env := watchdog(t)
+	daemon := w.daemon(o, append(env, newState(t).env)...)
+	say := func(user int64, text string) {
+		w.telegram.Say(telegram.Incoming{User: user, FirstName: "Ada", Text: text})
+	}
+	for round := range 3 {
+		for i := range chats {
+			say(int64(ada+i), question(i, round))
+		}
+		w.await("answers under way", func() bool {
+			growing := 0
+			for i := range chats {
+				for _, text := range w.texts(int64(ada + i)) {
+					if strings.HasSuffix(text, cursor) {
+						growing++
+					}
+				}
+			}
+			return growing >= chats/2
+		})
+		server.Kill(t)
+		say(ada+chats+int64(round), "written while the database is away")
+		status, ready := probe(t, o.admin, "/readyz")
+		for deadline := time.Now().Add(patience); status == http.StatusOK && time.Now().Before(deadline); status, ready = probe(t, o.admin, "/readyz") {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if status != http.StatusServiceUnavailable || !strings.Contains(ready.Store, "the database can't be reached") {
+			t.Errorf("readyz: got %d, %+v", status, ready)
+		}
+		before := pings.Load()
+		awaitCount(t, "pings of the watchdog", func() bool { return pings.Load() >= before+6 }) // two seconds
+		if status, _ := probe(t, o.admin, "/healthz"); status != http.StatusOK {
+			t.Errorf("healthz: got %d, want it alive", status)
+		}
+		server.Restart(t)
+		w.await("all answers", func() bool {
+			for i := range chats {
+				if !complete(w.texts(int64(ada+i)), round+1) {
+					return false
+				}
+			}
+			return complete(w.texts(ada+chats+int64(round)), 1)
+		})
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		status, ready := probe(t, o.admin, "/readyz")
+		if status == http.StatusOK {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("readyz: got %d, %+v", status, ready)
+		}
+	}
+	daemon.stop()
+	for i := range chats {
+		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)), openai.Answer(question(i, 1)), openai.Answer(question(i, 2)))
+	}
+	if left := server.Query(t, "test1", "SELECT id::text FROM inbox WHERE done_at IS NULL UNION ALL SELECT id FROM turn WHERE ended_at IS NULL"); len(left) > 0 {
+		t.Errorf("unfinished: %v", left)
+	}
+}
+
+// complete reports whether there are at least n messages and none has a cursor.
+func complete(texts []string, n int) bool {
+	for _, text := range texts {
+		if strings.HasSuffix(text, cursor) {
+			return false
+		}
+	}
+	return len(texts) >= n
+}
+
+func question(chat, round int) string { return fmt.Sprintf("words: %d", 60+3*chat+round) }
+
+type readiness struct{ Status, Store string }
+
+func probe(t *testing.T, admin, path string) (status int, r readiness) {
+	t.Helper()
+	_, address, _ := strings.Cut(strings.TrimSuffix(admin, "}"), "listen: ")
+	resp, err := http.Get("http://" + strings.Trim(address, `"`) + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = json.Unmarshal(body, &r) // /healthz answers in plain text
+	return resp.StatusCode, r
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l := listen(t)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func awaitCount(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not in time", what)
+		}
+	}
+}
+
+// watchdog plays the service manager: it counts how often it is told that the daemon lives.
+func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pings = &atomic.Int64{}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for buffer := make([]byte, 4096); ; {
+			n, err := conn.Read(buffer)
+			if err != nil {
+				return
+			}
+			if strings.Contains(string(buffer[:n]), "WATCHDOG=1") {
+				pings.Add(1)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = conn.Close() // ends the goroutine
+		<-ended
+	})
+	return pings, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=1000000"}
+}
+
+// A daemon that starts before its database waits for it.
+func TestPostgreSQLAwayAtTheStart(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	server.Stop(t)
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	daemon := launch{env: []string{newState(t).env}}.start(t, "run", "--config", w.config(database(t, dsn)))
+	daemon.awaitLog("the database can't be reached; trying again until it can", 1)
+	server.Restart(t)
+	daemon.awaitLog("receiving", 1)
+	w.ask("Explain the tides")
+	daemon.awaitLog("turn ended", 1)
+	daemon.stop()
+}
+
+// A daemon whose place another one has taken, while its connection was lost, stops at once.
+func TestPostgreSQLTakenOver(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	name, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 20})
+	daemon := w.daemon(database(t, dsn), newState(t).env)
+	w.ask("Explain the tides")
+	w.await("an answer", func() bool { return len(w.texts(ada)) > 0 })
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	other, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(ctx) //nolint:errcheck // the server ends
+	locked := make(chan error, 1)
+	go func() { // as the other daemon does, but patiently
+		_, err := other.Exec(ctx, "SELECT pg_advisory_lock(1952803960, 1)")
+		locked <- err
+	}()
+	awaitCount(t, "a waiting lock", func() bool {
+		return len(server.Query(t, name, "SELECT 'waits' FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")) > 0
+	})
+	server.Exec(t, name, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'telex %'")
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	if code := daemon.exit(patience); code != exitFailed {
+		t.Errorf("exit %d, want %d", code, exitFailed)
+	}
+	wantText(t, "stderr", daemon.stderr.String(), "another telex has taken the database; this one stops", "the lease is lost")
+}
+
+// A file is copied into a database, with which the daemon goes on.
+func TestPostgreSQLCopy(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	name, dsn := server.Create(t, "")
+	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
+	daemon := w.daemon(sections{}, s.env)
+	w.ask("Explain the tides")
+	daemon.awaitLog("turn ended", 1)
+	daemon.stop()
+	config := w.config(database(t, dsn))
+	run := func(code int, args ...string) *process {
+		t.Helper()
+		p := launch{env: []string{s.env}}.start(t, append(args, "--config", config)...)
+		if got := p.exit(patience); got != code {
+			t.Errorf("telex %s: exit %d, want %d\nstdout %q\nstderr %q", p.name, got, code, p.stdout, p.stderr)
+		}
+		return p
+	}
+	run(exitUsage, "store", "copy")
+	p := run(exitDone, "store", "copy", "--from", "sqlite")
+	wantText(t, "stdout of copy", p.stdout.String(), "conversation     1\n", "entry            2\n", "copied from "+s.file+", every row counted on both sides")
+	p = run(exitFailed, "store", "copy", "--from", "sqlite")
+	wantText(t, "stderr of copy", p.stderr.String(), "the database is not empty: it has 1 rows in the table conversation")
+	daemon = launch{env: []string{s.env}}.start(t, "run", "--config", config)
+	daemon.awaitLog("receiving", 1)
+	w.ask("And once more")
+	daemon.awaitLog("turn ended", 1)
+	daemon.stop()
+	if got := server.Query(t, name, "SELECT count(*)::text FROM entry"); got[0] != "4" {
+		t.Errorf("got %s entries, want 4", got)
+	}
+	if got := w.model.Requests(); len(got) != 2 {
+		t.Errorf("%d requests", len(got))
+	}
+}

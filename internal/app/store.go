@@ -1,0 +1,203 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/internal/chat"
+	"telex/internal/config"
+	"telex/internal/store"
+	"telex/internal/store/postgres"
+)
+
+// keptStore is what outlives the process: a SQLite file or a PostgreSQL database.
+type keptStore interface {
+	gateway.Store
+	storeReader
+	DeletePerson(ctx context.Context, p chat.Person) (int, error)
+	Sweep(ctx context.Context, now time.Time, retention time.Duration) (store.Swept, error)
+}
+
+// storeReader is the part of a store for commands that only read.
+type storeReader interface {
+	access.Moves
+	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
+	Admitted(ctx context.Context) ([]chat.Admission, error)
+	Sessions(ctx context.Context) ([]store.SessionInfo, error)
+	Transcript(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
+	Account(ctx context.Context, o store.AccountOptions) (store.Account, error)
+	Check(ctx context.Context) (store.Report, error)
+	Close() error
+}
+
+// ErrDatabase is the error of a command for stores in a file.
+var ErrDatabase = errors.New("the store is a PostgreSQL database")
+
+// location is where the store of an operator's command is.
+type location struct {
+	dir string // the state directory, by which a daemon's socket is found too
+	dsn config.DSN
+}
+
+// locate finds the store by the environment and by the configuration's section store.
+func locate(env config.Env) (location, error) {
+	c, err := config.LoadStore(env)
+	if err != nil {
+		return location{}, err
+	}
+	dir, err := stateDir(env)
+	return location{dir, c.DSN}, err
+}
+
+// file is the path of the store, if it is a file.
+func (l location) file() string { return store.File(l.dir) }
+
+// fileOnly fails if the store is not a file.
+func (l location) fileOnly(instead string) error {
+	if l.dsn.IsSQLite() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrDatabase, instead)
+}
+
+// read opens the store for reading. A daemon may use it.
+func (l location) read(ctx context.Context) (storeReader, error) {
+	if !l.dsn.IsSQLite() {
+		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal()})
+		if err != nil {
+			return nil, err // not a storeReader that holds a nil store
+		}
+		return s, nil
+	}
+	r, err := store.OpenReadOnly(ctx, store.Options{Path: l.file()})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoStore(l.file())
+	}
+	if err != nil {
+		return nil, err // not a storeReader that holds a nil store
+	}
+	return r, nil
+}
+
+// openReader opens the store that env and the configuration name for reading.
+func openReader(ctx context.Context, env config.Env) (storeReader, error) {
+	at, err := locate(env)
+	if err != nil {
+		return nil, err
+	}
+	return at.read(ctx)
+}
+
+// write opens the store as its only user. It fails with store.ErrLocked if a daemon has it.
+func (l location) write(ctx context.Context) (keptStore, error) {
+	if !l.dsn.IsSQLite() {
+		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Own: true})
+		if err != nil {
+			return nil, err // not a keptStore that holds a nil store
+		}
+		return s, nil
+	}
+	if !exists(l.file()) {
+		return nil, errNoStore(l.file())
+	}
+	s, err := store.Open(ctx, store.Options{Path: l.file()})
+	if err != nil {
+		return nil, err // not a keptStore that holds a nil store
+	}
+	return s, nil
+}
+
+// openStore opens the configured store for a daemon, or for a conversation in the terminal while there is none.
+func (a *App) openStore(ctx context.Context, c *config.Config, o Options) (kept keptStore, err error) {
+	dir, err := store.Dir(o.Env.Value)
+	if err != nil {
+		return nil, err
+	}
+	observe := func(string, time.Duration) {}
+	if a.metrics != nil {
+		observe = a.metrics.Stored
+	}
+	if c.Store.DSN.IsSQLite() {
+		kept, err = a.openFile(ctx, store.Options{Path: store.File(dir), Log: o.Log, Observe: observe})
+	} else {
+		kept, err = a.openDatabase(ctx, postgres.Options{DSN: c.Store.DSN.Reveal(), Log: o.Log, Observe: observe}, o.Terminal == nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.down.add("store", kept.Close)
+	name, err := socketName(dir)
+	if err != nil {
+		return nil, err
+	}
+	a.socket = filepath.Join(runtimeDir(o.Env, dir), name)
+	a.sweep = func(ctx context.Context) {
+		switch done, err := kept.Sweep(ctx, time.Now(), a.parts.Load().config.Conversations.Retention); {
+		case err != nil && ctx.Err() == nil:
+			o.Log.Error("expired data could not be deleted", slog.Any("error", err))
+		case err == nil:
+			o.Log.Debug("expired data deleted", slog.Int64("messages", done.Messages), slog.Int64("turns", done.Turns),
+				slog.Int64("history", done.Entries), slog.Int64("blocks", done.Blocks), slog.Int64("responses", done.Responses))
+		}
+	}
+	return kept, nil
+}
+
+func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) {
+	opened := newSupervisor(o.Log).starting(ctx, "checking the store "+o.Path)
+	defer opened()
+	s, err := store.Open(ctx, o)
+	if err != nil {
+		return nil, err // not a keptStore that holds a nil store
+	}
+	a.pings = append(a.pings, s.Ping)
+	return s, nil
+}
+
+const (
+	// ownerWait is how long a daemon waits for another one to give up the database: PostgreSQL may notice late that one was
+	// killed.
+	ownerWait = 5 * time.Second
+	// awayPause is the pause between attempts to reach a database at the start.
+	awayPause = 2 * time.Second
+)
+
+// openDatabase opens the store in a database. A daemon waits until the database can be reached, as it does for a platform. The
+// watchdog does not ask the database: a restart would not bring it back, and no call to it can hang.
+func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
+	o.Own = true
+	lost := make(chan error, 1) // one message, which nobody may read
+	o.Lost = func(err error) { lost <- err }
+	if daemon {
+		o.Wait = ownerWait
+	}
+	opened := newSupervisor(o.Log).starting(ctx, "opening the database")
+	defer opened()
+	for told := false; ; told = true {
+		s, err := postgres.Open(ctx, o)
+		if err == nil {
+			a.lost, a.away = lost, s.Away
+			return s, nil
+		}
+		if !daemon || !errors.Is(err, store.ErrAway) {
+			return nil, err
+		}
+		if !told {
+			o.Log.Error("the database can't be reached; trying again until it can", slog.Any("error", err))
+		}
+		timer := time.NewTimer(awayPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, err
+		}
+	}
+}
