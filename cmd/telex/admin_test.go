@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"telex/standin/fault"
 	"telex/standin/openai"
@@ -139,6 +142,45 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 			t.Errorf("a label names a person: %s", name)
 		}
 	}
+	_, text := fetch(t, base+"/metrics", adminToken)
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "telex_") { // those of Go and of the process are Prometheus' own
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
+
+// A reply of a killed process counts as recovered in the next one, and its tokens only once.
+func TestRecoveredRepliesAreCounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
+	base, p := w.adminDaemon(fmt.Sprintf("token: %q", adminToken), sections{})
+	w.ask(answerInWords)
+	w.awaitGrowth(1)
+	if is := scrape(t, base, adminToken); is[`telex_conversations_active`] != 1 || is[`telex_turns_running`] != 1 || is[`telex_replies_recovered_total{endpoint="telegram"}`] != 0 {
+		t.Errorf("while the answer grows: %v active, %v running, %v recovered", is[`telex_conversations_active`], is[`telex_turns_running`], is[`telex_replies_recovered_total{endpoint="telegram"}`])
+	}
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+	p = p.again()
+	p.awaitLog("turn ended", 1)
+	is := scrape(t, base, adminToken)
+	for until := time.Now().Add(patience); is["telex_conversations_active"] > 0 && time.Now().Before(until); {
+		is = scrape(t, base, adminToken)
+	}
+	for name, want := range map[string]float64{
+		`telex_replies_recovered_total{endpoint="telegram"}`: 1, `telex_turns_total{reason="done"}`: 1, `telex_final_seconds_count{endpoint="telegram"}`: 1,
+		`telex_tokens_total{kind="completion",model="main"}`: float64(w.model.Requests()[1].Tokens),
+	} {
+		if is[name] != want {
+			t.Errorf("%s is %v, want %v", name, is[name], want)
+		}
+	}
+	w.wantTexts(ada, openai.Answer(answerInWords))
 }
 
 // What waits and what happens now is told while it does.
