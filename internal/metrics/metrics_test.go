@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +122,25 @@ func TestLabels(t *testing.T) {
 					t.Errorf("%s has the label %s", f.GetName(), l.GetName())
 				}
 			}
+		}
+	}
+}
+
+// The examples of alerts ask for metrics that there are. promtool checks the expressions themselves.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("../../deploy/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`telex_[a-z_]+`).FindAllString(string(rules), -1)
+	if len(names) < 8 {
+		t.Fatalf("the alerts name %q", names)
+	}
+	figures := page(t, everything())
+	for _, name := range names {
+		if !strings.Contains(figures, "\n"+name+"{") && !strings.Contains(figures, "\n"+name+" ") {
+			t.Errorf("an alert asks for %s, which is no metric", name)
 		}
 	}
 }
