@@ -30,7 +30,7 @@ help: ## Print this list.
 
 .PHONY: build
 build: ## Build the static binary bin/telex.
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/telex ./cmd/telex
+	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/telex ./cmd/telex
 
 .PHONY: run
 run: build ## Run the daemon; ARGS="--config config.yaml".

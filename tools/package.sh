@@ -16,7 +16,7 @@ export TELEX_VERSION TELEX_ARCH SOURCE_DATE_EPOCH
 umask 022
 rm -rf bin/package
 mkdir -p bin/package/completions
-CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$1" -o bin/package/telex ./cmd/telex
+CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags "-s -w -X main.version=$1" -o bin/package/telex ./cmd/telex
 # What runs here is built for this machine, whatever the package is for.
 for shell in bash zsh fish; do
 	GOARCH='' GOOS='' CGO_ENABLED=0 go run ./cmd/telex completion "$shell" >"bin/package/completions/$shell"
