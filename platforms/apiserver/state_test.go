@@ -190,7 +190,9 @@ func TestStoredResponses(t *testing.T) {
 		r    response
 		want string
 	}{
-		{ruled, "[once\n\nR1] u:g"}, {more, "[R1\n\nR2] u:g a:#1 u:h"}, {summed, "[R1\n\nR2] u:g a:#1 u:h a:#3 u:summarize"},
+		{ruled, "[once\n\nR1] u:g"},
+		{more, "[R1\n\nR2] u:g a:#1 u:h"},
+		{summed, "[R1\n\nR2] u:g a:#1 u:h a:#3 u:summarize"},
 		{ask("i", summed.ID, `,"instructions":"twice"`), "[twice\n\nR1\n\nR2] (S) u:summarize a:#5 u:i"},
 	} {
 		if got := text(tt.r); got != tt.want {

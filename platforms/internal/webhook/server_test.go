@@ -177,14 +177,21 @@ func TestEndWaitsForAnswers(t *testing.T) {
 	})
 }
 
+// dial opens a connection to the server.
+func (p *platform) dial() net.Conn {
+	p.t.Helper()
+	conn, err := p.listener.Dial(p.t.Context(), "tcp", "telex.test:80")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return conn
+}
+
 // Whoever begins a request and does not finish it is refused after a while, and does not keep Serve from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	const half = "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: 100\r\n\r\nok"
 	begin := func(p *platform) net.Conn {
-		conn, err := p.listener.Dial(p.t.Context(), "tcp", "telex.test:80")
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		conn := p.dial()
 		if _, err := fmt.Fprint(conn, half); err != nil {
 			p.t.Fatal(err)
 		}
@@ -232,6 +239,62 @@ func TestTooManyRequests(t *testing.T) {
 		}
 		if count[200] < 128 || count[429] == 0 || count[200]+count[429] != tries {
 			p.t.Errorf("answers: %v", count)
+		}
+	})
+}
+
+// A body that is too large is refused before it is read if it says so, and else where it is too large.
+func TestTooLargeBodies(t *testing.T) {
+	serve(t, nil, func(p *platform) {
+		conn, began := p.dial(), time.Now()
+		if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: %d\r\n\r\n", 1<<20+1); err != nil {
+			p.t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // the connection is closed.
+		if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge || time.Since(began) > 0 {
+			p.t.Errorf("announced: %v, %v, after %v", resp, err, time.Since(began))
+		}
+		_ = conn.Close()
+		for size, want := range map[int]int{1 << 20: http.StatusOK, 1<<20 + 1: http.StatusRequestEntityTooLarge} {
+			body := io.MultiReader(strings.NewReader("ok" + strings.Repeat("x", size-2))) // of no known length
+			req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, "http://telex.test/", body)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			req.Header.Set("Secret", "s")
+			resp, err := p.client.Do(req)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if _ = resp.Body.Close(); resp.StatusCode != want {
+				p.t.Errorf("%d bytes: %d, want %d", size, resp.StatusCode, want)
+			}
+		}
+	})
+}
+
+// Long bodies share a bounded memory, and give it back.
+func TestBodiesShareMemory(t *testing.T) {
+	serve(t, nil, func(p *platform) {
+		const size = 1 << 20
+		large := "ok" + strings.Repeat("x", size-2)
+		for range 6 {
+			conn := p.dial()
+			defer conn.Close() //nolint:errcheck // it was given up
+			go fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: %d\r\n\r\n%s", size, large[1:]) // all but one byte
+		}
+		synctest.Wait()
+		if status, answer := p.post(http.MethodPost, "s", large); status != http.StatusTooManyRequests {
+			p.t.Errorf("a long body beside others: %d %s", status, answer)
+		}
+		if status, _ := p.post(http.MethodPost, "s", "ok"); status != http.StatusOK {
+			p.t.Errorf("a short body beside long ones: %d", status)
+		}
+		time.Sleep(4 * time.Second) // the others are given up
+		for range 10 {
+			if status, answer := p.post(http.MethodPost, "s", large); status != http.StatusOK {
+				p.t.Errorf("a long body alone: %d %s", status, answer)
+			}
 		}
 	})
 }
