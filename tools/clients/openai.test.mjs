@@ -2,6 +2,8 @@
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import OpenAI from "openai";
+import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
+import { z } from "zod";
 import { key, start } from "./telex.mjs";
 
 let telex, client;
@@ -57,12 +59,41 @@ test("tools are passed through, streamed and not, and their results", async () =
   }
 });
 
-test("the helper runs tools", async () => {
-  const runner = client.chat.completions.runTools({
-    model: "main", messages: asks('call: weather {"city":"Oslo"}'),
-    tools: [{ type: "function", function: { ...weather.function, parse: JSON.parse, function: ({ city }) => `snow in ${city}` } }],
-  });
-  assert.match(await runner.finalContent(), /snow in Oslo/);
+test("the helper runs tools, streamed and not", async () => {
+  for (const stream of [false, true]) {
+    const runner = client.chat.completions.runTools({
+      model: "main", stream, messages: asks('call: weather {"city":"Oslo"}'),
+      tools: [{ type: "function", function: { ...weather.function, parse: JSON.parse, function: ({ city }) => `snow in ${city}` } }],
+    });
+    assert.match(await runner.finalContent(), /snow in Oslo/);
+  }
+});
+
+test("structured outputs, by both APIs, streamed and not", async () => {
+  const city = z.object({ city: z.string() }), messages = asks('say: {"city":"Rome"}');
+  const chat = { model: "main", messages, response_format: zodResponseFormat(city, "city") };
+  const responses = { model: "main", input: messages, text: { format: zodTextFormat(city, "city") } };
+  for (const got of [
+    (await client.chat.completions.parse(chat)).choices[0].message.parsed,
+    (await client.chat.completions.stream(chat).finalChatCompletion()).choices[0].message.parsed,
+    (await client.responses.parse(responses)).output_parsed,
+    (await client.responses.stream(responses).finalResponse()).output_parsed,
+  ]) assert.deepEqual(got, { city: "Rome" });
+});
+
+test("a limit cuts the answer, and says so", async () => {
+  const c = await client.chat.completions.stream({ model: "main", messages: asks("words: 300"), max_tokens: 5 }).finalChatCompletion();
+  assert.equal(c.choices[0].finish_reason, "length");
+  const r = await client.responses.stream({ model: "main", input: "words: 300", max_output_tokens: 5 }).finalResponse();
+  assert.deepEqual([r.status, r.incomplete_details.reason, r.output[0].status], ["incomplete", "max_output_tokens", "incomplete"]);
+});
+
+test("the system message of a first request holds in the next one", async () => {
+  const first = await client.responses.create({ model: "main", input: [{ role: "system", content: "You are Bob" }, ...asks("say: one")], instructions: "Once" });
+  await client.responses.create({ model: "main", input: "say: two", previous_response_id: first.id });
+  const { messages } = (await telex.requests()).at(-1).body;
+  assert.match(messages[0].content, /You are Bob/);
+  assert.doesNotMatch(messages[0].content, /Once/);
 });
 
 test("responses", async () => {
