@@ -66,7 +66,7 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	}
 	ctx, cancel := context.WithTimeout(ctx, threadTime)
 	defer cancel()
-	quotes, err := a.endpoint.account().threads.ReadThread(ctx, first.To, first.ID, history.MostThread)
+	quotes, err := a.endpoint.account().threads.ReadThread(ctx, first.To, first.ID, history.MaxThreadMessages)
 	if err != nil {
 		a.log.Warn("what was written in the thread before was not read", slog.String("turn", t.id), slog.Any("error", err))
 	}

@@ -47,7 +47,7 @@ func Pressed(action string) (Answer, bool) {
 	}
 }
 
-// Words that may follow /approve and /deny besides an id.
+// Words that may follow /approve and /deny, besides an id.
 const (
 	alwaysWord = "always"
 	showWord   = "show"

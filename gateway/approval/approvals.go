@@ -14,19 +14,19 @@ import (
 	"telex/internal/chat"
 )
 
-// Store keeps proposals and decisions.
+// Store stores proposals and decisions.
 type Store interface {
 	// Note appends to the journal of a running turn.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 	// Consent stores a permanent approval: turns of this person in this conversation may use the tool from now
 	// on.
 	Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error
-	// Consented reports whether a permanent approval exists. Histories.Forget deletes all of a conversation,
-	// Erase those of a person.
+	// Consented reports whether a permanent approval exists. Histories.Forget deletes those of a conversation, Erase
+	// those of a person.
 	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
 }
 
-// Options configure the approvals of one turn. The fields after Asker are needed by Approve only.
+// Options configure the approvals of one turn. Only Approve needs the fields after Asker.
 type Options struct {
 	Store        Store
 	Log          *slog.Logger // logger of the turn
@@ -74,8 +74,8 @@ func New(o Options) *Approvals { return &Approvals{Options: o} }
 // it.
 func (a *Approvals) Gap() Gap { return a.gap }
 
-// of returns the newest proposal for a call, or nil.
-func (a *Approvals) of(call string) *Proposal {
+// newestFor returns the newest proposal for a call, or nil.
+func (a *Approvals) newestFor(call string) *Proposal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range slices.Backward(a.proposals) {
@@ -88,18 +88,18 @@ func (a *Approvals) of(call string) *Proposal {
 
 // Text returns the question that people were asked about a call; empty if they were not asked.
 func (a *Approvals) Text(call string) string {
-	if p := a.of(call); p != nil {
+	if p := a.newestFor(call); p != nil {
 		return p.Text
 	}
 	return ""
 }
 
-// Waiting reports whether a call waits for a person.
+// Waiting reports whether a call waits for a person's decision.
 func (a *Approvals) Waiting() bool { return a.open("") != nil }
 
-// Find returns the open proposal that a person's answer refers to, or nil. An empty id means the proposal that
-// was open at the time of the answer: earlier messages refer to something else, even if a restart reads them
-// again.
+// Find returns the open proposal that a person's answer refers to, or nil. An empty id means the proposal that was open
+// when the person answered. Messages from before the question are no answers to it, even if they are read again after a
+// restart.
 func (a *Approvals) Find(id string, said time.Time) *Proposal {
 	if p := a.open(id); p != nil && (id != "" || !p.Asked.After(said)) {
 		return p
@@ -151,7 +151,7 @@ func (a *Approvals) Approve(ctx context.Context, p agent.Proposal) (agent.Verdic
 	if a.open(q.ID) != nil {
 		a.Show(q)
 		defer func() {
-			if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the question stays until the next process asks again
+			if !errors.Is(context.Cause(ctx), a.Shutdown) { // on shutdown the question stays, because the next process asks again
 				a.Hide()
 			}
 		}()
@@ -177,7 +177,7 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.TimedOut})
 	}
 	select {
-	case <-q.decided: // soon: whoever claimed it stores and publishes the decision
+	case <-q.decided: // closed soon: the claimant stores and publishes the decision
 	case <-ctx.Done():
 		return agent.Denied, context.Cause(ctx)
 	}
@@ -187,18 +187,18 @@ func (a *Approvals) await(ctx context.Context, q *Proposal) (agent.Verdict, erro
 	return q.verdict, nil
 }
 
-// settle decides a proposal of an earlier process that a permanent approval covers now. That process ended after
-// storing the permanent approval and before storing the decision. If the proposal stayed open, later answers
-// would refer to it and have no effect.
+// settle decides a proposal of an earlier process that a permanent approval covers now: that process died between
+// storing the permanent approval and storing the decision. If the proposal stayed open, later answers would refer to it
+// and have no effect.
 func (a *Approvals) settle(ctx context.Context, p agent.Proposal) {
-	if q := a.of(p.Call.ID); q != nil && a.claim(q) {
+	if q := a.newestFor(p.Call.ID); q != nil && a.claim(q) {
 		_, _ = a.record(ctx, q, Decision{Verdict: agent.Approved, By: a.Asker.String(), Always: true})
 	}
 }
 
 // propose returns the stored proposal for a call, or stores a new one.
 func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, error) {
-	switch q := a.of(p.Call.ID); {
+	switch q := a.newestFor(p.Call.ID); {
 	case q != nil && (q.Version == p.Version || p.Version == ""):
 		return q, nil
 	case p.Version == "":
@@ -207,7 +207,7 @@ func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, e
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Version, q.Text = newID(), p.Tool, p.Version, p.Text
 	q.Standing, q.Personal = p.Standing, p.Personal
-	q.Slash = a.Slash() // the next process may resume the turn before it knows the prefix
+	q.Slash = a.Slash() // stored because the next process may resume the turn before it knows the prefix
 	if p.Whole != p.Text {
 		q.Whole = p.Whole
 	}
@@ -261,8 +261,8 @@ func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by c
 	return a.record(ctx, q, Decision{Verdict: answer.Verdict, By: by.String(), Always: always, At: time.Now()})
 }
 
-// record stores the decision about a proposal claimed by the caller, and publishes it to the turn. It publishes
-// even if storing fails: after a crash the next process asks again.
+// record stores the decision about a proposal that the caller has claimed, and publishes it to the turn. It publishes
+// even if storing fails; after a crash the next process asks again.
 func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.Step, error) {
 	d.ID = q.ID
 	step, err := chat.NewStep(chat.StepDecided, q.call, d)

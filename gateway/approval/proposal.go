@@ -23,7 +23,7 @@ type Proposal struct {
 
 	call      string
 	decidedAt time.Time     // time of a person's decision, as stored by an earlier process
-	claimed   bool          // somebody is deciding it; guarded by the mutex of Approvals
+	claimed   bool          // somebody is deciding it; guarded by Approvals' mutex
 	verdict   agent.Verdict // valid once decided is closed
 	decided   chan struct{}
 }
@@ -39,13 +39,13 @@ type Decision struct {
 
 func newProposal(call string) *Proposal { return &Proposal{call: call, decided: make(chan struct{})} }
 
-// publish tells the turn the decision. Only the claimant may call it, once.
+// publish passes the decision to the turn. Only the claimant may call it, once.
 func (p *Proposal) publish(v agent.Verdict) {
 	p.verdict = v
 	close(p.decided)
 }
 
-// Proposal ids consist of few characters, since people type them, and avoid characters that look alike.
+// Proposal ids are short, since people type them, and have no characters that look alike.
 const (
 	idLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 	idLength  = 5
@@ -55,7 +55,7 @@ func newID() string {
 	var b [idLength]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	for i, c := range b {
-		b[i] = idLetters[int(c)%len(idLetters)] // the bias does not matter: the id is not secret
+		b[i] = idLetters[int(c)%len(idLetters)] // the small bias does not matter: the id is not secret
 	}
 	return string(b[:])
 }

@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// restartGrace is the minimum time that a proposal of an earlier process stays open: answers given while no
-// process ran arrive after the start.
+// restartGrace is the minimum time that a proposal of an earlier process stays open. Answers that people gave while no
+// process ran arrive shortly after the start.
 const restartGrace = time.Minute
 
 // Replay restores proposals and decisions from the turn's journal.
@@ -65,9 +65,9 @@ func (a *Approvals) Calls() []string {
 	return calls
 }
 
-// Pending reports whether a call of an earlier process still waits for a person, or was decided so recently that
-// its turn must go on. A decision may be as old as the start of this process. ran reports whether a call has
-// begun or ended.
+// Pending reports whether a call of an earlier process still waits for a person, or was decided so recently that its
+// turn must continue. A decision counts as recent if it is not older than the start of this process. ran reports whether
+// a call has begun or ended.
 func (a *Approvals) Pending(now time.Time, ran func(call string) bool) bool {
 	return slices.ContainsFunc(a.proposals, func(p *Proposal) bool {
 		waiting := now.Before(p.Until) || now.Before(p.decidedAt.Add(restartGrace))

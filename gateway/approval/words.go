@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// Words that people may answer to a question, separated by commas. Each word means only yes, or only no, in all
-// widely written languages. So the lists leave out the Danish "tak" (thanks), the Spanish "ya" (already) and
-// "si" (if), the German "da" (there), "igen" (yes in Hungarian, again in Swedish), and the like. An ambiguous
-// word must not count as yes; counting one as no does no harm.
+// Words that people may answer to a question, separated by commas. In all widely written languages, each word means only
+// yes or only no. So the lists leave out words such as the Danish "tak" (thanks), the Spanish "ya" (already) and "si"
+// (if), the German "da" (there), and "igen" (yes in Hungarian, again in Swedish). An ambiguous word must not count as
+// yes; counting it as no does no harm.
 const (
 	YesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
 		"sí, vale, claro, sim, sì, va bene, kyllä, joo, evet, tamam, có, " +
@@ -18,7 +18,7 @@ const (
 		"нет, ні, όχι, οχι, لا, לא, नहीं, 不, 不是, 不要, 不行, 否, いいえ, だめ, 아니요, 아니, 👎, ❌, 🚫, ⛔"
 )
 
-// Polite words allowed besides a yes, and besides a no.
+// Polite words that may accompany a yes or a no.
 const (
 	besideYes = "please, pls, plz, bitte, s'il te plaît, s'il vous plaît, svp, por favor, per favore, alsjeblieft, пожалуйста"
 	besideNo  = "thanks, thank you, danke, merci, gracias, obrigado, obrigada, grazie, спасибо"

@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// Limits of a document that is an archive of XML files. A file may unpack to a thousand times its size.
+// Limits of a document that is an archive of XML files. A file may be a thousand times larger when it is uncompressed.
 const (
-	maxDirectory = 1 << 20  // bytes that the archive's list of files is read from
-	maxUnpacked  = 48 << 20 // bytes of all files that are read
+	maxDirectory = 1 << 20  // bytes read for the archive's list of files
+	maxUnpacked  = 48 << 20 // bytes of all files together
 )
 
 var errUnpacked = errors.New("the document unpacks to too much")
 
 // archive is a document that consists of files in a ZIP archive.
 type archive struct {
-	ended func() error // of the context
-	files map[string]*zip.File
-	left  int64 // bytes that may still be unpacked
+	ctxErr    func() error // of the context
+	files     map[string]*zip.File
+	remaining int64 // bytes that may still be unpacked
 }
 
 // openArchive reads an archive's list of files.
@@ -34,15 +34,15 @@ func openArchive(ctx context.Context, data []byte) (*archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	at.left = maxFetched + maxUnpacked // contents are limited by left of the archive
-	a := &archive{ended: ctx.Err, files: make(map[string]*zip.File, len(r.File)), left: maxUnpacked}
+	at.left = maxFetched + maxUnpacked // remaining limits the contents instead
+	a := &archive{ctxErr: ctx.Err, files: make(map[string]*zip.File, len(r.File)), remaining: maxUnpacked}
 	for _, f := range r.File {
 		a.files[f.Name] = f
 	}
 	return a, nil
 }
 
-// directoryReader limits how much is read.
+// directoryReader limits how many bytes are read.
 type directoryReader struct {
 	data *bytes.Reader
 	left int
@@ -58,7 +58,7 @@ func (r *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
-// open opens a file of the archive. Reading it counts, and fails once the context has ended.
+// open opens a file of the archive. Reads count against the limit, and fail after ctx has ended.
 func (a *archive) open(name string) (io.ReadCloser, error) {
 	f := a.files[name]
 	if f == nil {
@@ -79,29 +79,29 @@ type unpacking struct {
 
 // Read implements [io.Reader].
 func (u *unpacking) Read(p []byte) (int, error) {
-	if err := u.archive.ended(); err != nil {
+	if err := u.archive.ctxErr(); err != nil {
 		return 0, err
 	}
-	if u.archive.left <= 0 {
+	if u.archive.remaining <= 0 {
 		return 0, errUnpacked
 	}
-	n, err := u.ReadCloser.Read(p[:min(int64(len(p)), u.archive.left)])
-	u.archive.left -= int64(n)
+	n, err := u.ReadCloser.Read(p[:min(int64(len(p)), u.archive.remaining)])
+	u.archive.remaining -= int64(n)
 	return n, err
 }
 
-// errEnough ends the reading of a file early.
+// errEnough ends the reading of a file early without an error.
 var errEnough = errors.New("enough was read")
 
-// walk reads an XML file of the archive and calls visit for each start, end and text; attributes are read with
-// [attribute]. It keeps nothing of what it has read, so nesting costs nothing, and it knows no entities that the
-// file declares. visit ends it with errEnough.
+// walk reads an XML file of the archive and calls visit for each start, end and text; [attribute] reads attributes. It
+// stores nothing, so nesting costs no memory, and it ignores entities that the file declares. visit ends the walk with
+// errEnough.
 func (a *archive) walk(name string, visit func(xml.Token) error) error {
 	r, err := a.open(name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // reading needs no check of Close
 	d := xml.NewDecoder(r)
 	d.Strict = false
 	for {
@@ -118,7 +118,7 @@ func (a *archive) walk(name string, visit func(xml.Token) error) error {
 	}
 }
 
-// attribute returns an attribute's value, whatever its namespace.
+// attribute returns an attribute's value and ignores its namespace.
 func attribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -128,8 +128,8 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// linked returns the path of a file that another file of the archive links to.
-func linked(from, to string) string {
+// resolveLink returns the path of a file that another file of the archive links to.
+func resolveLink(from, to string) string {
 	if strings.HasPrefix(to, "/") {
 		return strings.TrimPrefix(path.Clean(to), "/")
 	}

@@ -16,8 +16,8 @@ const (
 	maxHTMLText = 1 << 20 // bytes between two tags
 )
 
-// book reads the text of an EPUB file (https://www.w3.org/TR/epub-33/), chapter by chapter. It returns a description of
-// what is not shown.
+// book reads the text of an EPUB file (https://www.w3.org/TR/epub-33/), chapter by chapter. rest describes what the text
+// leaves out.
 func (a *archive) book(out *bounded) (rest string, err error) {
 	root := ""
 	err = a.walk("META-INF/container.xml", func(t xml.Token) error {
@@ -34,16 +34,16 @@ func (a *archive) book(out *bounded) (rest string, err error) {
 		return "", err
 	}
 	for i, name := range chapters {
-		if out.cut {
+		if out.truncated {
 			return fmt.Sprintf("the first %d of %d chapters are shown", i, len(chapters)), nil
 		}
 		r, err := a.open(name)
 		if errors.Is(err, ErrUnreadable) {
-			continue // the others may be there
+			continue // other chapters may exist
 		}
 		out.separate("\n\n")
 		err = readHTML(r, out, false)
-		_ = r.Close() // it was only read
+		_ = r.Close() // reading needs no check of Close
 		if err != nil {
 			return fmt.Sprintf("the first %d of %d chapters are shown", i+1, len(chapters)), nil
 		}
@@ -51,7 +51,7 @@ func (a *archive) book(out *bounded) (rest string, err error) {
 	return "", nil
 }
 
-// chapters returns the names of a book's chapters in the order of reading.
+// chapters returns the names of a book's chapters in reading order.
 func (a *archive) chapters(root string) ([]string, error) {
 	files := make(map[string]string) // by their ids
 	var order, all []string
@@ -61,7 +61,7 @@ func (a *archive) chapters(root string) ([]string, error) {
 		case !ok:
 		case e.Name.Local == "item" && len(files) < maxChapters:
 			name, err := url.PathUnescape(attribute(e, "href"))
-			if name = linked(root, name); err == nil && a.has(name) {
+			if name = resolveLink(root, name); err == nil && a.has(name) {
 				files[attribute(e, "id")] = name
 				if attribute(e, "media-type") == "application/xhtml+xml" {
 					all = append(all, name)
@@ -74,20 +74,20 @@ func (a *archive) chapters(root string) ([]string, error) {
 		}
 		return nil
 	})
-	if len(order) == 0 { // AbiWord writes an order of chapters that don't exist
+	if len(order) == 0 { // AbiWord's reading order lists chapters that don't exist
 		order = all
 	}
 	return order, err
 }
 
-// readHTML reads the text of a web page without building a tree, so that its nesting costs nothing. Headings and
-// lists are marked as in Markdown.
+// readHTML reads the text of a web page without building a tree, so that nesting costs no memory. It marks headings and
+// lists as in Markdown.
 func readHTML(r io.Reader, out *bounded, title bool) error {
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxHTMLText)
 	page := webPage{bounded: out}
-	hidden := atom.Atom(0) // the element around this place whose text is left out
-	for !out.cut {
+	hidden := atom.Atom(0) // the current element whose text is left out
+	for !out.truncated {
 		switch z.Next() {
 		case html.ErrorToken:
 			if err := z.Err(); !errors.Is(err, io.EOF) {
@@ -131,14 +131,14 @@ func isHidden(tag atom.Atom, title bool) bool {
 	return false
 }
 
-// webPage is the text of a web page as it is read.
+// webPage is the text of a web page during reading.
 type webPage struct {
 	*bounded
-	inRow      bool // a cell of the row of a table was begun
-	beginsCell bool // and has no text yet
+	inRow      bool // a cell of a table row has begun
+	beginsCell bool // and the cell has no text yet
 }
 
-// addWords adds text in which line breaks and several spaces mean one space.
+// addWords adds text and replaces line breaks and repeated spaces by one space.
 func (p *webPage) addWords(s string) {
 	start := -1
 	for i, r := range s + " " {
@@ -165,8 +165,8 @@ func (p *webPage) startTag(tag atom.Atom) {
 	case atom.Li:
 		p.separate("\n- ")
 	case atom.Td, atom.Th:
-		if p.inRow { // whatever stood at the end of the cell before
-			p.pending = " | "
+		if p.inRow { // replaces a separator at the end of the previous cell
+			p.separator = " | "
 		}
 		p.inRow, p.beginsCell = true, true
 	default:
@@ -178,13 +178,13 @@ func (p *webPage) endTag(tag atom.Atom) {
 	switch tag {
 	case atom.Td, atom.Th:
 		if !p.beginsCell {
-			p.pending = "" // a paragraph that ends with the cell
+			p.separator = "" // the end of a paragraph at the end of a cell
 		}
 		p.beginsCell = false
 	case atom.Tr, atom.Table:
 		p.inRow, p.beginsCell = false, false
 	}
-	if p.beginsCell { // a paragraph that begins with the cell
+	if p.beginsCell { // the beginning of a paragraph at the beginning of a cell
 		return
 	}
 	switch tag {

@@ -1,10 +1,10 @@
-// Package attachment converts attachments for a model: text and documents into clean UTF-8, and pictures into small
-// ones without metadata such as place and author. It trusts no file: the content determines the type before the
-// sender's claim does, the decoded size of a picture is checked before decoding, and a document is read in a stream
-// that ends at limits of size and time.
+// Package attachment converts attachments for a model: text and documents into clean UTF-8, and pictures into small ones
+// without metadata such as place and author. It trusts no file. The type depends on the content before the sender's
+// claim, the decoded size of a picture is checked before decoding, and documents are read as a stream with limits of
+// size and time.
 //
-// A Reader converts messages and their attachments into a question for the model. To limit memory, it handles
-// only a few questions at a time.
+// A Reader converts messages and their attachments into a question for the model. To limit memory, it handles only a few
+// questions at a time.
 package attachment
 
 import "errors"

@@ -13,22 +13,22 @@ import (
 
 const (
 	readTime = 5 * time.Second // for one document
-	maxPages = 300             // of a PDF that are read
+	maxPages = 300             // number of pages of a PDF
 )
 
-// errOtherKind means that an archive is no document of a kind that can be read.
+// errOtherKind means that an archive is not a document of a supported kind.
 var errOtherKind = errors.New("not a kind that can be read")
 
 // document is the text of a document.
 type document struct {
 	text string
-	rest string // what is not shown; "" if all is
-	thin bool   // there is hardly any text: the document consists of pictures
+	rest string // describes what the text leaves out; "" if nothing
+	thin bool   // there is hardly any text, so the document probably consists of pictures
 }
 
-// readDocument returns the text of a PDF, DOCX, XLSX or EPUB file, at most limit bytes of it. What it has read when
-// the file turns out to be damaged or too large counts as the beginning of the text. The memory that it takes is
-// limited whatever the file holds, but it is large, so the caller must limit concurrent calls.
+// readDocument returns at most limit bytes of the text of a PDF, DOCX, XLSX or EPUB file. If the file turns out to be
+// damaged or too large, it returns the text up to that point. Its use of memory is large, though limited, so the caller
+// must limit concurrent calls.
 func readDocument(ctx context.Context, data []byte, limit int) (d document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,7 +63,7 @@ func readDocument(ctx context.Context, data []byte, limit int) (d document, err 
 		fallthrough
 	case text == "":
 		return document{}, err
-	case rest == "" && (out.cut || err != nil):
+	case rest == "" && (out.truncated || err != nil):
 		rest = fmt.Sprintf("its first %d bytes are shown", len(text))
 	}
 	return document{text: text, rest: rest}, nil
@@ -86,26 +86,26 @@ func readPDF(ctx context.Context, data []byte, limit int) (document, error) {
 
 // bounded collects the text of a document up to a limit in bytes.
 type bounded struct {
-	text    strings.Builder
-	limit   int
-	pending string // line breaks and such that are written before the next text
-	cut     bool   // there was more
+	text      strings.Builder
+	limit     int
+	separator string // a separator, such as a line break, that is written before the next text
+	truncated bool   // there was more text
 }
 
-// add appends a text without control characters. It cuts the text at the limit, on a character boundary.
+// add appends a text without control characters. It cuts the text at the limit, between characters.
 func (b *bounded) add(s string) {
-	if s == "" || b.cut {
+	if s == "" || b.truncated {
 		return
 	}
 	if b.text.Len() == 0 {
-		b.pending = strings.TrimLeft(b.pending, "\n |")
+		b.separator = strings.TrimLeft(b.separator, "\n |")
 	}
-	s, b.pending = b.pending+s, ""
+	s, b.separator = b.separator+s, ""
 	for _, r := range s {
 		switch {
 		case stray(r), r == '\r', r == byteOrderMark, r == '\u00ad':
 		case b.text.Len()+utf8.RuneLen(r) > b.limit:
-			b.cut = true
+			b.truncated = true
 			return
 		default:
 			b.text.WriteRune(r)
@@ -113,9 +113,9 @@ func (b *bounded) add(s string) {
 	}
 }
 
-// separate says that s, such as a line break, stands before the next text. Of several ones the longest counts.
+// separate writes s, such as a line break, before the next text. Of several separators the longest counts.
 func (b *bounded) separate(s string) {
-	if len(s) > len(b.pending) || strings.HasPrefix(s, "\n") && !strings.HasPrefix(b.pending, "\n") {
-		b.pending = s
+	if len(s) > len(b.separator) || strings.HasPrefix(s, "\n") && !strings.HasPrefix(b.separator, "\n") {
+		b.separator = s
 	}
 }

@@ -23,12 +23,12 @@ const (
 	Document      // a PDF, or an archive that may be a DOCX, XLSX or EPUB file
 )
 
-// KindOf returns an attachment's kind, judged by the first 512 bytes of its content. The sender's type and name
-// are used only if the content is ambiguous or not fetched yet. An attachment of kind Text may still turn out to
-// be binary.
+// KindOf returns an attachment's kind according to the first 512 bytes of its content. The sender's media type and file
+// name count only if the content is ambiguous or not downloaded yet. An attachment of kind Text may still turn out to be
+// binary.
 func KindOf(a chat.Attachment, head []byte) Kind {
 	if len(head) == 0 {
-		return declared(a)
+		return declaredKind(a)
 	}
 	mediaType, _, err := mime.ParseMediaType(http.DetectContentType(head))
 	if err != nil {
@@ -39,22 +39,22 @@ func KindOf(a chat.Attachment, head []byte) Kind {
 		return Image
 	case "audio/mpeg", "audio/wave", "audio/aiff":
 		return Audio
-	case "application/ogg", "video/mp4", "video/webm": // may be audio only; only the sender's type tells
-		if declared(a) == Audio || soundOnly(head) {
+	case "application/ogg", "video/mp4", "video/webm": // may be audio or video; the sender's type decides
+		if declaredKind(a) == Audio || isAudio(head) {
 			return Audio
 		}
 		return Other
 	case "text/html":
 		return HTML
 	case "text/plain", "text/xml":
-		if k := declared(a); k == HTML {
+		if k := declaredKind(a); k == HTML {
 			return HTML
 		}
 		return Text
 	case "application/pdf", "application/zip":
 		return Document
 	case "application/octet-stream":
-		if soundOnly(head) {
+		if isAudio(head) {
 			return Audio
 		}
 	}
@@ -64,12 +64,12 @@ func KindOf(a chat.Attachment, head []byte) Kind {
 	return Other
 }
 
-// isPDF reports whether a file is a PDF. Some have a few bytes before their beginning.
+// isPDF reports whether a file is a PDF. Some PDFs begin with a few other bytes.
 func isPDF(head []byte) bool { return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")) }
 
-// soundOnly reports whether the content is in an audio format that [http.DetectContentType] does not know or
-// does not distinguish from video.
-func soundOnly(head []byte) bool {
+// isAudio reports whether the content is in an audio format that [http.DetectContentType] does not know or does not
+// distinguish from video.
+func isAudio(head []byte) bool {
 	if len(head) < 12 {
 		return false
 	}
@@ -86,11 +86,11 @@ func soundOnly(head []byte) bool {
 	return head[0] == 0xff && (head[1]&0xe6 == 0xe2 || head[1]&0xf6 == 0xf0)
 }
 
-// declared returns an attachment's kind by the sender's media type, or else by its name.
-func declared(a chat.Attachment) Kind {
+// declaredKind returns an attachment's kind according to the sender's media type, or else its name.
+func declaredKind(a chat.Attachment) Kind {
 	mediaType, _, err := mime.ParseMediaType(a.MediaType)
 	if err != nil || mediaType == "application/octet-stream" {
-		return named(a.Name)
+		return kindByName(a.Name)
 	}
 	switch mediaType {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":
@@ -116,9 +116,9 @@ func declared(a chat.Attachment) Kind {
 	return Other
 }
 
-// named returns an attachment's kind by its file name extension. The list of text extensions is incomplete;
-// other text files are recognized by content.
-func named(name string) Kind {
+// kindByName returns an attachment's kind according to the extension of its name. The list of text extensions is
+// incomplete; other text files are recognized by content.
+func kindByName(name string) Kind {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".jpg", ".jpeg", ".png", ".gif", ".webp":
 		return Image

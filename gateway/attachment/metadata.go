@@ -29,7 +29,7 @@ func bareJPEG(data []byte) (bare, exif []byte, err error) {
 			continue
 		case marker == 0xd9: // the end
 			return append(bare, rest[:2]...), exif, nil
-		case marker == 0x01, marker >= 0xd0 && marker <= 0xd8: // markers without a length, which are invalid here
+		case marker == 0x01, marker >= 0xd0 && marker <= 0xd8: // markers without a length are invalid here
 			return nil, exif, errDamaged
 		}
 		if len(rest) < 4 {
@@ -70,11 +70,11 @@ func progressive(data []byte) bool {
 	return true
 }
 
-// neededInJPEG reports whether a segment affects how the picture looks. Comments don't, and of the application
-// segments only those about colours do.
+// neededInJPEG reports whether a segment affects how the picture looks. Of the application segments, only those about
+// colours do.
 func neededInJPEG(marker byte, body []byte) bool {
 	switch marker {
-	case 0xe0, 0xee: // JFIF and Adobe: colour encoding
+	case 0xe0, 0xee: // JFIF and Adobe define the colour encoding
 		return true
 	case 0xe2:
 		return bytes.HasPrefix(body, []byte("ICC_PROFILE\x00"))
@@ -95,7 +95,7 @@ func scanLength(data []byte) int {
 // barePNG is like bareJPEG: it keeps only the chunks needed to show the picture.
 // https://www.w3.org/TR/png-3/#11Chunks
 func barePNG(data []byte) (bare, exif []byte, err error) {
-	const signature, overhead = "\x89PNG\r\n\x1a\n", 12 // of a chunk: its length, type and checksum
+	const signature, overhead = "\x89PNG\r\n\x1a\n", 12 // bytes of a chunk's length, type and checksum
 	if !bytes.HasPrefix(data, []byte(signature)) {
 		return nil, nil, errDamaged
 	}

@@ -13,7 +13,7 @@ type orientation uint16
 // upright is the orientation of a picture that needs no rotation.
 const upright orientation = 1
 
-// Sizes and values in a TIFF header and its first directory that are needed to find the tag.
+// Sizes and values of a TIFF header and its first directory.
 const (
 	tiffHeader      = 8
 	tiffEntry       = 12
@@ -57,12 +57,12 @@ func orientationOf(exif []byte) orientation {
 	return upright
 }
 
-// turn returns the picture rotated to its correct orientation. It returns src itself if no rotation is needed.
-func (o orientation) turn(src *image.RGBA) *image.RGBA {
+// rotate returns the picture in its correct orientation. It returns src itself if no rotation is needed.
+func (o orientation) rotate(src *image.RGBA) *image.RGBA {
 	if o <= upright || o > lastOrientation {
 		return src
 	}
-	onSide := o >= 5 // mirror along the diagonal first
+	onSide := o >= 5 // these are mirrored along the diagonal first
 	flipX, flipY := slices.Contains([]orientation{2, 3, 6, 7}, o), slices.Contains([]orientation{3, 4, 7, 8}, o)
 	w, h := src.Rect.Dx(), src.Rect.Dy()
 	size := image.Pt(w, h)

@@ -21,7 +21,7 @@ import (
 // https://platform.openai.com/docs/guides/images-vision.
 const (
 	longestSide = 1568      // output: longest side in pixels
-	smallFile   = 1_000_000 // output: largest file, in bytes, that is passed on without encoding it again
+	smallFile   = 1_000_000 // output: largest file, in bytes, that is not encoded again
 	jpegQuality = 85
 
 	maxPixels  = 50_000_000
@@ -35,15 +35,14 @@ type Picture struct {
 	Data      []byte
 }
 
-// Shrink returns a picture for a model: at most 1568 pixels wide and high, never enlarged, upright, and without
-// metadata such as the place. A small picture is not decoded; only its metadata is removed. Other pictures
-// become a JPEG, or a PNG if they are transparent and small. Of a GIF, which may be an animation that models
-// refuse, the first picture is converted in the same way.
+// Shrink returns a picture for a model: at most 1568 pixels wide and high, never enlarged, upright, and without metadata
+// such as the place. A small picture is not decoded; only its metadata is removed. Other pictures become a JPEG, or a
+// PNG if they are transparent and small. Of a GIF, the first picture is converted in the same way, since models refuse
+// animations.
 //
-// It reads JPEG, PNG, GIF and WebP. Anything else, including an animated WebP, fails with ErrUnreadable. A
-// picture of more than 50 megapixels, or one that would take more than 200 MB, fails with ErrTooBig before it is
-// decoded. A call may hold that much memory, so the caller must limit concurrent calls. If ctx ends, the error
-// wraps ctx's error.
+// Shrink reads JPEG, PNG, GIF and WebP. Anything else, including an animated WebP, fails with ErrUnreadable. A picture
+// of more than 50 megapixels, or one that would take more than 200 MB, fails with ErrTooBig before it is decoded. A call
+// may use that much memory, so the caller must limit concurrent calls. If ctx ends, the error wraps ctx's error.
 func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	mediaType := http.DetectContentType(data)
 	f, ok := formatOf(mediaType)
@@ -54,7 +53,7 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	if err != nil {
 		return Picture{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	if err := affordable(mediaType, config, data); err != nil {
+	if err := checkMemory(mediaType, config, data); err != nil {
 		return Picture{}, err
 	}
 	turned := upright
@@ -75,7 +74,7 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	if err != nil {
 		return Picture{}, fmt.Errorf("shrink picture: %w", err)
 	}
-	return encode(turned.turn(small))
+	return encode(turned.rotate(small))
 }
 
 // format holds the functions for one file type.
@@ -99,8 +98,8 @@ func formatOf(mediaType string) (format, bool) {
 	return format{}, false
 }
 
-// affordable returns an error if the decoded picture would take too much memory.
-func affordable(mediaType string, c image.Config, data []byte) error {
+// checkMemory returns an error if the decoded picture would take too much memory.
+func checkMemory(mediaType string, c image.Config, data []byte) error {
 	if c.Width < 1 || c.Height < 1 {
 		return fmt.Errorf("%w: it has no pixels", ErrUnreadable)
 	}
@@ -119,16 +118,16 @@ func bytesPerPixel(mediaType string, m color.Model, data []byte) int {
 	case "image/gif":
 		return 2
 	case "image/webp":
-		if m == color.NYCbCrAModel { // the alpha channel is decoded as a separate picture
+		if m == color.NYCbCrAModel { // the decoder allocates the alpha channel as a separate picture
 			return 12
 		}
 		return 8
 	case "image/jpeg":
 		need := 3
-		if m != color.YCbCrModel && m != color.GrayModel { // the colours are converted
+		if m != color.YCbCrModel && m != color.GrayModel { // the decoder converts the colours
 			need = 8
 		}
-		if progressive(data) { // all coefficients are kept, four bytes each
+		if progressive(data) { // the decoder keeps all coefficients, four bytes each
 			need += 16
 		}
 		return need
@@ -139,7 +138,7 @@ func bytesPerPixel(mediaType string, m color.Model, data []byte) int {
 	}
 	const interlaced = 28 // offset of the interlace flag in a PNG
 	if len(data) > interlaced && data[interlaced] != 0 {
-		need += need / 2 // the last pass is held besides the whole picture
+		need += need / 2 // the decoder allocates the last pass besides the whole picture
 	}
 	return need
 }
@@ -164,7 +163,7 @@ func (f format) decodeAll(ctx context.Context, data []byte) (img image.Image, er
 	return img, nil
 }
 
-// reader fails once its context has ended.
+// reader is an io.Reader that fails after its context has ended.
 type reader struct {
 	ended func() error
 	data  io.Reader

@@ -17,23 +17,23 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits for the attachments of one question. Attachments beyond them are only mentioned.
+// Limits for the attachments of one question. The question only mentions further attachments.
 const (
 	maxAttached   = 10               // attachments
 	maxFetched    = 20 << 20         // bytes per attachment; Telegram's limit for downloads
 	maxFetchedAll = 32 << 20         // bytes of all attachments
-	maxText       = 48 << 10         // bytes of the text of one file that are shown to the model
+	maxText       = 48 << 10         // bytes of text from one file
 	maxHTML       = 4 << 20          // bytes of a web page that are read
-	maxFile       = 8 << 20          // bytes of a file that the model is shown as it is
+	maxFile       = 8 << 20          // bytes of a file that the model gets unchanged
 	fetchTime     = 20 * time.Second // timeout per attachment
 	fetchTimeAll  = 40 * time.Second // timeout for all attachments; messages that arrive meanwhile have to wait
 	maxHeavy      = 4                // maximum number of questions whose attachments are in memory
 )
 
-// Decoding a picture takes up to 200 MB, and a document less, so only one is decoded at a time.
+// Decoding a picture takes up to 200 MB, and a document less. So only one is decoded at a time.
 const maxDecoding = 1
 
-// Fetch returns the content of an attachment, at most limit bytes; beyond that the error wraps chat.ErrTooLarge.
+// Fetch returns the content of an attachment, at most limit bytes. If it is longer, the error wraps chat.ErrTooLarge.
 type Fetch func(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
 
 // Transcriber converts speech to text.
@@ -43,13 +43,13 @@ type Transcriber interface {
 
 // Reader reads questions and their attachments, a limited number at a time.
 type Reader struct {
-	heavy    *semaphore.Weighted // questions whose attachments are in memory
+	inMemory *semaphore.Weighted // questions whose attachments are in memory
 	decoding *semaphore.Weighted // pictures and documents being decoded
 }
 
 // NewReader returns a reader.
 func NewReader() *Reader {
-	return &Reader{heavy: semaphore.NewWeighted(maxHeavy), decoding: semaphore.NewWeighted(maxDecoding)}
+	return &Reader{inMemory: semaphore.NewWeighted(maxHeavy), decoding: semaphore.NewWeighted(maxDecoding)}
 }
 
 // Question is the content of messages and their attachments.
@@ -64,44 +64,43 @@ type question struct {
 	texts   []string
 	images  []agent.Image
 	files   []agent.File
-	notes   []string       // notes to the model about content that it is not shown
+	notes   []string       // notes to the model about content that it does not see
 	sources []agent.Source // sources of all the content
-	out     Question       // the result, without its message
+	out     Question       // the result, except its message
 	bytes   int64
 }
 
-// Any reports whether any message, or one that it refers to, has attachments.
+// Any reports whether a message, or a quoted one, has attachments.
 func Any(messages []chat.Inbound) bool {
 	return slices.ContainsFunc(messages, func(m chat.Inbound) bool {
 		return len(m.Attachments) > 0 || slices.ContainsFunc(m.Quotes, func(q chat.Quote) bool { return len(q.Attachments) > 0 })
 	})
 }
 
-// Sources are what a question is read from.
+// Sources are the inputs of a question.
 type Sources struct {
 	history.Reading
 	Messages []chat.Inbound
-	Thread   []chat.Quote // what was written in the thread before
+	Thread   []chat.Quote // earlier messages of the thread
 	Fetch    Fetch        // nil: attachments can't be read
 	Hear     Transcriber  // nil: voice messages can't be read
 	Log      *slog.Logger
 }
 
-// Read converts messages into a question for the model, with what they refer to before them. It fetches the
-// attachments within limits of number, size and time. The question mentions attachments that fail and contains
-// the others.
+// Read converts messages into a question for the model. Quoted messages come first. It downloads the attachments within
+// limits of number, size and time. The question mentions attachments that fail and contains the others.
 func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	var q question
 	first := chat.Inbound{Quotes: s.Thread}
 	if Any(append(slices.Clip(s.Messages), first)) {
-		if r.heavy.Acquire(ctx, 1) != nil {
+		if r.inMemory.Acquire(ctx, 1) != nil {
 			return Question{}
 		}
-		defer r.heavy.Release(1)
+		defer r.inMemory.Release(1)
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
-	own, others, left := maxAttached, maxAttached, 0 // how many more are read; the asker's own take precedence
+	own, others, left := maxAttached, maxAttached, 0 // how many more attachments are read; the asker's own come first
 	for _, m := range s.Messages {
 		others = max(0, others-len(m.Attachments))
 	}
@@ -117,14 +116,14 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 			}
 		}
 	}
-	q.around(func() {
+	q.inFrame(func() {
 		for _, quote := range s.Thread {
 			attached(quote.Attachments, chat.Forwarded, &others)
 		}
 	}, func(files string) (string, agent.Source) { return history.Thread(s.Thread, files) })
 	for _, m := range s.Messages {
 		for _, quote := range m.Quotes {
-			q.around(func() { attached(quote.Attachments, chat.Forwarded, &others) },
+			q.inFrame(func() { attached(quote.Attachments, chat.Forwarded, &others) },
 				func(files string) (string, agent.Source) { return s.Quoted(quote, files) })
 		}
 		if m.Text != "" {
@@ -143,8 +142,8 @@ func (r *Reader) Read(ctx context.Context, s Sources) Question {
 	return q.out
 }
 
-// DocumentText returns the text of a document, as a question shows it; false if the file has none that can be read, or is another
-// kind of file.
+// DocumentText returns the text of a document as a question contains it. It returns false if the file is not a document
+// or has no readable text.
 func (r *Reader) DocumentText(ctx context.Context, f agent.File) (text string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -163,16 +162,16 @@ func (r *Reader) DocumentText(ctx context.Context, f agent.File) (text string, o
 	return q.texts[0], true
 }
 
-// add adds a text of the question; "" is nothing.
+// add adds a text to the question, unless it is empty.
 func (q *question) add(text string, source agent.Source) {
 	if text != "" {
 		q.texts, q.sources = append(q.texts, text), append(q.sources, source)
 	}
 }
 
-// around puts what read adds into a frame: nothing of a quote may look as if the asker had written or attached it. Where the
-// frame would hold notes about what is not shown, and nothing else, these stay outside.
-func (q *question) around(read func(), frame func(inside string) (string, agent.Source)) {
+// inFrame puts the additions of read into a frame, so that a quote does not look as if the asker had written or attached
+// it. If the frame would contain only notes about missing content, the notes stay outside and there is no frame.
+func (q *question) inFrame(read func(), frame func(inside string) (string, agent.Source)) {
 	texts, notes, sources := len(q.texts), len(q.notes), len(q.sources)
 	read()
 	if quoted, _ := frame(""); quoted == "" && len(q.texts) == texts {
@@ -248,7 +247,7 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 		q.skip(at, "it could not be transcribed")
 		return err
 	}
-	if from != chat.Typed { // otherwise the sender spoke it
+	if from != chat.Typed { // otherwise the sender spoke it, which counts as typed
 		text = history.Frame("forwarded voice message", "", text)
 	}
 	q.texts, q.sources = append(q.texts, text), append(q.sources, agent.Source{Origin: agent.OriginSpeech})
@@ -269,7 +268,7 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 	return nil
 }
 
-// addFramed adds the text of a file. rest describes what of the file is not in it; "": nothing.
+// addFramed adds the text of a file. rest describes what the text leaves out; "": nothing.
 func (q *question) addFramed(at chat.Attachment, text, what, rest string) {
 	if rest != "" {
 		text += fmt.Sprintf("\n[the %s goes on: %s]", what, rest)
@@ -286,17 +285,17 @@ func (q *question) addHTML(at chat.Attachment, data []byte) error {
 	}
 	out := &bounded{limit: maxText}
 	rest := ""
-	if err := readHTML(strings.NewReader(page), out, true); err != nil || out.cut || longer {
+	if err := readHTML(strings.NewReader(page), out, true); err != nil || out.truncated || longer {
 		rest = fmt.Sprintf("its first %d bytes are shown", out.text.Len())
 	}
 	if out.text.Len() == 0 {
-		return q.addText(at, data) // there is nothing but code
+		return q.addText(at, data) // the file has only markup
 	}
 	q.addFramed(at, out.text.String(), "document", rest)
 	return nil
 }
 
-// addDocument adds the text of a document. A PDF without text that can be read is added as it is: some models read it.
+// addDocument adds the text of a document. A PDF without readable text is added as a file, since some models read it.
 func (q *question) addDocument(ctx context.Context, decoding *semaphore.Weighted, at chat.Attachment, data []byte) error {
 	if err := decoding.Acquire(ctx, 1); err != nil {
 		return err
@@ -322,14 +321,14 @@ func (q *question) addDocument(ctx context.Context, decoding *semaphore.Weighted
 	return err
 }
 
-// skip notes that an attachment is not shown to the model, and why.
+// skip notes for the model why an attachment is missing.
 func (q *question) skip(at chat.Attachment, why string) {
 	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile}) // the sender chose its name
 	q.notes = append(q.notes, fmt.Sprintf("[attached: %s, which you are not shown: %s]", name(at), why))
 	q.out.Failed = append(q.out.Failed, name(at)+" ("+why+")")
 }
 
-// name returns an attachment's name, which its sender chose, in one line.
+// name returns an attachment's name on one line.
 func name(at chat.Attachment) string {
 	return cmp.Or(history.OneLine(at.Name, maxName), history.OneLine(at.MediaType, maxName), "a file")
 }

@@ -9,16 +9,16 @@ import (
 // band is the number of picture lines processed at a time.
 const band = 64
 
-// reduce scales src down to w by h pixels, neither of which may exceed the size of src. Each pixel is the mean
-// of the area it covers, so that thin lines fade and don't vanish. Besides the result, it holds only a few lines
+// reduce scales src down to w by h pixels, neither of which may exceed the size of src. Each pixel is the mean of the
+// area that it covers, so that thin lines fade instead of vanishing. Besides the result, it allocates only a few lines
 // of src. It fails only when ctx ends.
 func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error) {
 	bounds := src.Bounds()
 	sw, sh := bounds.Dx(), bounds.Dy()
 	dst := image.NewRGBA(image.Rect(0, 0, w, h))
 	lines := image.NewRGBA(image.Rect(0, 0, sw, min(band, sh)))
-	// In units of 1/(w*h), a pixel of src covers w by h units and one of dst sw by sh. A sum is at most 255 * sw
-	// * sh, far below the range of uint64.
+	// Each pixel of src covers w by h units, and each pixel of dst sw by sh units. A sum is at most 255 * sw * sh, far
+	// below the range of uint64.
 	row, sums := make([]uint64, 4*w), make([]uint64, 4*w)
 	for y := range sh {
 		if y%band == 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// word reads the text of a DOCX file (ISO/IEC 29500-1, WordprocessingML). Headings and lists are marked as in
-// Markdown; the cells of a table stand side by side. Deleted text, headers, footers and comments are left out.
+// word reads the text of a DOCX file (ISO/IEC 29500-1, WordprocessingML). It marks headings and lists as in Markdown,
+// and writes a row of a table in one line. It leaves out deleted text, headers, footers and comments.
 func (a *archive) word(out *bounded) error {
 	w := wordReader{out: out}
 	return a.walk("word/document.xml", func(t xml.Token) error {
@@ -20,29 +20,29 @@ func (a *archive) word(out *bounded) error {
 				w.add(string(t))
 			}
 		}
-		if out.cut {
+		if out.truncated {
 			return errEnough
 		}
 		return nil
 	})
 }
 
-// wordReader follows the structure of a DOCX file.
+// wordReader is the state of reading a DOCX file.
 type wordReader struct {
 	out     *bounded
 	inText  bool
-	skipped int    // elements around this place whose text is left out
-	mark    string // what the paragraph begins with
-	cells   []int  // of the current row of each table around this place
+	skipped int    // number of enclosing elements whose text is left out
+	mark    string // the mark at the beginning of the paragraph
+	cells   []int  // number of cells in the current row of each enclosing table
 }
 
-// hidden are elements whose text is not part of the document: moved away, or written a second time for old programs.
+// hidden reports whether an element's text is not part of the document: it was moved away, or repeated for old programs.
 func hidden(element string) bool {
 	return element == "moveFrom" || element == "del" || element == "Fallback"
 }
 
 func (w *wordReader) start(e xml.StartElement) {
-	const maxTables = 100 // inside each other
+	const maxTables = 100 // nested tables
 	switch e.Name.Local {
 	case "t":
 		w.inText = true
@@ -65,7 +65,7 @@ func (w *wordReader) start(e xml.StartElement) {
 	case "tc":
 		if n := len(w.cells); n > 0 {
 			if w.cells[n-1]++; w.cells[n-1] > 1 {
-				w.out.pending = ""
+				w.out.separator = ""
 				w.out.add(" | ")
 			}
 		}
@@ -96,7 +96,7 @@ func (w *wordReader) end(element string) {
 	case "p":
 		w.breakLine("\n")
 	case "tr":
-		w.out.pending = ""
+		w.out.separator = ""
 		w.out.separate("\n")
 		if n > 0 {
 			w.cells[n-1] = 0
@@ -113,7 +113,7 @@ func (w *wordReader) end(element string) {
 	}
 }
 
-// breakLine breaks the line, or, in a table, separates words: a row is one line.
+// breakLine breaks the line. In a table it only separates words, since a row is one line.
 func (w *wordReader) breakLine(s string) {
 	if len(w.cells) > 0 {
 		s = " "

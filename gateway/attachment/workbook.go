@@ -15,9 +15,9 @@ import (
 const (
 	maxSheets  = 100
 	maxColumns = 200
-	maxRows    = 20_000   // of a sheet
+	maxRows    = 20_000   // per sheet
 	maxShared  = 100_000  // texts that cells share
-	maxSharing = 16 << 20 // bytes of them
+	maxSharing = 16 << 20 // bytes of the shared texts
 	maxCell    = 2000     // bytes of one cell
 )
 
@@ -30,8 +30,8 @@ type workbook struct {
 	epoch  time.Time
 }
 
-// workbook reads the sheets of an XLSX file: a row is a line, and tabs separate its cells. Formulas are shown by their
-// values. It returns a description of what is not shown.
+// workbook reads the sheets of an XLSX file: a row becomes a line, with tabs between its cells. Formulas are replaced by
+// their values. rest describes what the text leaves out.
 func (a *archive) workbook(out *bounded) (rest string, err error) {
 	w := workbook{archive: a, out: out, epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
 	sheets, err := w.sheets()
@@ -56,7 +56,7 @@ func (a *archive) workbook(out *bounded) (rest string, err error) {
 		if n := len(sheets) - i - 1; n > 0 {
 			others = fmt.Sprintf(", and %d more sheets are not shown", n)
 		}
-		if out.cut || err != nil {
+		if out.truncated || err != nil {
 			return fmt.Sprintf("the first %d rows of this sheet are shown%s", rows, others), nil
 		}
 		if !all {
@@ -69,12 +69,12 @@ func (a *archive) workbook(out *bounded) (rest string, err error) {
 
 type sheet struct{ name, path string }
 
-// sheets returns the names of the sheets and where they are.
+// sheets returns the names and the files of the sheets.
 func (w *workbook) sheets() ([]sheet, error) {
 	paths := make(map[string]string)
 	err := w.walk("xl/_rels/workbook.xml.rels", func(t xml.Token) error {
 		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "Relationship" && len(paths) < 10*maxSheets {
-			paths[attribute(e, "Id")] = linked("xl/workbook.xml", attribute(e, "Target"))
+			paths[attribute(e, "Id")] = resolveLink("xl/workbook.xml", attribute(e, "Target"))
 		}
 		return nil
 	})
@@ -106,7 +106,7 @@ func relation(e xml.StartElement) string {
 	return ""
 }
 
-// readShared reads the texts that cells refer to by number.
+// readShared reads the shared texts, which cells refer to by number.
 func (w *workbook) readShared() error {
 	var text strings.Builder
 	inText, phonetic, size := false, 0, 0
@@ -114,7 +114,7 @@ func (w *workbook) readShared() error {
 		switch t := t.(type) {
 		case xml.StartElement:
 			inText = t.Name.Local == "t" && phonetic == 0
-			if t.Name.Local == "rPh" { // how the text is pronounced
+			if t.Name.Local == "rPh" { // the pronunciation of the text
 				phonetic++
 			}
 		case xml.CharData:
@@ -144,9 +144,9 @@ func addCell(cell *strings.Builder, text []byte) {
 	cell.Write(text[:min(len(text), max(0, maxCell-cell.Len()))])
 }
 
-// readStyles finds out which formats are dates.
+// readStyles finds the cell formats that are dates.
 func (w *workbook) readStyles() error {
-	isDate := make(map[string]bool) // by the format's number
+	isDate := make(map[string]bool) // by the number of the format
 	for _, n := range []int{14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47} {
 		isDate[strconv.Itoa(n)] = true
 	}
@@ -175,7 +175,7 @@ func (w *workbook) readStyles() error {
 	})
 }
 
-// writesDate reports whether a number format writes a date or a time.
+// writesDate reports whether a number format shows a date or a time.
 func writesDate(format string) bool {
 	quoted, bracket := false, false
 	for _, r := range strings.ToLower(format) {
@@ -193,7 +193,7 @@ func writesDate(format string) bool {
 	return false
 }
 
-// readSheet writes a sheet's rows. It returns how many rows it has read, and whether these are all.
+// readSheet writes a sheet's rows. It returns the number of rows, and whether these are all rows of the sheet.
 func (w *workbook) readSheet(name string) (rows int, all bool, err error) {
 	all = true
 	var c cell
@@ -233,7 +233,7 @@ func (w *workbook) readSheet(name string) (rows int, all bool, err error) {
 				}
 				w.out.separate("\n")
 				w.out.add(strings.TrimRight(strings.Join(line, "\t"), "\t"))
-				if w.out.cut {
+				if w.out.truncated {
 					return errEnough
 				}
 			}
@@ -249,7 +249,7 @@ type cell struct {
 	value              strings.Builder
 }
 
-// columnOf returns the column of a place such as "BC12", from 0; other if it is not known.
+// columnOf returns the column of a reference such as "BC12", from 0; other if the reference is invalid.
 func columnOf(place string, other int) int {
 	column := 0
 	for _, r := range place {
@@ -284,12 +284,12 @@ func (w *workbook) text(c *cell) string {
 	case index >= 0 && index < len(w.dates) && w.dates[index]:
 		return w.date(number)
 	default:
-		return strconv.FormatFloat(number, 'g', 15, 64) // 0.1+0.2 as the program shows it
+		return strconv.FormatFloat(number, 'g', 15, 64) // shows 0.1+0.2 as the spreadsheet program does
 	}
 	return strings.Join(strings.Fields(value), " ")
 }
 
-// date returns a number of days as a date, or as a time if it is less than a day.
+// date formats a number of days as a date, or as a time if it is less than a day.
 func (w *workbook) date(days float64) string {
 	const lastDay = 3_000_000 // in the year 10113
 	if days < 0 || days > lastDay {

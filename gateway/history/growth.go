@@ -9,23 +9,23 @@ import (
 	"telex/internal/chat"
 )
 
-// maxFile is the largest attached file that the history keeps, in bytes; it is that of an attached picture. A larger file is
-// shown to the model once.
+// maxFile is the largest attached file that the history keeps, in bytes. It is as large as an attached picture may be.
+// The model sees larger files only once.
 const maxFile = 1_000_000
 
-// maxPicture is the largest picture of a tool that the history keeps, in bytes. Attached pictures were reduced
-// before; a tool's larger pictures are shown to the model once, unchanged.
+// maxPicture is the largest picture of a tool that the history keeps, in bytes. (Attached pictures are always small.)
+// The model sees a tool's larger pictures only once.
 const maxPicture = 512 << 10
 
-// Growth returns what a turn adds to the history h that it ran with; kept are the messages to add. replaces
-// tells whether the turn replaces another turn.
+// Growth returns what a turn adds to the history h that it ran with. kept are the new messages. replaces says whether
+// the turn replaces another turn.
 func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g chat.Growth, err error) {
 	g.Usage = Usage(r.Spent)
 	if g.History, err = Encode(kept); err != nil {
 		return g, err
 	}
 	if replaces && len(kept) == 0 {
-		return g, nil // the replaced turn stays, so no summary may cover it
+		return g, nil // the replaced turn is still in the history, so no summary may include it
 	}
 	if c := r.Compaction; c != nil && c.Messages > 0 && c.Messages <= len(h.Entries) {
 		g.Compaction = &chat.Compaction{Summary: c.Summary, Upto: h.Entries[c.Messages-1].ID}
@@ -46,8 +46,7 @@ func Encode(messages []agent.Message) ([][]byte, error) {
 	return out, nil
 }
 
-// withoutLargePictures returns a tool's answer without the pictures that are too large to be sent to the model
-// again in every turn.
+// withoutLargePictures returns a tool's answer without the pictures that are too large to be sent again in every turn.
 func withoutLargePictures(m agent.Message) agent.Message {
 	small := slices.DeleteFunc(slices.Clone(m.Images), func(i agent.Image) bool { return len(i.Data) > maxPicture })
 	if m.Role != agent.ToolRole || len(small) == len(m.Images) {
@@ -58,7 +57,7 @@ func withoutLargePictures(m agent.Message) agent.Message {
 	return m
 }
 
-// withoutLargeFiles returns a message without the files that are too large to be sent to the model again in every turn.
+// withoutLargeFiles returns a message without the files that are too large to be sent again in every turn.
 func withoutLargeFiles(m agent.Message) agent.Message {
 	small := slices.DeleteFunc(slices.Clone(m.Files), func(f agent.File) bool { return len(f.Content) > maxFile })
 	if len(small) == len(m.Files) {
@@ -69,8 +68,7 @@ func withoutLargeFiles(m agent.Message) agent.Message {
 	return m
 }
 
-// Usage converts the usage of a turn for the store. Usage that the provider did not report is estimated, so that
-// it counts.
+// Usage converts the usage of a turn for the store. It includes estimates for usage that the provider did not report.
 func Usage(spent []agent.Spent) []chat.Usage {
 	var out []chat.Usage
 	for _, s := range spent {

@@ -16,7 +16,7 @@ type Sessions interface {
 	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
 }
 
-// History is the past of a conversation as a model reads it.
+// History contains the messages of a conversation as a model reads them.
 type History struct {
 	chat.Session
 	Entries  []chat.Entry
@@ -41,7 +41,7 @@ func Load(ctx context.Context, from Sessions, c chat.Conversation) (History, err
 // Without returns the history without a turn, and the turn's question as one message. It returns false if the
 // history does not contain the turn.
 func (h History) Without(turn string) (History, agent.Message, bool) {
-	if turn == "" { // no turn, or one that an older version stored without an id
+	if turn == "" { // there is no turn, or an older version stored none
 		return h, agent.Message{}, false
 	}
 	rest := History{Session: h.Session}

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Steps keeps the journals of running turns.
+// Steps stores the journals of running turns.
 type Steps interface {
 	// Note appends to the journal of a running turn. It returns once the steps are durable, and fails if the
 	// turn is not running. For a deleted conversation it stores only usage steps. A journal ends with its turn.
@@ -20,24 +20,24 @@ type Steps interface {
 type Journal struct {
 	store   Steps
 	turn    string
-	run     int           // number of the run, counted from 1
+	run     int           // number of the turn's run, counted from 1
 	spent   []agent.Spent // last stored usage
 	begun   []string      // ids of begun calls that change something
 	changed atomic.Bool   // a call that changes something has begun, in this process or an earlier one
 	failed  bool          // a write to the store failed
 }
 
-// answered is the body of a step: the result of a call.
+// answered is the stored form of a step: the result of a call.
 type answered struct {
 	Answer agent.Message `json:"answer"`
 	Files  []agent.File  `json:"files,omitempty"`
 }
 
-// spentSoFar is the body of a step: the usage of a turn.
+// spentSoFar is the stored form of a step: the usage of a turn.
 type spentSoFar struct {
 	Spent []agent.Spent `json:"spent"`
-	// Through is the newest run of the turn whose usage is completely in Spent. A later run may have died while
-	// an answer was being written.
+	// Through is the newest run of the turn whose usage is completely in Spent. A later run may have crashed while the
+	// model wrote.
 	Through int `json:"through"`
 }
 
@@ -107,7 +107,7 @@ func (j *Journal) Begin(ctx context.Context, changes bool, calls ...agent.ToolCa
 		for _, call := range calls {
 			j.begun = append(j.begun, call.ID)
 		}
-		j.changed.Store(true) // set even if storing may have failed
+		j.changed.Store(true) // even if storing fails, since it may have taken effect
 	}
 	steps := make([]chat.Step, len(calls))
 	for i, call := range calls {

@@ -13,15 +13,15 @@ import (
 
 // Limits for messages that a question refers to.
 const (
-	maxQuote   = 8 << 10  // bytes of one quoted text
-	maxThread  = 16 << 10 // bytes of what was written in a thread before: its first message and the newest ones
-	MostThread = 40       // messages of a thread
+	maxQuote          = 8 << 10  // bytes of one quoted text
+	maxThread         = 16 << 10 // bytes of what was written in a thread before: its first message and the newest ones
+	MaxThreadMessages = 40       // messages of a thread
 )
 
-// Quoted returns a message that m refers to as the model reads it, with its provenance. files is what the model reads of
-// its attachments. "" if there is neither a text nor such a file, unless the platform hides what the message says. The message is
-// outside content, also if the bot wrote it: its words may repeat what it read elsewhere, in an answer that the history does not
-// hold any more.
+// Quoted returns the text and the provenance of a message that m refers to, for the model. files is the text of its
+// attachments. The result is empty if there is neither a text nor a file, unless the platform hides the message's
+// content. The message is outside content even if the bot wrote it: its text may repeat something that the bot read
+// elsewhere.
 func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	if q.Hidden {
 		return strings.TrimSuffix("[this refers to a message "+author(q), " ") + ", which the chat does not show you]", agent.Source{Origin: agent.OriginProgram}
@@ -37,7 +37,7 @@ func (r Reading) Quoted(q chat.Quote, files string) (string, agent.Source) {
 	return Frame(kind, author(q), text), agent.Source{Origin: agent.OriginQuote}
 }
 
-// below returns a text with another one below it.
+// below joins two texts by an empty line.
 func below(text, more string) string {
 	if text != "" && more != "" {
 		text += "\n\n"
@@ -45,9 +45,9 @@ func below(text, more string) string {
 	return text + more
 }
 
-// Thread returns what was written in a thread before the bot was asked there, as the model reads it; "" if nothing. files is
-// what the model reads of the attachments there. If the thread is too long, the messages between the first one and the newest
-// ones are left out.
+// Thread returns the messages of a thread from before the bot was asked there, as one text for the model; "" if there
+// are none. files is the text of their attachments. If the thread is too long, messages between the first one and the
+// newest ones are left out.
 func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	var lines []string
 	for _, q := range quotes {
@@ -75,7 +75,7 @@ func Thread(quotes []chat.Quote, files string) (string, agent.Source) {
 	return Frame(kind, "", below(strings.Join(append(kept, lines[from:]...), "\n"), files)), source
 }
 
-// Unquoted returns messages without the quotes of the newest answer, which the model reads in the history anyway.
+// Unquoted removes quotes of the newest answer from the messages, since the history contains that answer.
 func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	newest := ""
 	for _, m := range slices.Backward(h.Messages) {
@@ -95,16 +95,18 @@ func (h History) Unquoted(messages []chat.Inbound) []chat.Inbound {
 	return out
 }
 
-// WithoutGreeting returns the messages of a thread without the bot's greeting, which says nothing about the question.
+// WithoutGreeting returns the messages of a thread without the bot's greeting, which does not help to answer the
+// question.
 func WithoutGreeting(quotes []chat.Quote, greeting string) []chat.Quote {
 	return slices.DeleteFunc(quotes, func(q chat.Quote) bool { return q.Own && letters(q.Text) == letters(greeting) })
 }
 
-// sameText is how many bytes of letters tell which answer a text is. Further on there may be addresses of links, which people
-// don't see, or the answer may still have been growing. A quote that is kept needlessly costs only its tokens.
+// sameText is how many bytes of letters identify an answer. Only the beginning is compared: later text may contain
+// hidden addresses of links, or may have changed when it was quoted. If a quote is not recognized, it only costs its
+// tokens.
 const sameText = 200
 
-// letters returns the letters and digits of a text, which are the same in Markdown and on a screen.
+// letters returns only the letters and digits of a text. They are the same in Markdown and on a screen.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -122,13 +124,13 @@ func author(q chat.Quote) string {
 	return by(q.Author)
 }
 
-// beginning returns at most most bytes of a text, and says where it was cut.
-func beginning(text string, most int) string {
-	if len(text) <= most {
+// beginning returns at most maxBytes of a text, and says where it was cut.
+func beginning(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for maxBytes > 0 && !utf8.RuneStart(text[maxBytes]) {
+		maxBytes--
 	}
-	return text[:most] + "… [it goes on]"
+	return text[:maxBytes] + "… [it goes on]"
 }

@@ -14,17 +14,17 @@ import (
 type Replay struct {
 	Said     []agent.Message // messages of the model, and the results of its calls
 	Begun    []string        // ids of the calls that began and were not stopped
-	Changing []string        // ids of those of them that change something
+	Changing []string        // ids of those calls in Begun that change something
 	Changed  bool            // a call that changes something has begun, including stopped ones
 	Files    map[string][]agent.File
 	Spent    []agent.Spent // usage so far
 	Through  int           // newest run of the turn whose usage is completely in Spent
 
 	spentAt int      // number of steps in the journal when Spent was stored
-	unknown []string // calls that had begun by then: without an answer, their outcome is unknown
+	unknown []string // calls that had begun before Spent was stored; without an answer, their outcome is unknown
 }
 
-// Read reads the steps of a turn. It skips people's messages: the turn's record has them.
+// Read reads the steps of a turn. It skips people's messages, which are in the turn's record.
 func Read(steps []chat.Step) (r Replay, err error) {
 	r.Files = make(map[string][]agent.File)
 	for i, s := range steps {
@@ -51,7 +51,7 @@ func Read(steps []chat.Step) (r Replay, err error) {
 		case chat.StepStopped:
 			stopped := func(call string) bool { return call == s.Call }
 			r.Begun, r.Changing = slices.DeleteFunc(r.Begun, stopped), slices.DeleteFunc(r.Changing, stopped)
-		case chat.StepAsked, chat.StepDecided: // read by package approval
+		case chat.StepAsked, chat.StepDecided: // package approval reads these
 		}
 		if err != nil {
 			return Replay{}, fmt.Errorf("read a step of the turn: %w", err)
@@ -80,10 +80,10 @@ func (r Replay) answered(call string) bool {
 // Ran reports whether a call has begun or has an answer.
 func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contains(r.Begun, call) }
 
-// Kept returns the messages that the history keeps if the turn ends without running again, except for its
-// question: the model's messages and calls, or, if there are none, the part of the answer that people saw.
+// Kept returns the messages that the history keeps if the turn ends without another run: the model's messages and calls.
+// If there are none, it returns the visible part of the answer. The question is not included.
 func (r Replay) Kept(parts []chat.Part) []agent.Message {
-	if said := agent.Mended(r.Said, r.Begun); len(said) > 0 { // this includes the text that people saw
+	if said := agent.Mended(r.Said, r.Begun); len(said) > 0 { // they include the visible text
 		return said
 	}
 	if answer := strings.TrimSpace(Shown(parts)); answer != "" {
@@ -92,14 +92,14 @@ func (r Replay) Kept(parts []chat.Part) []agent.Message {
 	return nil
 }
 
-// DiedAnswering reports whether the last process may have died while an answer was being written. The provider's
-// usage of that answer is lost.
+// DiedAnswering reports whether the last process may have died while the model was writing an answer. The usage of that
+// answer was not reported.
 func (r Replay) DiedAnswering(rec chat.Turn) bool {
 	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
 }
 
-// waiting reports whether calls have no answer yet, so that no model call is running. Calls begun by an earlier
-// process don't count: their tools will not answer any more.
+// waiting reports whether calls have no answer yet, so that no model call is running. Calls of an earlier process don't
+// count, since their tools will not answer any more.
 func (r Replay) waiting() bool {
 	for _, m := range r.Said {
 		for _, c := range m.ToolCalls {
@@ -111,8 +111,8 @@ func (r Replay) waiting() bool {
 	return false
 }
 
-// SpentWithEstimate returns the usage of the turn, with an estimate for the answer during which the process died.
-// prompt is the estimated number of prompt tokens before the turn's own messages.
+// SpentWithEstimate returns the usage of the turn, with an estimate for an answer that a crash interrupted. prompt is
+// the estimated number of prompt tokens before the turn's own messages.
 func (r Replay) SpentWithEstimate(model string, prompt int, parts []chat.Part) []agent.Spent {
 	answer := agent.EstimateTokens(Shown(recordedSince(parts, r.spentAt)))
 	for _, m := range r.Said {
@@ -126,7 +126,7 @@ func (r Replay) SpentWithEstimate(model string, prompt int, parts []chat.Part) [
 	})
 }
 
-// addSpent returns the list with one more model call added.
+// addSpent adds the usage of one more model call to the list.
 func addSpent(list []agent.Spent, s agent.Spent) []agent.Spent {
 	out := slices.Clone(list)
 	for i := range out {
@@ -164,17 +164,16 @@ func Shown(parts []chat.Part) string {
 	return text.String()
 }
 
-// Change is a call that changed something or may have.
+// Change is a call that changed something or may have changed it.
 type Change struct {
 	ID, Tool string
 	Outcome  agent.CallOutcome
 }
 
-// Changes returns the calls that changed something or may have, from the messages of a turn; begun are the ids
-// of the begun calls.
-func Changes(said []agent.Message, begun []string) []Change {
+// Changes returns the calls of a turn that changed something or may have. begun are the ids of the begun calls.
+func Changes(messages []agent.Message, begun []string) []Change {
 	names, outcomes := make(map[string]string), make(map[string]agent.CallOutcome)
-	for _, m := range said {
+	for _, m := range messages {
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Name
 		}

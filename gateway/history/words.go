@@ -10,14 +10,14 @@ import (
 	"telex/internal/chat"
 )
 
-// Reading says how the messages of people become text for a model.
+// Reading configures how people's messages become text for a model.
 type Reading struct {
 	Endpoint chat.EndpointID
 	Names    bool // in groups, the text of a message begins with its sender's name
 }
 
-// Words returns the text of a message as the model reads it, with its provenance. Text that the sender did not
-// type is framed, so that the model does not attribute it to the sender.
+// Words returns the text of a message for the model, with its provenance. Text that the sender did not type gets a
+// frame, so that the model does not attribute it to the sender.
 func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 	switch m.Origin {
 	case chat.Typed:
@@ -27,13 +27,13 @@ func (r Reading) Words(m chat.Inbound) (string, agent.Source) {
 		return r.speaker(m) + Frame("forwarded message", by(m.Author), m.Text), agent.Source{Origin: agent.OriginForward}
 	case chat.ByBot:
 		return r.speaker(m) + Frame("message written by another bot", "", m.Text), agent.Source{Origin: agent.OriginBot}
-	default: // a text from a pipe and a report are the whole message and need no frame
+	default: // a text from a pipe or a report is the whole message, so it needs no frame
 		return m.Text, agent.Source{Origin: agent.Origin(m.Origin)}
 	}
 }
 
-// speaker returns what precedes the text of a message in a group. It is part of the text, not the API's field for names, since
-// that field takes only a few ASCII characters and many providers refuse it or ignore it.
+// speaker returns the prefix of a message in a group: its sender's name. The API has a field for names, but it allows
+// only a few ASCII characters, and many providers refuse or ignore it.
 func (r Reading) speaker(m chat.Inbound) string {
 	if name := OneLine(m.Sender.Name, maxSpeaker); r.Names && m.To.Kind == chat.Group && name != "" {
 		return "[" + name + "] "
@@ -44,12 +44,12 @@ func (r Reading) speaker(m chat.Inbound) string {
 // maxSpeaker is the maximum length of a person's name, in characters.
 const maxSpeaker = 64
 
-// OneLine returns a name that somebody else chose in one line of at most most characters. Brackets are replaced, so
-// that it can't close the brackets around it.
-func OneLine(name string, most int) string {
+// OneLine returns a name that somebody else chose, on one line of at most maxChars characters. It replaces brackets, so
+// that the name can't end the brackets around it.
+func OneLine(name string, maxChars int) string {
 	s := strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(name)), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
+	if r := []rune(s); len(r) > maxChars {
+		return string(r[:maxChars]) + "…"
 	}
 	return s
 }
@@ -62,7 +62,7 @@ func by(author string) string {
 	return ""
 }
 
-// Question returns the text of messages as the model reads it, with its provenance, without attachments.
+// Question returns the text of messages for the model, with its provenance, without attachments.
 func (r Reading) Question(messages ...chat.Inbound) agent.Message {
 	q := agent.Message{Role: agent.User}
 	var texts []string
@@ -83,7 +83,7 @@ func (r Reading) Question(messages ...chat.Inbound) agent.Message {
 
 // Join appends a message to a question.
 func Join(question, more agent.Message) agent.Message {
-	if len(question.Sources) == 0 && question.Text != "" { // stored by an older version: its origin is unknown
+	if len(question.Sources) == 0 && question.Text != "" { // an older version stored it, so its origin is unknown
 		question.Sources = []agent.Source{{}}
 	}
 	if question.Text != "" && more.Text != "" {
@@ -96,8 +96,8 @@ func Join(question, more agent.Message) agent.Message {
 	return question
 }
 
-// Frame puts external content between two marker lines. The content can't contain the closing marker, which is
-// random and chosen afterwards.
+// Frame puts outside content between two marker lines. The content can't contain the closing marker, because the marker
+// is random and chosen after the content.
 func Frame(kind, name, text string) string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand

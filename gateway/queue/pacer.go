@@ -10,7 +10,7 @@ const (
 	// maxResumed is how many conversations of one endpoint resume at the same time. Thousands at once would
 	// exceed the models' rate limits and hold all questions in memory.
 	maxResumed = 32
-	// ticketLife is how long one conversation counts as resuming: if it hangs, the others go on after this time.
+	// ticketLife is how long one conversation counts as resuming. If it hangs, the others continue after this time.
 	ticketLife = 30 * time.Second
 )
 
@@ -24,9 +24,9 @@ type Pacer struct {
 // Ticket is a conversation's place in a Pacer. A conversation that need not wait has a nil Ticket.
 type Ticket struct {
 	at      *Pacer
-	granted func() // called when the conversation may go on
+	granted func() // called when the conversation may continue
 	timer   *time.Timer
-	runs    bool // the conversation may go on
+	runs    bool // the conversation may continue
 	over    bool // the conversation has left
 }
 
@@ -61,7 +61,7 @@ func (t *Ticket) Waits() bool {
 	return !t.runs
 }
 
-// Leave lets the next conversation go on. Further calls have no effect.
+// Leave lets the next conversation continue. Further calls have no effect.
 func (t *Ticket) Leave() {
 	if t == nil {
 		return

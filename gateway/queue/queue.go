@@ -9,15 +9,15 @@ import (
 	"telex/internal/chat"
 )
 
-// PieceWindow is how long a question waits for further pieces of a message that a client split: the pictures of
-// an album, the pieces of a long paste. They follow each other within a few hundred milliseconds.
+// PieceWindow is how long a question waits for further pieces of a message that a client split, such as the pictures of
+// an album or the pieces of a long paste. Pieces arrive within a few hundred milliseconds.
 const PieceWindow = 1200 * time.Millisecond
 
-// maxPieces is the maximum number of queued pieces of one question. An album has ten pictures, and this many
-// pieces of a paste exceed the size of any question.
+// maxPieces is the maximum number of queued pieces of one question. An album has ten pictures, and 64 pieces of a paste
+// are longer than any question may be.
 const maxPieces = 64
 
-// Message is an accepted message on its way to a turn.
+// Message is an accepted message that waits for a turn.
 type Message struct {
 	chat.Inbound
 	Accepted time.Time
@@ -25,12 +25,12 @@ type Message struct {
 
 	number   int  // position in the order of arrival; 0: before all others
 	joins    bool // it belongs to the same question as the message before it
-	requeued bool // it waited before, and no part of it was answered
+	requeued bool // it returned to the queue, and no part of it was answered
 }
 
-// WaitsSince returns the start of the wait, from which the message's age is computed. A message that the adapter
-// missed has waited on the platform since it was written. Any other message arrived while we listened, so its
-// wait began when it was accepted: a different platform time only means that one of the clocks is wrong.
+// WaitsSince returns when the wait began, for the message's age. A message that the adapter missed has waited on the
+// platform since it was written. The wait of any other message began when it was accepted. Its platform time does not
+// count: if it differs, one of the clocks is wrong.
 func (m Message) WaitsSince() time.Time {
 	if m.Missed && !m.At.IsZero() && m.At.Before(m.Accepted) {
 		return m.At
@@ -38,8 +38,8 @@ func (m Message) WaitsSince() time.Time {
 	return m.Accepted
 }
 
-// window returns how long to wait for a message that continues this one: further pieces of a split message, or
-// the text for pictures without text. Other messages don't wait, since people would notice the delay.
+// window returns how long to wait for a message that continues this one: further pieces of a split message, or the text
+// that belongs to pictures. Other messages don't wait, since people would notice the delay.
 func (m Message) window() time.Duration {
 	split := m.More || m.Text == "" && len(m.Attachments) > 0
 	if !split || m.requeued {
@@ -98,8 +98,8 @@ func (q *Queue) Add(m Message, offered int) bool {
 	return true
 }
 
-// Offer offers a message to a running turn. It returns false if the turn takes no more messages, if too many
-// messages wait, or if another message of the sender is queued, which must not be overtaken.
+// Offer offers a message to a running turn. It returns false if the turn takes no more messages, if too many messages
+// wait, or if an earlier message of the sender is queued, which must be answered first.
 func (q *Queue) Offer(m Message, to *Offers) bool {
 	waits := slices.ContainsFunc(q.waiting, func(w Message) bool { return w.Sender.ID == m.Sender.ID })
 	return !waits && len(q.waiting)+to.Len() < q.rules.Max && to.add(q.numbered(m))
@@ -125,8 +125,8 @@ func (q *Queue) Ripens() time.Duration {
 	return min(window, window-time.Since(last.Accepted)) // limits the wait even if the clock was changed
 }
 
-// question returns the number of messages at the head of the queue that form one question: its pieces, and
-// consecutive messages of one person if messages are merged, up to the maximum size.
+// question returns how many messages at the head of the queue form one question: its pieces, and, if messages are
+// merged, further messages of the same person up to the maximum size.
 func (q *Queue) question() int {
 	first := q.waiting[0]
 	size := len(first.Text)

@@ -22,7 +22,7 @@ func (m matrix) times(n matrix) matrix {
 	}
 }
 
-// state is the part of the graphics state that places texts.
+// state is the part of the graphics state that positions texts.
 type state struct {
 	matrix             matrix
 	font               *font
@@ -32,7 +32,7 @@ type state struct {
 	textMatrix, inLine matrix
 }
 
-// writer draws a page's text into out.
+// writer interprets a page and writes its text to out.
 type writer struct {
 	*file
 	out   *strings.Builder
@@ -40,25 +40,26 @@ type writer struct {
 
 	state
 	saved []state
-	// Where the last character ended, in the units of the page, and in which direction and size it stood.
+	// The end of the last character in the units of the page, its direction, and its size.
 	x, y, dirX, dirY, height float64
-	begun                    bool // something was drawn on this page
-	short                    bool // the text that is being shown
-	unknown                  int  // characters that the file does not name
-	accent                   rune // was drawn, and may belong to the next character; 0: none
+	drawn                    bool // the page has text already
+	short                    bool // the current text is short; see shortText
+	unknownChars             int  // characters that the file does not identify
+	accent                   rune // an accent that was drawn and may belong to the next character; 0: none
 }
 
-// The distances between two characters that mean a space, a new line and a new paragraph, in sizes of the text.
+// The distances between two characters that count as a space, a new line and a new paragraph, relative to the size of
+// the text.
 const (
 	spaceFrom     = 0.17
 	lineFrom      = 0.5
 	paragraphFrom = 1.9
 )
 
-// shortText is the number of bytes of a text whose character spacing may stand for a space.
+// shortText is the maximum length of a text whose character spacing may replace a space.
 const shortText = 3
 
-// draw interprets a page's or a form's content.
+// draw interprets the content of a page or a form.
 func (w *writer) draw(data []byte, resources dict, depth int) {
 	l := lexer{budget: w.budget, data: data}
 	var operands array
@@ -88,7 +89,7 @@ func (w *writer) draw(data []byte, resources dict, depth int) {
 	}
 }
 
-// skipImage goes behind the data of a picture inside the content.
+// skipImage skips the data of a picture inside the content.
 func (l *lexer) skipImage() {
 	for ; !l.end(); l.at++ {
 		l.spend(1)
@@ -99,21 +100,21 @@ func (l *lexer) skipImage() {
 	}
 }
 
-// form draws content that stands outside the page.
+// form draws a form: content that several pages may share.
 func (w *writer) form(operands array, resources dict, depth int) {
 	if len(operands) == 0 || depth >= maxRefs {
 		return
 	}
 	n, _ := operands[0].(name)
-	s, ok := w.get(dictOf(w.get(resources["XObject"]))[n]).(stream)
-	if !ok || w.get(s.dict["Subtype"]) != name("Form") {
+	s, ok := w.resolve(dictOf(w.resolve(resources["XObject"]))[n]).(stream)
+	if !ok || w.resolve(s.dict["Subtype"]) != name("Form") {
 		return
 	}
 	before := w.state
-	if m, ok := matrixOf(w.get(s.dict["Matrix"])); ok {
+	if m, ok := matrixOf(w.resolve(s.dict["Matrix"])); ok {
 		w.matrix = m.times(w.matrix)
 	}
-	if own := dictOf(w.get(s.dict["Resources"])); own != nil {
+	if own := dictOf(w.resolve(s.dict["Resources"])); own != nil {
 		resources = own
 	}
 	saved := w.saved
@@ -128,7 +129,7 @@ func (w *writer) setFont(operands array, resources dict) {
 	}
 	n, _ := operands[0].(name)
 	w.size = numberOf(operands[1])
-	if v, ok := dictOf(w.get(resources["Font"]))[n]; ok {
+	if v, ok := dictOf(w.resolve(resources["Font"]))[n]; ok {
 		w.state.font = w.file.font(v)
 	}
 }
@@ -144,7 +145,7 @@ func matrixOf(v any) (m matrix, ok bool) {
 	return m, true
 }
 
-// operate applies an operator. Missing operands are 0.
+// operate executes an operator. Missing operands are 0.
 func (w *writer) operate(operator keyword, operands array) {
 	arg := func(i int) float64 {
 		if i < len(operands) {
@@ -230,8 +231,8 @@ func (w *writer) show(v any) {
 
 func (w *writer) advance(by float64) { w.inLine = matrix{1, 0, 0, 1, by, 0}.times(w.inLine) }
 
-// glyph draws one character. Ghostscript writes the distance between two words as the character spacing of a short
-// text, and a correction of the distance between two letters as a space with a negative word spacing.
+// glyph draws one character. Two habits of Ghostscript matter: it writes the distance between two words as the character
+// spacing of a short text, and it corrects the distance between two letters by a space with a negative word spacing.
 func (w *writer) glyph(g glyph) {
 	w.spend(1)
 	drawn, by := g.width*w.size, g.width*w.size+w.char
@@ -245,7 +246,7 @@ func (w *writer) glyph(g glyph) {
 	const narrow = 0.1
 	switch {
 	case g.text == "":
-		w.unknown++
+		w.unknownChars++
 	case g.space && by*w.size < narrow*w.size*w.size && g.width > narrow:
 	default:
 		w.write(g.text)
@@ -255,7 +256,7 @@ func (w *writer) glyph(g glyph) {
 	w.advance(by * w.stretch)
 }
 
-// write writes a character, and before it the space or the line break that its place means.
+// write writes a character. If its position requires it, a space or a line break precedes it.
 func (w *writer) write(text string) {
 	at := w.inLine.times(w.matrix)
 	dirX, dirY := at[0], at[1]
@@ -268,7 +269,7 @@ func (w *writer) write(text string) {
 	if w.accent != 0 && dx*w.dirX+dy*w.dirY < overlap*height {
 		text = accented(text, combining(w.accent))
 		w.accent = 0
-	} else if w.writeAccent(); w.begun {
+	} else if w.writeAccent(); w.drawn {
 		w.separate(dx, dy, max(height, min(w.height, 4*height)))
 	}
 	if r, size := utf8.DecodeRuneInString(text); size == len(text) && !unicode.IsLetter(r) && combining(r) != 0 {
@@ -276,10 +277,10 @@ func (w *writer) write(text string) {
 	} else {
 		w.add(text)
 	}
-	w.dirX, w.dirY, w.height, w.begun = dirX, dirY, height, true
+	w.dirX, w.dirY, w.height, w.drawn = dirX, dirY, height, true
 }
 
-// add writes a text if there is room.
+// add writes a text if there is room for it.
 func (w *writer) add(text string) {
 	switch {
 	case text == "":
@@ -290,7 +291,7 @@ func (w *writer) add(text string) {
 	}
 }
 
-// writeAccent writes an accent that stands alone.
+// writeAccent writes an accent that belongs to no letter.
 func (w *writer) writeAccent() {
 	if w.accent != 0 {
 		w.add(string(w.accent))
@@ -298,11 +299,11 @@ func (w *writer) writeAccent() {
 	}
 }
 
-// overlap is how far back of the end of an accent, in sizes of the text, the letter begins that it stands on.
+// overlap is the distance from the end of an accent to the beginning of its letter, relative to the size of the text.
 const overlap = -0.1
 
-// combining returns the combining form of an accent that TeX draws before the letter it stands on, in fonts without accented
-// letters; 0 for all other characters.
+// combining returns the combining form of an accent. TeX draws an accent before its letter if the font has no accented
+// letters. For all other characters, combining returns 0.
 func combining(accent rune) rune {
 	const alone, combined = "`´ˆ^˜~¯˘˙¨˚˝ˇ¸", "\u0300\u0301\u0302\u0302\u0303\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327"
 	i := slices.Index([]rune(alone), accent)
@@ -315,7 +316,7 @@ func combining(accent rune) rune {
 // accented returns a letter with an accent.
 func accented(letter string, mark rune) string {
 	switch letter {
-	case "ı": // without its dot, to make room
+	case "ı": // the i under an accent has no dot
 		letter = "i"
 	case "ȷ":
 		letter = "j"
@@ -323,11 +324,11 @@ func accented(letter string, mark rune) string {
 	return norm.NFC.String(letter + string(mark))
 }
 
-// separate writes what stands between two characters that are so far apart.
+// separate writes the separator for the distance between two characters.
 func (w *writer) separate(dx, dy, height float64) {
 	along := dx*w.dirX + dy*w.dirY
 	across := math.Abs(dy*w.dirX - dx*w.dirY)
-	const backwards = -1.5 // of the text's size; less is kerning and accents
+	const backwards = -1.5 // relative to the text's size; a smaller step back is kerning or an accent
 	switch {
 	case across > paragraphFrom*height:
 		w.separator("\n\n")
@@ -338,7 +339,7 @@ func (w *writer) separate(dx, dy, height float64) {
 	}
 }
 
-// separator writes a separator unless one that is as strong stands there.
+// separator writes a separator, unless the text ends with one of the same or greater strength.
 func (w *writer) separator(s string) {
 	text := w.out.String()
 	switch {
@@ -350,7 +351,7 @@ func (w *writer) separator(s string) {
 	w.out.WriteString(s)
 }
 
-// readable returns a character as it is searched and read: ligatures as letters, without control characters.
+// readable converts a character to searchable text: it replaces ligatures by letters and removes control characters.
 func readable(text string) string {
 	if len(text) == 1 && text[0] >= ' ' && text[0] < 0x7f {
 		return text

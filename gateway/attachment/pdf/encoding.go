@@ -89,9 +89,9 @@ func names() map[string]rune {
 	return all
 }
 
-// runeNamed returns the character of a glyph name; 0: not known.
+// runeNamed returns the character with a glyph name; 0: unknown.
 func (t *tables) runeNamed(s string) rune {
-	s, _, _ = strings.Cut(s, ".") // "a.alt" is another drawing of a
+	s, _, _ = strings.Cut(s, ".") // "a.alt" is an alternative form of a
 	if r, ok := t.glyphs[s]; ok {
 		return r
 	}
@@ -105,7 +105,7 @@ func (t *tables) runeNamed(s string) rune {
 	return 0
 }
 
-// standardWidths returns about the widths of a font that every reader has.
+// standardWidths returns the approximate widths of a font that every PDF reader has.
 func standardWidths(base string) func(int) float64 {
 	if strings.Contains(base, "Courier") {
 		return func(int) float64 { return 0.6 }
@@ -114,8 +114,8 @@ func standardWidths(base string) func(int) float64 {
 	if strings.Contains(base, "Times") {
 		scale = 0.0009
 	}
-	// The widths from space to tilde of the font that files use most without describing it
-	// (https://github.com/adobe-type-tools/font-metrics, in 1/1000).
+	// The widths from space to tilde of Helvetica, in 1/1000 (https://github.com/adobe-type-tools/font-metrics). Many
+	// files use it without describing it.
 	helvetica := [...]int{
 		278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556, 556, 556,
 		278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,

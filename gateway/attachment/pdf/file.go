@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// place is where an object stands: in the file, or in a decoded object stream.
+// place is the position of an object: in the file, or in a decoded object stream.
 type place struct {
 	data []byte
 	at   int
@@ -18,17 +18,17 @@ type file struct {
 	*budget
 	data      []byte
 	places    map[ref]place
-	kept      int // bytes of decoded object streams
+	keptBytes int // bytes of decoded object streams
 	root      any
 	encrypted bool
 
 	tables *tables
 	fonts  map[ref]*font
-	mapped int // characters in the tables of the fonts
+	mapped int // number of characters in the tables of the fonts
 }
 
-// open finds all objects. Of an object that stands in the file more than once, the last one is meant: that is how
-// files are changed.
+// open finds all objects. If an object occurs more than once in the file, the last one counts, because programs change a
+// file by appending.
 func open(b *budget, data []byte) *file {
 	f := &file{budget: b, data: data, places: make(map[ref]place), tables: newTables(), fonts: make(map[ref]*font)}
 	type found struct {
@@ -81,7 +81,7 @@ func open(b *budget, data []byte) *file {
 			f.trailer(dictOf(v))
 		}
 	}
-	if dictOf(f.get(f.root))["Pages"] == nil {
+	if dictOf(f.resolve(f.root))["Pages"] == nil {
 		f.root = catalog
 	}
 	return f
@@ -102,13 +102,13 @@ func numberBefore(data []byte) (ref, bool) {
 	return ref(n), err == nil
 }
 
-// cutDigits cuts the digits off the end of data.
+// cutDigits splits the digits off the end of data.
 func cutDigits(data []byte) (rest []byte, digits string) {
 	rest = bytes.TrimRight(data, "0123456789")
 	return rest, string(data[len(rest):])
 }
 
-// trailer takes what the end of a file says of it; a later end replaces an earlier one.
+// trailer reads a trailer dictionary. Later trailers replace earlier ones.
 func (f *file) trailer(d dict) {
 	if d["Root"] != nil {
 		f.root = d["Root"]
@@ -119,10 +119,10 @@ func (f *file) trailer(d dict) {
 // addStream finds the objects in an object stream.
 func (f *file) addStream(s stream) {
 	data := f.decode(s)
-	if f.kept += len(data); f.kept > maxKept {
+	if f.keptBytes += len(data); f.keptBytes > maxKept {
 		return
 	}
-	count, first := int(numberOf(f.get(s.dict["N"]))), int(numberOf(f.get(s.dict["First"])))
+	count, first := int(numberOf(f.resolve(s.dict["N"]))), int(numberOf(f.resolve(s.dict["First"])))
 	l := lexer{budget: f.budget, data: data}
 	for range min(count, maxObjects-len(f.places)) {
 		number, ok := l.next()
@@ -142,7 +142,7 @@ func (f *file) parse(p place) any {
 	v, _ := l.next()
 	d, ok := v.(dict)
 	if !ok {
-		if n, isNumber := v.(float64); isNumber { // perhaps a reference to another object
+		if n, isNumber := v.(float64); isNumber { // it may be a reference to another object
 			l.next()
 			if k, _ := l.next(); k == keyword("R") {
 				return ref(n)
@@ -162,7 +162,7 @@ func (f *file) parse(p place) any {
 	return stream{d, f.content(d, l.data[min(l.at, len(l.data)):])}
 }
 
-// content returns the content of a stream that rest begins with. The length that the file states may be wrong.
+// content returns the content of the stream at the start of rest. The length that the file states may be wrong.
 func (f *file) content(d dict, rest []byte) []byte {
 	if length, ok := f.length(d["Length"]); ok && length >= 0 && length <= len(rest) {
 		after := bytes.TrimLeft(rest[length:min(len(rest), length+16)], "\r\n\t ")
@@ -178,7 +178,7 @@ func (f *file) content(d dict, rest []byte) []byte {
 	return rest[:i]
 }
 
-// length returns a stream's length, which may be another object.
+// length returns a stream's length, which may be a reference to another object.
 func (f *file) length(v any) (int, bool) {
 	if r, ok := v.(ref); ok {
 		p, ok := f.places[r]
@@ -192,8 +192,8 @@ func (f *file) length(v any) (int, bool) {
 	return int(n), ok
 }
 
-// get returns the object that v refers to, or v itself.
-func (f *file) get(v any) any {
+// resolve returns the object that v refers to, or v itself.
+func (f *file) resolve(v any) any {
 	for range maxRefs {
 		r, ok := v.(ref)
 		if !ok {
@@ -209,7 +209,7 @@ func (f *file) get(v any) any {
 	return nil
 }
 
-// dictOf returns the dictionary that v is or has.
+// dictOf returns v as a dictionary, or the dictionary of the stream v.
 func dictOf(v any) dict {
 	switch v := v.(type) {
 	case dict:
@@ -225,7 +225,7 @@ func numberOf(v any) float64 {
 	return min(max(n, -1e9), 1e9)
 }
 
-// page is a page's dictionary and what it inherits.
+// page is a page's dictionary and its inherited attributes.
 type page struct {
 	dict      dict
 	resources any
@@ -243,14 +243,14 @@ func (f *file) pages() []page {
 			}
 			seen[r] = true
 		}
-		d := dictOf(f.get(v))
+		d := dictOf(f.resolve(v))
 		if d == nil || depth > maxDepth || len(out) >= maxTree {
 			return
 		}
 		if d["Resources"] != nil {
 			resources = d["Resources"]
 		}
-		kids, ok := f.get(d["Kids"]).(array)
+		kids, ok := f.resolve(d["Kids"]).(array)
 		if !ok {
 			out = append(out, page{d, resources})
 			return
@@ -259,18 +259,18 @@ func (f *file) pages() []page {
 			walk(kid, resources, depth+1)
 		}
 	}
-	walk(dictOf(f.get(f.root))["Pages"], nil, 0)
+	walk(dictOf(f.resolve(f.root))["Pages"], nil, 0)
 	if len(out) > 0 {
 		return out
 	}
-	// The tree is lost: take the pages in the order of their numbers.
+	// The tree is damaged, so take the pages in the order of their numbers.
 	var numbers []ref
 	for number := range f.places {
 		numbers = append(numbers, number)
 	}
 	slices.SortFunc(numbers, func(a, b ref) int { return cmp.Compare(a, b) })
 	for _, number := range numbers {
-		if d, ok := f.get(number).(dict); ok && d["Type"] == name("Page") && len(out) < maxTree {
+		if d, ok := f.resolve(number).(dict); ok && d["Type"] == name("Page") && len(out) < maxTree {
 			out = append(out, page{d, d["Resources"]})
 		}
 	}

@@ -10,29 +10,29 @@ import (
 	"golang.org/x/image/tiff/lzw"
 )
 
-// decode returns the content of a stream, at most maxStream bytes. Of damaged content it returns what comes before
-// the damage; of a picture, nothing.
+// decode returns the content of a stream, at most maxStream bytes. Of damaged content it returns the part before the
+// damage. Of pictures it returns nothing.
 func (f *file) decode(s stream) []byte {
-	filters := f.get(s.dict["Filter"])
+	filters := f.resolve(s.dict["Filter"])
 	list, ok := filters.(array)
 	if !ok && filters != nil {
 		list = array{filters}
 	}
 	data := s.raw
 	for i, filter := range list {
-		n, _ := f.get(filter).(name)
+		n, _ := f.resolve(filter).(name)
 		r := f.filterReader(n, data)
 		if r == nil || i >= maxFilters {
 			return nil
 		}
-		const setUp = 1 << 12 // steps that it takes to begin
+		const setUp = 1 << 12 // steps charged for starting a filter
 		f.spend(setUp)
 		data = f.readAll(r)
 	}
 	return data[:min(len(data), maxStream)]
 }
 
-// filterReader returns a reader for data that went through a filter; nil: pictures and unknown filters.
+// filterReader returns a reader that decodes data; nil for pictures and unknown filters.
 func (f *file) filterReader(filter name, data []byte) io.Reader {
 	switch filter {
 	case "FlateDecode", "Fl":
@@ -57,7 +57,7 @@ func (f *file) filterReader(filter name, data []byte) io.Reader {
 	return nil
 }
 
-// readAll reads at most maxStream bytes and charges them. Whatever error comes, what was read before is of use.
+// readAll reads at most maxStream bytes and charges them. It ignores errors and returns the data before them.
 func (f *file) readAll(r io.Reader) []byte {
 	var out bytes.Buffer
 	for out.Len() < maxStream {
@@ -70,7 +70,7 @@ func (f *file) readAll(r io.Reader) []byte {
 	return out.Bytes()
 }
 
-// runs decodes run lengths.
+// runs decodes run-length encoding.
 type runs struct {
 	data, out []byte
 }

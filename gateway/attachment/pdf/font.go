@@ -6,26 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// font turns the codes of a text into characters and widths.
+// font converts the codes of a text into characters and widths.
 type font struct {
 	wide     bool              // codes have two bytes
 	utf16    bool              // codes are UTF-16
-	mapped   map[int]string    // by the table that the file holds for this purpose
-	encoding *[256]rune        // of one-byte codes without such a table
+	mapped   map[int]string    // from the font's ToUnicode table
+	encoding *[256]rune        // for one-byte codes that are not in mapped
 	named    map[int]rune      // exceptions from the encoding
 	widths   map[int]float64   // in units of the text's size
-	missing  float64           // the width of other codes
-	standard func(int) float64 // the widths of a font that is not in the file
+	missing  float64           // the width of codes that are not in widths
+	standard func(int) float64 // the widths of a font that the file does not contain
 }
 
 // glyph is one character of a text.
 type glyph struct {
-	text  string // "" if it is not known
+	text  string // "" if it is unknown
 	width float64
-	space bool // it is the one-byte code 32, which word spacing applies to
+	space bool // it is the one-byte code 32, to which word spacing applies
 }
 
-// font returns the font that v is.
+// font parses a font.
 func (f *file) font(v any) *font {
 	r, isRef := v.(ref)
 	if known := f.fonts[r]; isRef && known != nil {
@@ -35,8 +35,8 @@ func (f *file) font(v any) *font {
 	if isRef && len(f.fonts) < maxFonts {
 		f.fonts[r] = out
 	}
-	d := dictOf(f.get(v))
-	if table, ok := f.get(d["ToUnicode"]).(stream); ok {
+	d := dictOf(f.resolve(v))
+	if table, ok := f.resolve(d["ToUnicode"]).(stream); ok {
 		out.mapped = make(map[int]string)
 		f.readTable(f.decode(table), out.mapped)
 	}
@@ -48,27 +48,27 @@ func (f *file) font(v any) *font {
 	return out
 }
 
-// composite reads a font whose codes have two bytes.
+// composite parses a font with two-byte codes.
 func (f *file) composite(out *font, d dict) {
 	out.wide = true
-	encoding, _ := f.get(d["Encoding"]).(name)
+	encoding, _ := f.resolve(d["Encoding"]).(name)
 	out.utf16 = strings.Contains(string(encoding), "UCS2") || strings.Contains(string(encoding), "UTF16")
-	list, _ := f.get(d["DescendantFonts"]).(array)
+	list, _ := f.resolve(d["DescendantFonts"]).(array)
 	if len(list) == 0 {
 		return
 	}
-	cid := dictOf(f.get(list[0]))
+	cid := dictOf(f.resolve(list[0]))
 	out.missing = 1
-	if w, ok := f.get(cid["DW"]).(float64); ok {
+	if w, ok := f.resolve(cid["DW"]).(float64); ok {
 		out.missing = w / 1000
 	}
 	out.widths = make(map[int]float64)
-	w, _ := f.get(cid["W"]).(array)
+	w, _ := f.resolve(cid["W"]).(array)
 	for i := 0; i+1 < len(w); {
-		first := int(numberOf(f.get(w[i])))
-		if each, ok := f.get(w[i+1]).(array); ok {
+		first := int(numberOf(f.resolve(w[i])))
+		if each, ok := f.resolve(w[i+1]).(array); ok {
 			for j, v := range each {
-				f.setWidth(out, first+j, numberOf(f.get(v))/1000)
+				f.setWidth(out, first+j, numberOf(f.resolve(v))/1000)
 			}
 			i += 2
 			continue
@@ -76,7 +76,7 @@ func (f *file) composite(out *font, d dict) {
 		if i+2 >= len(w) {
 			return
 		}
-		last, width := int(numberOf(f.get(w[i+1]))), numberOf(f.get(w[i+2]))/1000
+		last, width := int(numberOf(f.resolve(w[i+1]))), numberOf(f.resolve(w[i+2]))/1000
 		for code := first; code <= min(last, first+0xffff) && f.mapped < maxMapped; code++ {
 			f.setWidth(out, code, width)
 		}
@@ -92,28 +92,28 @@ func (f *file) setWidth(out *font, code int, width float64) {
 	}
 }
 
-// simple reads a font whose codes have one byte.
+// simple parses a font with one-byte codes.
 func (f *file) simple(out *font, d dict) {
 	out.encoding = &f.tables.standard
-	base := string(nameOf(f.get(d["BaseFont"])))
+	base := string(nameOf(f.resolve(d["BaseFont"])))
 	scale := 0.001
 	if d["Subtype"] == name("Type3") {
-		if m, ok := f.get(d["FontMatrix"]).(array); ok && len(m) > 0 {
-			scale = numberOf(f.get(m[0]))
+		if m, ok := f.resolve(d["FontMatrix"]).(array); ok && len(m) > 0 {
+			scale = numberOf(f.resolve(m[0]))
 		}
 	} else if d["Subtype"] == name("TrueType") {
 		out.encoding = &f.tables.win
 	}
-	switch e := f.get(d["Encoding"]).(type) {
+	switch e := f.resolve(d["Encoding"]).(type) {
 	case name:
 		out.encoding = f.tables.encoding(e, out.encoding)
 	case dict:
-		out.encoding = f.tables.encoding(nameOf(f.get(e["BaseEncoding"])), out.encoding)
+		out.encoding = f.tables.encoding(nameOf(f.resolve(e["BaseEncoding"])), out.encoding)
 		out.named = make(map[int]rune)
 		code := 0
-		list, _ := f.get(e["Differences"]).(array)
+		list, _ := f.resolve(e["Differences"]).(array)
 		for _, v := range list {
-			switch v := f.get(v).(type) {
+			switch v := f.resolve(v).(type) {
 			case float64:
 				code = int(numberOf(v))
 			case name:
@@ -124,15 +124,15 @@ func (f *file) simple(out *font, d dict) {
 			}
 		}
 	}
-	list, ok := f.get(d["Widths"]).(array)
+	list, ok := f.resolve(d["Widths"]).(array)
 	if !ok {
 		out.standard = standardWidths(base)
 		return
 	}
 	out.widths = make(map[int]float64)
-	first := int(numberOf(f.get(d["FirstChar"])))
+	first := int(numberOf(f.resolve(d["FirstChar"])))
 	for i, v := range list[:min(len(list), 256)] {
-		out.widths[first+i] = numberOf(f.get(v)) * scale
+		out.widths[first+i] = numberOf(f.resolve(v)) * scale
 	}
 }
 
@@ -165,7 +165,7 @@ func (t *font) glyphs(text string, show func(glyph)) {
 	}
 }
 
-// character returns the character of a one-byte code; "" if it is not known.
+// character returns the character of a one-byte code; "" if it is unknown.
 func (t *font) character(code int) string {
 	if s, ok := t.mapped[code]; ok {
 		return s
@@ -190,7 +190,7 @@ func (t *font) width(code int) float64 {
 	return t.missing
 }
 
-// readTable reads a table of characters by their codes (a ToUnicode CMap).
+// readTable reads a ToUnicode CMap, which maps codes to characters.
 func (f *file) readTable(data []byte, into map[int]string) {
 	l := lexer{budget: f.budget, data: data}
 	var operands array
@@ -227,7 +227,8 @@ func (f *file) setCharacter(into map[int]string, code int, text string) {
 	}
 }
 
-// setRange sets the characters of the codes from first to last: each in a list, or rising from one.
+// setRange sets the characters of the codes from first to last. v is a list of characters, or the first of consecutive
+// characters.
 func (f *file) setRange(into map[int]string, first, last int, v any) {
 	if list, ok := v.(array); ok {
 		for i, v := range list {
@@ -247,7 +248,7 @@ func (f *file) setRange(into map[int]string, first, last int, v any) {
 	}
 }
 
-// codeOf returns the number that a string of bytes is; -1 for anything else.
+// codeOf converts a string of bytes to a number; -1 if v is not a short string.
 func codeOf(v any) int {
 	s, ok := v.(string)
 	if !ok || len(s) == 0 || len(s) > 4 {

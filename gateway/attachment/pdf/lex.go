@@ -22,7 +22,7 @@ type (
 // budget limits the work on one file. Exceeding it, or the end of the context, ends the reading by a panic with a
 // stop, which [Read] recovers.
 type budget struct {
-	ended   func() error // of the context
+	ctxErr  func() error // of the context
 	left    int
 	checked int
 }
@@ -36,7 +36,7 @@ func (b *budget) spend(n int) {
 	b.left -= n
 	if b.checked += n; b.checked >= checkEvery {
 		b.checked = 0
-		if err := b.ended(); err != nil {
+		if err := b.ctxErr(); err != nil {
 			panic(stop{err})
 		}
 	}

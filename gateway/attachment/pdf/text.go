@@ -10,22 +10,22 @@ import (
 	"unicode"
 )
 
-// Text is what can be read of a file.
+// Text is the readable text of a file.
 type Text struct {
 	Text  string
-	Pages int  // in the file
-	Shown int  // those, from the first one, whose text is in Text; the last one perhaps only in part
+	Pages int  // number of pages in the file
+	Shown int  // number of pages in Text, of which the last one may be incomplete
 	Cut   bool // there was more text
-	// Thin says that there is hardly any text for that many pages: they are pictures, as in a scan, or use fonts
-	// that don't say which characters they draw.
+	// Thin says that there is hardly any text for the number of pages. The pages are pictures, as in a scan, or use
+	// fonts that don't identify their characters.
 	Thin bool
 }
 
-// Letters per page. A page with less is a picture with a stamp or a page number on it.
+// thinPage is the number of letters below which a page counts as a picture, perhaps with a stamp or a page number.
 const thinPage = 30
 
-// Read reads the text of the first pages of a file: at most so many pages, and at most limit bytes of text. It
-// takes a few seconds at most, and less when ctx ends, which is an error only if no page was read before.
+// Read reads the text of the first pages of a file: at most pages pages and limit bytes of text. It takes a few seconds
+// at most. If ctx ends earlier, it returns the text so far, or an error if there is none.
 func Read(ctx context.Context, data []byte, pages, limit int) (t Text, err error) {
 	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return Text{}, fmt.Errorf("%w: no PDF", ErrUnreadable)
@@ -43,7 +43,7 @@ func Read(ctx context.Context, data []byte, pages, limit int) (t Text, err error
 				err = fmt.Errorf("%w: panic: %v", ErrUnreadable, p)
 			}
 		}()
-		w.file = open(&budget{ended: ctx.Err, left: maxWork}, data)
+		w.file = open(&budget{ctxErr: ctx.Err, left: maxWork}, data)
 		if w.encrypted {
 			err = fmt.Errorf("%w: it is encrypted", ErrUnreadable)
 			return
@@ -66,7 +66,7 @@ func Read(ctx context.Context, data []byte, pages, limit int) (t Text, err error
 		}
 	}
 	t.Cut = t.Shown < t.Pages || w.limit < limit || err != nil
-	t.Thin = letters < thinPage*min(t.Shown, 4) && w.limit == limit || w.unknown > letters
+	t.Thin = letters < thinPage*min(t.Shown, 4) && w.limit == limit || w.unknownChars > letters
 	switch {
 	case err != nil && letters == 0:
 		return Text{}, err
@@ -80,19 +80,19 @@ var errWork = errors.New("the PDF takes too much work")
 
 // page draws one page.
 func (w *writer) page(p page) {
-	contents := w.get(p.dict["Contents"])
+	contents := w.resolve(p.dict["Contents"])
 	list, ok := contents.(array)
 	if !ok {
 		list = array{contents}
 	}
 	var data []byte
 	for _, v := range list {
-		if s, ok := w.get(v).(stream); ok && len(data) < maxStream {
+		if s, ok := w.resolve(v).(stream); ok && len(data) < maxStream {
 			data = append(append(data, w.decode(s)...), '\n')
 		}
 	}
 	w.state = state{matrix: matrix{1, 0, 0, 1, 0, 0}, stretch: 1}
-	w.saved, w.begun = nil, false
-	w.draw(data, dictOf(w.get(p.resources)), 0)
+	w.saved, w.drawn = nil, false
+	w.draw(data, dictOf(w.resolve(p.resources)), 0)
 	w.writeAccent()
 }
