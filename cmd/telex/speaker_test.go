@@ -38,8 +38,11 @@ func TestSpeakersReachTheModelAndItsSummaries(t *testing.T) {
 		more:   "agent: {system_prompt: " + prompt + "}",
 	})
 	for i, said := range []struct{ who, text string }{
-		{"Ada", "say: I remember that the boat is blue."}, {"Bob", "say: I remember that it leaks."},
-		{"Ada", "say: " + strings.Repeat("water ", 600)}, {"Bob", "say: " + strings.Repeat("sand ", 600)}, {"Ada", "say: " + strings.Repeat("wind ", 600)},
+		{"Ada", "say: I remember that the boat is blue."},
+		{"Bob", "say: I remember that it leaks."},
+		{"Ada", "say: " + strings.Repeat("water ", 600)},
+		{"Bob", "say: " + strings.Repeat("sand ", 600)},
+		{"Ada", "say: " + strings.Repeat("wind ", 600)},
 		{"Bob", "say: Whose boat?"},
 	} {
 		w.telegram.Say(telegram.Incoming{Chat: group, User: int64(1000 + i%2), FirstName: said.who, Text: mentionsUs + said.text})
