@@ -136,7 +136,7 @@ func (d drafting) Draft(ctx context.Context, to chat.Target, id int64, m chat.Ou
 		if e := w.fits(c); e != nil {
 			return e
 		}
-		w.person.drafts[to] = version{m, time.Now()}
+		w.person.drafts[to], w.person.ids[to] = version{m, time.Now()}, id
 		w.judgeDraft(m)
 		return nil
 	})

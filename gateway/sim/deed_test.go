@@ -153,7 +153,8 @@ func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 		return false
 	}
 	return slices.ContainsFunc(w.messages, func(m *written) bool {
-		return m.place == t.place && w.ends(m, w.asker(t)) && m.accepted.After(t.begun[0].at) && m.accepted.Before(at)
+		other := m.stops != "" && m.stops != t.id
+		return m.place == t.place && !other && w.ends(m, w.asker(t)) && m.accepted.After(t.begun[0].at) && m.accepted.Before(at)
 	})
 }
 

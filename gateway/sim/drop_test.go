@@ -31,7 +31,8 @@ func (w *world) mayDrop(n int) bool {
 	case "approve", "deny":
 		return w.decidesAny(m) || w.saidLately(m, gateway.TextNotYours, false)
 	case "stop":
-		return w.droppedBy(n, "stop", "new", "forget", "undo") || w.stopsVisibly(m)
+		late := m.stops != "" // a button says nothing when its answer is over
+		return late || w.droppedBy(n, "stop", "new", "forget", "undo") || w.stopsVisibly(m)
 	default:
 		return false
 	}

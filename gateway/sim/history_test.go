@@ -10,7 +10,8 @@ func (s schedule) private(place int) bool { return place != 1 && place != 2 }
 
 // judgeDeletion judges that the bot never takes away all that a person sees of a reply (F05).
 func (w *world) judgeDeletion(gone *message) {
-	if apart(gone.key()) || w.s.tools && !words.MatchString(gone.text()) {
+	said := questionID.ReplaceAllString(gone.text(), "") // the id of a question may look like a word of an answer: a9w5x
+	if apart(gone.key()) || w.s.tools && !words.MatchString(said) {
 		return // a question is no part of the reply, nor are the lines about tools
 	}
 	for _, m := range w.person.of(gone.turn) {

@@ -44,6 +44,17 @@ func (m *message) is(ref chat.MessageRef) bool {
 type person struct {
 	messages []*message
 	drafts   map[chat.Target]version
+	ids      map[chat.Target]int64 // of the drafts
+}
+
+// button returns the id of a draft that a person can stop by its button, and the turn that it is of; 0 if there is none.
+func (p *person) button(to chat.Target) (id int64, turn string) {
+	d, shown := p.drafts[to]
+	if !shown || len(d.Actions) == 0 || time.Since(d.at) > draftLife {
+		return 0, ""
+	}
+	turn, _, _ = strings.Cut(d.Key, ".")
+	return p.ids[to], turn
 }
 
 // message returns a message that stands, or nil.

@@ -183,9 +183,21 @@ func draw(t *rapid.T, k kind) schedule {
 	if s.tools {
 		s.drawReactions(t)
 	}
+	if k.caps.Draft && !s.tools {
+		s.drawStop(t)
+	}
 	s.drawThread(t)
 	s.drawEdits(t)
 	return s
+}
+
+// drawStop draws whether drafts have a button, and when somebody wants to stop the answer to a question.
+func (s *schedule) drawStop(t *rapid.T) {
+	s.stopButton = rapid.Bool().Draw(t, "stop button")
+	s.kind.caps.Buttons = s.stopButton
+	if asked := s.says[rapid.IntRange(0, len(s.says)-1).Draw(t, "stopped")]; s.stopButton && asked.kind == "text" {
+		s.says = append(s.says, say{at: asked.at + span(t, "stop at", 300, 8000), place: asked.place, user: "ann", kind: "stop"})
+	}
 }
 
 // span draws a duration in milliseconds.

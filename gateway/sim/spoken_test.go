@@ -61,7 +61,9 @@ func (w *world) stopped(t *turnLog, from time.Time) bool {
 func (w *world) ends(m *written, asker chat.UserID) bool {
 	switch m.kind {
 	case "stop", "new":
-		return m.user != stranger
+		t := w.turns[m.stops] // a button is about one answer
+		late := t != nil && !t.ended.IsZero() && t.ended.Before(m.accepted)
+		return m.user != stranger && !late
 	case "forget", "undo":
 		return m.user == asker || w.s.private(m.place) && m.user != stranger
 	}

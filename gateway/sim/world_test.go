@@ -24,6 +24,7 @@ type written struct {
 	wrote     time.Time
 	droppedBy *life
 	edits     []time.Time // by its writer
+	stops     string      // the turn whose draft has the button that was pressed; empty: it is no such press
 	joined    bool        // it was put to a turn that ran, ahead of what waited
 }
 
@@ -81,7 +82,7 @@ func newWorld(s schedule) *world {
 	return &world{
 		s: s, began: time.Now(), store: memory.New(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
 		deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{}, bad: map[string]time.Time{},
-		person: person{drafts: map[chat.Target]version{}}, counts: counts{},
+		person: person{drafts: map[chat.Target]version{}, ids: map[chat.Target]int64{}}, counts: counts{},
 	}
 }
 
@@ -254,6 +255,16 @@ func (w *world) writeLocked(n int) {
 	}
 	in.Reply = in.To.Kind == chat.Group
 	w.note("%s writes m%d in %s: %s %s", m.user, n, in.To.Chat, m.kind, m.args)
+	draft := int64(0)
+	if m.kind == "stop" && m.user != stranger {
+		draft, m.stops = w.person.button(in.To)
+	}
+	if draft != 0 { // the button is nearer than the command
+		in.Kind, in.Action, in.Text = chat.Button, chat.DraftAction(draft), ""
+		w.counts.add("presses of the button of a draft", 1)
+		w.offer(in)
+		return
+	}
 	switch m.kind {
 	case "text":
 	case "yes":
