@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"iter"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -71,6 +73,26 @@ func (e *edits) before(ctx context.Context, turn string, index int) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// drop ensures that no record of a turn's messages is stored after it returns. It fails if ctx ends first.
+func (e *edits) drop(ctx context.Context, turn string) error {
+	e.mu.Lock()
+	var indices []int
+	for _, keys := range []iter.Seq[edited]{maps.Keys(e.waiting), maps.Keys(e.storing)} {
+		for key := range keys {
+			if key.turn == turn {
+				indices = append(indices, key.index)
+			}
+		}
+	}
+	e.mu.Unlock()
+	for _, index := range indices {
+		if err := e.before(ctx, turn, index); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flush stores the waiting records. The calls run concurrently, so that the store needs only one sync.

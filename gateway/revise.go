@@ -139,6 +139,10 @@ func (a *actor) startOver(t *turn) {
 
 // revised stores the edited messages of a turn that runs again, and returns the turn's record.
 func (a *actor) revised(t *turn, again bool) (chat.Turn, error) {
+	// Revise forgets the Markdown of the old answer; a record that is stored later would bring a piece of it back.
+	if err := a.g.edits.drop(a.g.deliveries, t.id); err != nil {
+		return chat.Turn{}, err
+	}
 	for _, m := range t.edited {
 		if !again {
 			break

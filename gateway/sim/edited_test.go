@@ -68,3 +68,16 @@ func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 		})
 	}
 }
+
+// D1: a question is edited right after an edit of its answer, and the process dies before the new answer shows a text. The record
+// of that edit does not outlive the old answer: the next process, which comes too late to run the turn again, leaves what stands.
+func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
+	at(t, 1050*time.Millisecond, 2500*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
+		s := story("edit", talk(numbered(40)), talk("a1w0x a1w1x"))
+		s.answers[0].deltas = s.answers[0].deltas[:24] // then the model is silent
+		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond
+		s.accidents = []accident{{at: when, kind: "edit"}}
+		s.kills = []kill{{where: atTime, at: when + 95*time.Millisecond, down: 20 * time.Minute}}
+		perform(t, s)
+	})
+}
