@@ -167,13 +167,18 @@ func (w *world) overtaken(above, below *turnLog) bool {
 	return false
 }
 
-// tries returns the calls of a reply, and those that may have asked for it whether the platform answers.
+// tries returns the calls of a reply, and those that may have asked for it whether the platform answers. A create that may be
+// tried only once more is not tried before the platform answers.
 func (w *world) tries(t *turnLog) []*call {
 	if len(t.calls) == 0 {
 		return nil
 	}
+	from := t.calls[0].at
+	if !t.decided.IsZero() && t.decided.Before(from) {
+		from = t.decided
+	}
 	return slices.DeleteFunc(slices.Clone(w.calls), func(c *call) bool {
-		return c.turn != t.id && (c.op != chat.OpTyping || c.to != t.calls[0].to || c.at.Before(t.calls[0].at))
+		return c.turn != t.id && (c.op != chat.OpTyping || c.to != t.calls[0].to || c.at.Before(from))
 	})
 }
 
