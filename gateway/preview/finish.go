@@ -73,9 +73,9 @@ func (s *state) textsAtEnd() (list []desired) {
 }
 
 // keepsDraft reports whether only a draft shows some of the text. A draft vanishes, so a message must replace
-// it.
+// it. Behind the seam, the message shows what belongs there.
 func (s *state) keepsDraft() bool {
-	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists()
+	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists() && !s.seam.covers(s.draft.part)
 }
 
 // aimWhenKept returns the aim of part i when visible messages are kept.
@@ -89,7 +89,7 @@ func (s *state) aimWhenKept(i int) desired {
 		d.display = s.marked(i, d.display)
 		return d
 	}
-	if n := i - s.seam.first; n >= 0 && n < s.seam.length() {
+	if s.seam.covers(i) {
 		return s.aimBehindSeam(i)
 	}
 	m := &s.parts[i]
@@ -137,6 +137,9 @@ type seam struct {
 // length returns the number of message indexes behind the seam.
 func (s seam) length() int { return max(s.messages, len(s.parts)) }
 
+// covers reports whether part i is behind the seam.
+func (s seam) covers(i int) bool { return i >= s.first && i < s.first+s.length() }
+
 // findSeam finds the seam when the final is given up, and again when a search finds a message later.
 func (s *state) findSeam() {
 	if s.ending != nil && s.ending.Keep && s.seam.length() == 0 {
@@ -158,11 +161,15 @@ func (s *state) layoutSeam() seam {
 		}
 		last = i
 	}
-	if last < 0 || i == len(s.parts) || s.literal || !s.can(chat.OpEdit) {
+	draft := s.keepsDraft()
+	if i == len(s.parts) && draft {
+		i = s.draft.part
+	}
+	if last < 0 || i == len(s.parts) && !draft || s.literal || !s.can(chat.OpEdit) {
 		return seam{}
 	}
 	from, end := s.final[last].Next, -1
-	if start := s.parts[i].start; last < len(s.final)-1 && (from == start || last < i-1 && from.Before(start)) {
+	if start := s.at(i).start; last < len(s.final)-1 && (from == start || last < i-1 && from.Before(start)) {
 		return seam{}
 	}
 	found := seam{first: i}
@@ -171,6 +178,9 @@ func (s *state) layoutSeam() seam {
 			break
 		}
 		found.messages, end = found.messages+1, max(end, s.parts[i].shown.body.end)
+	}
+	if draft && i == s.draft.part { // no message follows a draft
+		found.messages, end, i = found.messages+1, max(end, s.draft.body.end), max(i+1, len(s.parts))
 	}
 	if found.messages == 0 {
 		return seam{}

@@ -236,7 +236,7 @@ func (r *Reply) recordVisible(ctx context.Context) {
 			continue
 		}
 		d := desired{part: i, display: m.shown, keepsText: true}
-		if n := i - r.seam.first; n >= 0 && n < r.seam.length() {
+		if r.seam.covers(i) {
 			d.display = r.aimBehindSeam(i).display // blank where the message is to be deleted
 		}
 		r.record(ctx, r.intendedRecord(action{kind: doEdit, desired: d}))

@@ -81,3 +81,17 @@ func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 		perform(t, s)
 	})
 }
+
+// D1: a stop comes while the final, which is shorter than what was shown, takes its place. The draft behind it is not sent: it
+// belongs to the text that was given up.
+func TestRegressionStoppedBeforeADraftOfAnotherText(t *testing.T) {
+	at(t, 4050*time.Millisecond, 4600*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
+		for _, final := range []string{"a0w0x", numbered(6), numbered(14)} {
+			s := story("draft", talk(numbered(40)))
+			s.answers[0].final, s.answers[0].shown = final, final
+			s.profile.TextLimit, s.real, s.latency = 60, 60, 120*time.Millisecond
+			s.says = append(s.says, say{at: when, user: "ann", kind: "stop"})
+			perform(t, s)
+		}
+	})
+}
