@@ -45,5 +45,6 @@ func kinds(n int) []kind {
 		kind{"blocked", "while a 429 holds", some, planBlocked},
 		kind{"cuts", "ten chats at once, the connection is cut after 40 creates took effect; no kill", 1, planCuts},
 		kind{"command", "while a command is answered", some, planCommand},
+		kind{"reload", "no kill: reloads and restarts in good order, with 50 conversations at once", 1, planReloads(max(2, n/10))},
 	)
 }

@@ -16,11 +16,24 @@ import (
 // daemonConfig is what else telex's configuration says. Previews follow each other as fast as the platform's limits
 // let them, so that there are many instants to be killed at.
 const daemonConfig = `
-streaming: {telegram: {enabled: %t, edit_interval: 0.1}}
-agent: {context: false}
+streaming: {telegram: {enabled: %t, edit_interval: %g}}
 conversations: {busy: %s}
 texts: {help: "%s"}
+agent: {context: false, system_prompt: "%s"}
+%s
 `
+
+// settings are what a reload changes of the configuration.
+type settings struct {
+	interval float64 // between two edits, in seconds
+	prompt   string  // of the system
+	more     string  // further sections
+}
+
+// usual are the settings that daemons start with.
+func usual() settings {
+	return settings{interval: 0.1, prompt: "You are a bot that is killed now and then."}
+}
 
 // home is where the daemons of one trial live one after the other: their configuration, state and logs.
 type home struct{ binary, dir string }
@@ -30,12 +43,27 @@ func newHome(binary string, w *world, p plan) (home, error) {
 	if err != nil {
 		return home{}, err
 	}
+	h := home{binary, dir}
+	return h, h.configure(w, p, usual())
+}
+
+// configure writes the configuration.
+func (h home) configure(w *world, p plan, s settings) error {
 	busy := "interrupt"
 	if p.queue {
 		busy = "queue"
 	}
-	text := w.Config(modelKey, fmt.Sprintf(daemonConfig, !p.unstreamed, busy, helpText))
-	return home{binary, dir}, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600)
+	text := w.Config(modelKey, fmt.Sprintf(daemonConfig, !p.unstreamed, s.interval, busy, helpText, s.prompt, s.more))
+	return os.WriteFile(filepath.Join(h.dir, "config.yaml"), []byte(text), 0o600)
+}
+
+// reload lets the daemon read its configuration again.
+func (h home) reload(ctx context.Context) error {
+	out, err := h.place(exec.CommandContext(ctx, h.binary, "reload")).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("telex reload: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 func (h home) remove() error { return os.RemoveAll(h.dir) }

@@ -43,7 +43,7 @@ func TestKillShort(t *testing.T) {
 		t.Fatalf("%d results, want %d", len(results), len(list))
 	}
 	for i, r := range results {
-		want := list[i].trials * map[string]int{"start": 2, "twice": 2, "thrice": 3}[r.Kind]
+		want := list[i].trials * map[string]int{"start": 2, "twice": 2, "thrice": 3, "reload": 2}[r.Kind]
 		if want == 0 {
 			want = list[i].trials
 		}

@@ -162,6 +162,7 @@ func (t *trial) chats() []int64 {
 	for _, q := range t.questions {
 		list = append(list, q.chat)
 	}
+	slices.Sort(list)
 	return slices.Compact(list)
 }
 

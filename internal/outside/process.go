@@ -62,16 +62,19 @@ func (p *Process) Kill() {
 	})
 }
 
-// Stop ends the process in good order. One that does not end so, or ended before, is an error with the end of its log.
-func (p *Process) Stop() error {
+// Stop ends the process in good order, and its log. One that does not end so, or ended before, is an error with the end of its log.
+func (p *Process) Stop() error { return errors.Join(p.End(), p.log.Close()) }
+
+// End is Stop for a process whose log is closed later.
+func (p *Process) End() error {
 	err := p.Cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.Exited:
 	case <-time.After(stopPatience):
 		p.Kill()
-		return errors.Join(errors.New("the daemon does not stop"), p.log.Close())
+		return errors.New("the daemon does not stop")
 	}
-	return errors.Join(err, p.Sound(), p.log.Close())
+	return errors.Join(err, p.Sound())
 }
 
 // Sound is nil unless the process, which has ended, did so by itself and in bad order.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"telex/internal/outside"
+)
+
+const (
+	reloadChats = 50 // conversations that are under way in each daemon
+	reloadTimes = 5  // reloads of each daemon
+	// reloadEvery is the time between two reloads, at most: in the lifetime of a daemon, the platform's limits must allow as many
+	// calls as its conversations need.
+	reloadEvery = 1500 * time.Millisecond
+)
+
+// planReloads returns the plan in which so many daemons follow each other. Each is asked in 50 chats, reloaded five times, each
+// time with another change, and then ended by SIGTERM.
+func planReloads(daemons int) func(*rand.Rand, int) plan {
+	return func(random *rand.Rand, _ int) plan {
+		p := plan{queue: true, questions: wave(random, 0)}
+		for n := range daemons {
+			p.strikes = append(p.strikes, reloading(random, n))
+		}
+		return p
+	}
+}
+
+// wave is what is asked in the n-th daemon. People take turns, so that none reaches the limit of turns per minute.
+func wave(random *rand.Rand, n int) (list []question) {
+	for i := range reloadChats {
+		q := ask(random, firstChat+int64(n*reloadChats+i), []length{medium, brief, medium}[i%3])
+		q.chat = firstChat + int64(n%2*reloadChats+i)
+		list = append(list, q)
+	}
+	return list
+}
+
+// reloading asks, reloads the daemon while the answers are written, and ends it in good order.
+func reloading(random *rand.Rand, n int) strike {
+	return func(t *trial) kill {
+		var asked error
+		if n > 0 {
+			more := wave(random, n)
+			asked = t.world.ask(more)
+			t.questions = append(t.questions, more...)
+		}
+		return func(ctx context.Context, l *life) (bool, error) {
+			if asked != nil {
+				return false, asked
+			}
+			began, err := await(ctx, strikePatience, l.Exited, func() bool { return t.world.polled(l.Started) })
+			if err != nil || !began {
+				return false, err
+			}
+			for i := range reloadTimes {
+				if err := outside.Pause(ctx, upTo(random, reloadEvery)); err != nil {
+					return false, err
+				}
+				if err := l.home.configure(t.world, t.plan, t.change(n*reloadTimes+i)); err != nil {
+					return false, err
+				}
+				if err := l.home.reload(ctx); err != nil {
+					return false, err
+				}
+			}
+			if err := outside.Pause(ctx, upTo(random, reloadEvery)); err != nil {
+				return false, err
+			}
+			return true, l.End()
+		}
+	}
+}
+
+// change returns the settings for the n-th reload. The bot's token changes too: for a moment the daemon has one that is revoked.
+func (t *trial) change(n int) settings {
+	s := usual()
+	switch n % 5 {
+	case 0:
+		s.prompt = fmt.Sprintf("You are number %d.", n)
+	case 1:
+		t.world.Telegram.SetToken(fmt.Sprintf("123456789:AAtoken-of-reload-%020d", n))
+	case 2:
+		s.more = `mcp_servers: [{name: mute, command: sleep, args: ["600"]}]`
+	case 3:
+		s.more = "tools: {enabled: [time, memory]}\ntranscription: {model: hear}"
+	case 4:
+		s.interval = 0.3
+	}
+	return s
+}
