@@ -89,9 +89,14 @@ func reloadCommand() *cobra.Command {
 	return withJSON(&cobra.Command{
 		Use: "reload", Short: "Let the running daemon read its configuration again", Args: noArgs,
 		Long: "Let the running daemon read its configuration again, as SIGHUP does, and print what has changed. Answers that are\n" +
-			"being written go on. The exit code is 1 if the file is wrong or can't be used: then everything stays as it was.",
-		RunE: func(c *cobra.Command, args []string) error {
-			err := runs(app.ReloadDaemon)(c, args)
+			"being written go on. The exit code is 1 if the file is wrong or can't be used: then everything stays as it was.\n\n" +
+			"With --config, root passes that file and the files in the folder secrets beside it to the daemon, which takes them in\n" +
+			"place of its own until its next start: a service gets copies of both when it starts, and can't read the originals.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			path, err := c.Flags().GetString("config")
+			if err == nil {
+				err = app.ReloadDaemon(c.Context(), os.LookupEnv, results(c), path)
+			}
 			if refused, ok := errors.AsType[app.RefusedError](err); ok { // its lines begin with their places in the file
 				fmt.Fprintln(os.Stderr, refused)
 				return errSilent

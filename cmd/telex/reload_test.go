@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -396,4 +397,63 @@ func (r *reloadable) onlyPID(file string) int {
 		r.t.Fatal(err)
 	}
 	return pid
+}
+
+// Under the unit, the daemon has copies of the configuration and of its secrets. Root passes it the new ones; a signal, which
+// reads the copies again, does not take that back.
+func TestReloadOfAService(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Log("passing a configuration needs root, so it is refused")
+	}
+	const renewed = "123456789:DDwhole-process-service-token-0000"
+	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
+	etc, copies := t.TempDir(), t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := func(cursor string) string {
+		return fmt.Sprintf("models: [{name: main, base_url: %q, api_key: %q, model: standin}]\nstreaming: {enabled: true, cursor: %q}\n"+
+			"access: {default: allow}\nplatforms: {telegram: {token_file: telegram-token, api_base: %q}}\nadmin: {listen: \"\"}\n", w.modelURL+"/v1", testKey, cursor, w.telegramURL)
+	}
+	original := filepath.Join(etc, "config.yaml")
+	write(original, text("|"))
+	write(filepath.Join(copies, "config.yaml"), text("|"))
+	write(filepath.Join(copies, "secrets_telegram-token"), testToken)
+	r := &reloadable{world: w, state: s, file: original}
+	r.daemon = launch{env: []string{s.env, "CREDENTIALS_DIRECTORY=" + copies}}.start(t, "run", "--config", filepath.Join(copies, "config.yaml"))
+	r.daemon.awaitLog("receiving", 1)
+
+	write(original, text("_"))
+	write(filepath.Join(etc, "secrets", "telegram-token"), renewed+"\n")
+	_, stderr := r.command(t, exitDone, "reload")
+	wantText(t, "stderr", stderr, "is a copy that systemd made", "systemctl reload telex", "nothing has changed")
+
+	if os.Getuid() != 0 {
+		_, stderr := r.command(t, exitFailed, "reload", "--config", original)
+		wantText(t, "stderr", stderr, "only root may pass a configuration")
+		return
+	}
+	r.ask("{{standin rate=120}} words: 150")
+	r.awaitGrowth(1)
+	r.telegram.SetToken(renewed)
+	stdout, _ := r.command(t, exitDone, "reload", "--config", original)
+	if want := "streaming.cursor changed\nplatforms.telegram.token changed\n"; stdout != want {
+		t.Errorf("it prints %q, want %q", stdout, want)
+	}
+	r.daemon.signal(syscall.SIGHUP)
+	r.daemon.awaitLog("configuration was reloaded: nothing has changed", 2)
+	r.daemon.awaitLog("turn ended", 1)
+	r.wantTexts(ada, openai.Answer("words: 150"))
+	r.answers("say: two", "two")
+
+	write(original, text("_")+"agent: {system_promt: x}\n")
+	_, stderr = r.command(t, exitFailed, "reload", "--config", original)
+	wantText(t, "stderr", stderr, original+":6:9: unknown key", "the old one stays in force")
+	out, _ := r.command(t, exitDone, "status")
+	wantText(t, "the status", out, original)
+	r.daemon.stop()
 }

@@ -42,7 +42,8 @@ type App struct {
 	lost    <-chan error       // tells that another process has taken the store; nil: none can
 	away    func() error       // tells why the store can't be written to now; nil: it always can, or the ping tells
 
-	reloading sync.Mutex            // held by New, Reload, and the end of Run
+	reloading sync.Mutex            // held by Reload and the end of Run
+	own       *config.Config        // of the daemon's own file, when it was read last; guarded by reloading
 	parts     atomic.Pointer[parts] // what a reload replaces
 	serving   sync.WaitGroup        // API servers
 	holding   sync.Mutex            // guards which MCP servers run
@@ -79,7 +80,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a := &App{reader: attachment.NewReader(), large: make(chan struct{}, 1)}
+	a := &App{own: c, reader: attachment.NewReader(), large: make(chan struct{}, 1)}
 	if c.Admin.Listen != "" {
 		a.metrics = metrics.New(o.version())
 		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))

@@ -11,7 +11,11 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Load(path, env)
+	return checked(config.Load(path, env))
+}
+
+// checked adds the checks that config can't make.
+func checked(c *config.Config, err error) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}

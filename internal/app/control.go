@@ -14,7 +14,28 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/internal/config"
 )
+
+// errNotRoot keeps programs that run as the daemon's user, such as servers of tools, from giving it another configuration.
+var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
+
+// peerKey is the key of the Unix user at the other end of a connection.
+type peerKey struct{}
+
+func withPeer(ctx context.Context, conn net.Conn) context.Context {
+	if unix, ok := conn.(*net.UnixConn); ok {
+		if uid, err := peerOf(unix); err == nil {
+			return context.WithValue(ctx, peerKey{}, uid)
+		}
+	}
+	return ctx
+}
+
+func isRoot(ctx context.Context) bool {
+	uid, known := ctx.Value(peerKey{}).(uint32)
+	return known && uid == 0
+}
 
 // The socket of a daemon speaks HTTP with JSON. Whoever may open it is the operator: its file is the daemon's user's alone.
 const (
@@ -34,6 +55,8 @@ const (
 	controlProtocol = "telex-terminal"
 	// maxRequest bounds the body of a request, in bytes; an id and its key are far less.
 	maxRequest = 4 << 10
+	// maxPassed is the same for a request that passes a configuration with its secret files.
+	maxPassed = 16 << 20
 	// maxAnswer is the maximum size of a response body in bytes, for the list of all admitted people.
 	maxAnswer = 16 << 20
 	// controlTimeout is how long a request may take, and controlIdle how long a connection waits for the next one.
@@ -50,6 +73,9 @@ type (
 	revokeRequest struct {
 		Person string `json:"person"`
 	}
+	reloadRequest struct {
+		Passed *config.Passed `json:"passed,omitempty"` // nil: the daemon reads its own file
+	}
 	trouble struct {
 		Error string `json:"error"`
 	}
@@ -60,7 +86,7 @@ type (
 type control struct {
 	do     operations
 	status func(context.Context) DaemonStatus
-	reload func(context.Context) (Reloaded, error)
+	reload func(context.Context, *config.Passed) (Reloaded, error)
 	attach func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
 	log    *slog.Logger
 
@@ -81,6 +107,7 @@ func (c *control) start(ctx context.Context, path string) (end func()) {
 		Handler: c.routes(), ReadTimeout: controlTimeout, WriteTimeout: 2 * controlTimeout, IdleTimeout: controlIdle,
 		ErrorLog:    slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return serving },
+		ConnContext: withPeer,
 	}
 	served := make(chan struct{})
 	go func() {
@@ -119,18 +146,28 @@ func (c *control) routes() http.Handler {
 	}))
 	mux.Handle("POST "+pathDelete, answer(c, c.do.delete))
 	mux.Handle("GET "+pathStatus, answer(c, func(ctx context.Context, _ none) (DaemonStatus, error) { return c.status(ctx), nil }))
-	mux.Handle("POST "+pathReload, answer(c, func(ctx context.Context, _ none) (Reloaded, error) { return c.reload(ctx) }))
+	mux.Handle("POST "+pathReload, answerTo(c, maxPassed, func(ctx context.Context, r reloadRequest) (Reloaded, error) {
+		if r.Passed != nil && !isRoot(ctx) {
+			return Reloaded{}, errNotRoot
+		}
+		return c.reload(ctx, r.Passed)
+	}))
 	mux.HandleFunc("POST "+pathChat, c.chat)
 	return mux
 }
 
 // answer makes of an operation the handler of its requests.
 func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.Handler {
+	return answerTo(c, maxRequest, do)
+}
+
+// answerTo is answer for requests of so many bytes.
+func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
 		defer cancel()
 		var request Q
-		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
+		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&request); err != nil && !errors.Is(err, io.EOF) {
 			c.write(w, http.StatusBadRequest, trouble{"read request: " + err.Error()})

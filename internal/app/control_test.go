@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"telex/internal/chat"
+	"telex/internal/config"
 )
 
 // clerk is the operations of a daemon that has no people.
@@ -151,5 +153,33 @@ func TestSocketPlaces(t *testing.T) {
 		if _, err := dialControl(t.Context(), nobody); !errors.Is(err, errNoSocket) {
 			t.Errorf("%s: got %v, want %v", nobody, err, errNoSocket)
 		}
+	}
+}
+
+// Programs that run as the daemon's user, such as servers of tools, must not give it another configuration.
+func TestControlPassesForRootOnly(t *testing.T) {
+	t.Parallel()
+	reloads := 0
+	c := &control{do: &clerk{}, log: slog.New(slog.DiscardHandler), ready: make(chan struct{})}
+	c.reload = func(_ context.Context, p *config.Passed) (Reloaded, error) { reloads++; return Reloaded{}, nil }
+	close(c.ready)
+	for _, x := range []struct {
+		peer any
+		body string
+		want int
+	}{
+		{nil, `{"passed": {"file": "/x"}}`, http.StatusUnprocessableEntity},
+		{uint32(1000), `{"passed": {"file": "/x"}}`, http.StatusUnprocessableEntity},
+		{uint32(1000), `{}`, http.StatusOK},
+		{uint32(0), `{"passed": {"file": "/x"}}`, http.StatusOK},
+	} {
+		w, ctx := httptest.NewRecorder(), context.WithValue(t.Context(), peerKey{}, x.peer)
+		c.routes().ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, pathReload, strings.NewReader(x.body)))
+		if w.Code != x.want {
+			t.Errorf("%v, %s: got %d, want %d: %s", x.peer, x.body, w.Code, x.want, w.Body)
+		}
+	}
+	if reloads != 2 {
+		t.Errorf("%d reloads, want 2", reloads)
 	}
 }

@@ -83,9 +83,9 @@ var (
 	errNotRenewed = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload reads the configuration again and changes what has changed. Nothing that runs is interrupted. An error, which wraps
-// errNotRenewed, means that everything is as it was.
-func (a *App) Reload(ctx context.Context) (done Reloaded, err error) {
+// Reload reads the configuration again, or takes one that was passed, and changes what has changed. Nothing that runs is
+// interrupted. An error, which wraps errNotRenewed, means that everything is as it was.
+func (a *App) Reload(ctx context.Context, passed *config.Passed) (done Reloaded, err error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	if a.stopping.Load() {
@@ -93,7 +93,7 @@ func (a *App) Reload(ctx context.Context) (done Reloaded, err error) {
 	}
 	supervisor := newSupervisor(a.log)
 	supervisor.reloading()
-	switch done, err = a.reload(context.WithoutCancel(ctx)); {
+	switch done, err = a.reload(context.WithoutCancel(ctx), passed); {
 	case err != nil:
 		a.log.Error("configuration was not reloaded: the old one stays in force", slog.Any("error", err))
 		supervisor.reloaded("Reload failed, the old configuration stays in force: " + err.Error())
@@ -110,17 +110,22 @@ func (a *App) Reload(ctx context.Context) (done Reloaded, err error) {
 	return done, nil
 }
 
-func (a *App) reload(ctx context.Context) (Reloaded, error) {
-	var done Reloaded
-	if a.options.Load == nil {
-		return done, errNoReloads
-	}
-	c, err := a.options.Load()
-	if err != nil {
-		return done, err
-	}
+func (a *App) reload(ctx context.Context, passed *config.Passed) (Reloaded, error) {
 	before := a.parts.Load()
-	done = Reloaded{Config: c.File(), Changes: append([]string{}, config.Changes(before.config, c)...), Warnings: append([]string{}, c.Warnings...)}
+	c, own, err := a.load(passed)
+	if err != nil {
+		return Reloaded{}, err
+	}
+	done := Reloaded{Config: c.File(), Changes: []string{}, Warnings: append([]string{}, c.Warnings...)}
+	if own && len(config.Changes(a.own, c)) == 0 {
+		if c.IsCopy(a.options.Env) {
+			done.Warnings = append(done.Warnings, c.File()+" is a copy that systemd made when it started the service: pass the new file with systemctl reload telex")
+		}
+		if before.config != a.own { // what was passed is newer
+			return done, nil
+		}
+	}
+	done.Changes = append(done.Changes, config.Changes(before.config, c)...)
 	if doubt := c.Nobody(); doubt != "" {
 		done.Warnings = append(done.Warnings, c.File()+": "+doubt)
 	}
@@ -141,7 +146,24 @@ func (a *App) reload(ctx context.Context) (Reloaded, error) {
 		return done, err
 	}
 	a.replace(before, next)
+	if own {
+		a.own = c
+	}
 	return done, nil
+}
+
+// load returns the configuration that was passed, or reads the daemon's own again.
+func (a *App) load(passed *config.Passed) (c *config.Config, own bool, err error) {
+	switch {
+	case passed != nil:
+		c, err = checked(passed.Parse(a.options.Env))
+		return c, false, err
+	case a.options.Load == nil:
+		return nil, false, errNoReloads
+	default:
+		c, err = a.options.Load()
+		return c, true, err
+	}
 }
 
 // openNew opens the addresses that are new. undo closes them.
@@ -242,7 +264,7 @@ func (a *App) reloadOnSignal(ctx context.Context) {
 	for {
 		select {
 		case <-a.options.Reloads:
-			_, _ = a.Reload(ctx) // it was logged
+			_, _ = a.Reload(ctx, nil) // it was logged
 		case <-ctx.Done():
 			return
 		}

@@ -15,9 +15,17 @@ type RefusedError struct{ message string }
 // Error implements error.
 func (e RefusedError) Error() string { return e.message }
 
-// ReloadDaemon lets the running daemon reload its configuration, and writes what has changed. It fails with a RefusedError if the
-// daemon keeps the old one.
-func ReloadDaemon(ctx context.Context, env config.Env, o Output) error {
+// ReloadDaemon lets the running daemon reload its configuration, and writes what has changed. With a path, it passes that file
+// and the secret files beside it, in place of the daemon's own. It fails with a RefusedError if the daemon keeps what it has.
+func ReloadDaemon(ctx context.Context, env config.Env, o Output, path string) error {
+	var request reloadRequest
+	if path != "" {
+		p, err := config.Pass(absolute(path))
+		if err != nil {
+			return err
+		}
+		request.Passed = &p
+	}
 	dir, err := stateDir(env)
 	if err != nil {
 		return err
@@ -29,7 +37,7 @@ func ReloadDaemon(ctx context.Context, env config.Env, o Output) error {
 	if err != nil {
 		return err
 	}
-	done, err := ask[Reloaded](ctx, remote{conn}, http.MethodPost, pathReload, nil)
+	done, err := ask[Reloaded](ctx, remote{conn}, http.MethodPost, pathReload, request)
 	if err != nil {
 		return err
 	}

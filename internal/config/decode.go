@@ -30,6 +30,7 @@ type decoder struct {
 	file      string
 	dir       string // where relative secret files are, without credentials
 	env       Env
+	passed    map[string][]byte // relative secret files, by their names; nil: they are read
 	endpoints map[string]string // name to kind, known before anything refers to them
 	errs      Errors
 	warnings  Errors

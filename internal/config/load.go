@@ -58,8 +58,12 @@ func read(path string) (data []byte, mode fs.FileMode, err error) {
 // looked up in its directory. Every problem is reported at once, as an [Errors].
 //
 // A configuration without platforms is none for a daemon but good for other commands; see [Config.CheckRun].
-func Parse(name string, data []byte, env Env) (*Config, error) {
+func Parse(name string, data []byte, env Env) (*Config, error) { return parse(name, data, env, nil) }
+
+// parse is Parse with the secret files that were passed; nil: they are read.
+func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config, error) {
 	d := newDecoder(name, env)
+	d.passed = passed
 	c := d.parse(data)
 	if err := d.failures(); err != nil {
 		return nil, err

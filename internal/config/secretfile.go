@@ -26,6 +26,9 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 		d.fail(n, "name a file or remove the line", "empty path in %s", human(path))
 		return "", false
 	}
+	if d.passed != nil && !filepath.IsAbs(name) {
+		return d.passedSecret(path, n, name)
+	}
 	places, where := d.secretPlaces(name)
 	text, mode, err := readFirst(places)
 	if err != nil {
@@ -39,6 +42,17 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 		d.warn(n, "everybody on this machine can read the secret file of %s; make it 0600", human(path))
 	}
 	return strings.TrimRight(text, "\r\n"), true
+}
+
+// passedSecret returns the text of a secret file that was passed. As among credentials, its name may begin with that of the folder.
+func (d *decoder) passedSecret(path string, n *yaml.Node, name string) (string, bool) {
+	for _, name := range []string{name, strings.TrimPrefix(name, SecretsDir+"_"), strings.TrimPrefix(name, SecretsDir+"/")} {
+		if text, ok := d.passed[name]; ok {
+			return strings.TrimRight(string(text), "\r\n"), true
+		}
+	}
+	d.fail(n, "a relative path is looked up in the folder "+SecretsDir+" beside the configuration file", "read %s of %s: no such file", shownPath(n.Value), human(path))
+	return "", false
 }
 
 // secretPlaces returns the paths that a secret file may have, the first one first, and what to tell an operator who has
