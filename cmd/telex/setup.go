@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -30,17 +31,22 @@ func setupCommand() *cobra.Command {
 				return wrongUsage(c, fmt.Errorf("--secrets is files or environment, not %q", secrets))
 			}
 			o.In, o.InEnvironment = os.Stdin, secrets == "environment"
-			if term.IsTerminal(int(os.Stdin.Fd())) {
+			if state, err := term.GetState(int(os.Stdin.Fd())); err == nil {
+				defer func() { _ = term.Restore(int(os.Stdin.Fd()), state) }() // after Ctrl-C while nothing was shown
 				o.ReadSecret = func() (string, error) {
 					text, err := term.ReadPassword(int(os.Stdin.Fd()))
 					return string(text), err
 				}
 			}
 			err := app.Setup(c.Context(), os.LookupEnv, results(c), o)
-			if errors.Is(err, app.ErrNotSetUp) {
+			switch {
+			case errors.Is(err, context.Canceled):
+				return errors.New("setup was interrupted")
+			case errors.Is(err, app.ErrNotSetUp):
 				return fmt.Errorf("%w: correct what is named above, and run telex setup again", err)
+			default:
+				return err
 			}
-			return err
 		},
 	}
 	f := c.Flags()

@@ -101,7 +101,7 @@ func (s *setup) platforms(ctx context.Context) error {
 	for i, kind := range names {
 		names[i] = fmt.Sprintf("%d %s", i+1, kind)
 	}
-	answer, err := s.ask(question{
+	answer, err := s.ask(ctx, question{
 		text:  "Which platforms? " + strings.Join(names, ", ") + "; numbers or names, with commas",
 		given: strings.Join(s.o.Platforms, ","), usual: config.KindTelegram,
 	})
@@ -135,7 +135,7 @@ func (s *setup) platform(ctx context.Context, kind setupKind) error {
 	for try := 1; ; try++ {
 		p := draftPlatform{kind: kind.kind}
 		for _, k := range kind.keys {
-			value, err := s.value(kind.kind, k, try)
+			value, err := s.value(ctx, kind.kind, k, try)
 			if err != nil {
 				return err
 			}
@@ -157,14 +157,14 @@ func (s *setup) platform(ctx context.Context, kind setupKind) error {
 			s.draft.platforms = append(s.draft.platforms, p)
 			return nil
 		}
-		if !s.again(try) {
+		if !s.again(ctx, try) {
 			return ErrNotSetUp
 		}
 	}
 }
 
 // value asks for one key of a platform.
-func (s *setup) value(kind string, k setupKey, try int) (string, error) {
+func (s *setup) value(ctx context.Context, kind string, k setupKey, try int) (string, error) {
 	key := kind + "." + k.key
 	q := question{text: k.ask, given: s.o.Set[key], usual: k.usual, secret: k.secret, how: "set " + k.env + ", or add --set " + key + "=…"}
 	switch {
@@ -176,7 +176,7 @@ func (s *setup) value(kind string, k setupKey, try int) (string, error) {
 	if k.random {
 		q.usual = madeUp()
 	}
-	return s.ask(q)
+	return s.ask(ctx, q)
 }
 
 // fromEnvironment returns a secret that stays in its variable.
@@ -211,16 +211,16 @@ func (s *setup) model(ctx context.Context) error {
 	}
 	for try := 1; ; try++ {
 		var err error
-		if s.draft.baseURL, err = s.ask(question{text: "Address of its API", given: s.o.BaseURL, usual: defaultBaseURL}); err != nil {
+		if s.draft.baseURL, err = s.ask(ctx, question{text: "Address of its API", given: s.o.BaseURL, usual: defaultBaseURL}); err != nil {
 			return err
 		}
-		if s.draft.modelKey, err = s.modelKey(try); err != nil {
+		if s.draft.modelKey, err = s.modelKey(ctx, try); err != nil {
 			return err
 		}
 		if s.draft.modelKey != "" {
 			s.draft.modelKeyEnv = s.variable(true, modelKeyEnv)
 		}
-		if s.draft.model, err = s.ask(question{text: "Model", given: s.o.Model, usual: defaultModel}); err != nil {
+		if s.draft.model, err = s.ask(ctx, question{text: "Model", given: s.o.Model, usual: defaultModel}); err != nil {
 			return err
 		}
 		checked := s.draft
@@ -228,14 +228,14 @@ func (s *setup) model(ctx context.Context) error {
 		if err != nil || found {
 			return err
 		}
-		if !s.again(try) {
+		if !s.again(ctx, try) {
 			return ErrNotSetUp
 		}
 	}
 }
 
 // modelKey asks for the key of the model's API. Only a service of one's own has none.
-func (s *setup) modelKey(try int) (string, error) {
+func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	own := s.draft.baseURL != defaultBaseURL
 	if s.o.InEnvironment && !(own && s.env.Value(modelKeyEnv) == "") {
 		return s.fromEnvironment(modelKeyEnv)
@@ -244,17 +244,17 @@ func (s *setup) modelKey(try int) (string, error) {
 	if try == 1 {
 		q.given = s.env.Value(modelKeyEnv)
 	}
-	return s.ask(q)
+	return s.ask(ctx, q)
 }
 
 // people asks who may talk to the bot.
-func (s *setup) people(context.Context) error {
+func (s *setup) people(ctx context.Context) error {
 	s.draft.allow, s.codes = s.o.Allow, len(s.o.Allow) == 0
 	if len(s.o.Allow) > 0 || s.o.Silent {
 		return nil
 	}
 	const text = "\nWho may talk to the bot at once? Such as telegram:user:1234, with commas; nobody: people get a code, and you let them in"
-	answer, err := s.ask(question{text: text, usual: "nobody"})
+	answer, err := s.ask(ctx, question{text: text, usual: "nobody"})
 	if err != nil || answer == "nobody" {
 		return err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ type question struct {
 
 // ask returns the answer to a question: the one that was given with the command, else what is typed. An empty answer is the
 // usual one.
-func (s *setup) ask(q question) (string, error) {
+func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	if q.given != "" {
 		return q.given, nil
 	}
@@ -43,12 +44,15 @@ func (s *setup) ask(q question) (string, error) {
 			fmt.Fprint(s.out.Remarks, " (not shown while you type)")
 		}
 		fmt.Fprint(s.out.Remarks, ": ")
-		answer, err := s.read(q.secret)
+		answer, err := s.read(ctx, q.secret)
 		if answer == "" {
 			answer = q.usual
 		}
-		if answer != "" || q.optional || err != nil && !errors.Is(err, io.EOF) {
-			return answer, err
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if answer != "" || q.optional {
+			return answer, nil
 		}
 		if err != nil {
 			break
@@ -57,21 +61,37 @@ func (s *setup) ask(q question) (string, error) {
 	return "", fmt.Errorf("%s: no answer", q.text)
 }
 
-func (s *setup) read(secret bool) (string, error) {
-	if secret && s.o.ReadSecret != nil {
-		text, err := s.o.ReadSecret()
-		fmt.Fprintln(s.out.Remarks)
-		return strings.TrimSpace(text), err
+// read reads one answer. Nothing can interrupt the reading of a terminal: when ctx ends, read returns without it, and the
+// goroutine that reads ends with the process.
+func (s *setup) read(ctx context.Context, secret bool) (string, error) {
+	type answer struct {
+		text string
+		err  error
 	}
-	text, err := s.in.ReadString('\n')
-	return strings.TrimSpace(text), err
+	read := make(chan answer, 1)
+	go func() {
+		var a answer
+		if secret && s.o.ReadSecret != nil {
+			a.text, a.err = s.o.ReadSecret()
+			fmt.Fprintln(s.out.Remarks)
+		} else {
+			a.text, a.err = s.in.ReadString('\n')
+		}
+		read <- a
+	}()
+	select {
+	case a := <-read:
+		return strings.TrimSpace(a.text), a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // again asks whether to repeat a step that found a problem.
-func (s *setup) again(try int) bool {
+func (s *setup) again(ctx context.Context, try int) bool {
 	if s.o.Silent || try >= maxTries {
 		return false
 	}
-	answer, err := s.ask(question{text: "Try again? (y or n)", usual: "y"})
+	answer, err := s.ask(ctx, question{text: "Try again? (y or n)", usual: "y"})
 	return err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
 }

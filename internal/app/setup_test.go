@@ -2,7 +2,9 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -184,3 +186,27 @@ func TestSetupWithoutAKey(t *testing.T) {
 		t.Errorf("the usual provider without a key: %v", err)
 	}
 }
+
+// Ctrl-C at a question ends setup, though nobody has answered.
+func TestSetupIsInterrupted(t *testing.T) {
+	t.Parallel()
+	typed, keyboard := io.Pipe()
+	t.Cleanup(func() { _ = keyboard.Close() })
+	ctx, interrupt := context.WithCancel(t.Context())
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	asked := writer(func(p []byte) {
+		if bytes.Contains(p, []byte("Which platforms?")) {
+			interrupt()
+		}
+	})
+	err := Setup(ctx, func(string) (string, bool) { return "", false }, Output{Results: io.Discard, Remarks: asked}, SetupOptions{File: file, In: typed})
+	if !errors.Is(err, context.Canceled) || exists(file) {
+		t.Errorf("error %v, written: %t", err, exists(file))
+	}
+}
+
+// writer is an io.Writer that calls a function.
+type writer func([]byte)
+
+// Write implements io.Writer.
+func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
