@@ -10,6 +10,8 @@ SHELL := /bin/sh
 TOOL := go tool -modfile=tools/go.mod
 
 VERSION := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo unknown)
+# Go itself stamps no commit in a worktree, nor where GOFLAGS says so.
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(shell git rev-parse HEAD 2>/dev/null) -X main.date=$(shell git log -1 --format=%cI 2>/dev/null)
 
 # The race detector needs cgo, and Go reports CGO_ENABLED=1 only where a C compiler is there.
 ifeq ($(shell go env CGO_ENABLED),1)
@@ -30,7 +32,7 @@ help: ## Print this list.
 
 .PHONY: build
 build: ## Build the static binary bin/telex.
-	CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/telex ./cmd/telex
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/telex ./cmd/telex
 
 .PHONY: run
 run: build ## Run the daemon; ARGS="--config config.yaml".
@@ -46,7 +48,7 @@ demo: build ## Run the whole system against its stand-ins, no account needed; AR
 
 .PHONY: package
 package: ## Make a .deb and an .rpm of the daemon in bin/package, for GOARCH.
-	tools/package.sh '$(VERSION)'
+	tools/package.sh '$(VERSION)' '$(LDFLAGS)'
 
 ## Test.
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# package.sh VERSION: make bin/package/telex_VERSION_ARCH.deb and .rpm of the binary that `go build` makes for $GOARCH.
+# package.sh VERSION LDFLAGS: make bin/package/telex_VERSION_ARCH.deb and .rpm of the binary that `go build` makes for $GOARCH.
 # A package's version begins with a digit, so one without a tag becomes 0.0.0+VERSION. Needed: Go.
 # The same commit and the same Go make the same bytes: all times in the packages are that of the commit.
 # https://reproducible-builds.org/docs/source-date-epoch/
@@ -16,7 +16,7 @@ export TELEX_VERSION TELEX_ARCH SOURCE_DATE_EPOCH
 umask 022
 rm -rf bin/package
 mkdir -p bin/package/completions
-CGO_ENABLED=0 go build -buildvcs=auto -trimpath -ldflags "-s -w -X main.version=$1" -o bin/package/telex ./cmd/telex
+CGO_ENABLED=0 go build -trimpath -ldflags "$2" -o bin/package/telex ./cmd/telex
 # What runs here is built for this machine, whatever the package is for.
 for shell in bash zsh fish; do
 	GOARCH='' GOOS='' CGO_ENABLED=0 go run ./cmd/telex completion "$shell" >"bin/package/completions/$shell"

@@ -13,9 +13,14 @@ func Version(release string) string {
 	return buildOf(release, nil).version
 }
 
-// Build describes this binary in one line: version, commit, date of the commit, Go version and platform.
-func Build(release string) string {
-	return buildOf(release, nil).String()
+// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. What the release
+// build did not set is taken from the build information.
+func Build(release, commit, date string) string {
+	b := buildOf(release, nil)
+	if commit != "" {
+		b.commit, b.date, b.modified = commit, date, false
+	}
+	return b.String()
 }
 
 // build is what the build information says of a binary.

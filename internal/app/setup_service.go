@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"telex/deploy"
@@ -82,9 +83,14 @@ func (s *setup) install(ctx context.Context) error {
 			return errors.Join(err, s.journal(ctx))
 		}
 	}
-	s.awaitEndpoints(ctx)
+	endpoints := s.awaitEndpoints(ctx)
 	if err := s.journal(ctx); err != nil {
 		return err
+	}
+	for _, e := range endpoints {
+		if err := s.out.line("%s is %s%s", e.Name, e.State, oneLine(strings.TrimSuffix(": "+e.Error, ": "))); err != nil {
+			return err
+		}
 	}
 	if err := s.out.line("telex.service runs, and starts with the machine. journalctl -fu telex shows its log, and telex doctor says what is wrong when something is."); err != nil {
 		return err
@@ -98,9 +104,8 @@ func (s *setup) install(ctx context.Context) error {
 // connectTime bounds how long the first lines of the log may wait for the platforms' answers.
 const connectTime = 10 * time.Second
 
-// awaitEndpoints waits until the daemon has heard of each platform, so that the log says it. A daemon that can't be asked is
-// no error: it runs.
-func (s *setup) awaitEndpoints(ctx context.Context) {
+// awaitEndpoints waits until the daemon has heard of each platform. A daemon that can't be asked is no error: it runs.
+func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	ticker := time.NewTicker(connectTime / 50)
@@ -109,12 +114,12 @@ func (s *setup) awaitEndpoints(ctx context.Context) {
 		now, err := askStatus(ctx, s.env, serviceState)
 		starting := func(e EndpointStatus) bool { return e.State == string(gateway.Starting) }
 		if err != nil || !slices.ContainsFunc(now.Endpoints, starting) {
-			return
+			return now.Endpoints
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return
+			return now.Endpoints
 		}
 	}
 }
