@@ -272,7 +272,7 @@ func TestTheButtonOfADraftStops(t *testing.T) {
 				})
 			}
 			begin()
-			pressed := func(id chat.MessageID) {
+			pressed := func(draft int64, id chat.MessageID) {
 				in := press(chat.DraftAction(draft), "7")
 				in.To.Thread, in.ID = "", id
 				l.say(t, in)
@@ -286,17 +286,18 @@ func TestTheButtonOfADraftStops(t *testing.T) {
 				l.kill()
 				begin()
 			}
-			pressed("first")
+			first := draft
+			pressed(first, "first")
 			later(400 * time.Millisecond)
 			stopped := l.sees()
 			if len(stopped) != 1 || !killed && !strings.HasSuffix(stopped[0], "(stopped)") || strings.HasPrefix(stopped[0], long) {
 				t.Errorf("a person sees %q", stopped)
 			}
-			l.say(t, ask("b"))
-			l.say(t, ask("c"))
-			pressed("again")
+			l.say(t, ask("a"))
+			later(800 * time.Millisecond)
+			pressed(first, "again")
 			later(20 * time.Second)
-			if got := l.sees(); len(got) != 2 || !strings.Contains(got[1], "re: ") {
+			if got := l.sees(); len(got) != 2 || got[1] != long {
 				t.Errorf("a person sees %q", got)
 			}
 		})
