@@ -53,8 +53,8 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 			n = len(g.anchors)
 		}
 	}
-	var behind []byte // source after the last text
-	above := false    // the text ends in an earlier block
+	var behind []byte // source after the end of the text
+	above := false    // the text ends in a block before leaf
 	if n > 0 {
 		a := g.anchors[n-1]
 		if end := a.source - from + a.size; sure < end {

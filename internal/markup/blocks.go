@@ -116,7 +116,7 @@ func (f *flattener) block(n ast.Node, depth int) {
 	case *extast.Table:
 		f.table(n)
 	case *ast.LinkReferenceDefinition:
-		// Not shown: it only defines the destination of links.
+		// It is invisible: it only defines the destination of links.
 	default:
 		f.paragraph(n)
 	}
@@ -136,7 +136,7 @@ func (f *flattener) list(n *ast.List, depth int) {
 			f.task(mark, box.IsChecked)
 		}
 		if f.shape.Extras.Has(Lists) {
-			own, _, _ := strings.Cut(mark, " ") // a number may have a box behind it
+			own, _, _ := strings.Cut(mark, " ") // a task's box may follow the number
 			f.formats = append(f.formats, Format{Style: Item, Start: len(f.text), End: len(f.text) + len(own), Level: depth + 1})
 		}
 		f.write([]byte(mark), -1)
@@ -270,7 +270,7 @@ func (f *flattener) html(n *ast.HTMLBlock) {
 	if n.HasClosure() {
 		f.literalHTML(n.ClosureLine.Value(f.src), n.ClosureLine.Start)
 	}
-	if f.folds.summary > 0 { // its end is missing
+	if f.folds.summary > 0 { // the end of the summary is missing
 		f.endSummary()
 	}
 	f.newline = 0

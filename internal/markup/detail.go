@@ -8,30 +8,30 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// maxDetails is how deep details are nested. Deeper ones are part of the one around them.
+// maxDetails is how deeply details may be nested. Deeper ones become part of the surrounding one.
 const maxDetails = 2
 
-// The tags of https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
+// The tags of details: https://html.spec.whatwg.org/multipage/interactive-elements.html#the-details-element
 var (
 	detailTag  = regexp.MustCompile(`(?i)</?(?:details|summary)(?:\s[^<>]*)?>`)
-	anyTag     = regexp.MustCompile(`</?(?:[A-Za-z][^<>]*)?$|</?[A-Za-z][^<>]*>`) // or what may become one
+	anyTag     = regexp.MustCompile(`</?(?:[A-Za-z][^<>]*)?$|</?[A-Za-z][^<>]*>`) // also matches the beginning of a tag at the end of the text
 	toBeOpened = regexp.MustCompile(`(?i)\sopen\b`)
 )
 
-// folds is what a flattener knows of the details around the text that is written next.
+// folds is a flattener's state about the details that surround the current text.
 type folds struct {
-	open    []int // indexes of their formats, outer before inner; -1 for one that is nested too deep
-	floor   int   // how many of them began outside of the container that is laid out
-	ended   int   // how many of those have ended in it
-	summary int   // index of the format of the summary that is laid out, plus 1; 0: none is
+	open    []int // indexes of their formats, outer before inner; -1 for details that are nested too deeply
+	floor   int   // number of them that began outside the current container
+	ended   int   // number of those that have ended inside it
+	summary int   // index of the format of the current summary, plus 1; 0: there is none
 }
 
-// tag handles a tag of details. It returns false for one that is out of place, which is text.
+// tag handles a tag of details. It returns false if the tag is at a wrong place and so counts as text.
 func (f *flattener) tag(tag string) bool {
 	d := &f.folds
 	name := strings.ToLower(strings.TrimLeft(tag, "</"))
 	switch ends := tag[1] == '/'; {
-	case ends && strings.HasPrefix(name, "details"): // of one in an earlier part, if there is none
+	case ends && strings.HasPrefix(name, "details"): // the beginning may be in an earlier part
 		if len(d.open) > d.floor {
 			f.fold()
 		} else if d.ended < d.floor {
@@ -58,7 +58,7 @@ func (f *flattener) tag(tag string) bool {
 	return true
 }
 
-// endSummary ends the summary that is laid out.
+// endSummary ends the current summary.
 func (f *flattener) endSummary() {
 	if f.folds.summary > 0 {
 		f.close(f.folds.summary - 1)
@@ -78,7 +78,7 @@ func (f *flattener) fold() {
 	d.open = d.open[:last]
 }
 
-// contained lays out a container: a quote, or an item of a list. Details that begin in it end in it.
+// contained lays out a container: a quote, or an item of a list. Details that begin in the container end in it.
 func (f *flattener) contained(lay func()) {
 	d := &f.folds
 	floor := d.floor
@@ -91,7 +91,8 @@ func (f *flattener) contained(lay func()) {
 	}
 }
 
-// unfold ends the details that have no end in the source, or in their container, but for those around. They are to be seen.
+// unfold ends the details that have no end in the source or in their container, except the outermost around ones. They
+// are shown unfolded.
 func (f *flattener) unfold(around int) {
 	for len(f.folds.open) > around {
 		if i := f.folds.open[len(f.folds.open)-1]; i >= 0 {
@@ -101,7 +102,7 @@ func (f *flattener) unfold(around int) {
 	}
 }
 
-// htmlLine lays out a line of a block of HTML with tags of details in it. grows says that the line may not be whole.
+// htmlLine lays out a line of a block of HTML that contains tags of details. grows says that the line may be incomplete.
 func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
 	s = bytes.TrimRight(s, "\r\n")
 	if grows {
@@ -117,7 +118,7 @@ func (f *flattener) htmlLine(s []byte, pos int, grows bool) {
 	f.breakLine(1)
 }
 
-// htmlText lays out HTML as text. In a summary it has no tags.
+// htmlText lays out HTML as text. Inside a summary it leaves out tags.
 func (f *flattener) htmlText(s []byte, pos int) {
 	if f.folds.summary == 0 {
 		if len(bytes.TrimSpace(s)) > 0 {
@@ -145,7 +146,7 @@ func partialTag(s []byte) int {
 	return 0
 }
 
-// paragraph lays out text. The end of details may stand behind it.
+// paragraph lays out text. An end tag of details may follow it.
 func (f *flattener) paragraph(n ast.Node) {
 	end, ok := n.LastChild().(*ast.RawHTML)
 	if !ok || !f.shape.Extras.Has(Details) || end.Segments.Len() != 1 {

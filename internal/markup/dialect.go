@@ -14,27 +14,28 @@ type Dialect interface {
 	Len(r Rendered) int
 }
 
-// Shape holds the characters that stand for lists and rules.
+// Shape holds the characters that represent lists and rules.
 type Shape struct {
 	Bullets []string // by depth; the last one is used for all deeper levels
 	Todo    string   // an open task of a task list
 	Done    string   // a finished task of a task list
 	Rule    string   // a thematic break
 	Tab     int      // columns between tab stops, for platforms without tabs; 0: keep tabs
-	Extras  Extras   // what the platform has besides
+	Extras  Extras   // further features of the platform
 }
 
-// Extras is a set of what some platforms have, and what is text or code on all others. Each asks for formats.
+// Extras is a set of features that only some platforms have. For other platforms, such constructs become text or code.
 type Extras uint8
 
-// The extras. CellStyles, Formulas and Details are not for messages that can only be appended to, see Options.Append.
+// The extras. CellStyles, Formulas and Details do not apply to messages that can only be appended to; see
+// Options.Append.
 const (
 	Tables     Extras = 1 << iota // Row and Cell
 	CellStyles                    // the styles of text within a Cell
 	Tasks                         // Task
 	Lists                         // Item
-	Formulas                      // Formula; without it marks within formulas are read as Markdown
-	Details                       // Detail and Summary; without it the tags are text
+	Formulas                      // Formula; without it, marks inside formulas count as Markdown
+	Details                       // Detail and Summary; without it, the tags are text
 )
 
 // onlyGrows are the extras for messages that can only be appended to.
@@ -54,16 +55,16 @@ const (
 	Strike
 	Code    // inline code
 	Pre     // a code block, or a table laid out in columns
-	Link    // URL is where it goes; images are links as well
+	Link    // URL is its target; images become links
 	Quote   // whole lines
 	Heading // a whole line
-	Row     // a row of a table, a line in its Pre. Level is 1 for the head
+	Row     // a row of a table: a line in its Pre. Level is 1 for the head
 	Cell    // the text of a cell in a Row. Level is its column, from 1
 	Task    // the box of a task list's item. Level is 1 for a finished task
 	Item    // the mark of a list's item: a bullet, a number or a box. Level is the depth of the list, from 1
-	Formula // a formula in LaTeX with the marks around it. Level is 1 if it stands on lines of its own
-	Detail  // whole lines that a person can fold. Level is 1 while they are to be seen: their end is not there, or they say so
-	Summary // the line of a Detail that stays when the others are folded
+	Formula // a formula in LaTeX with its marks. Level is 1 if it has lines of its own
+	Detail  // whole lines that a person can fold. Level is 1 if they are shown unfolded: the end is missing, or the source says so
+	Summary // the line of a Detail that stays visible when it is folded
 )
 
 // Format gives the bytes of a Piece's text from Start up to End a style.

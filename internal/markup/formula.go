@@ -12,21 +12,21 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits of formulas in bytes. What is longer is text. An unfinished formula is held back as long as it is shorter than the
-// limits for that.
+// Limits of formulas in bytes. Longer ones are text. An unfinished formula is held back until it exceeds the limit
+// for unfinished ones.
 const (
 	maxInline      = 512
-	maxHeldInline  = 160
+	maxHeldInline  = 160 // unfinished
 	maxDisplay     = 4096
-	maxHeldDisplay = 1024
-	maxLines       = 64 // of a formula on lines of its own
+	maxHeldDisplay = 1024 // unfinished
+	maxLines       = 64   // of a formula on lines of its own
 )
 
-// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. The last two may stand on
-// lines of their own. A price also begins with a dollar sign, and \( and \[ also escape brackets, so that what stands between
-// the marks decides; see reads.
+// Formulas are written in LaTeX between one of these pairs of marks: $x$, \(x\), $$x$$ and \[x\]. The last two may have
+// lines of their own. Prices also begin with a dollar sign, and \( and \[ also escape brackets. Therefore the text
+// between the marks decides; see looksLikeFormula.
 
-// closerOf returns the marks that end the formula that s may begin with, and how long the marks are.
+// closerOf returns the marks that end a formula at the start of s, and the length of the marks.
 func closerOf(s string) (closer string, n int) {
 	switch {
 	case strings.HasPrefix(s, "$$$"):
@@ -43,8 +43,8 @@ func closerOf(s string) (closer string, n int) {
 	return "", 0
 }
 
-// inlineFormula returns the length of the formula at the start of s; prev is the character before it. With a length of 0, open
-// reports whether s may become one when text is added to it.
+// inlineFormula returns the length of the formula at the start of s; prev is the character before it. If the length is
+// 0, open reports whether further text may make it a formula.
 func inlineFormula(prev rune, s string) (n int, open bool) {
 	closer, mark := closerOf(s)
 	if closer == "" || closer[0] == '$' && (prev == '$' || unicode.IsLetter(prev) || unicode.IsDigit(prev)) {
@@ -56,16 +56,16 @@ func inlineFormula(prev rune, s string) (n int, open bool) {
 	}
 	end := endsAt(line, closer)
 	if end < 0 {
-		return 0, !cut && len(line) < maxHeldInline && mayRead(closer, line)
+		return 0, !cut && len(line) < maxHeldInline && mayBecomeFormula(closer, line)
 	}
 	next, _ := utf8.DecodeRuneInString(line[end+len(closer):])
-	if !reads(closer, line[:end]) || closer[0] == '$' && (next == '$' || unicode.IsLetter(next) || unicode.IsDigit(next)) {
+	if !looksLikeFormula(closer, line[:end]) || closer[0] == '$' && (next == '$' || unicode.IsLetter(next) || unicode.IsDigit(next)) {
 		return 0, false
 	}
 	return mark + end + len(closer), false
 }
 
-// endsAt returns where the marks that end a formula begin in its line, or -1. Escaped dollar signs do not end one.
+// endsAt returns the offset of the closing marks in the line, or -1. Escaped dollar signs do not count.
 func endsAt(line, closer string) int {
 	for i := 0; i < len(line); i++ {
 		switch {
@@ -83,9 +83,9 @@ var (
 	texSign    = regexp.MustCompile(`[\\^_=+<>{}]`)
 )
 
-// reads reports whether a text between marks is a formula, rather than what stands between two prices or escaped brackets: it
-// has a sign of a formula, or no words.
-func reads(closer, inner string) bool {
+// looksLikeFormula reports whether the text between marks is a formula, rather than the text between two prices or
+// between escaped brackets. A formula has a sign of a formula, or no words.
+func looksLikeFormula(closer, inner string) bool {
 	first, _ := utf8.DecodeRuneInString(inner)
 	last, _ := utf8.DecodeLastRuneInString(inner)
 	spaced := unicode.IsSpace(first) || unicode.IsSpace(last)
@@ -102,8 +102,8 @@ func reads(closer, inner string) bool {
 	return signed || !hasWords(inner)
 }
 
-// mayRead is reads for a formula whose end is not there yet.
-func mayRead(closer, inner string) bool {
+// mayBecomeFormula is like looksLikeFormula, for a formula without its end.
+func mayBecomeFormula(closer, inner string) bool {
 	first, _ := utf8.DecodeRuneInString(inner)
 	switch {
 	case inner == "" || inner == "$":
@@ -114,7 +114,7 @@ func mayRead(closer, inner string) bool {
 	return texSign.MatchString(inner) || !hasWords(inner)
 }
 
-// hasWords reports whether a text has more than one word, and one that is not the name of a variable.
+// hasWords reports whether a text has several words, and one of them is not the name of a variable.
 func hasWords(s string) bool {
 	words := strings.Fields(s)
 	for _, w := range words {
@@ -126,8 +126,8 @@ func hasWords(s string) bool {
 	return false
 }
 
-// displayFormula returns the end of the formula on lines of its own that s begins with: behind the marks that end a line, and
-// before a blank line. With an end of 0, open reports whether text that is added may end the formula.
+// displayFormula returns the end of a formula with lines of its own at the start of s: after closing marks at the end of
+// a line, and before a blank line. If the end is 0, open reports whether further text may end the formula.
 func displayFormula(s string) (end int, open bool) {
 	closer, mark := closerOf(s)
 	if mark != 2 || closer == `\)` {
@@ -139,30 +139,30 @@ func displayFormula(s string) (end int, open bool) {
 		switch i := endsAt(line, closer); {
 		case at+len(line) > maxDisplay, strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"):
 			return 0, false
-		case i >= 0 && strings.TrimSpace(line[i+len(closer):]) == "" && reads(closer, s[mark:at+i]):
+		case i >= 0 && strings.TrimSpace(line[i+len(closer):]) == "" && looksLikeFormula(closer, s[mark:at+i]):
 			return at + i + len(closer), false
 		case i >= 0, more && content == "" && at > mark:
 			return 0, false
 		case !more:
-			return 0, len(s) < maxHeldDisplay && mayRead(closer, s[mark:])
+			return 0, len(s) < maxHeldDisplay && mayBecomeFormula(closer, s[mark:])
 		}
 		at += len(line) + 1
 	}
 	return 0, false
 }
 
-// inlineNode is a formula in a line; segment includes the marks.
+// inlineNode is a formula within a line; segment includes the marks.
 type inlineNode struct {
 	ast.BaseInline
 	segment text.Segment
 }
 
-// Kind is that of other content that is not parsed.
+// Kind returns the kind of other content that is not parsed.
 func (n *inlineNode) Kind() ast.NodeKind { return ast.KindRawHTML }
 
 func (n *inlineNode) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
-// inlineParser parses formulas in lines.
+// inlineParser parses formulas within lines.
 type inlineParser struct{}
 
 func (inlineParser) Trigger() []byte { return []byte{'$', '\\'} }
@@ -178,19 +178,19 @@ func (inlineParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.N
 	return &inlineNode{segment: segment.WithStop(segment.Start + n)}
 }
 
-// displayNode is a formula on lines of its own; its lines include the marks.
+// displayNode is a formula with lines of its own, which include the marks.
 type displayNode struct {
 	ast.BaseBlock
 	whole bool
 }
 
-// Kind is that of other content that is not parsed.
+// Kind returns the kind of other content that is not parsed.
 func (n *displayNode) Kind() ast.NodeKind { return ast.KindCodeBlock }
 
 func (n *displayNode) IsRaw() bool                   { return true }
 func (n *displayNode) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
-// displayParser parses formulas on lines of their own.
+// displayParser parses formulas with lines of their own.
 type displayParser struct{}
 
 func (displayParser) Trigger() []byte { return []byte{'$', '\\'} }
@@ -229,7 +229,7 @@ func (displayParser) Continue(node ast.Node, r text.Reader, _ parser.Context) pa
 	return parser.Continue | parser.NoChildren
 }
 
-// add adds a line. The formula is whole if the line ends with its closing marks.
+// add adds a line. The closing marks at the end of a line complete the formula.
 func (n *displayNode) add(line text.Segment, src []byte) {
 	n.Lines().Append(line)
 	first := n.Lines().At(0)
@@ -245,7 +245,7 @@ func (displayParser) Close(ast.Node, text.Reader, parser.Context) {}
 func (displayParser) CanInterruptParagraph() bool                 { return true }
 func (displayParser) CanAcceptIndentedLine() bool                 { return false }
 
-// display lays out a formula as it is written.
+// display lays out a formula unchanged.
 func (f *flattener) display(n *displayNode) {
 	i := f.builder.open(Format{Style: Formula, Level: 1})
 	for k := range n.Lines().Len() {
@@ -259,8 +259,8 @@ func (f *flattener) display(n *displayNode) {
 	f.close(i)
 }
 
-// holdFormula returns where an unfinished source must end so that it does not show a formula on lines of its own whose end is
-// not there yet.
+// holdFormula returns where an unfinished source must end so that it does not show a formula with lines of its own
+// before its end is known.
 func holdFormula(doc document) int {
 	src := string(doc.src)
 	for at := max(0, len(src)-maxHeldDisplay); at < len(src); {
@@ -276,7 +276,7 @@ func holdFormula(doc document) int {
 	return len(src)
 }
 
-// verbatim reports whether an offset of the source is in a block of code, or in a whole formula.
+// verbatim reports whether an offset of the source is in a code block, or in a complete formula.
 func (d document) verbatim(at int) bool {
 	for i, b := range d.blocks {
 		if b.start > at || i+1 < len(d.blocks) && d.blocks[i+1].start <= at {

@@ -86,8 +86,8 @@ func (c *growing) leaveOpen(p *Piece, pos, more int) {
 // end returns the end of the part that begins at pos, and whether the part is full. The end of a part that is
 // not full is the text that certainly belongs to it; the text up to more certainly follows.
 func (c *growing) end(pos int) (cut int, full bool, more int) {
-	most := pos + room(c.dialect, c.text[pos:], c.limit)
-	spots := c.ends(pos, most)
+	limit := pos + room(c.dialect, c.text[pos:], c.limit)
+	spots := c.ends(pos, limit)
 	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
 	fit, late := len(spots), len(spots)
 	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // otherwise all of the text fits
@@ -113,7 +113,7 @@ func (c *growing) end(pos int) (cut int, full bool, more int) {
 	if !full {
 		return pos, false, more
 	}
-	return c.force(pos, most), true, more
+	return c.force(pos, limit), true, more
 }
 
 // fits reports whether the rendered text from pos to end fits limit.
@@ -122,11 +122,11 @@ func (c *growing) fits(pos, end, limit int) bool {
 }
 
 // force returns a cut for a text without a good place: at a grapheme boundary if a grapheme fits.
-func (c *growing) force(pos, most int) int {
+func (c *growing) force(pos, limit int) int {
 	cut := pos
-	g := graphemes.FromString(c.text[pos:min(len(c.text), most+maxLook)])
+	g := graphemes.FromString(c.text[pos:min(len(c.text), limit+maxLook)])
 	var ends []int
-	for g.Next() && pos+g.End() <= most {
+	for g.Next() && pos+g.End() <= limit {
 		ends = append(ends, pos+g.End())
 	}
 	if i := sort.Search(len(ends), func(i int) bool { return !c.fits(pos, ends[i], c.limit) }); i > 0 {
@@ -134,13 +134,13 @@ func (c *growing) force(pos, most int) int {
 	}
 	if cut == pos {
 		_, n := utf8.DecodeRuneInString(c.text[pos:])
-		cut = max(runeFloor(c.text, most), pos+n)
+		cut = max(runeFloor(c.text, limit), pos+n)
 	}
 	return cut
 }
 
 // ends returns the possible ends of a part after pos, up to the first one that exceeds the limit.
-func (c *growing) ends(pos, most int) []spot {
+func (c *growing) ends(pos, limit int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {
 		// The line above a blank one ends there as well, and what follows the blank line may still be taken back.
@@ -148,7 +148,7 @@ func (c *growing) ends(pos, most int) []spot {
 			continue
 		}
 		ends = append(ends, s)
-		if s.at > most && !c.fits(pos, s.at, c.limit) {
+		if s.at > limit && !c.fits(pos, s.at, c.limit) {
 			break
 		}
 	}

@@ -20,15 +20,15 @@ const (
 	places
 )
 
-// place returns a good place to cut the text between pos and most, the maximum end of the part. It depends only
-// on the text up to most and the next grapheme, so that a cut stays the same while the text grows.
-func (c *cutter) place(pos, most int) int {
-	if pre, ok := c.around(Pre, most); ok && pre.Start > pos && pre.Start-pos >= (most-pos)/2 {
+// place returns a good place to cut the text between pos and limit, the maximum end of the part. It depends only
+// on the text up to limit and the next grapheme, so that a cut stays the same while the text grows.
+func (c *cutter) place(pos, limit int) int {
+	if pre, ok := c.around(Pre, limit); ok && pre.Start > pos && pre.Start-pos >= (limit-pos)/2 {
 		return c.lift(pos, pre.Start)
 	}
-	best := c.candidates(pos, most)
+	best := c.candidates(pos, limit)
 	cut := 0
-	third := pos + (most-pos)*2/3
+	third := pos + (limit-pos)*2/3
 	for kind := range atGrapheme {
 		if best[kind] >= third {
 			cut = best[kind]
@@ -43,7 +43,7 @@ func (c *cutter) place(pos, most int) int {
 	}
 	if cut <= pos { // not even one grapheme fits
 		_, size := utf8.DecodeRuneInString(c.text[pos:])
-		return max(runeFloor(c.text, most), pos+size)
+		return max(runeFloor(c.text, limit), pos+size)
 	}
 	return c.lift(pos, cut)
 }
@@ -61,16 +61,16 @@ func (c *cutter) lift(pos, cut int) int {
 	return cut
 }
 
-// candidates returns the last place of each kind between pos and most.
-func (c *cutter) candidates(pos, most int) (best [places]int) {
-	for s := range c.spots(pos, min(len(c.text), most+maxLook), 0) {
-		if s.at > most {
+// candidates returns the last place of each kind between pos and limit.
+func (c *cutter) candidates(pos, limit int) (best [places]int) {
+	for s := range c.spots(pos, min(len(c.text), limit+maxLook), 0) {
+		if s.at > limit {
 			break
 		}
 		best[atGrapheme] = s.at
 		best[s.kind] = s.at
 	}
-	if at := len(c.text); at <= most {
+	if at := len(c.text); at <= limit {
 		best[atGrapheme] = at
 	}
 	return best

@@ -14,7 +14,7 @@ import (
 type scanner struct {
 	s        string
 	stack    []opener
-	formulas bool // formulas are read as such
+	formulas bool // formulas are recognized
 }
 
 // opener is an open delimiter run, bracket or code span.

@@ -96,7 +96,7 @@ func (s *seeker) begin(c ast.Node) int {
 	pos := c.Pos()
 	if auto, ok := c.(*ast.AutoLink); ok {
 		if start := labelStart(auto, s.src); s.src[pos] != '<' || start != pos+1 {
-			return start // a bare address; behind a tag the parser says that it begins there
+			return start // a bare URL; after a tag, the parser reports this start
 		}
 	}
 	return pos

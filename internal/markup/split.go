@@ -25,7 +25,7 @@ func newCutter(l laid, o Options, end int) *cutter {
 		case Pre, Quote, Row, Cell, Task, Item, Detail:
 			continue
 		case Bold, Italic, Strike:
-			if !o.Append { // marks of these must not stay open
+			if !o.Append { // their marks must not stay open
 				continue
 			}
 		}
@@ -58,11 +58,11 @@ func (c *cutter) parts(from Mark) []Part {
 
 // part finds the end of the part that begins at pos.
 func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
-	most := pos + room(c.dialect, c.text[pos:], c.limit)
+	limit := pos + room(c.dialect, c.text[pos:], c.limit)
 	for {
 		cut = len(c.text)
-		if most < cut {
-			cut = c.place(pos, most)
+		if limit < cut {
+			cut = c.place(pos, limit)
 		}
 		piece := c.piece(pos, cut)
 		r = c.dialect.Render(piece)
@@ -70,11 +70,11 @@ func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
 		if over <= 0 || cut-pos <= 1 {
 			return cut, r, strings.TrimSpace(piece.Text)
 		}
-		smaller := pos + runeFloor(c.text[pos:], min(cut-pos-1, max(most-pos-over, (most-pos)/2)))
+		smaller := pos + runeFloor(c.text[pos:], min(cut-pos-1, max(limit-pos-over, (limit-pos)/2)))
 		if smaller <= pos {
 			return cut, r, strings.TrimSpace(piece.Text)
 		}
-		most = smaller
+		limit = smaller
 	}
 }
 

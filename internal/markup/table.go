@@ -35,7 +35,8 @@ func (f *flattener) table(n *extast.Table) {
 		for i, row := range rows {
 			aligns := n.Alignments
 			if i == 0 {
-				// A message can't start with white space, and a table may start a message.
+				// The first column is always left-aligned: a message can't start with white space, and a table may start
+				// a message.
 				aligns = append([]extast.Alignment{extast.AlignLeft}, aligns[1:]...)
 			}
 			f.flush()
@@ -65,7 +66,7 @@ func (f *flattener) cell(n ast.Node) cell {
 	b := builder{src: f.src}
 	b.inlines(n)
 	var c cell
-	at := make([]int, len(b.text)+1) // where each byte goes
+	at := make([]int, len(b.text)+1) // new offset of each byte
 	text := make([]byte, 0, len(b.text))
 	for _, field := range fields(b.text) {
 		if len(text) > 0 {
@@ -93,7 +94,7 @@ func (f *flattener) cell(n ast.Node) cell {
 	return c
 }
 
-// fields returns where the words of a text begin and end.
+// fields returns the start and the end of each word of a text.
 func fields(s []byte) (list [][2]int) {
 	at := 0
 	for word := range bytes.FieldsSeq(s) {
@@ -104,7 +105,7 @@ func fields(s []byte) (list [][2]int) {
 	return list
 }
 
-// structure adds the formats of a row whose text is written next.
+// structure adds the formats of a row. The row's text is written next.
 func (f *flattener) structure(head bool, text string, cells []Format) {
 	row := Format{Style: Row, Start: len(f.text), End: len(f.text) + len(text)}
 	if head {
@@ -117,7 +118,8 @@ func (f *flattener) structure(head bool, text string, cells []Format) {
 	}
 }
 
-// line pads the cells of a row to the widths of their columns. It also returns where the cells and their styles are in it.
+// line pads the cells of a row to the widths of their columns. It also returns the formats of the cells and of their
+// styles.
 func line(cond *runewidth.Condition, row []cell, widths []int, aligns []extast.Alignment) (string, []Format) {
 	var s strings.Builder
 	var cells []Format

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// bare reports whether a format can be written where nothing can be escaped: its mark is not part of its text, and no word goes
-// on beyond its ends.
+// bare reports whether a format can be written without escapes: its text does not contain its mark, and no word
+// continues across its ends.
 func (w *writer) bare(f markup.Format) bool {
 	mark := ""
 	switch f.Style {

@@ -47,8 +47,8 @@ func (w *writer) code(i int, f format) int {
 	return f.End
 }
 
-// spaced reports whether only spaces separate an end of the code from a backtick. CommonMark would remove one
-// space at each end if both ends have one.
+// spaced reports whether only spaces separate an end of the code from a backtick. If both ends have a space, CommonMark
+// would remove both.
 func spaced(code, trimmed string, at func(s, prefix string) bool) bool {
 	return len(trimmed) < len(code) && at(trimmed, "`")
 }

@@ -2,10 +2,10 @@ package marks
 
 import "strings"
 
-// What stands in front of each line of a quote.
+// quoteMark precedes each line of a quote.
 const quoteMark = "> "
 
-// space writes the white space in front of i.
+// space writes the white space before i.
 func (w *writer) space(gap string, i int) {
 	breaks := strings.Count(gap, "\n")
 	if breaks == 0 && !w.fenced {
@@ -36,10 +36,10 @@ func (w *writer) space(gap string, i int) {
 	}
 }
 
-// part keeps the line that ends apart from the one that begins at i, which CommonMark would
-// join: a single line break is a space to it, unless two spaces stand before it
-// (https://spec.commonmark.org/0.31.2/#hard-line-breaks), and the line below a quote or a list, which ended, goes on
-// with it (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text).
+// part separates the line that ends from the line that begins at i, since CommonMark would join them. A single line
+// break counts as a space unless two spaces precede it (https://spec.commonmark.org/0.31.2/#hard-line-breaks). The line
+// below a quote or a list would continue it (https://spec.commonmark.org/0.31.2/#paragraph-continuation-text); ended
+// says that one ended here.
 func (w *writer) part(i int, ended bool) {
 	quote := w.quoteAt(i)
 	switch {
@@ -51,8 +51,8 @@ func (w *writer) part(i int, ended bool) {
 	case w.quote >= 0 && quote != w.quote:
 		w.out = append(w.out, '\n')
 	case quote != w.quote, w.fenced, w.head >= 0, w.headAt(i) >= 0, len(w.blocks) > 0 && w.blocks[0].Start == i:
-		// Each of these is a block of its own.
-	case len(w.items) > 0 && w.items[0].Start == i: // and so is the item of a list
+		// Each of these is a block of its own, so nothing joins them.
+	case len(w.items) > 0 && w.items[0].Start == i: // a list item is a block of its own, too
 	case ended:
 		w.out = append(w.out, '\n')
 		if quote >= 0 {
@@ -63,7 +63,7 @@ func (w *writer) part(i int, ended bool) {
 	}
 }
 
-// beginLine writes the marks in front of the line that shows its first character at i.
+// beginLine writes the marks before the line whose first visible character is at i.
 func (w *writer) beginLine(i int) {
 	w.start, w.line, w.fenced, w.tabled = true, i, false, false
 	if w.quote = w.quoteAt(i); w.quote >= 0 {
@@ -74,17 +74,17 @@ func (w *writer) beginLine(i int) {
 	}
 }
 
-// endLine keeps a heading from losing the number signs at its end.
+// endLine protects number signs at the end of a heading, which would be dropped.
 func (w *writer) endLine(finished bool) {
 	if w.head >= 0 && finished && !w.rules.CommonMark && w.out[len(w.out)-1] == '#' {
 		w.out = append(w.out, Joiner...)
 	}
 }
 
-// quoteAt returns the quote that covers a place, or -1. Places must not go back.
+// quoteAt returns the quote that covers a place, or -1. Call it with growing places only.
 func (w *writer) quoteAt(at int) int { return find(w.quotes, &w.nextQuote, at) }
 
-// headAt returns the heading that covers a place, or -1. Places must not go back.
+// headAt returns the heading that covers a place, or -1. Call it with growing places only.
 func (w *writer) headAt(at int) int { return find(w.heads, &w.nextHead, at) }
 
 func find(list []format, next *int, at int) int {
@@ -97,7 +97,7 @@ func find(list []format, next *int, at int) int {
 	return -1
 }
 
-// finish closes what does not go on in text that comes later.
+// finish closes the formats that don't continue in later text.
 func (w *writer) finish() {
 	for n := len(w.marks); n > 0 && !w.inline[w.marks[n-1]].Open; n-- {
 		w.close(false)
@@ -107,7 +107,7 @@ func (w *writer) finish() {
 	}
 }
 
-// block writes a code block and returns where the text goes on.
+// block writes a code block and returns where the text continues.
 func (w *writer) block(f format) int {
 	content := w.text[f.Start:f.End]
 	if strings.TrimSpace(content) == "" {
@@ -129,7 +129,7 @@ func (w *writer) block(f format) int {
 	}
 	language := f.Language
 	if w.rules.Language != nil && !w.rules.Language.MatchString(language) {
-		language = "" // it would be a line of the code
+		language = "" // otherwise it would become a line of the code
 	}
 	w.out = append(w.out, "```"+language+"\n"+prefix...)
 	ticks := 0
@@ -140,7 +140,7 @@ func (w *writer) block(f format) int {
 			w.out = append(w.out, prefix...)
 			ticks = 0
 		case '`':
-			if ticks == 2 { // a third would be a fence
+			if ticks == 2 { // with a third one it would be a fence
 				w.out = append(w.out, Joiner...)
 				ticks = 0
 			}

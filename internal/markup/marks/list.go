@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	maxDepth  = 11          // how deeply Discord nests lists; Slack does not say
-	maxNumber = 999_999_999 // how far it numbers for certain
-	bullets   = "•◦▪"       // the marks of lists without numbers, as laid out; the boxes of tasks are none
+	maxDepth  = 11          // maximum nesting of lists on Discord; Slack's is unknown
+	maxNumber = 999_999_999 // largest number that is known to work
+	bullets   = "•◦▪"       // marks of lists without numbers, without the boxes of tasks
 )
 
-// listed is a list: the number of its last item, or 0 if it has bullets, and the column where that item's text begins.
+// listed is a list. number is that of its last item, or 0 for bullets. column is where that item's text begins.
 type listed struct{ number, column int }
 
-// item writes the mark of a list's item, if the platform shows the item as it is laid out, and returns where the text goes on.
-// Other marks are text like any other.
+// item writes the mark of a list item if the platform would show it as it is laid out, and returns where the text
+// continues. Otherwise the mark is written as text.
 //
-// Discord nests an item by its indentation, as long as no blank line, no code block and no line without indentation came
-// since the item that it belongs to. It numbers the items of a list one after the other. CommonMark nests whatever is
-// indented as far as the text of an item (https://spec.commonmark.org/0.31.2/#list-items).
+// Discord nests an item by its indentation, unless a blank line, a code block or an unindented line stands between it
+// and its parent item. It numbers the items of a list consecutively. CommonMark nests an item that is indented to the
+// text of another item (https://spec.commonmark.org/0.31.2/#list-items).
 func (w *writer) item(i int) int {
 	f := w.items[0]
 	if f.Start < i {
@@ -51,8 +51,8 @@ func (w *writer) item(i int) int {
 	return w.listItem(f, now)
 }
 
-// nested is item for CommonMark. Not every reader of it is known to begin a list with another number than 1, so that such
-// numbers are text, and with them the rest of their list. Text ends the lists that it is not in, see unlist.
+// nested is item for CommonMark. Some platforms may not support lists that begin with a number other than 1, so such
+// marks and the rest of their list are text. A line that belongs to no list ends all lists; see unlist.
 func (w *writer) nested(f format, gap string) int {
 	lists := w.listed[:min(len(w.listed), f.Level)]
 	now, ok := w.mark(f)
@@ -67,7 +67,7 @@ func (w *writer) nested(f format, gap string) int {
 		column = lists[f.Level-2].column
 	}
 	indent := spaces(gap)
-	if !ok || indent < column || indent > column+3 { // beyond that it would be code
+	if !ok || indent < column || indent > column+3 { // a deeper indentation would make it code
 		w.items = w.items[1:]
 		return w.plainItem(f.Start)
 	}
@@ -96,7 +96,8 @@ func (w *writer) plainItem(i int) int {
 	return w.char(i, size)
 }
 
-// mark returns what list the mark of an item makes, and false if it makes none: it needs something behind it in its line.
+// mark returns the list that the mark of an item begins or continues. It returns false if nothing follows the mark in
+// its line.
 func (w *writer) mark(f format) (listed, bool) {
 	text := w.text[f.Start:f.End]
 	if f.End+1 >= len(w.text) || w.text[f.End] != ' ' || len(w.blocks) > 0 && w.blocks[0].Start == f.End+1 {
@@ -113,7 +114,7 @@ func (w *writer) mark(f format) (listed, bool) {
 	return listed{}, size == len(text) && strings.ContainsRune(bullets, r)
 }
 
-// unlist notes that lists end with the white space in front of i, and reports whether there are any such lists.
+// unlist records that the white space before i ends lists, and reports whether it does.
 func (w *writer) unlist(gap string, i int) bool {
 	breaks, before := strings.Count(gap, "\n"), len(w.listed)
 	switch {
@@ -132,8 +133,8 @@ func (w *writer) unlist(gap string, i int) bool {
 	return len(w.listed) < before
 }
 
-// indent returns the indentation of the line at i: as far as it says which item the line is in, of spaces, beyond that of
-// no-break spaces, since CommonMark shows none of the others.
+// indent returns the indentation of the line at i. Spaces indent it to the column of its list item; beyond that it uses
+// no-break spaces, since CommonMark drops other spaces.
 func (w *writer) indent(indent string, i int) string {
 	if !w.rules.CommonMark || len(w.items) > 0 && w.items[0].Start == i {
 		return indent
@@ -146,7 +147,7 @@ func (w *writer) indent(indent string, i int) string {
 	return indent[:column] + strings.ReplaceAll(rest, " ", "\u00a0")
 }
 
-// spaces returns how many spaces the last line of the white space gap has, which is 0 without a line break.
+// spaces returns the number of spaces in the last line of the white space gap; 0 if gap has no line break.
 func spaces(gap string) int {
 	line := gap[strings.LastIndexByte(gap, '\n')+1:]
 	if len(line) == len(gap) {

@@ -8,8 +8,8 @@ import (
 	"telex/internal/markup"
 )
 
-// sign returns the characters that begin and end a style. Italic is never an underscore in Markdown, where no platform accepts
-// it within a word.
+// sign returns the mark that begins and ends a style. In Markdown it never uses an underscore for italic text, since no
+// platform accepts one within a word.
 func (r Rules) sign(s markup.Style) string {
 	if r.Mark != nil {
 		return r.Mark(s)
@@ -30,7 +30,7 @@ func (w *writer) open(f int) {
 	n := len(w.out)
 	if w.inline[f].Style == markup.Link {
 		if n > 0 && w.out[n-1] == '!' {
-			w.out = append(w.out, Joiner...) // otherwise it would be an image
+			w.out = append(w.out, Joiner...) // after an exclamation mark, the link would be an image
 		}
 		w.token(func() {
 			w.lastLink = len(w.out)
@@ -40,14 +40,15 @@ func (w *writer) open(f int) {
 	}
 	m := w.rules.sign(w.inline[f].Style)
 	if n > 0 && w.out[n-1] == m[0] {
-		if w.opened == n { // one run of marks
+		if w.opened == n { // the marks form one run
 			w.out = append(w.out, m...)
 			w.opened = len(w.out)
 			return
 		}
-		// A mark behind one that closes would be one run with it, and so it is on Discord behind any. Elsewhere a
-		// joiner behind a mark that is shown would let this one close what is open around it.
-		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // a tilde before tildes keeps them from being a mark
+		// If a closing mark precedes this one directly, the two would form one run; on Discord this holds for any mark.
+		// On other platforms a joiner is not possible after a mark that is shown as text, since this mark could then
+		// close an outer one.
+		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // a tilde before tildes would keep them from being a mark
 			w.out = append(w.out, Joiner...)
 		}
 	}
@@ -56,12 +57,11 @@ func (w *writer) open(f int) {
 	w.opened = len(w.out)
 }
 
-// close writes the mark that ends the innermost open format. tight says that no white space
-// follows in the text.
+// close writes the mark that ends the innermost open format. tight says that no white space follows in the text.
 //
-// A mark behind punctuation ends nothing unless white space or punctuation follows it
-// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). Behind a character of
-// a script without spaces nobody knows yet what follows.
+// A mark after punctuation ends nothing unless white space or punctuation follows it
+// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). After a character of a script without spaces, the
+// next character is not known yet.
 func (w *writer) close(tight bool) {
 	f := w.inline[w.marks[len(w.marks)-1]]
 	w.marks = w.marks[:len(w.marks)-1]
@@ -74,7 +74,7 @@ func (w *writer) close(tight bool) {
 	m := w.rules.sign(f.Style)
 	n := len(w.out)
 	same := w.out[n-1] == m[0]
-	if !same || w.shut != n { // else it is one run with the one before
+	if !same || w.shut != n { // otherwise it would form one run with the mark before
 		before := last(w.out)
 		shown, _ := utf8.DecodeLastRuneInString(w.text[:w.done])
 		if same || w.rules.CommonMark && punctuation(before) && (tight || shown >= utf8.RuneSelf) {

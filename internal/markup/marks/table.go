@@ -7,13 +7,13 @@ import (
 	"telex/internal/markup"
 )
 
-// row is a row of a table: its cells that are not empty.
+// row is a row of a table: its non-empty cells.
 type row struct {
 	head  bool
 	cells []markup.Format
 }
 
-// structure adds a row to the table that comes last, or a cell to its last row.
+// structure adds a row to the last table, or a cell to its last row.
 func (w *writer) structure(f markup.Format) {
 	if len(w.blocks) == 0 || w.rules.Tables == 0 {
 		return
@@ -29,8 +29,8 @@ func (w *writer) structure(f markup.Format) {
 	}
 }
 
-// table writes a table at the start of a line, with a blank line above it, which keeps a line there from being its head. The
-// rest of a table, in another message than its head, has an empty head.
+// table writes a table at the start of a line. It writes a blank line above it, so that the line there does not become
+// its head. If the head is in an earlier message, the table gets an empty head.
 func (w *writer) table(f format, prefix string) {
 	if begun := strings.TrimSuffix(string(w.out), prefix); strings.HasSuffix(begun, "\n") && !strings.HasSuffix(begun, "\n"+prefix+"\n") {
 		w.out = append(w.out, "\n"+prefix...)

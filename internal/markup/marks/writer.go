@@ -31,14 +31,14 @@ type writer struct {
 	out     []byte
 	done    int // end of the written text; white space after it waits for the next text
 
-	quotes, heads, blocks, inline []format // by start
+	quotes, heads, blocks, inline []format // sorted by start
 	nextQuote, nextHead           int      // indexes of the first ones that end after the place
 	covering                      []int    // indexes in inline of the formats that cover the place, outer first
-	next                          int      // index in inline of the first format that begins later
+	next                          int      // index in inline of the first format that begins after the place
 	marks                         []int    // indexes in inline of the formats whose marks are open
 
 	items  []format // the marks of lists
-	listed []listed // the list that the place is in, and those that it is in
+	listed []listed // the list of the current line, preceded by the lists around it
 
 	start  bool // at the start of a line
 	line   int  // start of the line's text
@@ -50,7 +50,7 @@ type writer struct {
 	opened, shut int   // length of out after the last opening and the last closing marks
 	clings       bool  // the character before the opening marks is neither white space nor punctuation
 	lastLink     int   // offset in out of the last link, or -1
-	want         []int // buffer that wanted reuses
+	want         []int // a buffer that wanted reuses
 }
 
 // format is a format with additional state.
@@ -61,7 +61,7 @@ type format struct {
 	rows        []row  // of a table
 }
 
-// sort distributes the formats that can be written.
+// sort splits the formats by kind, and drops those that can't be written.
 func (w *writer) sort(formats []markup.Format) {
 	for _, f := range formats {
 		f.Start, f.End = max(f.Start, 0), min(f.End, len(w.text))
@@ -71,7 +71,7 @@ func (w *writer) sort(formats []markup.Format) {
 		line := f.Start == 0 || w.text[f.Start-1] == '\n'
 		switch {
 		case f.Style == markup.Quote:
-			// One in another is a part of it, and one behind a bullet has no line of its own.
+			// A quote in another one is part of it, and a quote after a bullet has no line of its own.
 			if n := len(w.quotes); line && (n == 0 || w.quotes[n-1].End <= f.Start) {
 				w.quotes = append(w.quotes, format{Format: f})
 			}
@@ -100,7 +100,7 @@ func (w *writer) sort(formats []markup.Format) {
 	}
 }
 
-// write writes all of the text.
+// write writes the whole text.
 func (w *writer) write() {
 	for i := 0; i < len(w.text); {
 		if len(w.blocks) > 0 && w.blocks[0].Start <= i {
@@ -127,7 +127,7 @@ func (w *writer) write() {
 	w.finish()
 }
 
-// cover finds the inline formats that cover the place i. It returns code that does, or -1.
+// cover finds the inline formats that cover the place i. If one of them is code, it returns its index, else -1.
 func (w *writer) cover(i int) (code int) {
 	for n := len(w.covering); n > 0 && w.inline[w.covering[n-1]].End <= i; n-- {
 		w.covering = w.covering[:n-1]
@@ -152,7 +152,7 @@ func (w *writer) cover(i int) (code int) {
 	return -1
 }
 
-// covered reports whether a style covers the place already: twice bold is bold.
+// covered reports whether an outer format has the same style already.
 func (w *writer) covered(s markup.Style) bool {
 	for _, i := range w.covering {
 		if w.inline[i].Style == s {
@@ -162,7 +162,7 @@ func (w *writer) covered(s markup.Style) bool {
 	return false
 }
 
-// boundary returns where behind the place the next inline format ends or opens.
+// boundary returns where the next inline format after the place ends or opens.
 func (w *writer) boundary() (end int, opens bool) {
 	end = len(w.text)
 	if n := len(w.covering); n > 0 {
@@ -177,8 +177,8 @@ func (w *writer) boundary() (end int, opens bool) {
 	return end, opens
 }
 
-// char writes the character at i, size bytes long, or the address that begins with it, and
-// returns where the text goes on.
+// char writes the character at i, which has size bytes, or the URL that begins there. It returns where the text
+// continues.
 func (w *writer) char(i, size int) int {
 	end, opens := w.boundary()
 	if address, n := w.grammar.Address(nil, w.text, i, end, opens); n > 0 {
@@ -207,8 +207,8 @@ func (w *writer) link() int {
 	return -1
 }
 
-// wanted returns the formats to be open for the next token. label tells whether the token may be part of a
-// link's label, fragile whether it ends styles too early.
+// wanted returns the formats that must be open for the next token. label says that the token may be part of a link's
+// label, fragile that it ends styles too early.
 func (w *writer) wanted(label, fragile bool) []int {
 	w.want = w.want[:0]
 	for _, i := range w.covering {
@@ -218,7 +218,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
-				f.spent = true // otherwise the URL would be written for each stretch of the label
+				f.spent = true // otherwise the link would be repeated for each piece of the label
 			}
 		default:
 			if !fragile {

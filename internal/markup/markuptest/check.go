@@ -11,22 +11,20 @@ import (
 	"telex/internal/markup"
 )
 
-// TB is what the checks need of a test.
+// TB is the part of testing.TB that the checks use.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// Prefixes lays out beginnings of src, step bytes apart, and the whole, as a preview, as a
-// final, and for a message that can only be added to. It fails the test unless the parts of
-// each fit, show the whole text once, break no grapheme and no word of the source's end, and
-// are what valid takes; valid fails the test by itself. It returns how many bytes of visible
-// text were taken back from one preview to the next.
+// Prefixes lays out src and its beginnings, step bytes apart: as a preview, as a final, and for a message that can only
+// be appended to. It fails the test unless the parts fit, show the whole text once, break no grapheme, and pass valid,
+// which fails the test by itself. It returns how many bytes of visible text disappeared between two previews.
 func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(markup.Part)) (flicker int) {
 	t.Helper()
 	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
 	seen := ""
-	grows := utf8.ValidString(src) // a character that is none may be taken back; what models write has none left in it
+	grows := utf8.ValidString(src) // an invalid character may disappear later; models write none
 	var grown []markup.Part
 	for i := 0; ; i = min(i+step, len(src)) {
 		c.src = src[:i]
@@ -47,7 +45,7 @@ func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(ma
 	return flicker
 }
 
-// common returns how many bytes of a and b are the same from the beginning on.
+// common returns the length of the common prefix of a and b, in bytes.
 func common(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -76,7 +74,7 @@ func (c *checker) joined(o markup.Options) string {
 	return strings.TrimRight(text(whole), "\n")
 }
 
-// layout returns parts that fit and are valid.
+// layout returns the parts, after checking that they fit and are valid.
 func (c *checker) layout(o markup.Options) []markup.Part {
 	c.Helper()
 	o.Dialect, o.Limit = c.dialect, c.limit
@@ -97,7 +95,7 @@ func (c *checker) layout(o markup.Options) []markup.Part {
 	return parts
 }
 
-// grows checks a layout for a message that can only be added to against the one before.
+// grows compares a layout for a message that can only be appended to with the layout before.
 func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	c.Helper()
 	parts := c.layout(o)
@@ -118,8 +116,8 @@ func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	return parts
 }
 
-// keeps reports whether spans are those that were before, some longer, and new ones. Their order says nothing: the longer
-// of two that begin together stands first, and which that is may change.
+// keeps reports whether all earlier spans still exist, perhaps longer. Their order is ignored: of two spans with the
+// same start, the longer comes first, and that may change.
 func keeps(was, now []markup.Span) bool {
 	was, now = longestFirst(was), longestFirst(now)
 	for _, s := range was {
@@ -148,7 +146,7 @@ func text(parts []markup.Part) string {
 	return s.String()
 }
 
-// clusters returns the graphemes of s that show something.
+// clusters returns the visible graphemes of s.
 func clusters(s string) []string {
 	var out []string
 	for g := graphemes.FromString(s); g.Next(); {

@@ -1,4 +1,3 @@
-// Package markuptest holds what the tests of every dialect share: answers as models write
-// them, a generator of the worst Markdown, and the properties that must hold for each
-// beginning of a text.
+// Package markuptest is shared by the tests of all dialects: typical answers of models, a generator of difficult
+// Markdown, and the properties that must hold for each beginning of a text.
 package markuptest

@@ -9,8 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Glyph is a character as a person sees it. White space has no style but in code blocks, and
-// a line break outside of them stands for any number of them.
+// Glyph is a character as a person sees it. White space outside of code blocks has no style, and one line break there
+// stands for several.
 type Glyph struct {
 	Char   rune
 	Styles string // the initials of its styles in alphabetic order: b, c, h, i, l, p, q, s
@@ -18,12 +18,12 @@ type Glyph struct {
 	Level  int    // of a heading
 }
 
-// The initials of the styles.
+// initial returns the letter that stands for a style.
 func initial(s markup.Style) string {
 	return [...]string{"", "b", "i", "s", "c", "p", "l", "q", "h"}[s]
 }
 
-// With adds a style to those of a glyph.
+// With adds a style to a glyph's styles.
 func With(styles string, s markup.Style) string {
 	if strings.Contains(styles, initial(s)) {
 		return styles
@@ -33,19 +33,18 @@ func With(styles string, s markup.Style) string {
 	return string(all)
 }
 
-// Glyphs returns what is to be seen of a piece where headings have no more levels than given:
-// deeper ones, and those that do not begin their line, are bold, and quotes that do not begin
-// their line are plain text. Links go to what destination makes of their addresses; a link without
-// a destination is plain text.
+// Glyphs returns the visible characters of a piece on a platform with so many levels of headings. Deeper headings, and
+// headings that do not begin their line, are bold. Quotes that do not begin their line are plain text. destination maps
+// the address of a link; a link with an empty destination is plain text.
 func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
 	var out []Glyph
 	for i, r := range p.Text {
 		g := Glyph{Char: r}
 		for _, f := range p.Formats {
-			if f.Style == markup.Pre { // blank lines at its edges are not seen
+			if f.Style == markup.Pre { // blank lines at its edges are invisible
 				f.End = f.Start + len(strings.TrimRight(p.Text[f.Start:f.End], "\n"))
 			}
-			if i < f.Start || i >= f.End || f.Style > markup.Heading { // the others have no looks of their own
+			if i < f.Start || i >= f.End || f.Style > markup.Heading { // the other styles are invisible
 				continue
 			}
 			line := f.Start == 0 || p.Text[f.Start-1] == '\n'
@@ -69,11 +68,11 @@ func Glyphs(p markup.Piece, headings int, destination func(url string) string) [
 	return Tidy(out)
 }
 
-// Tidy leaves out of glyphs what nobody sees, and the styles of what has no looks.
+// Tidy removes invisible glyphs, and the styles of glyphs that can't show any.
 func Tidy(glyphs []Glyph) []Glyph {
 	var out, wide []Glyph
 	for _, g := range glyphs {
-		if wide = append(wide, g); g.Char == '\t' { // as wide as four spaces
+		if wide = append(wide, g); g.Char == '\t' { // a tab is as wide as four spaces
 			wide = append(wide, g, g, g)
 		}
 	}
@@ -104,7 +103,7 @@ func Tidy(glyphs []Glyph) []Glyph {
 			g.Styles, g.URL, g.Level = "", "", 0
 		}
 		if n := len(out); strings.Contains(g.Styles, "p") && n > 0 && out[n-1].Char == ' ' && out[n-1].Styles == "" {
-			out[n-1].Char = '\n' // a block of code begins a line, also behind a bullet
+			out[n-1].Char = '\n' // a code block begins a line, even after a bullet
 		}
 		out = append(out, g)
 	}
@@ -114,7 +113,7 @@ func Tidy(glyphs []Glyph) []Glyph {
 	return out
 }
 
-// Same fails the test if a text that was written for a piece shows something else.
+// Same fails the test if the text that was written for a piece shows something else.
 func Same(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
@@ -125,8 +124,8 @@ func Same(t TB, wire string, got, want []Glyph) {
 	}
 }
 
-// Tangled says that a piece has emphasis within emphasis. Not all of that can be written: both have the same
-// character for a mark, and which mark ends which is the platform's to guess.
+// Tangled reports whether a piece has emphasis within emphasis. Such a text can't always be written correctly: both use
+// the same character, and the platform guesses which marks belong together.
 // https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
 func Tangled(p markup.Piece) bool {
 	emphasis := func(f markup.Format) bool {
@@ -141,7 +140,7 @@ func Tangled(p markup.Piece) bool {
 	return false
 }
 
-// SameText is Same for what is Tangled: the characters must be there, marks of emphasis aside.
+// SameText is Same for Tangled pieces. It compares the characters, but not the styles, and ignores marks of emphasis.
 func SameText(t TB, wire string, got, want []Glyph) {
 	t.Helper()
 	text := func(glyphs []Glyph) string {
@@ -170,7 +169,7 @@ func list(glyphs []Glyph, from int) string {
 	return s.String()
 }
 
-// Spy is a dialect that remembers which piece it wrote as which text. It serves one goroutine.
+// Spy is a dialect that remembers the piece of each rendered text. It is not safe for concurrent use.
 type Spy struct {
 	markup.Dialect
 	Pieces map[string]markup.Piece

@@ -12,7 +12,7 @@ import (
 //go:embed answers/*.md
 var answers embed.FS
 
-// Answers returns answers as models write them, by name.
+// Answers returns typical answers of models, by name.
 func Answers(tb testing.TB) map[string]string {
 	tb.Helper()
 	files, err := answers.ReadDir("answers")
@@ -30,8 +30,8 @@ func Answers(tb testing.TB) map[string]string {
 	return out
 }
 
-// Nasty generates text of whole constructs, of halves of them, and of what a platform or a
-// terminal may take for a command.
+// Nasty generates texts of complete and incomplete constructs, and of texts that a platform or a terminal may interpret
+// as commands.
 func Nasty() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{

@@ -8,20 +8,20 @@ import (
 	"telex/internal/markup"
 )
 
-// Written is a dialect that writes everything into one string, and how a test reads that again.
+// Written is a dialect that writes everything into one string, with a check that reads the string again.
 type Written struct {
 	Dialect markup.Dialect
-	Limit   int // of a message
-	// Check fails the test unless the platform shows a part as it was laid out; spy knows the pieces.
+	Limit   int // maximum length of a message
+	// Check fails the test unless the platform shows a part as it was laid out. spy knows the pieces.
 	Check func(t TB, spy Spy, p markup.Part)
 }
 
-// shortest is the least limit of the tests: so much must fit in every dialect.
+// shortest is the smallest limit in the tests. Every dialect must be able to use it.
 const shortest = 100
 
 func (w Written) spy() Spy { return Spy{Dialect: w.Dialect, Pieces: map[string]markup.Piece{}} }
 
-// Render returns what a source becomes, which is one message.
+// Render renders a source that fits into one message.
 func (w Written) Render(t TB, src string) string {
 	t.Helper()
 	spy := w.spy()
@@ -33,13 +33,13 @@ func (w Written) Render(t TB, src string) string {
 	return parts[0].Rendered.Text
 }
 
-// Construct is Markdown, and what is written for it: by hand, never by a dialect.
+// Construct is Markdown with its expected rendering, which is written by hand.
 type Construct = struct{ Name, Source, Want string }
 
-// j is the joiner, which shows nothing.
+// j is the invisible joiner.
 const j = "\u2060"
 
-// constructs are written alike by all dialects that write Markdown.
+// constructs are rendered alike by all dialects that write Markdown.
 func constructs() []Construct {
 	return []Construct{
 		{"plain", "a.b!c(d)-e", "a.b!c(d)-e"},
@@ -66,7 +66,7 @@ func constructs() []Construct {
 	}
 }
 
-// Constructs checks what is written for the constructs of a dialect, and for those that all write alike.
+// Constructs checks the renderings of a dialect's own constructs and of the common ones.
 func (w Written) Constructs(t *testing.T, own []Construct) {
 	t.Helper()
 	for _, c := range slices.Concat(constructs(), own) {
@@ -79,14 +79,14 @@ func (w Written) Constructs(t *testing.T, own []Construct) {
 	}
 }
 
-// Prefixes checks each beginning of an answer, step bytes apart.
+// Prefixes checks the beginnings of an answer, step bytes apart.
 func (w Written) Prefixes(t TB, src string, limit, step int) {
 	t.Helper()
 	spy := w.spy()
 	Prefixes(t, spy, src, limit, step, func(p markup.Part) { w.Check(t, spy, p) })
 }
 
-// Answers checks each beginning of every answer, in messages of two lengths.
+// Answers checks the beginnings of every answer, in messages of two lengths.
 func (w Written) Answers(t *testing.T, longest int) {
 	t.Helper()
 	for name, src := range Answers(t) {
@@ -99,9 +99,8 @@ func (w Written) Answers(t *testing.T, longest int) {
 	}
 }
 
-// Nasty checks the same nasty sources every time: among tens of thousands there are some whose nested marks no writer
-// of one string gets right, and a test that meets one in passing says nothing about the change it fails on. Fuzz looks
-// for more.
+// Nasty checks the same nasty sources every time. No writer of one string can render all nested marks correctly, so
+// random sources would sometimes fail for reasons unrelated to a change. Fuzz searches for more.
 func (w Written) Nasty(t *testing.T) {
 	t.Helper()
 	for seed := range 150 {
@@ -109,7 +108,7 @@ func (w Written) Nasty(t *testing.T) {
 	}
 }
 
-// Fuzz checks whatever source there is, in messages that are up to so much longer than the shortest.
+// Fuzz checks arbitrary sources, in messages that are up to longer units longer than the shortest.
 func (w Written) Fuzz(f *testing.F, longer int) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, src string, limit int, open bool) {
@@ -120,7 +119,7 @@ func (w Written) Fuzz(f *testing.F, longer int) {
 	})
 }
 
-// Measure is the benchmark of a dialect: an ordinary answer in messages of a length.
+// Measure is the benchmark of a dialect: it lays out a typical answer in messages of a length.
 func Measure(b *testing.B, d markup.Dialect, limit int) {
 	b.Helper()
 	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
