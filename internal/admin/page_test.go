@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -80,6 +81,22 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// Programs read what people see.
+func TestStatusAsJSON(t *testing.T) {
+	t.Parallel()
+	o := options()
+	want := busy()
+	o.Status = func(context.Context) Status { return want }
+	w := ask(t, server(t, o), "/status.json")
+	var got Status
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%d %v: %s", w.Code, err, w.Body)
+	}
+	if len(got.Endpoints) != len(want.Endpoints) || got.Endpoints[0].Name != want.Endpoints[0].Name || got.Endpoints[0].Waiting != want.Endpoints[0].Waiting {
+		t.Errorf("endpoints %+v, want %+v", got.Endpoints, want.Endpoints)
+	}
+}
+
 // With a token, people see a form and nothing else, until they have sent the token.
 func TestLogin(t *testing.T) {
 	t.Parallel()
@@ -94,7 +111,7 @@ func TestLogin(t *testing.T) {
 		s.handler().ServeHTTP(w, r)
 		return w
 	}
-	for _, path := range []string{"/", "/events"} {
+	for _, path := range []string{"/", "/events", "/status.json"} {
 		if w := ask(t, s, path); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "telegram") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

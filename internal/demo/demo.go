@@ -105,8 +105,8 @@ func (d *demo) begin(ctx context.Context) error {
 	o := d.o
 	d.telegram = telegram.New(telegram.Options{Latency: o.Latency, GrowingIDs: true, Log: o.Log})
 	d.discord = discord.New(discord.Options{Latency: o.Latency, Log: o.Log})
-	d.slack = slack.New(slack.Options{Latency: o.Latency, Agent: true, Log: o.Log})
-	d.whatsapp = whatsapp.New(whatsapp.Options{Latency: o.Latency, CallbackURL: "http://" + webhook + "/", Log: o.Log})
+	d.slack = slack.New(slack.Options{Latency: o.Latency, Agent: true, Log: o.Log})                                     //nolint:contextcheck // what it delivers has a life of its own
+	d.whatsapp = whatsapp.New(whatsapp.Options{Latency: o.Latency, CallbackURL: "http://" + webhook + "/", Log: o.Log}) //nolint:contextcheck // likewise
 	d.house = homeassistant.New(homeassistant.Options{Latency: o.Latency, Log: o.Log})
 	for i := range d.models {
 		d.models[i] = openai.New(openai.Options{Key: demoKey, Rate: o.Rate, Models: []string{"*"}, Log: o.Log})
@@ -119,8 +119,13 @@ func (d *demo) begin(ctx context.Context) error {
 		name string
 		server
 	}{
-		{"telegram", d.telegram}, {"discord", d.discord}, {"slack", d.slack}, {"whatsapp", d.whatsapp},
-		{"house", d.house}, {"first", d.models[0]}, {"second", d.models[1]},
+		{"telegram", d.telegram},
+		{"discord", d.discord},
+		{"slack", d.slack},
+		{"whatsapp", d.whatsapp},
+		{"house", d.house},
+		{"first", d.models[0]},
+		{"second", d.models[1]},
 	} {
 		url, err := d.listen(ctx, s.server)
 		if err != nil {
@@ -148,7 +153,6 @@ func (d *demo) begin(ctx context.Context) error {
 		return err
 	}
 	d.program = newProgram("http://"+api, d.pulse)
-	d.close = append(d.close, d.program.close)
 	d.daemon = newDaemon(o.Program, d.dir, file, "http://"+admin, o.Log, d.pulse)
 	d.columns = d.newColumns()
 	return nil
@@ -200,6 +204,7 @@ func freeAddress(ctx context.Context) (string, error) {
 // end stops the daemon in good order, then what it talks to.
 func (d *demo) end() (err error) {
 	if d.daemon != nil {
+		d.program.close() // else the daemon would wait for its requests
 		err = d.daemon.stop()
 	}
 	for _, stop := range d.close {
@@ -263,7 +268,7 @@ platforms:
   homeassistant: {url: %q, token: %q}
   api_server: {listen: %q}
 admin: {listen: %q}
-shutdown_grace: 6s
+shutdown_grace: 3s
 log: {level: info, format: text}
 `, urls["gate0"], key, name, urls["gate1"], demoKey,
 		d.telegram.Token(), urls["telegram"], d.discord.Token(), urls["discord"],

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,6 @@ type columnView struct {
 	Waiting  int           // calls that wait in the daemon
 	Storm    time.Duration
 	Outage   time.Duration
-	Last     message // of the bot
 }
 
 // score is what was promised and is to be seen.
@@ -96,7 +96,7 @@ func (d *demo) look(now time.Time) state {
 	d.mu.Unlock()
 	for _, c := range d.columns {
 		seen := c.screen(now)
-		v := columnView{column: c, figures: c.figures(now), Activity: seen.Activity, State: "idle"}
+		v := columnView{column: c, figures: c.figures(now), Activity: seen.Activity}
 		t := c.troubled()
 		s.Latency = max(s.Latency, t.Latency)
 		v.Storm, v.Outage = max(0, t.Storm.Sub(now)), max(0, t.Outage.Sub(now))
@@ -106,27 +106,29 @@ func (d *demo) look(now time.Time) state {
 			v.Blocked = max(v.Blocked, b.Until.Sub(now))
 		}
 		s.messages[c.Key] = viewMessages(c, seen.Messages)
-		if n := len(seen.Messages); n > 0 {
-			v.Last = seen.Messages[n-1]
-			v.State = stateOf(v.Last)
-		}
+		v.State = stateOf(seen.Messages)
 		s.Score.add(v, seen.Messages)
 		s.Columns = append(s.Columns, v)
 	}
 	return s
 }
 
-// stateOf says how it stands where a message is the last one.
-func stateOf(last message) string {
-	switch {
-	case last.Mine:
-		return "asked"
-	case last.Growing:
-		return "writing"
-	case len(last.Buttons) > 0:
-		return "asks"
+// stateOf says how it stands with the newest answer. A person's commands are no questions.
+func stateOf(list []message) string {
+	for _, m := range slices.Backward(list) {
+		switch {
+		case m.Mine && strings.HasPrefix(m.Plain, "/"):
+		case m.Mine:
+			return "asked"
+		case m.Growing:
+			return "writing"
+		case len(m.Buttons) > 0:
+			return "asks"
+		default:
+			return "complete"
+		}
 	}
-	return "complete"
+	return "idle"
 }
 
 // add counts a column's messages.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -51,7 +51,7 @@ func newGate(target string) (*gate, error) {
 		FlushInterval:  -1,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: g.shape,
-		ErrorLog:       log.New(io.Discard, "", 0), // the daemon says what failed
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the daemon says what failed
 	}
 	return g, nil
 }

@@ -244,8 +244,14 @@ func (p *page) ask(r *http.Request) error {
 	var failed []error
 	asked := 0
 	for _, c := range p.columns {
-		if !slices.Contains(to, c.Key) || c.Key == "api" && (q.Text == "" || strings.HasPrefix(q.Text, "/")) {
-			continue // programs have no commands
+		if !slices.Contains(to, c.Key) {
+			continue
+		}
+		if c.Key == "api" && strings.HasPrefix(q.Text, "/") { // programs have no commands
+			if q.Text == "/stop" {
+				p.program.stop()
+			}
+			continue
 		}
 		if err := c.say(q); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", c.Name, err))

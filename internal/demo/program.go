@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"telex/internal/outside"
 )
 
 const (
@@ -47,6 +49,7 @@ type exchange struct {
 	attempts int
 	note     string
 	done     bool
+	stop     context.CancelFunc
 }
 
 func newProgram(url string, p *pulse) *program {
@@ -55,10 +58,9 @@ func newProgram(url string, p *pulse) *program {
 }
 
 // close ends all requests.
-func (p *program) close() error {
+func (p *program) close() {
 	p.end()
 	p.asks.Wait()
-	return nil
 }
 
 func (p *program) screen(time.Time) screen {
@@ -84,37 +86,45 @@ func (p *program) screen(time.Time) screen {
 }
 
 func (p *program) say(q question) error {
-	e := &exchange{question: q, at: time.Now()}
+	ctx, stop := context.WithCancel(p.ctx)
+	e := &exchange{question: q, at: time.Now(), stop: stop}
 	p.mu.Lock()
 	p.exchanges = append(p.exchanges, e)
 	p.mu.Unlock()
 	p.asks.Go(func() {
 		p.turn.Lock()
 		defer p.turn.Unlock()
+		defer stop()
 		for n := 1; ; n++ {
-			err := p.ask(e)
+			err := p.ask(ctx, e)
 			p.change(e, func() {
 				if e.attempts = n; err == nil {
 					e.done = true
-				} else {
+				} else if ctx.Err() == nil {
 					e.note = fmt.Sprintf("attempt %d: %v", n, err)
 				}
 			})
 			if err == nil {
 				return
 			}
-			if n == askTimes {
+			if n == askTimes || outside.Pause(ctx, askAgain) != nil {
 				p.change(e, func() { e.done = true })
-				return
-			}
-			select {
-			case <-time.After(askAgain):
-			case <-p.ctx.Done():
 				return
 			}
 		}
 	})
 	return nil
+}
+
+// stop ends all requests that are under way, as programs do it: by closing their connections.
+func (p *program) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.exchanges {
+		if e.stop(); !e.done {
+			e.note = "closed by the program"
+		}
+	}
 }
 
 func (p *program) change(e *exchange, f func()) {
@@ -125,9 +135,9 @@ func (p *program) change(e *exchange, f func()) {
 }
 
 // ask makes one request, whose answer begins anew.
-func (p *program) ask(e *exchange) (err error) {
+func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	p.change(e, func() { e.answer.Reset(); e.events = 0 })
-	ctx, cancel := context.WithTimeout(p.ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	body, err := json.Marshal(map[string]any{
 		"model": "first", "stream": true, "messages": []any{map[string]any{"role": "user", "content": parts(e.question)}},

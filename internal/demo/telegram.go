@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,7 @@ type telegramPlace struct{ *telegram.Server }
 func (p telegramPlace) budget() budget {
 	visible := []string{"sendMessage", "editMessageText", "sendRichMessage", "sendDocument", "sendPhoto", "editMessageReplyMarkup"}
 	l := telegram.PublishedLimits()
-	return budget{visible: visible, counted: visible, window: time.Minute, max: int(60 * l.PrivatePerSecond), what: "calls a minute in this chat"}
+	return budget{visible: visible, counted: visible, window: time.Minute, max: int(60 * l.PrivatePerSecond), what: "calls a minute"}
 }
 
 func (p telegramPlace) screen(now time.Time) screen {
@@ -36,7 +37,7 @@ func (p telegramPlace) screen(now time.Time) screen {
 		if v.Rich != nil {
 			one.Body = richBlocks(v.Rich)
 		} else {
-			one.Body = entities(v.Text, append(v.Entities[:len(v.Entities):len(v.Entities)], v.Detected...))
+			one.Body = entities(v.Text, slices.Concat(v.Entities, v.Detected))
 		}
 		if m.Media != "" {
 			one.Files = []file{{ID: one.ID, Name: m.FileName, Image: m.Media == "photo", Size: len(m.File)}}

@@ -17,7 +17,7 @@ func (p whatsappPlace) budget() budget {
 	l := whatsapp.PublishedLimits()
 	return budget{
 		visible: []string{"sendMessage"}, counted: []string{"sendMessage"}, window: time.Duration(l.PairBurst) * l.PairInterval,
-		max: l.PairBurst, what: "sends, one more each 6 s",
+		max: l.PairBurst, what: "sends, 1 more per 6 s",
 	}
 }
 
