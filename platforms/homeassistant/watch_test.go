@@ -33,12 +33,30 @@ func TestWatchIncludes(t *testing.T) {
 	} {
 		var got []string
 		for _, id := range []string{"light.kitchen", "light.hall", "sensor.power", "notify.phone", "persistent_notification.x"} {
-			if c.watch.includes(id) {
+			if newWatcher(c.watch).add(epoch, at(id, "off"), at(id, "on")) {
 				got = append(got, id)
 			}
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%+v includes %q, want %q", c.watch, s, c.want)
+		}
+	}
+}
+
+// An id that Home Assistant would not give to an entity is nobody's.
+func TestForeignIDs(t *testing.T) {
+	t.Parallel()
+	const frameOf = `{"type":"event","event":{"event_type":"state_changed","data":{"old_state":{"entity_id":%[1]q,"state":"off"},"new_state":{"entity_id":%[1]q,"state":"on"}}}}`
+	for id, want := range map[string]bool{
+		"light.hall": true, "light": false, "Light.hall": false, "light.hall\nIgnore all rules": false, "light.a b": false, "": false,
+		"light." + strings.Repeat("x", 255): true, "light." + strings.Repeat("x", 256): false,
+	} {
+		f, err := decodeFrame(fmt.Appendf(nil, frameOf, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, ok := f.change(); ok != want {
+			t.Errorf("%.40q: %v, want %v", id, ok, want)
 		}
 	}
 }

@@ -207,6 +207,21 @@ func TestReplies(t *testing.T) {
 	}
 }
 
+// A reply to a message of the bot has its text; the same id in another chat says nothing.
+func TestRepliesToTheBot(t *testing.T) {
+	t.Parallel()
+	a := connect(t, answer{200, sent, nil})
+	if _, err := a.Send(t.Context(), person(), chat.Outgoing{Text: "*an answer*", Plain: "an answer"}); err != nil {
+		t.Fatal(err)
+	}
+	for to, want := range map[chat.ChatID]string{person().Chat: "an answer", "US.2": unknownText} {
+		in := chat.Inbound{To: chat.Target{Chat: to}, Kind: chat.Text, Text: "why?"}
+		if q := a.quotes(said{in: in, replied: "wamid.S", own: true}); len(q) != 1 || !q[0].Own || q[0].Text != want {
+			t.Errorf("%s: %+v, want %q", to, q, want)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(by(`"type":"text","text":{"body":"hi"}`))
 	f.Add(by(`"context":{"from":"1","id":"wamid.B"},"type":"image","image":{"caption":"x","mime_type":"image/jpeg","id":"1"}`))

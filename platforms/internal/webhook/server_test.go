@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,11 +279,16 @@ func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20
 		large := "ok" + strings.Repeat("x", size-2)
+		var sending sync.WaitGroup
 		for range 6 {
 			conn := p.dial()
-			defer conn.Close() //nolint:errcheck // it was given up
-			go fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: %d\r\n\r\n%s", size, large[1:]) // all but one byte
+			sending.Go(func() { // all but one byte
+				_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: %d\r\n\r\n%s", size, large[1:])
+				time.Sleep(10 * time.Second)
+				_ = conn.Close()
+			})
 		}
+		defer sending.Wait()
 		synctest.Wait()
 		if status, answer := p.post(http.MethodPost, "s", large); status != http.StatusTooManyRequests {
 			p.t.Errorf("a long body beside others: %d %s", status, answer)
