@@ -238,6 +238,15 @@ func (g *Gateway) receiveUntil(ctx context.Context, ready func()) {
 	g.receivers.Wait()
 }
 
+// receiveMore lets endpoints receive that may do so by now. Before and after receiveUntil it does nothing.
+func (g *Gateway) receiveMore() {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	if g.receiving != nil && g.receiving.Err() == nil {
+		g.startReceiving()
+	}
+}
+
 // drain ends the actors.
 func (g *Gateway) drain() error {
 	busy, ended := g.stop()

@@ -38,8 +38,8 @@ type member struct {
 	chats   *replica.Chats
 	leaving atomic.Bool
 
-	renewing sync.Mutex
-	troubled bool // the last renewal failed; guarded by renewing
+	renewing chan struct{} // capacity 1: a renewal is under way
+	troubled bool          // the last renewal failed; guarded by renewing
 	peers    atomic.Pointer[[]chat.Replica]
 
 	signals atomic.Uint32 // chat.Signals that are not handled yet
@@ -102,7 +102,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 
 // register makes this process a replica, trying until it succeeds or ctx ends.
 func (g *Gateway) register(ctx context.Context) (*member, error) {
-	m := &member{g: g, store: g.shared, chats: replica.NewChats(), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), shareNow: make(chan struct{}, 1)}
+	m := &member{g: g, store: g.shared, chats: replica.NewChats(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), shareNow: make(chan struct{}, 1)}
 	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
 		asked := time.Now()
 		err := m.registerOnce(ctx)
@@ -157,10 +157,14 @@ func (m *member) renewals(ctx context.Context) {
 
 // renew renews the lease once.
 func (m *member) renew(ctx context.Context) {
-	m.renewing.Lock()
-	defer m.renewing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, renewWait)
 	defer cancel()
+	select {
+	case m.renewing <- struct{}{}:
+		defer func() { <-m.renewing }()
+	case <-ctx.Done():
+		return
+	}
 	asked := time.Now()
 	peers, err := m.store.Renew(ctx, m.self())
 	switch {
@@ -255,6 +259,17 @@ func (m *member) reload(ctx context.Context) error {
 			m.g.readdress(move.Endpoint, move.From, move.To)
 		}
 	}
+	for id, e := range m.g.current().endpoints {
+		learner, ok := e.account().Platform.(Learner)
+		if !ok {
+			continue
+		}
+		from, err := m.g.store.inbox.Resume(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read sent messages: %w", err)
+		}
+		learner.Learn(from.Sent)
+	}
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
@@ -273,9 +288,7 @@ func (m *member) elect(ctx context.Context) error {
 			m.receives[id] = true
 			m.mu.Unlock()
 			m.g.Log.Info("this replica receives from now on", slog.String("endpoint", string(id)))
-			m.g.reloading.Lock()
-			m.g.startReceiving()
-			m.g.reloading.Unlock()
+			m.g.receiveMore()
 		}
 	}
 	return nil

@@ -93,6 +93,12 @@ type Pulse interface {
 	Pulse() (last time.Time, limit time.Duration)
 }
 
+// Learner is an adapter that must know which messages the bot sent, also through other processes.
+type Learner interface {
+	// Learn is called with messages that exist, some of them again and again. It does not block.
+	Learn(sent []chat.MessageRef)
+}
+
 // Blocks stores rate limit blocks of platforms.
 type Blocks interface {
 	SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error

@@ -19,6 +19,7 @@ func (d *Policy) Move(m chat.Move) bool {
 	if m.From == m.To || d.now(m.Endpoint, m.From) == m.To {
 		return false
 	}
+	d.changes++
 	delete(d.moved, place{m.Endpoint, m.To}) // in case the chat returned to an earlier id
 	d.moved[place{m.Endpoint, m.From}] = m.To
 	for old, now := range d.moved {

@@ -79,6 +79,7 @@ type Policy struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex
+	changes  int                   // number of changes by this process
 	requests []chat.PairingRequest // oldest first
 	admitted map[chat.Person]chat.Admission
 	moved    map[place]chat.ChatID // current ids of chats that had another id
@@ -93,19 +94,40 @@ func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
 
 // Load reads admissions, pairing requests and moves from the store. Another process may have changed them.
 func (d *Policy) Load(ctx context.Context) error {
+	for {
+		changes := d.counted()
+		admitted, err := d.stored.admissions.Admitted(ctx)
+		if err != nil {
+			return fmt.Errorf("read admissions: %w", err)
+		}
+		requests, err := d.stored.asked.PairingRequests(ctx)
+		if err != nil {
+			return fmt.Errorf("read pairing requests: %w", err)
+		}
+		moves, err := d.stored.moves.Moves(ctx)
+		if err != nil {
+			return fmt.Errorf("read moved chats: %w", err)
+		}
+		if d.replace(changes, admitted, requests, moves) {
+			return nil
+		}
+	}
+}
+
+// counted returns how many changes this process made.
+func (d *Policy) counted() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	admitted, err := d.stored.admissions.Admitted(ctx)
-	if err != nil {
-		return fmt.Errorf("read admissions: %w", err)
-	}
-	requests, err := d.stored.asked.PairingRequests(ctx)
-	if err != nil {
-		return fmt.Errorf("read pairing requests: %w", err)
-	}
-	moves, err := d.stored.moves.Moves(ctx)
-	if err != nil {
-		return fmt.Errorf("read moved chats: %w", err)
+	return d.changes
+}
+
+// replace takes over what was read from the store. It returns false if this process has made a change since changes were counted:
+// what was read may lack it.
+func (d *Policy) replace(changes int, admitted []chat.Admission, requests []chat.PairingRequest, moves []chat.Move) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.changes != changes {
+		return false
 	}
 	clear(d.admitted)
 	for _, a := range admitted {
@@ -116,7 +138,7 @@ func (d *Policy) Load(ctx context.Context) error {
 	for _, m := range moves {
 		d.moved[place{m.Endpoint, m.From}] = m.To
 	}
-	return nil
+	return true
 }
 
 // Rules returns the configured rules.
@@ -158,6 +180,7 @@ func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	if waiting >= maxRequests {
 		return false
 	}
+	d.changes++
 	d.requests = append(d.requests, chat.PairingRequest{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
 	return true
 }
@@ -166,26 +189,34 @@ func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 func (d *Policy) Withdraw(p chat.Person) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes++
 	d.forget(p)
 }
 
 // Code stores the pairing request of a person and returns its code. If an earlier process ended before storing
 // the request, Code creates a new one.
 func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, error) {
+	k := d.open(p, name)
+	if err := d.stored.asked.SavePairingRequest(ctx, k); err != nil {
+		d.Withdraw(p)
+		return "", fmt.Errorf("store code: %w", err)
+	}
+	d.log.Info("somebody who is not let in was given a code", slog.String("person", p.String()))
+	return k.Code, nil
+}
+
+// open returns the pairing request of a person, and creates it if there is none.
+func (d *Policy) open(p chat.Person, name string) chat.PairingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes++
 	d.expire()
 	i := slices.IndexFunc(d.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 	if i < 0 {
 		i = len(d.requests)
 		d.requests = append(d.requests, chat.PairingRequest{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
 	}
-	if err := d.stored.asked.SavePairingRequest(ctx, d.requests[i]); err != nil {
-		d.forget(p)
-		return "", fmt.Errorf("store code: %w", err)
-	}
-	d.log.Info("somebody who is not let in was given a code", slog.String("person", p.String()))
-	return d.requests[i].Code, nil
+	return d.requests[i]
 }
 
 // PairingRequests returns the open pairing requests, oldest first.
@@ -211,34 +242,46 @@ func (d *Policy) Admitted() []chat.Admission {
 // Approve durably grants access to the person with the code. It fails with ErrCode if no open request has this
 // code. by identifies the approver.
 func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.expire()
-	code = strings.ToUpper(strings.TrimSpace(code))
-	i := slices.IndexFunc(d.requests, func(k chat.PairingRequest) bool { return k.Code == code })
-	if i < 0 {
+	k, found := d.requestOf(code)
+	if !found {
 		return chat.Admission{}, ErrCode
 	}
-	k := d.requests[i]
 	a := chat.Admission{Person: k.Person, Name: k.Name, By: by, At: time.Now()}
 	if err := d.stored.admissions.Admit(ctx, a); err != nil {
 		return chat.Admission{}, fmt.Errorf("store admission: %w", err)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changes++
 	d.forget(k.Person)
 	d.admitted[a.Person] = a
 	d.log.Info("somebody was let in", slog.String("person", a.String()), slog.String("by", by))
 	return a, nil
 }
 
+// requestOf returns the open pairing request with a code.
+func (d *Policy) requestOf(code string) (chat.PairingRequest, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire()
+	code = strings.ToUpper(strings.TrimSpace(code))
+	i := slices.IndexFunc(d.requests, func(k chat.PairingRequest) bool { return k.Code == code })
+	if i < 0 {
+		return chat.PairingRequest{}, false
+	}
+	return d.requests[i], true
+}
+
 // Revoke deletes the admission of a person. It fails with ErrNobody if the store has no admission: access
 // granted in the configuration can only be removed there.
 func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	found, err := d.stored.admissions.Revoke(ctx, p)
 	if err != nil {
 		return fmt.Errorf("store revocation: %w", err)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changes++
 	delete(d.admitted, p)
 	if !found {
 		return ErrNobody

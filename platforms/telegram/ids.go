@@ -97,7 +97,7 @@ func (s *sequence) doubt(key string) int {
 	return len(s.doubts)
 }
 
-// begin notes what an earlier process sent.
+// begin notes what other processes sent.
 func (i *ids) begin(sent []chat.MessageRef) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -108,6 +108,9 @@ func (i *ids) begin(sent []chat.MessageRef) {
 	}
 	i.begun = true
 }
+
+// Learn implements gateway.Learner.
+func (b *Bot) Learn(sent []chat.MessageRef) { b.ids.begin(sent) }
 
 // received notes the messages in updates, also in those that say nothing to the bot.
 func (i *ids) received(updates []json.RawMessage) {

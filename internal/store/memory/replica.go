@@ -159,6 +159,21 @@ func (s *Store) ownerOf(o *ownership) *replica {
 	return s.alive(o.owner)
 }
 
+// Owner returns which replica with a lease owns a chat; 0: none. It is for tests.
+func (s *Store) Owner(c chat.Conversation) chat.ReplicaID {
+	defer s.lock()()
+	if r := s.ownerOf(s.chats[s.home(c)]); r != nil {
+		return r.ID
+	}
+	return 0
+}
+
+// IsAlive reports whether a replica has a lease. It is for tests.
+func (s *Store) IsAlive(id chat.ReplicaID) bool {
+	defer s.lock()()
+	return s.alive(id) != nil
+}
+
 // owned returns how many chats a replica owns.
 func (s *Store) owned(id chat.ReplicaID) (n int) {
 	for _, o := range s.chats {
