@@ -38,8 +38,12 @@ func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context
 			}
 			continue
 		}
-		if o := w.outageNow(); o {
+		if o := w.outageNow() || a.l.isCut(cutPlatform); o {
 			return &chat.SendError{Kind: chat.Temporary}
+		}
+		if !a.l.wakes(ctx) {
+			<-ctx.Done()
+			return ctx.Err()
 		}
 		err := accept(ctx, *in)
 		switch {
@@ -53,6 +57,9 @@ func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context
 		i++
 	}
 }
+
+// Learn implements gateway.Learner.
+func (a *adapter) Learn(sent []chat.MessageRef) { a.l.learn(sent) }
 
 func (a *adapter) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	return a.create(ctx, &call{op: chat.OpSend, to: to, m: m}, nil)

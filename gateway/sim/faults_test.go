@@ -55,6 +55,7 @@ type kill struct {
 	at    time.Duration // where is atTime or inOrder
 	down  time.Duration
 	ghost bool // calls that are on their way arrive all the same
+	slot  int  // of the process, where is atTime or inOrder
 }
 
 // Where a process dies.

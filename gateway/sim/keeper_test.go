@@ -8,12 +8,14 @@ import (
 
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // keeper is the store as one process reaches it: until its death, which may come exactly before
 // or after a write. It notes what is stored.
 type keeper struct {
-	l *life
+	l     *life
+	store *memory.Store
 }
 
 var errFull = errors.New("the disk is full")
@@ -60,8 +62,11 @@ type beginning struct {
 func (t *turnLog) over() bool { return !t.ended.IsZero() || !t.released.IsZero() }
 
 // write makes one write, unless the process is dead or dies of it.
-func (k *keeper) write(do func() error, note func()) error {
+func (k *keeper) write(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w
+	if err := k.reach(ctx); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if k.l.isDead() {
@@ -84,14 +89,23 @@ func (k *keeper) write(do func() error, note func()) error {
 	return err
 }
 
+// read makes one read.
+func read[T any](ctx context.Context, k *keeper, do func() (T, error)) (T, error) {
+	if err := k.reach(ctx); err != nil {
+		var none T
+		return none, err
+	}
+	return do()
+}
+
 func (k *keeper) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (fresh bool, err error) {
 	w := k.l.w
-	err = k.write(func() error {
+	err = k.agree(ctx, func() error {
 		if time.Since(w.began) < w.fullUntil {
 			w.counts.add("fault: store full", 1)
 			return errFull
 		}
-		fresh, err = w.store.Accept(ctx, c, m)
+		fresh, err = k.store.Accept(ctx, c, m)
 		return err
 	}, func() {
 		if fresh {
@@ -102,7 +116,7 @@ func (k *keeper) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound
 }
 
 func (k *keeper) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
-	return k.write(func() error { return k.l.w.store.Drop(ctx, c, ids...) }, func() {
+	return k.write(ctx, func() error { return k.store.Drop(ctx, c, ids...) }, func() {
 		for _, id := range ids {
 			m := k.l.w.messages[numberOf(id)]
 			m.dropped, m.droppedBy = time.Now(), k.l
@@ -112,7 +126,7 @@ func (k *keeper) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Mess
 }
 
 func (k *keeper) Begin(ctx context.Context, t chat.Turn) error {
-	return k.write(func() error { return k.l.w.store.Begin(ctx, t) }, func() { k.begun(t) })
+	return k.write(ctx, func() error { return k.store.Begin(ctx, t) }, func() { k.begun(t) })
 }
 
 // begun notes that a turn has begun.
@@ -134,7 +148,7 @@ func (k *keeper) begun(t chat.Turn) {
 }
 
 func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error {
-	return k.write(func() error { return k.l.w.store.Decide(ctx, turn, d) }, func() {
+	return k.write(ctx, func() error { return k.store.Decide(ctx, turn, d) }, func() {
 		t := k.l.w.turns[turn]
 		if t.decided.IsZero() {
 			t.usage = append(t.usage, d.Usage...)
@@ -145,13 +159,13 @@ func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error
 }
 
 func (k *keeper) Cut(ctx context.Context, turn string, ending []byte) error {
-	return k.write(func() error { return k.l.w.store.Cut(ctx, turn, ending) }, func() {
+	return k.write(ctx, func() error { return k.store.Cut(ctx, turn, ending) }, func() {
 		k.l.w.note("turn %s is cut", turn)
 	})
 }
 
 func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
-	return k.write(func() error { return k.l.w.store.End(ctx, turn, g) }, func() {
+	return k.write(ctx, func() error { return k.store.End(ctx, turn, g) }, func() {
 		if t := k.l.w.turns[turn]; t != nil && t.ended.IsZero() {
 			if t.usage = append(t.usage, g.Usage...); t.decided.IsZero() {
 				t.usage = append(t.usage, g.Undecided...)
@@ -163,7 +177,7 @@ func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
 }
 
 func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) error {
-	return k.write(func() error { return k.l.w.store.Release(ctx, turn, used...) }, func() {
+	return k.write(ctx, func() error { return k.store.Release(ctx, turn, used...) }, func() {
 		k.l.w.turns[turn].usage = append(k.l.w.turns[turn].usage, used...)
 		k.l.w.turns[turn].released = time.Now()
 		k.l.w.note("turn %s is released", turn)
@@ -171,7 +185,7 @@ func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) e
 }
 
 func (k *keeper) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
-	return k.write(func() error { return k.l.w.store.Revise(ctx, c, in) }, func() {
+	return k.write(ctx, func() error { return k.store.Revise(ctx, c, in) }, func() {
 		k.l.w.note("%s is revised", in.ID)
 		for _, t := range k.l.w.order {
 			if !t.over() && slices.Contains(t.messages, numberOf(in.ID)) {
@@ -183,7 +197,7 @@ func (k *keeper) Revise(ctx context.Context, c chat.Conversation, in chat.Inboun
 }
 
 func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
-	return k.write(func() error { return k.l.w.store.Record(ctx, turn, p) }, func() {
+	return k.write(ctx, func() error { return k.store.Record(ctx, turn, p) }, func() {
 		if t := k.l.w.turns[turn]; t != nil {
 			t.states[partOfLife{k.l, p.Key}] = p.State
 		}
@@ -191,38 +205,45 @@ func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
 }
 
 func (k *keeper) Forget(ctx context.Context, c chat.Conversation) error {
-	return k.write(func() error { return k.l.w.store.Forget(ctx, c) }, func() { k.l.w.forgotten(c, "") })
+	return k.write(ctx, func() error { return k.store.Forget(ctx, c) }, func() { k.l.w.forgotten(c, "") })
 }
 
 func (k *keeper) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	w := k.l.w
-	return k.write(func() error { return w.store.SaveBlock(ctx, e, b) }, func() { w.blocks = append(w.blocks, b) })
+	return k.write(ctx, func() error { return k.store.SaveBlock(ctx, e, b) }, func() { w.blocks = append(w.blocks, b) })
 }
 
-func (k *keeper) Moves(ctx context.Context) ([]chat.Move, error) { return k.l.w.store.Moves(ctx) }
+func (k *keeper) Moves(ctx context.Context) ([]chat.Move, error) {
+	return read(ctx, k, func() ([]chat.Move, error) { return k.store.Moves(ctx) })
+}
 
 func (k *keeper) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
-	return k.l.w.store.Knows(ctx, e, c)
+	return read(ctx, k, func() (bool, error) { return k.store.Knows(ctx, e, c) })
 }
 
 func (k *keeper) Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error {
-	return k.write(func() error { return k.l.w.store.Move(ctx, e, from, to) }, nil)
+	return k.write(ctx, func() error { return k.store.Move(ctx, e, from, to) }, nil)
 }
 
 func (k *keeper) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
-	return k.l.w.store.Resume(ctx, e)
+	return read(ctx, k, func() (chat.Resume, error) { return k.store.Resume(ctx, e) })
 }
 
 func (k *keeper) Pending(ctx context.Context) ([]chat.Pending, error) {
-	return k.l.w.store.Pending(ctx)
+	return read(ctx, k, func() ([]chat.Pending, error) { return k.store.Pending(ctx) })
 }
 
 func (k *keeper) Unfinished(ctx context.Context) ([]chat.Turn, error) {
-	return k.l.w.store.Unfinished(ctx)
+	return read(ctx, k, func() ([]chat.Turn, error) { return k.store.Unfinished(ctx) })
 }
 
 func (k *keeper) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
-	return k.l.w.store.Blocks(ctx, e)
+	return read(ctx, k, func() ([]chat.Block, error) {
+		k.l.w.mu.Lock()
+		defer k.l.w.mu.Unlock()
+		k.l.blocks = time.Now()
+		return k.store.Blocks(ctx, e)
+	})
 }
 
 var _ gateway.Store = (*keeper)(nil)

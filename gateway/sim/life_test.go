@@ -20,13 +20,19 @@ type life struct {
 	died     time.Time     // guarded by world.mu
 	stopping time.Time     // in good order; guarded by world.mu
 	ghost    bool
-	ids      knowledge // guarded by world.mu
+	slot     int            // of the process: 0, or the number of the replica
+	id       chat.ReplicaID // guarded by world.mu
+	renewed  time.Time      // when it renewed its lease last; guarded by world.mu
+	lost     bool           // it died because it lost its lease; guarded by world.mu
+	gaveUp   bool           // it gave up its lease; guarded by world.mu
+	blocks   time.Time      // when it read the blocks last; guarded by world.mu
+	ids      knowledge      // guarded by world.mu
 }
 
-// begin starts the next process.
-func (w *world) begin() {
+// begin starts the next process in a slot.
+func (w *world) begin(slot int) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &life{w: w, cancel: cancel, dead: make(chan struct{}), ended: make(chan struct{})}
+	l := &life{w: w, slot: slot, cancel: cancel, dead: make(chan struct{}), ended: make(chan struct{})}
 	w.mu.Lock()
 	l.n = len(w.lives)
 	w.lives = append(w.lives, l)
@@ -39,9 +45,15 @@ func (w *world) begin() {
 	if w.s.stopButton {
 		button = gateway.ButtonOn
 	}
+	k := &keeper{l: l, store: w.store}
+	var replicas gateway.Replicas
+	if w.s.replicas > 0 {
+		k.store = w.store.Another()
+		replicas = k
+	}
 	g, err := gateway.New(gateway.Options{
 		Endpoints: []gateway.Endpoint{{ID: endpoint, Platform: w.s.kind.build(&adapter{l}), Streaming: w.s.config, StopButton: button}},
-		Runner:    runner, Store: &keeper{l: l},
+		Runner:    runner, Store: k, Replicas: replicas,
 		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}, Pair: w.s.pair, Admins: []access.Rule{{Endpoint: endpoint, User: admin}}},
 		Limits: access.Limits{TurnsPerMinute: w.s.perMinute},
 		Texts:  texts(), Busy: w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, OnEdit: gateway.Restart, FollowThreads: w.s.follows, Grace: grace, ApprovalTimeout: w.s.approval,
@@ -91,13 +103,13 @@ func (l *life) dieLocked(k *kill) {
 	l.w.note("killed %s", k.where)
 	l.w.counts.add("kill: "+k.where, 1)
 	down := max(k.down, l.w.s.latency) // what was on the wire has arrived by then
-	time.AfterFunc(down, l.w.begin)
-	l.w.downUntil = time.Now().Add(down)
+	time.AfterFunc(down, func() { l.w.begin(l.slot) })
+	l.w.downUntil = later(l.w.downUntil, time.Now().Add(down))
 }
 
 // stop ends the process in good order, and begins the next.
 func (w *world) stop(k *kill) {
-	l := w.alive()
+	l := w.alive(k.slot)
 	if l == nil {
 		return
 	}
@@ -116,18 +128,34 @@ func (w *world) stop(k *kill) {
 	if l.isDead() {
 		return
 	}
-	w.note("ended in good order")
+	if l.losesLease(); l.lost {
+		w.note("ended without a lease")
+	} else {
+		w.note("ended in good order")
+	}
 	w.counts.add("kill: "+k.where, 1)
-	w.downUntil = time.Now().Add(k.down)
-	time.AfterFunc(k.down, w.begin)
+	w.downUntil = later(w.downUntil, time.Now().Add(k.down))
+	time.AfterFunc(k.down, func() { w.begin(l.slot) })
 }
 
-// alive returns the process that runs, or nil.
-func (w *world) alive() *life {
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// alive returns the process that runs in a slot, or nil.
+func (w *world) alive(slot int) *life {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l := w.lives[len(w.lives)-1]
-	if l.isDead() {
+	var l *life
+	for _, one := range w.lives {
+		if one.slot == slot {
+			l = one
+		}
+	}
+	if l == nil || l.isDead() {
 		return nil
 	}
 	select {

@@ -40,7 +40,7 @@ func shares(s chat.Scope, a, b *call) bool {
 func (w *world) weigh(c *call) {
 	w.arrivals = append(w.arrivals, c)
 	for _, l := range w.s.profile.Limits {
-		if n := w.within(c, l, true); c.op&l.Ops != 0 && n > l.Count {
+		if n := w.within(c, l, w.s.replicas == 0 || l.Scope != chat.ScopeEndpoint); c.op&l.Ops != 0 && n > l.Count {
 			w.complain("D3: %d calls within %v in scope %s, the limit is %d", n, l.Window, l.Scope, l.Count)
 		} else if c.op&l.Ops != 0 && w.within(c, l, false) > l.Count {
 			w.except(deadCalls)
@@ -112,7 +112,7 @@ func (w *world) judgeDeparture(c *call) {
 		if s == 0 {
 			s = chat.ScopeChat
 		}
-		known := b.call.life == c.life || w.saved(b)
+		known := b.call.life == c.life || w.saved(b) && (w.s.replicas == 0 || c.life.blocks.After(b.from))
 		if known && shares(s, b.call, c) && c.at.After(b.from) && c.at.Before(b.until) {
 			w.complain("D4: call %s in a scope that is blocked until %.3f", c, b.until.Sub(w.began).Seconds())
 		}

@@ -13,7 +13,7 @@ import (
 // judgeHistory judges what the model is told of what came before (F37, F40).
 func (w *world) judgeHistory(r *run) {
 	t := w.turns[r.turn]
-	if t == nil || r.life.isDead() {
+	if t == nil || r.life.isOver() {
 		return
 	}
 	if len(w.moved) > 0 && !w.s.private(t.place) {

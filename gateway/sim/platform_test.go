@@ -39,7 +39,7 @@ func (c *call) failed(k chat.ErrorKind) bool {
 // unknown says that its process can't know whether the call took effect: no answer came, or
 // the process died in the moment of the answer.
 func (c *call) unknown() bool {
-	return c.done.IsZero() || c.failed(chat.Uncertain) || c.life.diedAt(c.done)
+	return c.done.IsZero() || c.failed(chat.Uncertain) || c.life.diedAt(c.done) || c.life.silent(c.done)
 }
 
 // learned is when its process knew how the call ended; of a call that was never answered, when it was made.
@@ -88,6 +88,9 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 		return ctx.Err()
 	}
 	w := l.w
+	if err := l.reachPlatform(ctx); err != nil {
+		return err
+	}
 	f := w.depart(l, c)
 	if w.stormy() {
 		<-ctx.Done()
@@ -138,6 +141,7 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	if k := w.killAt(c.n, afterAnswer); k != nil {
 		l.die(k)
 	}
+	l.wakes(ctx)
 	return w.leave(c, err)
 }
 
@@ -160,6 +164,7 @@ func (w *world) depart(l *life, c *call) fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.life, c.at = l, time.Now()
+	w.judgeLease(c)
 	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil {
 		c.turn, m.known = m.turn, true
 	}

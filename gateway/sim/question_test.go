@@ -98,7 +98,8 @@ func asksFor(m chat.Outgoing) string {
 func apart(key string) bool { return strings.Contains(key, ".q") }
 
 // noteSteps notes what of a turn's journal people can be held to, and judges what was decided.
-func (w *world) noteSteps(turn string, steps []chat.Step) {
+func (k *keeper) noteSteps(turn string, steps []chat.Step) {
+	w := k.l.w
 	t := w.turns[turn]
 	for _, s := range steps {
 		switch s.Kind {
@@ -111,7 +112,7 @@ func (w *world) noteSteps(turn string, steps []chat.Step) {
 				t.steps++
 			}
 		case chat.StepAsked:
-			w.noteAsked(t, s)
+			w.noteAsked(k.l, t, s)
 		case chat.StepDecided:
 			w.noteDecided(t, s)
 		case chat.StepStopped:
@@ -121,12 +122,12 @@ func (w *world) noteSteps(turn string, steps []chat.Step) {
 	}
 }
 
-func (w *world) noteAsked(t *turnLog, s chat.Step) {
+func (w *world) noteAsked(l *life, t *turnLog, s chat.Step) {
 	var p struct{ ID, Tool, Text string }
 	if err := json.Unmarshal(s.Body, &p); err != nil {
 		w.complain("a proposal of turn %s: %v", t.id, err)
 	}
-	q := &question{id: p.ID, key: deedName.FindString(p.Text), call: s.Call, turn: t, tool: p.Tool, filed: time.Now(), filedIn: w.lives[len(w.lives)-1], revised: t.revised}
+	q := &question{id: p.ID, key: deedName.FindString(p.Text), call: s.Call, turn: t, tool: p.Tool, filed: time.Now(), filedIn: l, revised: t.revised}
 	if w.deeds[q.key] == nil {
 		w.complain("people are asked about %q, which no model called", p.Text)
 		return
@@ -224,7 +225,11 @@ func (w *world) look(m *message) {
 		return
 	}
 	q := w.questions[i]
-	if q.seenIn == w.lives[len(w.lives)-1] {
+	l := q.turn.begun[len(q.turn.begun)-1].life
+	if w.s.replicas == 0 {
+		l = w.lives[len(w.lives)-1]
+	}
+	if q.seenIn == l {
 		return
 	}
 	if q.seen.IsZero() {
@@ -232,7 +237,7 @@ func (w *world) look(m *message) {
 	} else {
 		w.counts.add("questions that a later process asks again", 1)
 	}
-	q.seenIn = w.lives[len(w.lives)-1]
+	q.seenIn = l
 	r := reaction{kind: w.s.goesOn, after: time.Second}
 	if w.reacted < len(w.s.reactions) {
 		r = w.s.reactions[w.reacted]

@@ -48,7 +48,12 @@ type schedule struct {
 	recount    bool // the ids of calls begin anew in each answer
 	stopButton bool
 	reactions  []reaction
-	goesOn     string // what people do about all further questions
+
+	replicas int // how many processes share the store; 0: one process has it for itself
+	cuts     []cut
+	losses   map[int]bool // the writes by which replicas agree whose answers get lost
+
+	goesOn string // what people do about all further questions
 }
 
 // style is what the model writes.
@@ -122,9 +127,15 @@ func (s schedule) GoString() string {
 		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.tools, s.approval, s.reactions, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
 }
 
-// schedules generates schedules for one kind of platform.
-func schedules(k kind) *rapid.Generator[schedule] {
-	return rapid.Custom(func(t *rapid.T) schedule { return draw(t, k) })
+// schedules generates schedules for one kind of platform. more, if not nil, draws what else happens.
+func schedules(k kind, more func(*schedule, *rapid.T)) *rapid.Generator[schedule] {
+	return rapid.Custom(func(t *rapid.T) schedule {
+		s := draw(t, k)
+		if more != nil {
+			more(&s, t)
+		}
+		return s
+	})
 }
 
 func draw(t *rapid.T, k kind) schedule {

@@ -174,7 +174,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 		n = numbers[len(numbers)-1]
 	}
 	switch tl := w.turns[t.ID]; {
-	case l.isDead(): // it does not know yet
+	case l.isOver(): // it does not know yet
 	case tl == nil:
 		w.complain("the model is asked for turn %s, which is not stored", t.ID)
 	default:

@@ -35,11 +35,17 @@ func TestMain(m *testing.M) {
 
 // TestWhateverHappens plays random schedules on every kind of platform. A failure prints a small
 // schedule that fails, all that happened in it, and the seed.
-func TestWhateverHappens(t *testing.T) {
+func TestWhateverHappens(t *testing.T) { playAll(t, nil) }
+
+// TestWhateverHappensToReplicas plays them with several gateways over one store.
+func TestWhateverHappensToReplicas(t *testing.T) { playAll(t, (*schedule).drawReplicas) }
+
+// playAll plays random schedules on every kind of platform; more draws what else happens.
+func playAll(t *testing.T, more func(*schedule, *rapid.T)) {
 	sum := &total{counts: counts{}}
 	t.Cleanup(func() {
 		t.Logf("what happened:\n%s", sum)
-		if none := sum.missing(); len(none) > 0 && !t.Failed() {
+		if none := sum.missing(); len(none) > 0 && !t.Failed() && more == nil {
 			t.Errorf("never met: %v", none)
 		}
 	})
@@ -47,7 +53,7 @@ func TestWhateverHappens(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
-				s := schedules(k).Draw(rt, "schedule")
+				s := schedules(k, more).Draw(rt, "schedule")
 				var w *world
 				synctest.Test(t, func(t *testing.T) { w = s.play(t) })
 				sum.add(w.counts)

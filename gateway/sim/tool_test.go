@@ -130,7 +130,7 @@ func (w *world) goOn(r *run, t agent.Turn) {
 		said = append(said, m.Text)
 	}
 	r.said[0] = strings.Join(said, "\n\n")
-	if tl := w.turns[t.ID]; tl != nil && !r.life.isDead() && tl.steps != r.stage {
+	if tl := w.turns[t.ID]; tl != nil && !r.life.isOver() && tl.steps != r.stage {
 		w.complain("turn %s goes on behind %d steps, %d were stored", t.ID, r.stage, tl.steps)
 	}
 	if r.stage > 0 {
@@ -183,7 +183,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 func (w *world) nextStage(r *run, q agent.Request) []delta {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !r.life.isDead() {
+	if !r.life.isOver() {
 		r.calls++
 		w.judgeAnswers(q.Messages, "that the model is shown in turn "+r.turn)
 	}
@@ -302,10 +302,11 @@ func (w *world) deed(key string) deed {
 
 // do lets a call take effect, unless its process is dead or dies of it.
 func (w *world) do(l *life, key string) error {
+	time.Sleep(time.Until(l.ends(cutAll)))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d := w.deeds[key]
-	if l.isDead() || d == nil {
+	if l.isOver() || d == nil {
 		return errDead
 	}
 	n := w.done
@@ -345,7 +346,7 @@ func (w *world) noteCutOff(t *turnLog, call string) {
 func (w *world) noteStopped(l *life, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if d := w.deeds[key]; !l.isDead() {
+	if d := w.deeds[key]; !l.isOver() {
 		d.effects[len(d.effects)-1].stopped = true
 	}
 }

@@ -62,6 +62,7 @@ type world struct {
 	texts      int       // calls but for typing
 	indicators int
 	writes     int
+	agreed     int // writes by which replicas agree
 	ids        int
 	inbox      int // messages that were accepted
 
@@ -110,7 +111,9 @@ type happening struct {
 // play plays the schedule to its end and returns what is wrong. It must be called in a bubble.
 func (s schedule) play(*testing.T) *world {
 	w := newWorld(s)
-	w.begin()
+	for slot := range max(1, s.replicas) {
+		w.begin(slot)
+	}
 	for _, h := range w.happenings() {
 		time.Sleep(h.at - time.Since(w.began))
 		h.do()
@@ -119,7 +122,11 @@ func (s schedule) play(*testing.T) *world {
 	w.mu.Lock()
 	n := len(w.calls)
 	w.mu.Unlock()
-	time.Sleep(time.Hour) // F38, F45: nothing comes after the end
+	if s.replicas == 0 { // F38, F45: nothing comes after the end
+		time.Sleep(time.Hour)
+	} else {
+		time.Sleep(time.Minute)
+	}
 	synctest.Wait()
 	w.mu.Lock()
 	if len(w.calls) != n {
@@ -152,7 +159,7 @@ func (w *world) happenings() []happening {
 		switch k.where {
 		case atTime:
 			list = append(list, happening{k.at, func() {
-				if l := w.alive(); l != nil {
+				if l := w.alive(k.slot); l != nil {
 					l.die(k)
 				}
 			}})
@@ -341,7 +348,11 @@ const mostTime = 50 * time.Hour
 
 // settle waits until nothing is left to do.
 func (w *world) settle() {
-	for step := time.Second; time.Since(w.began) < mostTime; step = min(2*step, time.Minute) {
+	most := mostTime
+	if w.s.replicas > 0 {
+		most = time.Hour // nothing waits longer
+	}
+	for step := time.Second; time.Since(w.began) < most; step = min(2*step, time.Minute) {
 		if w.idle() {
 			return
 		}
@@ -350,7 +361,7 @@ func (w *world) settle() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.complain("things are left to do after %v", mostTime)
+	w.complain("things are left to do after %v", most)
 }
 
 // quiet is how long there are no calls although something is left to do: longer than any wait that a fault asks for.
@@ -362,13 +373,19 @@ const quiet = 70 * time.Minute
 func (w *world) remind() {
 	if w.remindLocked(); len(w.moved) > 0 && w.reminders == 2 {
 		w.reminders++
-		w.stop(&kill{where: inOrder})
+		for slot := range max(1, w.s.replicas) {
+			w.stop(&kill{where: inOrder, slot: slot})
+		}
 	}
 }
 
 func (w *world) remindLocked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	quiet := quiet
+	if w.s.replicas > 0 {
+		quiet = 17 * time.Minute // longer than a final is tried
+	}
 	if n := len(w.calls); n > 0 && time.Since(w.calls[n-1].at) < quiet || time.Since(w.reminded) < quiet {
 		return
 	}

@@ -1,0 +1,291 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// Several gateways over one store: what may happen between them, and what is judged on top.
+
+// cut is a time in which one replica can't reach something, or does not run at all.
+type cut struct {
+	slot        int
+	what        string
+	from, until time.Duration
+}
+
+// What a replica is cut off from.
+const (
+	cutStore    = "no store"
+	cutPlatform = "no platform"
+	cutAll      = "paused" // it does not run: its calls go on when it wakes, and it has heard nothing
+)
+
+var errAway = errors.New("the store is away")
+
+// drawReplicas draws several replicas and what happens between them.
+func (s *schedule) drawReplicas(t *rapid.T) {
+	s.replicas, s.losses = rapid.IntRange(2, 3).Draw(t, "replicas"), map[int]bool{}
+	s.kind.caps.OneReceiver = true
+	s.shorten()
+	for i := range s.kills {
+		k := &s.kills[i]
+		k.slot = rapid.IntRange(0, s.replicas-1).Draw(t, "slot")
+		if k.where == beforeWrite || k.where == afterWrite {
+			k.n *= rapid.IntRange(1, 8).Draw(t, "heartbeats") // they are writes too
+		}
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "cuts") {
+		from := span(t, "cut", 0, 15_000)
+		s.cuts = append(s.cuts, cut{
+			slot: rapid.IntRange(0, s.replicas-1).Draw(t, "whose"), from: from,
+			what:  rapid.SampledFrom([]string{cutStore, cutStore, cutAll, cutAll, cutPlatform}).Draw(t, "from what"),
+			until: from + rapid.OneOf(span2(100, 4000), span2(100, 30_000)).Draw(t, "how long"),
+		})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "losses") {
+		s.losses[rapid.IntRange(0, 200).Draw(t, "loss")] = true
+	}
+}
+
+// mostWait is how long a fault lasts at most: leases are renewed each second, so a long schedule takes long to play.
+const mostWait = 40 * time.Second
+
+// shorten cuts short what lasts long.
+func (s *schedule) shorten() {
+	for n, f := range s.faults {
+		f.after = min(f.after, mostWait)
+		s.faults[n] = f
+	}
+	for n, f := range s.typing {
+		f.after = min(f.after, mostWait)
+		s.typing[n] = f
+	}
+	for i := range s.kills {
+		s.kills[i].down = min(s.kills[i].down, mostWait)
+	}
+	for i := range s.outages {
+		s.outages[i].until = min(s.outages[i].until, s.outages[i].from+mostWait)
+	}
+}
+
+// ends returns when the cut of a process ends; zero: there is none.
+func (l *life) ends(what string) time.Time {
+	at := time.Since(l.w.began)
+	for _, c := range l.w.s.cuts {
+		if c.slot == l.slot && c.what == what && at >= c.from && at < c.until {
+			return l.w.began.Add(c.until)
+		}
+	}
+	return time.Time{}
+}
+
+func (l *life) isCut(what string) bool { return !l.ends(what).IsZero() }
+
+// wakes waits while the process is paused. It returns false if the process has died meanwhile, or ctx has ended.
+func (l *life) wakes(ctx context.Context) bool {
+	until := l.ends(cutAll)
+	if until.IsZero() {
+		return true
+	}
+	select {
+	case <-time.After(time.Until(until)):
+	case <-l.dead:
+	}
+	return !l.isDead() && ctx.Err() == nil
+}
+
+// reachPlatform fails if a call can't be made: the process was paused, or the network is cut. What a paused process was about
+// to do it does not do: it looks at its lease again before it makes the call.
+func (l *life) reachPlatform(ctx context.Context) error {
+	paused := l.isCut(cutAll)
+	l.wakes(ctx)
+	if paused || l.isCut(cutPlatform) {
+		l.w.mu.Lock()
+		l.w.counts.add("fault: replica without the platform", 1)
+		l.w.mu.Unlock()
+		return &chat.SendError{Kind: chat.Temporary}
+	}
+	return nil
+}
+
+// reach waits while the process can't reach the store, and fails if ctx ends meanwhile.
+func (k *keeper) reach(ctx context.Context) error {
+	l := k.l
+	if l.w.s.replicas == 0 {
+		return nil
+	}
+	l.wakes(ctx)
+	until := l.ends(cutStore)
+	if until.IsZero() {
+		return nil
+	}
+	select {
+	case <-time.After(time.Until(until)):
+		return nil
+	case <-l.dead:
+	case <-ctx.Done():
+	}
+	return errAway
+}
+
+// agree makes a write by which replicas agree. Its answer may get lost: all of these can be repeated.
+func (k *keeper) agree(ctx context.Context, do func() error, note func()) error {
+	w := k.l.w
+	lost := false
+	err := k.write(ctx, do, func() {
+		if note != nil {
+			note()
+		}
+		lost = w.s.losses[w.agreed]
+		w.agreed++
+	})
+	if err == nil && lost {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.counts.add("fault: answer of the store lost", 1)
+		return errAway
+	}
+	return err
+}
+
+// isOver reports whether what a process thinks counts no more: it is dead, or another replica may have taken over.
+func (l *life) isOver() bool {
+	return l.isDead() || l.id != 0 && (l.isCut(cutAll) || !l.w.store.IsAlive(l.id))
+}
+
+// silent reports whether a process could not store what it learned at a time, and then lost its lease.
+func (l *life) silent(at time.Time) bool {
+	if l.died.IsZero() || !l.lost {
+		return false
+	}
+	for _, c := range l.w.s.cuts {
+		if c.slot == l.slot && c.what != cutPlatform && !at.Before(l.w.began.Add(c.from)) && !at.After(l.w.began.Add(c.until)) {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeLease judges that a process may call the platform. The caller holds world.mu.
+func (w *world) judgeLease(c *call) {
+	if w.s.replicas == 0 {
+		return
+	}
+	if !w.store.IsAlive(c.life.id) {
+		w.complain("F41: a call without a lease: %s", c)
+	}
+	home := chat.Conversation{Endpoint: endpoint, Chat: c.to.Chat}
+	if owner := w.store.Owner(home); owner != 0 && owner != c.life.id && c.turn != "" {
+		w.complain("F41: a call in a chat of another replica: %s", c)
+	}
+}
+
+// Register makes the process a replica. A process that registers once more has dropped everything: that is the next process.
+func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.ReplicaID, err error) {
+	l := k.l
+	l.w.mu.Lock()
+	again := l.id != 0
+	l.w.mu.Unlock()
+	if again {
+		l.die(&kill{where: leaseLost, ghost: true})
+		l.w.mu.Lock()
+		l.losesLease()
+		l.w.mu.Unlock()
+		<-ctx.Done()
+		return 0, errDead
+	}
+	err = k.write(ctx, func() error {
+		id, err = k.store.Register(ctx, self)
+		return err
+	}, nil)
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	if err == nil {
+		l.id, l.renewed = id, time.Now()
+		l.w.note("life %d is replica %d", l.n, id)
+	}
+	return id, err
+}
+
+// losesLease notes that a process has lost its lease, unless it gave it up. The caller holds world.mu.
+func (l *life) losesLease() {
+	if at := l.renewed.Add(chat.LeaseTime - 500*time.Millisecond); l.id != 0 && !l.gaveUp && !time.Now().Before(at) {
+		l.died, l.lost = at, true // it noticed then, or later if it was paused
+	}
+}
+
+// leaseLost is how a process ends that has lost its lease.
+const leaseLost = "lease lost"
+
+func (k *keeper) Renew(ctx context.Context, self chat.Replica) (list []chat.Replica, err error) {
+	err = k.agree(ctx, func() error {
+		list, err = k.store.Renew(ctx, self)
+		return err
+	}, func() { k.l.renewed = time.Now() })
+	return list, err
+}
+
+func (k *keeper) Unregister(ctx context.Context) error {
+	return k.agree(ctx, func() error { return k.store.Unregister(ctx) }, func() { k.l.gaveUp = true })
+}
+
+// Listen loses the signals for a process that does not hear them, without telling.
+func (k *keeper) Listen(ctx context.Context, heard func(chat.Signal)) error {
+	if err := k.reach(ctx); err != nil {
+		return err
+	}
+	return k.store.Listen(ctx, func(s chat.Signal) {
+		if !k.l.isCut(cutStore) && !k.l.isCut(cutAll) {
+			heard(s)
+		}
+	})
+}
+
+func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.Taken, err error) {
+	err = k.agree(ctx, func() error {
+		taken, err = k.store.Take(ctx, call, orphans)
+		return err
+	}, func() {
+		for _, t := range taken.Turns {
+			k.l.w.note("replica %d takes turn %s", k.l.id, t.ID)
+			k.l.w.counts.add("turns that another replica takes", 1)
+		}
+		for _, m := range taken.Messages {
+			k.l.w.note("replica %d takes %s of kind %d", k.l.id, m.Message.ID, m.Message.Kind)
+		}
+	})
+	return taken, err
+}
+
+func (k *keeper) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
+	return k.agree(ctx, func() error { return k.store.Free(ctx, unfinished, chats...) }, nil)
+}
+
+func (k *keeper) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (owned bool, err error) {
+	err = k.agree(ctx, func() error {
+		owned, err = k.store.Forward(ctx, c, in)
+		return err
+	}, nil)
+	return owned, err
+}
+
+func (k *keeper) Receive(ctx context.Context, e chat.EndpointID) (is bool, err error) {
+	err = k.agree(ctx, func() error {
+		is, err = k.store.Receive(ctx, e)
+		return err
+	}, nil)
+	return is, err
+}
+
+func (k *keeper) Share(ctx context.Context, e chat.EndpointID, decide func([]chat.Claim) []chat.Claim) error {
+	return k.agree(ctx, func() error { return k.store.Share(ctx, e, decide) }, nil)
+}
+
+var _ gateway.Replicas = (*keeper)(nil)
