@@ -120,9 +120,30 @@ type disturbance struct {
 func disturbances() []disturbance {
 	return []disturbance{
 		{name: "kill -9", do: func(m *machine) { m.run("systemctl", "kill", "--signal=KILL", "telex") }},
+		{name: "reload", do: (*machine).reload, keeps: true},
 		{name: "restart", do: func(m *machine) { m.run("systemctl", "restart", "telex") }},
 		{name: "reboot", do: func(m *machine) { m.stop(); m.start() }},
 	}
+}
+
+// reload changes the configuration, after a change that is wrong.
+func (m *machine) reload() {
+	m.t.Helper()
+	const path = "/etc/telex/config.yaml"
+	text, err := os.ReadFile(filepath.Join(m.root, path))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.write(path, string(text)+"textz: {}\n")
+	if out, err := m.output("systemctl", "reload", "telex"); err == nil {
+		m.t.Errorf("a wrong configuration was reloaded: %s", out)
+	}
+	m.write(path, string(text)+"texts: {nothing_to_stop: Nothing.}\n")
+	m.run("systemctl", "reload", "telex")
+	journal := m.run("journalctl", "--unit=telex", "--no-pager")
+	wantText(m.t, "the journal", journal, `unknown key "textz"`, "the old one stays in force", "texts changed")
+	m.write(path, string(text))
+	m.run("systemctl", "reload", "telex")
 }
 
 // disturb asks a question undisturbed, then one for each disturbance, which comes while the answer grows. Each answer must be
@@ -243,7 +264,7 @@ func (m *machine) checkInstalled() {
 	m.t.Helper()
 	for _, file := range []string{
 		"/usr/bin/telex", "/usr/lib/systemd/system/telex.service", "/usr/share/bash-completion/completions/telex",
-		"/usr/share/doc/telex/config.yaml.example", "/usr/share/doc/telex/docs/setup-telegram.md",
+		"/usr/share/doc/telex/config.yaml.example", "/usr/share/doc/telex/notify-reload.conf", "/usr/share/doc/telex/docs/setup-telegram.md",
 	} {
 		if _, err := os.Lstat(filepath.Join(m.root, file)); err != nil {
 			m.t.Error(err)

@@ -67,7 +67,7 @@ func mendOfEndpoint(e EndpointStatus) string {
 	case strings.HasPrefix(e.Error, chat.Conflict.String()+":"):
 		return "another program uses the same token, maybe on another machine: stop it, or give each of them a bot of its own"
 	case e.State == string(gateway.Stopped):
-		return "correct the credentials in platforms." + e.Name + ", and restart the daemon"
+		return "correct the credentials in platforms." + e.Name + ", and run telex reload"
 	}
 	return "the daemon tries again by itself; if this lasts, the cause is in its log"
 }
