@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns s without anything that could control a terminal: control characters of C0 and C1
-// except line breaks (and so no escape sequence stays one), characters that change
-// the direction of the text, and bytes that are no UTF-8.
+// Clean removes everything from s that could control a terminal: control characters of C0 and C1 except line breaks (and
+// so all escape sequences), characters that change the direction of the text, and invalid UTF-8.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if harmful(r) {
@@ -17,7 +16,7 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }
 
-// CleanSource is Clean for text that is shown as it was written: tabs stay.
+// CleanSource is Clean for text that is shown unchanged: tabs stay.
 func CleanSource(s string) string {
 	lines := strings.Split(s, "\t")
 	for i := range lines {
@@ -26,8 +25,8 @@ func CleanSource(s string) string {
 	return strings.Join(lines, "\t")
 }
 
-// harmful reports whether a terminal may take r for more than a character to show. Bytes
-// of C1 are commands in terminals that are not set to UTF-8, so their code points are too.
+// harmful reports whether a terminal may interpret r. Bytes of C1 are commands in terminals that don't use UTF-8, so the
+// code points of C1 count, too.
 func harmful(r rune) bool {
 	switch {
 	case r == '\n':
@@ -40,8 +39,7 @@ func harmful(r rune) bool {
 	return false
 }
 
-// cleanURL returns url as it may stand in an escape sequence, or nothing if a click on it
-// should not do anything.
+// cleanURL returns url in a form that is safe in an escape sequence, or "" if the URL must not be clickable.
 func cleanURL(url string) string {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok || rest == "" {

@@ -8,29 +8,29 @@ import (
 	"sync"
 )
 
-// Client is one terminal's side of a connection with a hub.
+// Client is the terminal's side of a connection to a hub.
 type Client struct {
 	conn    net.Conn
 	frames  reader
 	writing sync.Mutex
 }
 
-// ErrClosed is the end of the connection, with the hub's reason where it gave one.
+// ErrClosed means that the connection has ended. The error includes the hub's reason, if any.
 var ErrClosed = errors.New("the connection has ended")
 
-// RefusedError is why a hub does not want a client.
+// RefusedError says why a hub refused a client.
 type RefusedError struct{ Reason string }
 
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Attach says hello, in the protocol's version. An error, which is a [RefusedError] when the hub does not want the client,
-// closes conn. Blocks for the answer; closing conn ends it.
+// Attach starts the protocol on conn and blocks for the hub's answer; closing conn ends it. On an error it closes conn.
+// If the hub refuses the client, the error is a [RefusedError].
 func Attach(conn net.Conn, hello Hello) (*Client, Welcome, error) {
 	c := &Client{conn: conn, frames: newReader(conn)}
 	w, err := c.attach(hello)
 	if err != nil {
-		_ = conn.Close() // the error says more
+		_ = conn.Close() // the other error matters more
 		return nil, Welcome{}, err
 	}
 	return c, w, nil
@@ -53,18 +53,18 @@ func (c *Client) attach(hello Hello) (Welcome, error) {
 	return *f.Welcome, nil
 }
 
-// Say hands over what the person typed and attached. Safe for concurrent use, like Stop.
+// Say sends what the person typed and attached. It is safe for concurrent use, like Stop.
 func (c *Client) Say(id, text string, files ...File) error {
 	return c.write(Frame{Input: &Input{ID: id, Text: text, Files: files}})
 }
 
-// Ask is Say for a client that sends nothing more until the answer, so that it can be asked nothing.
+// Ask is Say for a client that sends nothing more until the answer. The bot can't ask it questions.
 func (c *Client) Ask(in Input) error {
 	in.Last = true
 	return c.write(Frame{Input: &in})
 }
 
-// Stop ends the answer that is being written.
+// Stop stops the answer that is being written.
 func (c *Client) Stop() error { return c.write(Frame{Stop: &Stop{}}) }
 
 func (c *Client) write(f Frame) error {
@@ -72,12 +72,12 @@ func (c *Client) write(f Frame) error {
 	defer c.writing.Unlock()
 	err := write(c.conn, f)
 	if err != nil {
-		_ = c.conn.Close() // half a line may have been written
+		_ = c.conn.Close() // half a frame may have been written
 	}
 	return err
 }
 
-// Next blocks for what the hub says next. Its error wraps ErrClosed when the connection has ended.
+// Next blocks for the next frame of the hub. Its error wraps ErrClosed when the connection has ended.
 func (c *Client) Next() (Frame, error) {
 	f, err := c.frames.next()
 	switch {
@@ -91,5 +91,5 @@ func (c *Client) Next() (Frame, error) {
 	return f, nil
 }
 
-// Close leaves. What blocks in Next ends.
+// Close disconnects. A blocked Next returns.
 func (c *Client) Close() error { return c.conn.Close() }

@@ -9,18 +9,17 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect writes text with ANSI escape sequences inside. Without Colour it writes none, for
-// NO_COLOR (https://no-color.org) and terminals that know none. The zero Dialect is plain.
-// The unit of lengths is the terminal cell.
+// Dialect writes text with ANSI escape sequences. Without Colour it writes none, for NO_COLOR (https://no-color.org) and
+// for terminals without them. The zero Dialect is plain. It measures text in terminal cells.
 type Dialect struct {
 	Colour bool `json:"colour,omitempty"` // bold, italic and the like (SGR)
-	Links  bool `json:"links,omitempty"`  // links to click at (OSC 8); without, the address follows in brackets
+	Links  bool `json:"links,omitempty"`  // clickable links (OSC 8); otherwise the address follows in brackets
 }
 
 var _ markup.Dialect = Dialect{}
 
-// For returns the dialect for a terminal that these environment variables describe. tty says
-// whether the output is a terminal at all.
+// For returns the dialect for the terminal that the environment describes. tty says whether the output is a terminal at
+// all.
 func For(getenv func(string) string, tty bool) Dialect {
 	term := getenv("TERM")
 	if !tty || getenv("NO_COLOR") != "" || term == "" || term == "dumb" {
@@ -29,8 +28,8 @@ func For(getenv func(string) string, tty bool) Dialect {
 	return Dialect{Colour: true, Links: clickable(term, getenv)}
 }
 
-// clickable reports whether a terminal is known to understand OSC 8. Others may show the
-// sequence (https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda).
+// clickable reports whether a terminal is known to support OSC 8. Others may show the sequence as text
+// (https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda).
 func clickable(term string, getenv func(string) string) bool {
 	for _, name := range []string{"kitty", "ghostty", "foot", "alacritty", "wezterm"} {
 		if strings.Contains(term, name) {
@@ -41,11 +40,11 @@ func clickable(term string, getenv func(string) string) bool {
 	case "iTerm.app", "WezTerm", "vscode", "ghostty":
 		return true
 	}
-	vte := getenv("VTE_VERSION") // 5000 is 0.50
+	vte := getenv("VTE_VERSION") // version 0.50 is 5000
 	return getenv("WT_SESSION") != "" || getenv("KONSOLE_VERSION") != "" || len(vte) >= 4 && vte >= "5000"
 }
 
-// tabStop is how far apart the columns are that code is aligned to.
+// tabStop is the distance between tab stops in code.
 const tabStop = 4
 
 // Shape returns the usual symbols.
@@ -55,10 +54,10 @@ func (Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Len counts cells, without the escape sequences. A line break is one.
+// Len counts cells, without escape sequences. A line break counts as one.
 func (Dialect) Len(r markup.Rendered) int { return cells(ansi.Strip(r.Text)) }
 
-// What stands in front of the lines of a quote and of a code block.
+// The characters before the lines of a quote and of a code block.
 const (
 	quoteBar   = "│ "
 	codeIndent = "  "
@@ -83,14 +82,14 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: w.out.String()}
 }
 
-// Markdown returns what a finished answer looks like.
+// Markdown renders a finished answer.
 func (d Dialect) Markdown(source string) string {
 	var parts []string
 	for _, p := range markup.Layout(source, markup.Options{Dialect: d, Limit: textLimit}) {
 		parts = append(parts, p.Rendered.Text)
 	}
 	if len(parts) == 0 {
-		return Clean(source) // nothing of it is shown, so that it is shown as it was written
+		return Clean(source) // it would show nothing, so show the source
 	}
 	return strings.Join(parts, "\n")
 }

@@ -1,12 +1,12 @@
-// Package terminal connects terminals with the gateway. A [Hub] is the platform and a [Client] is one terminal. Between them
-// runs a small protocol of JSON lines, over a pipe in memory or over a daemon's socket, so that the same client serves both.
+// Package terminal connects terminals with the gateway. A [Hub] is the platform and a [Client] is one terminal. They
+// speak a small protocol of JSON lines, over a pipe in memory or over a daemon's socket.
 //
-// A chat is a session with a name that the person chooses. One client at a time is attached to it. Without one, calls succeed
-// and show nothing: the answer is in the session's history. A client gets the newest state of each message, so a slow terminal
-// makes a message grow in larger steps and delays nobody.
+// A chat is a session with a name that the person chooses. At most one client is attached to a session. Without a
+// client, calls succeed and show nothing, since the answer is in the session's history. A client gets only the newest
+// state of each message. A slow terminal therefore makes a message grow in larger steps and delays nobody.
 //
-// Clients outlive the daemon. A process that has just started waits a little for those of the one before; a message has
-// the id that it had there, and an input that a client says once more is taken once.
+// Clients survive a restart of the daemon. A new process waits a short time for the clients of the old one. Messages
+// keep their ids, and if a client repeats an input, the hub accepts it only once.
 //
-// The dialect writes formatted text by ANSI escape sequences, and nothing of a model's text that could be one.
+// The dialect formats text by ANSI escape sequences. It removes all escape sequences from a model's text.
 package terminal

@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// hold keeps the files of an input until it is answered or the client leaves, and adds them to the message.
-func (h *Hub) hold(c *attached, m *chat.Inbound, files []File) error {
+// hold adds the files of an input to its message, and keeps them until it is answered or the client leaves.
+func (h *Hub) hold(c *attachedClient, m *chat.Inbound, files []File) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -43,7 +43,8 @@ func sizeOf(files []File) int {
 	return size
 }
 
-// Fetch implements gateway.Fetcher. A file is gone once its client has left or another process runs.
+// Fetch implements gateway.Fetcher. A file is no longer available after its client has left or the process has
+// restarted.
 func (h *Hub) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &chat.SendError{Kind: chat.Temporary, Err: err}

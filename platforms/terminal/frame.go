@@ -9,31 +9,31 @@ import (
 	"io"
 )
 
-// Version is that of the protocol. A hub refuses clients of another: both come with the same binary, and a daemon that
-// was not restarted after an update must say so.
+// Version is the version of the protocol. A hub refuses clients with another version: both are the same program, so the
+// daemon was not restarted after an update, and the person should know.
 //
-// Fields that one side does not know it leaves out, so that these were added to version 1: Hello.Client with
-// Welcome.Once, for clients that come back, Line.ID, Welcome.Commands, Welcome.Config, and Input.Files with Welcome.Files.
+// Each side ignores unknown fields. So these could be added to version 1: Hello.Client with Welcome.Once for
+// reconnecting clients, Line.ID, Welcome.Commands, Welcome.Config, and Input.Files with Welcome.Files.
 const Version = 1
 
-// maxFrame is the longest line, in bytes, that either side takes. It holds the longest message as text and as source, and the
-// files of an input, which are a third longer in the frame.
+// maxFrame is the longest line that either side accepts, in bytes. It has room for the longest message as text and as
+// source, and for the files of an input, which are a third longer in the frame.
 const maxFrame = 4<<20 + MaxFiles*4/3
 
-// The reasons why a frame can't be had.
+// Errors about frames.
 var (
 	errFrameTooLong = errors.New("frame is too long")
 	errFrame        = errors.New("frame is not one of the protocol")
 )
 
-// Frame is one line of the protocol: exactly one of its fields is set. A client begins with Hello and the hub answers it
-// with Welcome, or with Refused and the end of the connection.
+// Frame is one line of the protocol. Exactly one of its fields is set. A client begins with Hello. The hub answers with
+// Welcome, or with Refused and then closes the connection.
 type Frame struct {
-	Hello *Hello `json:"hello,omitempty"` // from the client from here on
+	Hello *Hello `json:"hello,omitempty"` // sent by clients, like the following ones
 	Input *Input `json:"input,omitempty"`
 	Stop  *Stop  `json:"stop,omitempty"`
 
-	Welcome *Welcome `json:"welcome,omitempty"` // from the hub from here on
+	Welcome *Welcome `json:"welcome,omitempty"` // sent by the hub, like the following ones
 	Refused *Refused `json:"refused,omitempty"`
 	Message *Message `json:"message,omitempty"`
 	Deleted *Deleted `json:"deleted,omitempty"`
@@ -42,90 +42,89 @@ type Frame struct {
 	Closed  *Closed  `json:"closed,omitempty"`
 }
 
-// Hello attaches a client to a session. The width of the terminal is not in it: a client wraps lines itself, so that a
-// change of the window concerns nobody else.
+// Hello attaches a client to a session. It does not contain the terminal's width, because the client wraps lines itself.
 type Hello struct {
 	Version int     `json:"version"`
 	Session string  `json:"session"`
-	Dialect Dialect `json:"dialect"`          // how it wants messages written
-	Client  string  `json:"client,omitempty"` // its name, random and the same whenever it comes back; empty: it won't
+	Dialect Dialect `json:"dialect"`          // the dialect of the messages that it wants
+	Client  string  `json:"client,omitempty"` // its name, random and the same for each connection; empty: it does not reconnect
 }
 
-// Input is what the person typed. ID is the client's choice; Done repeats it. A client with a name uses an ID once, but for
-// the same input on another connection: should that have been answered meanwhile, Done comes at once.
+// Input is what the person typed. The client chooses ID, and Done repeats it. A client with a name uses an ID again only
+// to repeat an input on another connection. If the input was answered meanwhile, Done follows at once.
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
-	Last bool   `json:"last,omitempty"` // until it is answered nothing more will come: nobody can be asked anything
-	// Piped says that nobody typed it: it was on standard input that is no terminal.
+	Last bool   `json:"last,omitempty"` // the client sends nothing more until the answer, so the bot can't ask it questions
+	// Piped says that the text came from standard input that is not a terminal, so nobody typed it.
 	Piped bool   `json:"piped,omitempty"`
-	Files []File `json:"files,omitempty"` // what the person attached; at most MaxFiles bytes in all
+	Files []File `json:"files,omitempty"` // what the person attached; at most MaxFiles bytes together
 }
 
-// File is an attached file. The client reads it, as the person who runs it.
+// File is an attached file. The client reads it, with the permissions of the person who runs it.
 type File struct {
 	Name string `json:"name"` // without a path
 	Data []byte `json:"data"`
 }
 
-// Stop ends the answer that is being written.
+// Stop stops the answer that is being written.
 type Stop struct{}
 
 // Welcome says that the client is attached.
 type Welcome struct {
 	Version int    `json:"version"`
-	Model   string `json:"model,omitempty"`   // who answers; empty: not known
-	Config  string `json:"config,omitempty"`  // the file that telex runs with; empty: not known
-	History []Line `json:"history,omitempty"` // what was said last, oldest first
-	// Commands are the names of the commands that can be typed behind a slash.
+	Model   string `json:"model,omitempty"`   // name of the model; empty: unknown
+	Config  string `json:"config,omitempty"`  // path of the configuration file; empty: unknown
+	History []Line `json:"history,omitempty"` // the last messages, oldest first
+	// Commands are the names of the commands, without the slash.
 	Commands []string `json:"commands,omitempty"`
-	Files    bool     `json:"files,omitempty"` // the hub takes files
-	Once     bool     `json:"once,omitempty"`  // an input is taken once, however often a client with a name says it
+	Files    bool     `json:"files,omitempty"` // the hub accepts files
+	Once     bool     `json:"once,omitempty"`  // the hub accepts an input only once, even if a client with a name repeats it
 }
 
-// Line is something that was said earlier, as Markdown.
+// Line is an earlier message, as Markdown.
 type Line struct {
-	Mine bool   `json:"mine,omitempty"` // by the person at the terminal
+	Mine bool   `json:"mine,omitempty"` // from the person at the terminal
 	Text string `json:"text"`
-	ID   string `json:"id,omitempty"` // of the message of the bot that showed it, the first one if there were several; empty: not known
+	ID   string `json:"id,omitempty"` // id of the bot's message, the first one if there were several; empty: unknown
 }
 
-// Refused is why the client is not attached.
+// Refused says why the client is not attached.
 type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// Message is the newest state of a message of the bot. The ids of an answer's messages are the same up to the last dot.
+// Message is the newest state of a message of the bot. The ids of an answer's messages are equal up to the last dot.
 type Message struct {
 	ID     string `json:"id"`
-	Answer string `json:"answer,omitempty"` // the input that it begins the answer to; empty further down the answer, and without an input
+	Answer string `json:"answer,omitempty"` // the input that it begins to answer; empty for later messages of the answer, and without an input
 	Text   string `json:"text"`             // in the client's dialect, without cursor
 	Source string `json:"source,omitempty"` // the model's Markdown, without the note
-	Note   string `json:"note,omitempty"`   // the line at the end of Text that is not the model's
-	Cursor string `json:"cursor,omitempty"` // to be shown behind Text while it grows
+	Note   string `json:"note,omitempty"`   // the line at the end of Text that telex wrote, not the model
+	Cursor string `json:"cursor,omitempty"` // shown after Text while the message grows
 	Live   bool   `json:"live,omitempty"`   // it will still change
 }
 
-// Deleted says that a message does not stand any more.
+// Deleted says that a message was deleted.
 type Deleted struct {
 	ID string `json:"id"`
 }
 
-// Typing says that the bot is at work.
+// Typing says that the bot is working.
 type Typing struct{}
 
-// Done says that nothing more follows in answer to an input.
+// Done says that the answer to an input is complete.
 type Done struct {
 	Input  string `json:"input"`
-	Failed bool   `json:"failed,omitempty"` // what it got is no answer, or not all of it
+	Failed bool   `json:"failed,omitempty"` // the answer is missing or incomplete
 }
 
-// Closed is the hub's last word.
+// Closed is the last frame of the hub.
 type Closed struct {
 	Reason string `json:"reason"`
 }
 
-// encodeFrame returns the line that a frame is.
+// encodeFrame encodes a frame as a line.
 func encodeFrame(f Frame) ([]byte, error) {
 	var line bytes.Buffer
 	e := json.NewEncoder(&line)
@@ -162,8 +161,8 @@ func (r reader) next() (Frame, error) {
 	return decodeFrame(r.lines.Bytes())
 }
 
-// decodeFrame reads a line. Fields that it does not know it ignores; a frame that it does not know is an error, since
-// leaving it out could lose something.
+// decodeFrame decodes a line. It ignores unknown fields. An unknown frame is an error, because ignoring it could lose
+// something.
 func decodeFrame(line []byte) (Frame, error) {
 	var f Frame
 	if err := json.Unmarshal(line, &f); err != nil {

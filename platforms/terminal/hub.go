@@ -20,7 +20,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Endpoint is the name of the terminal among the endpoints. No other may have it: it is a key of the section streaming.
+// Endpoint is the name of the terminal's endpoint. It is reserved, since it is also a key of the configuration section
+// streaming.
 const Endpoint chat.EndpointID = "cli"
 
 // operator is the person at a terminal: anybody who may start the program or reach the daemon's socket.
@@ -28,13 +29,13 @@ const operator chat.UserID = "operator"
 
 // HubOptions are what a Hub is made of.
 type HubOptions struct {
-	Cursor string // what previews end with; clients draw it themselves
-	// History returns what was said last in a session, oldest first; nil: nothing is shown.
+	Cursor string // shown by clients at the end of previews
+	// History returns the last messages of a session, oldest first; nil: clients show none.
 	History func(ctx context.Context, session string) ([]Line, error)
-	Model   string // who answers, for people to read; empty: nothing is shown
-	// Config is the path of the configuration file, which clients are told.
+	Model   string // name of the model, for people; empty: not shown
+	// Config is the path of the configuration file, for clients.
 	Config string
-	// Commands are the names of the commands that people have there, for clients to complete.
+	// Commands are the names of the commands, for completion in clients.
 	Commands []string
 	Log      *slog.Logger
 }
@@ -42,40 +43,40 @@ type HubOptions struct {
 // Hub is the platform: it receives input from attached terminals and shows them the answers. Serve is called with each client's
 // connection.
 type Hub struct {
-	options atomic.Pointer[HubOptions]
-	opened  chan struct{} // closed once Run has begun
-	open    func()        // closes opened
-	late    chan struct{} // closed once nobody is waited for any more
-	give    func()        // closes late
+	options  atomic.Pointer[HubOptions]
+	opened   chan struct{} // closed when Run has begun
+	open     func()        // closes opened
+	waitOver chan struct{} // closed when the wait for clients of an earlier process is over
+	endWait  func()        // closes late
 
 	mu      sync.Mutex
-	accept  func(context.Context, chat.Inbound) error // nil while nothing is received
-	clients map[chat.ChatID]*attached
-	came    map[chat.ChatID]chan struct{} // closed once a client was attached to the session
+	accept  func(context.Context, chat.Inbound) error // nil before and after Run
+	clients map[chat.ChatID]*attachedClient
+	arrived map[chat.ChatID]chan struct{} // closed when a client has been attached to the session
 }
 
-// attached is a client that is attached to a session.
-type attached struct {
+// attachedClient is a client that is attached to a session.
+type attachedClient struct {
 	out     *outbox
-	name    string // empty: it has none
+	name    string // empty: it has no name
 	dialect Dialect
-	inputs  map[chat.MessageID]string // what it calls those of its inputs that are not answered
-	files   map[chat.MessageID][]File // that came with them
+	inputs  map[chat.MessageID]string // the client's ids of its inputs that are not answered yet
+	files   map[chat.MessageID][]File // files of these inputs
 }
 
 // NewHub returns a hub without clients.
 func NewHub(o HubOptions) *Hub {
 	h := &Hub{
-		opened: make(chan struct{}), late: make(chan struct{}),
-		clients: make(map[chat.ChatID]*attached), came: make(map[chat.ChatID]chan struct{}),
+		opened: make(chan struct{}), waitOver: make(chan struct{}),
+		clients: make(map[chat.ChatID]*attachedClient), arrived: make(map[chat.ChatID]chan struct{}),
 	}
 	h.Reload(o)
 	h.open = sync.OnceFunc(func() { close(h.opened) })
-	h.give = sync.OnceFunc(func() { close(h.late) })
+	h.endWait = sync.OnceFunc(func() { close(h.waitOver) })
 	return h
 }
 
-// Reload replaces the options, for clients that attach from now on.
+// Reload replaces the options for clients that attach later.
 func (h *Hub) Reload(o HubOptions) { h.options.Store(&o) }
 
 // Capabilities implements gateway.Platform.
@@ -88,8 +89,8 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform: it is that of the attached client; without one, that of most clients, for messages that
-// wait for a client to come back.
+// Dialect implements gateway.Platform. It returns the attached client's dialect. Without a client, it returns the most
+// common dialect, for messages that wait for a client to reconnect.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,15 +100,15 @@ func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Colour: true}
 }
 
-// Run implements gateway.Platform: input goes to accept until ctx ends. There is nothing to resume: a client learns whether its
-// input was taken.
+// Run implements gateway.Platform: it passes input to accept until ctx ends. It needs no resume position, because
+// clients repeat inputs that were not accepted.
 func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	h.mu.Lock()
 	h.accept = accept
 	h.mu.Unlock()
 	h.open()
-	defer time.AfterFunc(returnsIn, h.give).Stop() //nolint:forbidigo // the network is not whole before its clients had time to come back.
-	defer h.give()
+	defer time.AfterFunc(returnsIn, h.endWait).Stop() //nolint:forbidigo // the network is not whole before its clients had time to come back.
+	defer h.endWait()
 	<-ctx.Done()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,7 +125,7 @@ func (h *Hub) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// Edit implements preview.Editor. What it edits may be a message of an earlier process.
+// Edit implements preview.Editor. It also edits messages of an earlier process.
 func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	if err := h.await(ctx, ref.Target); err != nil {
 		return chat.Receipt{}, err
@@ -132,8 +133,8 @@ func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// await waits until a client has been attached to a session, as long as clients of an earlier process may still come back. It
-// waits for each session only once.
+// await waits until a client is attached to a session, if clients of an earlier process may still reconnect. It waits
+// only once per session.
 func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	h.mu.Lock()
 	came := h.arrival(to.Chat)
@@ -141,7 +142,7 @@ func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	select {
 	case <-ctx.Done():
 	case <-came:
-	case <-h.late:
+	case <-h.waitOver:
 	}
 	if err := ctx.Err(); err != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: err}
@@ -149,21 +150,21 @@ func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	return nil
 }
 
-// arrival returns a channel that is closed once a client was attached to a session, or once none is waited for. The caller holds
-// mu.
+// arrival returns a channel that is closed when a client has been attached to a session, or when the wait is over. The
+// caller holds mu.
 func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 	select {
-	case <-h.late:
-		return h.late
+	case <-h.waitOver:
+		return h.waitOver
 	default:
 	}
-	if h.came[session] == nil {
-		h.came[session] = make(chan struct{})
+	if h.arrived[session] == nil {
+		h.arrived[session] = make(chan struct{})
 	}
-	return h.came[session]
+	return h.arrived[session]
 }
 
-// show hands the state of a message to the client that is attached, if there is one.
+// show sends the state of a message to the attached client, if there is one.
 func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 	shown := Message{ID: string(ref.ID), Text: m.Text, Source: m.Source, Note: m.Note, Live: m.Preview}
 	cursor := h.options.Load().Cursor
@@ -184,10 +185,10 @@ func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 		return nil
 	}
 	if !dialect.Colour {
-		shown.Text = ansi.Strip(shown.Text) // it was written before the client came
+		shown.Text = ansi.Strip(shown.Text) // it was rendered before the client attached
 	}
 	shown.Answer = c.inputs[m.ReplyTo]
-	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only then it could be too long once it is written as JSON
+	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only such a long message can exceed a frame after JSON encoding
 		if _, err := encodeFrame(Frame{Message: &shown}); err != nil {
 			return &chat.SendError{Kind: chat.TooLong, Err: err}
 		}
@@ -230,7 +231,7 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 		if c != nil {
 			delete(c.files, id)
 		}
-		if c == nil || c.inputs[id] == "" { // of a client that has left
+		if c == nil || c.inputs[id] == "" { // the client has left
 			continue
 		}
 		c.out.put(Frame{Done: &Done{Input: c.inputs[id], Failed: failed}})
@@ -248,7 +249,7 @@ func CheckSession(name string) error {
 	return nil
 }
 
-// Why an input is refused.
+// Reasons why an input is refused.
 var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
 	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
@@ -256,8 +257,8 @@ var (
 	errNotReceiving = errors.New("telex is stopping")
 )
 
-// take hands an input to the gateway and returns once it is durable.
-func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Input) error {
+// take passes an input to the gateway and returns when it is durable.
+func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attachedClient, in Input) error {
 	text := strings.TrimSpace(in.Text)
 	switch {
 	case len(text) > MaxInput:
@@ -292,8 +293,8 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Inp
 	return accept(ctx, m)
 }
 
-// attach makes c the client of its session; false when there is one.
-func (h *Hub) attach(session chat.ChatID, c *attached) bool {
+// attach makes c the client of its session. It returns false if there is one already.
+func (h *Hub) attach(session chat.ChatID, c *attachedClient) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.clients[session] != nil {

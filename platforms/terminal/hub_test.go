@@ -231,7 +231,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 func TestNobodyAttached(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hub.give() // nobody comes back any more
+	s.hub.endWait() // nobody comes back any more
 	to := chat.Target{Chat: "main"}
 	a, b := s.send(to, chat.Outgoing{Text: "a"}), s.send(to, chat.Outgoing{Text: "b"})
 	if a.ID == "" || a == b {
@@ -246,7 +246,7 @@ func TestNobodyAttached(t *testing.T) {
 	}
 	s.hub.Concluded(to, []chat.MessageID{"1"}, false)
 	next := newScene(t)
-	next.hub.give()
+	next.hub.endWait()
 	if other := next.send(to, chat.Outgoing{Text: "a"}); other.ID == a.ID || other.ID == b.ID {
 		t.Error("two processes give the same ids")
 	}
@@ -255,7 +255,7 @@ func TestNobodyAttached(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.hub.give() // nobody comes back any more
+	s.hub.endWait() // nobody comes back any more
 	to := chat.Target{Chat: "main"}
 	s.send(to, chat.Outgoing{Text: strings.Repeat("世", textLimit/2)})
 	for _, text := range []string{strings.Repeat("x", textLimit+1), strings.Repeat("世", textLimit/2+1)} {

@@ -2,34 +2,36 @@ package terminal
 
 import "time"
 
-// A terminal publishes no limits; these are ours.
+// Terminals have no published limits; these are ours.
 const (
-	// textLimit is the longest message, in cells. A longer reply goes on in the next one, so that a frame always holds
-	// a message.
+	// textLimit is the longest message, in cells. A longer reply continues in the next message, so that every message
+	// fits into a frame.
 	textLimit = 100_000
-	// editInterval is how often a message changes at most while it grows. The engine looks for new text no more often.
+	// editInterval is the minimum time between two changes of a growing message. The preview engine does not search for
+	// new text more often.
 	editInterval = 100 * time.Millisecond
-	// typingFor is how long a client takes the bot to be at work.
+	// typingFor is how long a client shows that the bot is working.
 	typingFor = 5 * time.Second
-	// keyFor: a message is called by its key, so that sending it again makes no second one, also on the screen of a client
-	// that an earlier process sent it to.
+	// keyFor is how long a create may be repeated. A message's key is its id, so that a repeated create makes no second
+	// message, even on the screen of an earlier process's client.
 	keyFor = 24 * time.Hour
-	// returnsIn is how long a new process waits for clients of an earlier one. Clients try more often than that, and calls for
-	// previews may wait as long.
+	// returnsIn is how long a new process waits for clients of an earlier one. Clients reconnect sooner than that, and
+	// calls for previews may wait as long.
 	returnsIn = 10 * time.Second
 	// MaxInput is the longest input, in bytes.
 	MaxInput = 64 << 10
-	// MaxFiles is how many bytes the files of an input have together.
+	// MaxFiles is the maximum size of an input's files together, in bytes.
 	MaxFiles = 12 << 20
-	// maxHeld is how many bytes of files a hub holds for a client: those of questions that are not answered yet.
+	// maxHeld is the maximum size of the files that a hub keeps for one client, in bytes. It keeps those of unanswered
+	// questions.
 	maxHeld = 32 << 20
 	// maxAttached is the number of files of an input.
 	maxAttached = 10
-	// mostName is the longest name of a client, in bytes.
-	mostName = 64
+	// maxName is the longest name of a client, in bytes.
+	maxName = 64
 )
 
-// How long the network may take.
+// Network timeouts.
 const (
 	helloTimeout = 10 * time.Second // from the connection to the client's first frame
 	writeTimeout = 10 * time.Second // for one frame

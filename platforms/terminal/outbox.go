@@ -6,24 +6,24 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many frames may wait for a client. The states of one message count once, so only a terminal that reads
-// nothing gets there; it is disconnected then.
+// maxWaiting is how many frames may wait for a client. The states of one message count once, so only a terminal that
+// reads nothing exceeds it. That client is disconnected.
 const maxWaiting = 1000
 
-// errSlow is a client that does not read.
+// errSlow means that a client does not read.
 var errSlow = errors.New("the terminal does not keep up")
 
-// outbox holds what a client has not been sent yet. Its methods don't block.
+// outbox contains the frames that wait for a client. Its methods don't block, except take.
 type outbox struct {
 	mu      sync.Mutex
 	waiting []Frame
-	err     error         // why no more is taken
-	news    chan struct{} // capacity 1: that something changed
+	err     error         // why it accepts no more frames
+	changed chan struct{} // capacity 1: signals a change
 }
 
-func newOutbox() *outbox { return &outbox{news: make(chan struct{}, 1)} }
+func newOutbox() *outbox { return &outbox{changed: make(chan struct{}, 1)} }
 
-// put adds a frame. The newest state of a message takes the place of one that was not sent.
+// put adds a frame. The newest state of a message replaces one that waits.
 func (o *outbox) put(f Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,7 +44,7 @@ func (o *outbox) put(f Frame) {
 	}
 }
 
-// end lets take return err once everything that waits was taken.
+// end makes take return err after it has returned all waiting frames.
 func (o *outbox) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,7 +61,7 @@ func (o *outbox) take() (Frame, error) {
 		if ok || err != nil {
 			return f, err
 		}
-		<-o.news
+		<-o.changed
 	}
 }
 
@@ -78,7 +78,7 @@ func (o *outbox) first() (Frame, bool, error) {
 
 func (o *outbox) poke() {
 	select {
-	case o.news <- struct{}{}:
+	case o.changed <- struct{}{}:
 	default:
 	}
 }

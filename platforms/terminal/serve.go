@@ -13,33 +13,33 @@ import (
 	"telex/internal/chat"
 )
 
-// errDetached is the end of a client that has left.
+// errDetached means that a client has left.
 var errDetached = errors.New("the client has left")
 
-// Serve serves one client until it leaves, is refused or does not keep up, or until ctx ends, of which it is told. The hub owns
-// conn and closes it. A client that leaves is no error.
+// Serve serves one client until it leaves, is refused or is too slow, or until ctx ends, in which case the client is
+// informed. The hub owns conn and closes it. Serve returns no error if the client leaves.
 func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
-	defer func() { _ = conn.Close() }() // the other side has gone, or is told by it
+	defer func() { _ = conn.Close() }() // the other side has closed it, or learns so that it ended
 	frames := newReader(conn)
 	hello, err := h.greet(ctx, conn, frames)
 	if err != nil || hello == nil {
 		return err
 	}
-	c := &attached{out: newOutbox(), name: hello.Client, dialect: hello.Dialect, inputs: make(map[chat.MessageID]string), files: make(map[chat.MessageID][]File)}
+	c := &attachedClient{out: newOutbox(), name: hello.Client, dialect: hello.Dialect, inputs: make(map[chat.MessageID]string), files: make(map[chat.MessageID][]File)}
 	session := chat.ChatID(hello.Session)
 	if !h.attach(session, c) {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	// What is shown from now on waits in the outbox: the history may lack it.
+	// Messages from now on wait in the outbox: the history may not contain them.
 	if write(conn, Frame{Welcome: h.welcome(ctx, hello.Session)}) != nil {
-		return nil // it left
+		return nil // the client left
 	}
 
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	writing.Go(func() {
-		defer func() { _ = conn.Close() }() // which ends the reading below
+		defer func() { _ = conn.Close() }() // ends the reading below
 		send(conn, c.out)
 	})
 	stop := context.AfterFunc(ctx, func() {
@@ -51,14 +51,14 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	return h.listen(ctx, session, c, frames)
 }
 
-// greet reads the client's first frame. It returns none when the client was refused or left.
+// greet reads the client's first frame. It returns nil if the client was refused or left.
 func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, error) {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	_ = conn.SetReadDeadline(time.Now().Add(helloTimeout)) // fails on a closed connection, as reading does
+	_ = conn.SetReadDeadline(time.Now().Add(helloTimeout)) // if it fails, reading fails, too
 	f, err := frames.next()
 	switch {
 	case ctx.Err() != nil, errors.Is(err, io.EOF):
-		return nil, nil //nolint:nilnil // it left, which is nobody's failure
+		return nil, nil //nolint:nilnil // the client left, which is not a failure
 	case err != nil:
 		return nil, fmt.Errorf("attach a terminal: %w", err)
 	case f.Hello == nil:
@@ -69,7 +69,7 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 	if err := CheckSession(f.Hello.Session); err != nil {
 		return nil, refuse(conn, err.Error())
 	}
-	if len(f.Hello.Client) > mostName {
+	if len(f.Hello.Client) > maxName {
 		return nil, refuse(conn, "the client's name is too long")
 	}
 	_ = conn.SetReadDeadline(time.Time{})
@@ -94,8 +94,8 @@ func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
 	return w
 }
 
-// listen hands on what the client says until it leaves.
-func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attached, frames reader) error {
+// listen handles the frames of the client until it leaves.
+func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attachedClient, frames reader) error {
 	for {
 		f, err := frames.next()
 		switch {
@@ -121,7 +121,7 @@ func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attached, fram
 	}
 }
 
-// notTaken is what a person is told of an input that was not taken. Other causes are in the log.
+// notTaken returns the line for a person whose input was not accepted. It hides unknown causes, which are in the log.
 func notTaken(err error) string {
 	for _, known := range []error{errInputTooLong, errFiles, errNoInput, errNotReceiving} {
 		if errors.Is(err, known) {
@@ -131,7 +131,7 @@ func notTaken(err error) string {
 	return "That was not taken: it could not be stored."
 }
 
-// send writes what the outbox holds until it ends or the client is gone.
+// send writes the frames of the outbox until it ends or the connection fails.
 func send(conn net.Conn, out *outbox) {
 	for {
 		f, err := out.take()
@@ -150,7 +150,7 @@ func write(conn net.Conn, f Frame) error {
 	if err != nil {
 		return err
 	}
-	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // fails on a closed connection, as writing does
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // if it fails, writing fails, too
 	if _, err := conn.Write(line); err != nil {
 		return fmt.Errorf("write frame: %w", err)
 	}

@@ -5,8 +5,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// cells returns how many cells a text takes, a line break as one. It never shrinks when text
-// is appended.
+// cells returns how many cells a text occupies; a line break counts as one. Appending text never reduces the number.
 func cells(s string) int {
 	cond := runewidth.Condition{StrictEmojiNeutral: true}
 	n := 0
@@ -16,8 +15,7 @@ func cells(s string) int {
 	return n
 }
 
-// cluster returns the width of one grapheme: that of its widest character, or two for a flag
-// and for what is asked to be an emoji.
+// cluster returns the width of one grapheme: that of its widest character, or two for flags and emoji.
 func cluster(cond *runewidth.Condition, s string) int {
 	if len(s) == 1 || s == "\r\n" {
 		return 1

@@ -8,17 +8,17 @@ import (
 	"telex/internal/markup"
 )
 
-// reset takes all formatting away; see https://ecma-international.org/publications-and-standards/standards/ecma-48/.
+// reset ends all formatting; see https://ecma-international.org/publications-and-standards/standards/ecma-48/.
 const reset = "\x1b[0m"
 
-// writer writes one piece. Formatting is taken away where it ends and put on in front of the
-// next character, so that a text that grows is only added to.
+// writer writes one piece. It ends formatting at its end and begins formatting right before the next character. So a
+// growing text is only appended to.
 type writer struct {
 	dialect Dialect
 	text    string
 	out     strings.Builder
 	active  []markup.Format // outer before inner
-	sgr     string          // the sequence in force
+	sgr     string          // the sequence of the current style
 	line    bool            // at the beginning of a line
 }
 
@@ -55,7 +55,7 @@ func (w *writer) close(f markup.Format, n int) {
 	}
 }
 
-// says reports whether a link's text names its address already.
+// says reports whether a link's text contains its address.
 func says(text, url string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }
@@ -79,7 +79,7 @@ func (w *writer) char(r rune) {
 	w.out.WriteRune(r)
 }
 
-// prefix writes what stands at the beginning of a line.
+// prefix writes the characters at the beginning of a line.
 func (w *writer) prefix() {
 	for _, f := range w.active {
 		switch f.Style {
@@ -91,7 +91,7 @@ func (w *writer) prefix() {
 	}
 }
 
-// finish ends what is open at the end of the text, but for what goes on later.
+// finish ends the formats that are open at the end of the text, except those that continue later.
 func (w *writer) finish(end int) {
 	for n, f := range slices.Backward(w.active) {
 		if f.Open {
@@ -104,12 +104,12 @@ func (w *writer) finish(end int) {
 	w.style("")
 }
 
-// sequence returns the sequence for the formats that are active.
+// sequence returns the sequence for the active formats.
 func (w *writer) sequence() string {
 	if !w.dialect.Colour {
 		return ""
 	}
-	var on [10]bool // by SGR parameter
+	var on [10]bool // indexed by SGR parameter
 	for _, f := range w.active {
 		switch f.Style {
 		case markup.Bold:
@@ -139,7 +139,7 @@ func (w *writer) sequence() string {
 	return "\x1b[" + strings.Join(params, ";") + "m"
 }
 
-// style puts a sequence in force.
+// style writes the sequence of a style unless it is the current one.
 func (w *writer) style(sgr string) {
 	if sgr == w.sgr {
 		return
@@ -151,5 +151,5 @@ func (w *writer) style(sgr string) {
 	w.sgr = sgr
 }
 
-// osc8 returns the sequence that begins a link, or with no address ends it.
+// osc8 returns the sequence that begins a link. An empty URL ends the link.
 func osc8(url string) string { return "\x1b]8;;" + url + "\x1b\\" }

@@ -1,3 +1,2 @@
-// Package screentest is a terminal for tests: what a program writes is drawn as a terminal would, so that a test can look
-// at what a person would see.
+// Package screentest is a terminal emulator for tests. Tests can check what a person would see on the screen.
 package screentest

@@ -13,20 +13,20 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// patience bounds every wait. It is far longer than anything takes, and only a failure uses it up.
-const patience = 60 * time.Second
+// maxWait limits every wait. It is far longer than any wait takes unless a test fails.
+const maxWait = 60 * time.Second
 
-// Screen is a terminal. Each Write is what arrives at once.
+// Screen is a terminal. Each Write is processed at once.
 type Screen struct {
 	mu      sync.Mutex
 	vt      *vt.Emulator
-	hidden  bool          // the cursor is
+	hidden  bool          // the cursor is hidden
 	changed chan struct{} // closed and replaced by every write
 	watch   func(lines []string)
 }
 
-// New returns a screen. What the terminal answers to questions of the program goes to answers, until the test ends.
-// watch, which may be nil, sees what stands on the screen and above it after each write.
+// New returns a screen. The terminal's answers to queries of the program are written to answers until the test ends.
+// watch is called with the visible lines after each write; it may be nil.
 func New(t *testing.T, width, height int, answers io.Writer, watch func(lines []string)) *Screen {
 	s := &Screen{vt: vt.NewEmulator(width, height), changed: make(chan struct{}), watch: watch}
 	s.vt.SetCallbacks(vt.Callbacks{CursorVisibility: func(on bool) { s.hidden = !on }})
@@ -36,7 +36,7 @@ func New(t *testing.T, width, height int, answers io.Writer, watch func(lines []
 		_, _ = io.Copy(answers, s.vt) // ends when the screen is closed
 	}()
 	t.Cleanup(func() {
-		if c, ok := s.vt.InputPipe().(io.Closer); ok { // closing the emulator itself is a race with its readers
+		if c, ok := s.vt.InputPipe().(io.Closer); ok { // closing the emulator itself would race with its readers
 			_ = c.Close()
 		}
 		<-answered
@@ -64,8 +64,8 @@ func (s *Screen) Resize(width, height int) {
 	s.vt.Resize(width, height)
 }
 
-// Reflow changes the size as most terminals do: lines that are too long now are wrapped, and the cursor stays in its
-// place in the text. What scrolls off the screen so is above it. Styles are lost.
+// Reflow changes the size like most terminals: it wraps lines that are too long now, and keeps the cursor at its place
+// in the text. Lines that scroll off the screen are above it. Styles are lost.
 func (s *Screen) Reflow(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *Screen) CursorShown() bool {
 	return !s.hidden
 }
 
-// Visible returns the rows of the screen itself, without what has scrolled away.
+// Visible returns the rows of the screen, without the scrollback.
 func (s *Screen) Visible() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,7 @@ func (s *Screen) Visible() []string {
 	return rows
 }
 
-// Lines returns everything that was shown and stands: what has scrolled away, and the screen. Blanks at the end of lines
-// and blank lines at the end are left out.
+// Lines returns the scrollback and the screen, without trailing blanks and trailing blank lines.
 func (s *Screen) Lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +141,7 @@ func text(l uv.Line) string {
 	var b strings.Builder
 	for _, c := range l {
 		switch {
-		case c.Width == 0: // the rest of a wide character
+		case c.Width == 0: // the second cell of a wide character
 		case c.Content == "":
 			b.WriteByte(' ')
 		default:
@@ -152,10 +151,10 @@ func text(l uv.Line) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Await waits until what stands satisfies ok, and returns it.
+// Await waits until the lines satisfy ok, and returns them.
 func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) []string {
 	t.Helper()
-	deadline := time.NewTimer(patience) //nolint:forbidigo // a failed test must end
+	deadline := time.NewTimer(maxWait) //nolint:forbidigo // a failed test must end
 	defer deadline.Stop()
 	for {
 		s.mu.Lock()
@@ -172,12 +171,12 @@ func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) 
 	}
 }
 
-// Has reports whether a line of lines contains part.
+// Has reports whether a line contains part.
 func Has(part string) func(lines []string) bool {
 	return func(lines []string) bool { return Count(lines, part) > 0 }
 }
 
-// Count returns how many of lines contain part.
+// Count returns the number of lines that contain part.
 func Count(lines []string, part string) int {
 	n := 0
 	for _, l := range lines {

@@ -12,22 +12,23 @@ import (
 	"telex/platforms/terminal"
 )
 
-// The first and the longest pause before the next attempt to connect. A daemon that has started waits longer for its clients.
+// The first and the longest pause before the next attempt to connect. A daemon waits longer than that for its clients
+// after a start.
 const (
 	firstWait = 250 * time.Millisecond
 	mostWait  = 2 * time.Second
 )
 
-// What happens to the connection.
+// Events of the connection.
 type (
-	awayMsg struct{ err error } // it has ended, or could not be made again
-	backMsg struct {            // there is another
-		client  side
+	awayMsg struct{ err error } // it has ended, or a new attempt failed
+	backMsg struct {            // there is a new connection
+		client  hubConn
 		welcome terminal.Welcome
 	}
 )
 
-// listen tells what the hub says until ctx ends, over one connection after the other.
+// listen passes the hub's frames to tell until ctx ends. After each connection it makes another one.
 func listen(ctx context.Context, c *terminal.Client, o Options, tell func(tea.Msg)) {
 	for {
 		err := read(ctx, c, tell)
@@ -44,9 +45,9 @@ func listen(ctx context.Context, c *terminal.Client, o Options, tell func(tea.Ms
 	}
 }
 
-// read tells what the hub says until the connection or ctx ends.
+// read passes the hub's frames to tell until the connection or ctx ends.
 func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
-	defer func() { _ = c.Close() }() // it has ended
+	defer func() { _ = c.Close() }() // the connection has ended
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	for {
 		f, err := c.Next()
@@ -57,7 +58,7 @@ func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
 	}
 }
 
-// comeBack tries to attach until it succeeds, or ctx ends, which is its error.
+// comeBack tries to attach until it succeeds or ctx ends.
 func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client, terminal.Welcome, error), tell func(tea.Msg)) (*terminal.Client, terminal.Welcome, error) {
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		select {
@@ -73,37 +74,37 @@ func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client
 	}
 }
 
-// lose notes that the connection is gone. Everything shown stays, and so does what is being typed.
+// lose records that the connection has ended. Everything shown stays, and so does what is being typed.
 func (m *model) lose(err error) {
-	if m.leaving { // nothing is waited for any more
+	if m.leaving { // there is nothing to wait for
 		m.ended = err
 		m.settled()
 		return
 	}
-	if m.away == "" {
+	if m.disconnected == "" {
 		m.gone = err
 	}
-	m.away, m.notice, m.typing = "telex is away", "", false
+	m.disconnected, m.notice, m.typing = "telex is away", "", false
 	if refused, ok := errors.AsType[*terminal.RefusedError](err); ok {
-		m.away = refused.Reason
+		m.disconnected = refused.Reason
 	}
 	for i := range m.entries {
-		if e := &m.entries[i]; e.cursor != "" { // nothing is being written
+		if e := &m.entries[i]; e.cursor != "" { // no answer is being written now
 			e.cursor = ""
 			e.lines = wrap(e.text, m.width)
 		}
 	}
 }
 
-// resume continues over a new connection. It sends unanswered inputs again: a hub takes each once.
-func (m *model) resume(c side, w terminal.Welcome) {
+// resume continues over a new connection. It repeats unanswered inputs; a hub accepts each only once.
+func (m *model) resume(c hubConn, w terminal.Welcome) {
 	if m.leaving {
 		return
 	}
-	if !m.once || !w.Once { // one of them may not know what it was told before
+	if !m.once || !w.Once { // one of the hubs may not recognize repeated inputs
 		m.waiting = nil
 	}
-	m.client, m.once, m.name, m.offers, m.takesFiles, m.away, m.notice = c, w.Once, terminal.Clean(w.Model), offers(w), w.Files, "", ""
+	m.client, m.once, m.name, m.offers, m.takesFiles, m.disconnected, m.notice = c, w.Once, terminal.Clean(w.Model), offers(w), w.Files, "", ""
 	for _, l := range w.History {
 		m.catchUp(l)
 	}
@@ -115,14 +116,14 @@ func (m *model) resume(c side, w terminal.Welcome) {
 	}
 }
 
-// catchUp shows an answer that was completed while the connection was gone, in its place. One that is being completed
-// only now comes by itself.
+// catchUp shows an answer that was completed without a connection, in its place. Unfinished answers arrive by
+// themselves.
 func (m *model) catchUp(l terminal.Line) {
 	_, over := m.done[l.ID]
 	if l.Mine || l.ID == "" || over || slices.ContainsFunc(m.entries, func(e entry) bool { return e.id == l.ID && !e.live }) {
 		return
 	}
-	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // begins the ids of all its messages
+	answer := l.ID[:strings.LastIndexByte(l.ID, '.')+1] // the common prefix of the ids of its messages
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
 		return answer != "" && strings.HasPrefix(e.id, answer) && e.id != l.ID
 	})

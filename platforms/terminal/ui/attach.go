@@ -11,13 +11,12 @@ import (
 	"telex/platforms/terminal"
 )
 
-// attachCommand is the command that attaches a file. The client carries it out: the daemon may run as another person,
-// and on the files of that one.
+// attachCommand is the command that attaches a file. The client executes it, with the permissions of its own person.
 const attachCommand = "/attach"
 
 const attachHelp = attachCommand + " PATH attaches a file to your next message (here in the terminal only)."
 
-// cutAttach returns the path of a line that attaches a file; ok is false for other lines.
+// cutAttach returns the path in a line that attaches a file; ok is false for other lines.
 func cutAttach(line string) (path string, ok bool) {
 	word, path, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if word != attachCommand {
@@ -30,7 +29,7 @@ func cutAttach(line string) (path string, ok bool) {
 	return path, true
 }
 
-// ReadFile reads a file that is to be attached beside others. Its error is for people to read.
+// ReadFile reads a file to be attached together with others. Its error is shown to people.
 func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	if path == "" {
 		return terminal.File{}, errors.New("usage: " + attachCommand + " PATH")
@@ -40,7 +39,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 			path = filepath.Join(home, rest)
 		}
 	}
-	info, err := os.Stat(path) // opening a pipe would wait for its other end
+	info, err := os.Stat(path) // opening a pipe would block
 	if err != nil {
 		return terminal.File{}, fmt.Errorf("not attached: %w", err)
 	}
@@ -55,7 +54,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	if err != nil {
 		return terminal.File{}, fmt.Errorf("not attached: %w", err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // reading needs no check of Close
 	data, err := io.ReadAll(io.LimitReader(f, int64(left)+1))
 	switch {
 	case err != nil:
@@ -66,7 +65,7 @@ func ReadFile(path string, others []terminal.File) (terminal.File, error) {
 	return terminal.File{Name: filepath.Base(path), Data: data}, nil
 }
 
-// ReadFiles reads the files that go with one question.
+// ReadFiles reads the files of one question.
 func ReadFiles(paths []string) (files []terminal.File, err error) {
 	for _, path := range paths {
 		f, err := ReadFile(path, files)
@@ -78,7 +77,7 @@ func ReadFiles(paths []string) (files []terminal.File, err error) {
 	return files, nil
 }
 
-// attached returns what a person reads once a file is attached.
+// attached returns the line that confirms an attached file.
 func attached(f terminal.File) string {
 	size := fmt.Sprintf("%d bytes", len(f.Data))
 	if n := len(f.Data) >> 10; n > 0 {
@@ -101,7 +100,7 @@ func (m *model) attach(path string) {
 	}
 }
 
-// note shows a line that nobody said.
+// note shows a line of the client itself.
 func (m *model) note(text string) {
 	m.entries = append(m.entries, entry{text: text, lines: wrap(text, m.width)})
 }

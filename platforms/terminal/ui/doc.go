@@ -1,8 +1,8 @@
-// Package ui is what a person sees of a conversation in a terminal. [Converse] is a conversation with a live answer: what
-// is finished goes to the terminal's own scrollback, once, and only what may still change is drawn again. [Ask] prints
-// one answer as plain text that only grows, for pipes, and [Chat] does so for one line after the other, for terminals that
-// can't do more.
+// Package ui is the user interface of a conversation in a terminal. [Converse] shows a conversation with a growing
+// answer: it prints finished text once, into the terminal's scrollback, and redraws only what may still change. [Ask]
+// prints one answer as plain text that only grows, for pipes. [Chat] does so for each line of its input, for simple
+// terminals.
 //
-// The text of a model never drives the terminal: the hub's dialect has cleaned what is formatted, and everything else is
-// cleaned here.
+// A model's text can't control the terminal: the hub's dialect cleans formatted text, and this package cleans everything
+// else.
 package ui

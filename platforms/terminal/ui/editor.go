@@ -10,16 +10,16 @@ import (
 	"telex/platforms/terminal"
 )
 
-// editor is the text that the person is typing.
+// editor is the input line.
 type editor struct {
 	text  string
-	at    int      // where the cursor is, in bytes
-	past  []string // what was entered, oldest first
-	back  int      // how far back in past the text is from; 0: it is the person's own
-	draft string   // the person's own text meanwhile
+	at    int      // offset of the cursor, in bytes
+	past  []string // earlier inputs, oldest first
+	back  int      // number of steps back in past; 0: the text is new
+	draft string   // the new text while an earlier one is shown
 }
 
-// insert types s, which may be a paste of many lines.
+// insert inserts s, which may be a paste of many lines.
 func (e *editor) insert(s string) {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ").Replace(s)
 	s = terminal.Clean(s)
@@ -27,8 +27,8 @@ func (e *editor) insert(s string) {
 	e.at += len(s)
 }
 
-// complete goes on with the name of a command whose beginning was typed, as far as it is certain which one. It returns
-// the names that are possible when that is none any more than before.
+// complete completes the name of a command as far as it is unambiguous. If that adds nothing, it returns the possible
+// names.
 func (e *editor) complete(names []string) string {
 	begun, ok := strings.CutPrefix(e.text[:e.at], "/")
 	if !ok || e.at < len(e.text) || strings.ContainsAny(begun, " \n") {
@@ -63,7 +63,7 @@ func (e *editor) complete(names []string) string {
 // set replaces the text.
 func (e *editor) set(s string) { e.text, e.at = s, len(s) }
 
-// take returns the text, remembers it and begins a new one.
+// take returns the text, adds it to past and clears the input.
 func (e *editor) take() string {
 	text := e.text
 	if n := len(e.past); n == 0 || e.past[n-1] != text {
@@ -74,7 +74,7 @@ func (e *editor) take() string {
 	return text
 }
 
-// before is where the character before the cursor begins.
+// before returns the start of the character before the cursor.
 func (e *editor) before() int {
 	from, to := 0, 0
 	for g := graphemes.FromString(e.text[:e.at]); g.Next(); {
@@ -83,7 +83,7 @@ func (e *editor) before() int {
 	return from
 }
 
-// after is where the character at the cursor ends.
+// after returns the end of the character at the cursor.
 func (e *editor) after() int {
 	g := graphemes.FromString(e.text[e.at:])
 	if !g.Next() {
@@ -92,10 +92,10 @@ func (e *editor) after() int {
 	return e.at + len(g.Value())
 }
 
-// cut removes the text from one offset up to another.
+// cut removes the text between two offsets.
 func (e *editor) cut(from, to int) { e.text, e.at = e.text[:from]+e.text[to:], from }
 
-// lineStart and lineEnd are the ends of the line with the cursor.
+// lineStart and lineEnd return the ends of the line with the cursor.
 func (e *editor) lineStart() int { return strings.LastIndexByte(e.text[:e.at], '\n') + 1 }
 
 func (e *editor) lineEnd() int {
@@ -105,13 +105,13 @@ func (e *editor) lineEnd() int {
 	return len(e.text)
 }
 
-// wordStart is where the word before the cursor begins.
+// wordStart returns the start of the word before the cursor.
 func (e *editor) wordStart() int {
 	head := strings.TrimRightFunc(e.text[:e.at], unicode.IsSpace)
 	return strings.LastIndexFunc(head, unicode.IsSpace) + 1
 }
 
-// up goes a line up, and from the first one back to what was entered before.
+// up moves a line up, and from the first line to the earlier input.
 func (e *editor) up() {
 	if start := e.lineStart(); start > 0 {
 		e.at = start - 1
@@ -122,7 +122,7 @@ func (e *editor) up() {
 	}
 }
 
-// down is the way back.
+// down moves a line down, and from the last line to the later input.
 func (e *editor) down() {
 	if end := e.lineEnd(); end < len(e.text) {
 		e.at = end + 1
@@ -133,7 +133,7 @@ func (e *editor) down() {
 	}
 }
 
-// recall shows what was entered so far back.
+// recall shows the input that is so many steps back.
 func (e *editor) recall(back int) {
 	if e.back == 0 {
 		e.draft = e.text
@@ -145,9 +145,9 @@ func (e *editor) recall(back int) {
 	}
 }
 
-// view returns the rows with the text, at most most of them, and where the cursor is in them.
+// view returns at most so many rows of the text, and the position of the cursor in them.
 func (e *editor) view(width, most int) (rows []string, x, y int) {
-	room := max(1, width-len(prompt)-1) // the cursor needs a cell behind the text
+	room := max(1, width-len(prompt)-1) // the cursor needs a cell after the text
 	for line := range strings.SplitSeq(e.text, "\n") {
 		rows = append(rows, strings.Split(ansi.Hardwrap(line, room, true), "\n")...)
 	}

@@ -2,7 +2,7 @@ package ui
 
 import tea "charm.land/bubbletea/v2"
 
-// key handles a key. It returns a command only for what the renderer must do.
+// key handles a key. The returned command is for the renderer.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch k.Keystroke() {
 	case "ctrl+c":
@@ -11,7 +11,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		switch {
 		case m.editor.text != "":
 			m.editor.cut(m.editor.at, m.editor.after())
-		case m.leaving: // asked again: nothing is waited for
+		case m.leaving: // the second request: leave at once
 			return tea.Quit
 		default:
 			m.leave()
@@ -30,11 +30,11 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt handles Ctrl-C. Without a connection it leaves. Else it stops the answer, or clears what was typed, or says how to
-// leave.
+// interrupt handles Ctrl-C. Without a connection it leaves. Otherwise it stops the answer, or clears the input, or tells
+// how to leave.
 func (m *model) interrupt() {
 	switch {
-	case m.away != "":
+	case m.disconnected != "":
 		m.leave()
 	case m.busy():
 		m.stop()
@@ -45,7 +45,7 @@ func (m *model) interrupt() {
 	}
 }
 
-// edit changes what is being typed.
+// edit handles a key that changes the input.
 func (m *model) edit(k tea.KeyPressMsg) {
 	e := &m.editor
 	switch k.Keystroke() {

@@ -11,87 +11,87 @@ import (
 	"telex/platforms/terminal"
 )
 
-// side is what the screen needs of a [terminal.Client].
-type side interface {
+// hubConn is the part of a [terminal.Client] that the screen needs.
+type hubConn interface {
 	Say(id, text string, files ...terminal.File) error
 	Stop() error
 }
 
-// What happens besides keys.
+// Events besides keys.
 type (
 	frameMsg   struct{ terminal.Frame }
 	endedMsg   struct{ err error } // the connection has ended
-	leaveMsg   struct{}            // the program is told to end
-	printedMsg struct{}            // the lines that were under way are in the scrollback now
+	leaveMsg   struct{}            // the program should end
+	printedMsg struct{}            // the lines in printing are in the scrollback now
 	drawnMsg   struct{}            // the screen has been drawn for the first time
 	tickMsg    struct{}
 )
 
-// tick is how fast the spinner turns.
+// tick is the interval of the spinner.
 const tick = 120 * time.Millisecond
 
-// firstFrame is more than it takes until the screen is drawn for the first time. Before that the renderer takes all of the
-// terminal for what it has drawn, and lines that are printed above it fall out.
+// firstFrame is longer than it takes to draw the screen for the first time. Before that, the renderer would lose lines
+// that are printed above its frame, since it assumes that the frame fills the terminal.
 const firstFrame = 100 * time.Millisecond
 
-// said is an input that is not answered.
-type said struct {
+// unansweredInput is an unanswered input.
+type unansweredInput struct {
 	id, text string
 	files    []terminal.File
 }
 
-// entry is something that was said and is not in the scrollback yet.
+// entry is a message that is not in the scrollback yet.
 type entry struct {
-	id     string // of a message of the bot
-	text   string // cleaned or written by the dialect
-	cursor string // behind the text of one that grows
+	id     string // of the bot's message
+	text   string // cleaned, or written by the dialect
+	cursor string // shown after a growing text
 	live   bool   // it may still change
-	held   bool   // it is final, but another daemon may go on with it: what it belongs to is not done
+	held   bool   // it is final, but another process may continue it, since its answer is not done
 	lines  []string
 }
 
-// model is the state of the screen. Messages pass through it in order. They are entries while they, or one above them, may
-// change; then final lines; then the scrollback. Lines stay on the screen until the scrollback has them, so that none ever
-// vanishes in between.
+// model is the state of the screen. Messages pass through it in order. They are entries while they, or an earlier one,
+// may change; then final lines; then the scrollback. Lines stay on the screen until the scrollback has them, so that
+// none disappears in between.
 type model struct {
-	client     side
-	dialect    terminal.Dialect
-	session    string
-	name       string          // of the model that answers
-	once       bool            // the hub takes an input once, however often it is said
-	offers     []string        // the names of commands
-	files      []terminal.File // for the next input
-	takesFiles bool            // the hub does
-	away       string          // why there is no connection just now; empty: there is one
-	gone       error           // how it ended
+	client       hubConn
+	dialect      terminal.Dialect
+	session      string
+	name         string          // of the model
+	once         bool            // the hub accepts repeated inputs only once
+	offers       []string        // names of commands
+	files        []terminal.File // for the next input
+	takesFiles   bool            // the hub accepts files
+	disconnected string          // why there is no connection now; empty: there is one
+	gone         error           // why the connection ended
 
 	width, height int
-	reflows       bool // the terminal wraps its lines anew when it gets narrower
-	begun, drawn  bool // drawing, and for the first time
+	reflows       bool // the terminal wraps lines again when it gets narrower
+	begun, drawn  bool // drawing has begun; the first frame was drawn
 	entries       []entry
-	above         []string          // wrapped and final: they go to the scrollback once there is no room for them
-	printing      int               // so many of them, the first ones, are under way
-	done          map[string]string // the messages that have left entries, and their text
+	above         []string          // wrapped final lines, which move to the scrollback when there is no room for them
+	printing      int               // number of the first lines of above that are being printed
+	done          map[string]string // text by id of messages that are no longer in entries
 
 	editor  editor
-	asked   int    // inputs so far
-	waiting []said // those that are not answered
-	typing  bool   // the bot is at work for nobody here: on what an earlier process left
-	notice  string // stands in the status line until the next key
-	phase   int    // of the spinner
-	turning bool   // the spinner's next tick is under way
+	asked   int               // number of inputs
+	waiting []unansweredInput // unanswered inputs
+	typing  bool              // the bot works on something that nobody here asked, such as an earlier process's question
+	notice  string            // shown in the status line until the next key
+	phase   int               // of the spinner
+	turning bool              // the spinner's next tick is scheduled
 	leaving bool
 	ended   error // why the connection has ended
 }
 
-func newModel(c side, w terminal.Welcome, o Options) *model {
+func newModel(c hubConn, w terminal.Welcome, o Options) *model {
 	return &model{
 		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once, offers: offers(w), takesFiles: w.Files, reflows: o.Reflows,
 		done: make(map[string]string),
 	}
 }
 
-// history returns what was said before, as it looked when it came, and takes note of it.
+// history records the earlier messages and returns their text.
 func (m *model) history(lines []terminal.Line, width int) string {
 	var out strings.Builder
 	for _, l := range lines {
@@ -142,8 +142,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.above, m.printing = m.above[m.printing:], 0
 	case drawnMsg:
 		m.drawn = true
-		// Before something has been printed above it the renderer does not know where its first row is, and leaves each
-		// frame on the screen that is lower than the next.
+		// The renderer does not know its first row before something was printed above it. Without this line it would
+		// leave old frames on the screen.
 		return m, tea.Batch(tea.Println(" "), m.next())
 	case tickMsg:
 		m.phase, m.turning = m.phase+1, false
@@ -151,7 +151,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, m.next()
 }
 
-// next is what follows from the state: lines go to the scrollback, the spinner turns, the program ends.
+// next returns the commands that follow from the state: print lines, turn the spinner, end the program.
 func (m *model) next() tea.Cmd {
 	if m.width == 0 || m.begun && !m.drawn {
 		return nil
@@ -172,7 +172,7 @@ func (m *model) next() tea.Cmd {
 	if n := min(m.excess(), m.reserve()); n > 0 && m.printing == 0 {
 		text := strings.Join(m.above[:n], "\n")
 		if text == "" {
-			text = " " // an empty line is not printed at all
+			text = " " // Println ignores an empty line
 		}
 		m.printing = n
 		cmds = append(cmds, tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} }))
@@ -187,7 +187,7 @@ func (m *model) next() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// rewrap fits the lines that are not in the scrollback yet to a new width. Those that are being printed count as
+// rewrap wraps the lines that are not in the scrollback yet to a new width. Lines that are being printed count as
 // printed.
 func (m *model) rewrap() {
 	var lines []string
@@ -197,8 +197,8 @@ func (m *model) rewrap() {
 	m.above = append(m.above[:m.printing:m.printing], lines...)
 }
 
-// excess is how many lines have no room on the screen any more, of those that may go to the scrollback. At the end it is
-// all of them, which the shell's prompt then follows.
+// excess returns the number of final lines that have no room on the screen any more. At the end it is all of them, so
+// that the shell's prompt follows them.
 func (m *model) excess() int {
 	if m.leaving && len(m.entries) == 0 {
 		return len(m.above)
@@ -212,16 +212,16 @@ func (m *model) excess() int {
 
 func (m *model) busy() bool { return len(m.waiting) > 0 || m.typing }
 
-// left reports whether the program may end: everything shown is final and in the scrollback.
+// left reports whether the program may end: everything is final and in the scrollback.
 func (m *model) left() bool {
 	return m.leaving && len(m.above) == 0 && len(m.entries) == 0 && (len(m.waiting) == 0 || m.ended != nil)
 }
 
-// leave ends the program, once the answer that is being written has been stopped.
+// leave ends the program after stopping the current answer.
 func (m *model) leave() {
 	switch {
 	case m.leaving || len(m.waiting) == 0:
-	case m.away != "": // nobody can be told
+	case m.disconnected != "": // there is no connection, so no stop can be sent
 		m.ended = m.gone
 		m.settled()
 	default:
@@ -239,7 +239,7 @@ func (m *model) stop() {
 	}
 }
 
-// settled makes everything final as it stands.
+// settled makes all entries final.
 func (m *model) settled() {
 	for i := range m.entries {
 		e := &m.entries[i]
@@ -250,7 +250,7 @@ func (m *model) settled() {
 	}
 }
 
-// frame takes what the hub says.
+// frame handles a frame of the hub.
 func (m *model) frame(f terminal.Frame) {
 	switch {
 	case f.Message != nil:
@@ -267,17 +267,17 @@ func (m *model) frame(f terminal.Frame) {
 		m.typing = len(m.waiting) == 0
 	case f.Done != nil:
 		m.typing = false
-		m.waiting = slices.DeleteFunc(m.waiting, func(s said) bool { return s.id == f.Done.Input })
+		m.waiting = slices.DeleteFunc(m.waiting, func(s unansweredInput) bool { return s.id == f.Done.Input })
 		for i := range m.entries {
 			m.entries[i].held = false
 		}
 		if len(m.waiting) == 0 {
-			m.settled() // an answer that was stopped may have no last word
+			m.settled() // a stopped answer may end without another frame
 		}
 	}
 }
 
-// show takes the newest state of a message.
+// show updates a message.
 func (m *model) show(s terminal.Message) {
 	e := entry{id: s.ID, text: s.Text, cursor: s.Cursor, live: s.Live, held: len(m.waiting) > 0}
 	e.lines = wrap(e.text+e.cursor, m.width)
@@ -288,12 +288,12 @@ func (m *model) show(s terminal.Message) {
 		}
 	}
 	if text, known := m.done[s.ID]; known && text == s.Text {
-		return // it can't be taken back from the scrollback, and need not
+		return // it can't be removed from the scrollback
 	}
 	m.entries = append(m.entries, e)
 }
 
-// submit hands over what was typed.
+// submit sends the input.
 func (m *model) submit() {
 	if strings.TrimSpace(m.editor.text) == "" || m.leaving {
 		return
@@ -302,7 +302,7 @@ func (m *model) submit() {
 		m.attach(path)
 		return
 	}
-	if m.away != "" {
+	if m.disconnected != "" {
 		m.notice = "telex is away: this stays here until it is back"
 		return
 	}
@@ -311,7 +311,7 @@ func (m *model) submit() {
 		return
 	}
 	m.asked++
-	s := said{strconv.Itoa(m.asked), m.editor.take(), m.files}
+	s := unansweredInput{strconv.Itoa(m.asked), m.editor.take(), m.files}
 	m.files = nil
 	e := entry{text: m.mine(s.text)}
 	e.lines = wrap(e.text, m.width)
@@ -323,13 +323,13 @@ func (m *model) submit() {
 	}
 }
 
-func (m *model) say(s said) {
+func (m *model) say(s unansweredInput) {
 	if err := m.client.Say(s.id, s.text, s.files...); err != nil {
-		m.notice = "telex could not be told" // the connection has ended: it is said again over the next one, if there is one
+		m.notice = "telex could not be told" // the next connection repeats the input, if there is one
 	}
 }
 
-// offers returns the names of commands that can be completed.
+// offers returns the names of commands for completion.
 func offers(w terminal.Welcome) []string {
 	if !w.Files || len(w.Commands) == 0 {
 		return w.Commands

@@ -12,9 +12,9 @@ import (
 	"telex/platforms/terminal"
 )
 
-// FailedError is a question without a complete answer. The part of the answer that came has been printed.
+// FailedError is a question without a complete answer. The existing part of the answer has been printed.
 type FailedError struct {
-	Note string // the line that says why; may be empty
+	Note string // the line with the reason; may be empty
 }
 
 // Error returns the line.
@@ -25,20 +25,20 @@ func (e *FailedError) Error() string {
 	return e.Note
 }
 
-// only is the one input of a client that asks once.
+// only is the id of the input of a client that asks once.
 const only = "question"
 
-// Ask asks one question, which in holds, and prints the answer on out while it grows, as Markdown. Before the end it prints only text that
-// extends what it has printed. If the final answer differs, Ask says so on trouble and prints the whole answer once more. The end
-// of ctx stops the answer.
+// Ask asks the question in and prints the answer on out while it grows, as Markdown. Before the end it prints only text
+// that extends the printed text. If the final answer differs, Ask says so on trouble and prints the whole answer again.
+// If ctx ends, it stops the answer.
 func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, trouble io.Writer) error {
 	in.ID = only
 	if err := c.Ask(in); err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // one that fails ends Next too
+	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // if it fails, Next fails, too
 	p := printer{out: out, source: make(map[string]string)}
-	ours := false // what comes before answers somebody else's question, such as one that an earlier process left
+	ours := false // false while frames belong to another question, such as one of an earlier process
 	for {
 		f, err := c.Next()
 		if err != nil {
@@ -61,7 +61,7 @@ func Ask(ctx context.Context, c *terminal.Client, in terminal.Input, out, troubl
 	}
 }
 
-// printer prints a reply that grows.
+// printer prints a growing reply.
 type printer struct {
 	out     io.Writer
 	order   []string          // ids of the reply's messages
@@ -70,7 +70,7 @@ type printer struct {
 	printed string
 }
 
-// take prints what m adds.
+// take prints the new text of m.
 func (p *printer) take(m terminal.Message) error {
 	if !slices.Contains(p.order, m.ID) {
 		p.order = append(p.order, m.ID)
@@ -89,7 +89,7 @@ func (p *printer) drop(id string) {
 	p.order = slices.DeleteFunc(p.order, func(s string) bool { return s == id })
 }
 
-// text is the whole reply.
+// text returns the whole reply.
 func (p *printer) text() string {
 	var b strings.Builder
 	for _, id := range p.order {
@@ -109,7 +109,7 @@ func (p *printer) print(text string) error {
 	return nil
 }
 
-// end completes what is printed, with a line break at its end.
+// end prints the missing text and a line break.
 func (p *printer) end(trouble io.Writer) error {
 	text := p.text()
 	more, ok := strings.CutPrefix(text, p.printed)
@@ -139,10 +139,10 @@ func (p *printer) conclude(ctx context.Context, failed bool, trouble io.Writer) 
 	return nil
 }
 
-// prompt stands where the person types.
+// prompt is shown where the person types.
 const prompt = "> "
 
-// Chat asks what is typed on in, line by line, until it ends.
+// Chat asks the lines of in, one after the other, until the end of the file.
 func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, terminal.MaxInput)

@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// follow keeps the renderer where the terminal has moved what was drawn: it erases from where it believes the first row
-// to be. To be called before it learns of the new size.
+// follow adapts to a new size before the renderer learns of it: the terminal may have moved the drawn rows, so it erases
+// from where the renderer expects its first row.
 func (m *model) follow(msg tea.WindowSizeMsg, out io.Writer) {
 	if m.width == 0 || msg.Width <= 0 {
 		return
@@ -23,12 +23,12 @@ func (m *model) follow(msg tea.WindowSizeMsg, out io.Writer) {
 		}
 	}
 	if up > y {
-		_, _ = io.WriteString(out, ansi.CursorUp(up-y)) // a failure is the renderer's too
+		_, _ = io.WriteString(out, ansi.CursorUp(up-y)) // if it fails, the renderer fails, too
 	}
 	m.scrolledOff(heights, rows-msg.Height, msg.Width)
 }
 
-// drawnRows returns how many rows each drawn line takes at a width, and where the cursor is among the lines.
+// drawnRows returns how many rows each drawn line occupies at a width, and the position of the cursor among the lines.
 func (m *model) drawnRows(width int) (heights []int, x, y int) {
 	v := m.View()
 	if !m.reflows {
@@ -43,10 +43,10 @@ func (m *model) drawnRows(width int) (heights []int, x, y int) {
 	return heights, x, y
 }
 
-// scrolledOff takes note of the final lines that the terminal itself has moved to the scrollback, so many rows of a width
-// in all: they must not be printed there once more. Of the last one there may be a rest.
+// scrolledOff records that the terminal itself moved final lines to the scrollback, in all so many rows of a width. They
+// must not be printed again. Part of the last one may still be on the screen.
 func (m *model) scrolledOff(heights []int, rows, width int) {
-	if m.printing > 0 || m.excess() > 0 { // what is drawn does not begin with the first of them
+	if m.printing > 0 || m.excess() > 0 { // the drawing does not begin with the first of them
 		return
 	}
 	for len(m.above) > 0 && len(heights) > 0 && heights[0] <= rows {

@@ -8,11 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// mostInput is how many rows of what is being typed are drawn.
-const mostInput = 6
+// maxInputRows is the maximum number of rows that show the input.
+const maxInputRows = 6
 
-// reserve is how many rows of the screen are never drawn on. So many lines can be printed above what is drawn without
-// pushing any of it off the screen, where it could not be drawn again: the renderer moves within the screen only.
+// reserve is the number of rows of the screen that are never drawn on. That many lines can be printed above the drawing
+// without pushing it off the screen, where the renderer could not redraw it.
 func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.
@@ -29,9 +29,9 @@ func (m *model) View() tea.View {
 	return v
 }
 
-func (m *model) inputRows() int { return max(1, min(mostInput, m.height/3)) }
+func (m *model) inputRows() int { return max(1, min(maxInputRows, m.height/3)) }
 
-// room is how many rows there are for what was said.
+// room returns the number of rows for messages.
 func (m *model) room() int {
 	input := 0
 	if !m.leaving {
@@ -41,7 +41,7 @@ func (m *model) room() int {
 	return max(0, m.height-input-1-m.reserve())
 }
 
-// rows returns what is drawn: the end of what was said as far as there is room, what is being typed, and the status.
+// rows returns the drawing: the end of the messages, the input, and the status.
 func (m *model) rows() []string {
 	said := append([]string{}, m.above...)
 	for _, e := range m.entries {
@@ -57,10 +57,10 @@ func (m *model) rows() []string {
 	return append(append(said, input...), m.dim(ansi.Truncate(m.status(), m.width, "…")))
 }
 
-// spinner turns while the bot is at work.
+// spinner turns while the bot is working.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// status is the last line.
+// status returns the last line.
 func (m *model) status() string {
 	turn := []rune(spinner)
 	at := string(turn[m.phase%len(turn)])
@@ -69,8 +69,8 @@ func (m *model) status() string {
 		return m.notice
 	case m.leaving:
 		return "leaving"
-	case m.away != "":
-		return m.away + " · trying again · Ctrl-C leaves"
+	case m.disconnected != "":
+		return m.disconnected + " · trying again · Ctrl-C leaves"
 	case m.growing():
 		return at + " writing · Ctrl-C stops"
 	case m.busy():
@@ -83,12 +83,12 @@ func (m *model) status() string {
 	return strings.Join(parts, " · ")
 }
 
-// growing says that an answer is being written.
+// growing reports whether an answer is being written.
 func (m *model) growing() bool {
 	return slices.ContainsFunc(m.entries, func(e entry) bool { return e.live })
 }
 
-// mine is how the person's own words look.
+// mine formats the person's own text.
 func (m *model) mine(text string) string {
 	text = prompt + strings.ReplaceAll(text, "\n", "\n  ")
 	if !m.dialect.Colour {
@@ -97,7 +97,7 @@ func (m *model) mine(text string) string {
 	return style("\x1b[1m", text)
 }
 
-// dim is what matters less.
+// dim formats less important text.
 func (m *model) dim(text string) string {
 	if !m.dialect.Colour || text == "" {
 		return text
@@ -105,7 +105,7 @@ func (m *model) dim(text string) string {
 	return style("\x1b[2m", text)
 }
 
-// style puts a style on each line of text that has none of its own.
+// style applies a style to each line of text.
 func style(on, text string) string {
 	if strings.Contains(text, "\x1b") {
 		return text

@@ -129,7 +129,7 @@ func sit(t *testing.T, c *terminal.Client, w terminal.Welcome, width, height int
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.over <- converse(context.Background(), c, w, o, paper{discipline{p.screen}, width},
+		p.over <- converse(context.Background(), c, w, o, linePrinter{discipline{p.screen}, width},
 			tea.WithInput(in), tea.WithOutput(discipline{p.screen}), tea.WithWindowSize(width, height),
 			tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 	}()

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// sequences are those that a dialect writes: a style, and a link.
+// sequences matches the sequences that a dialect writes: a style, and a link.
 var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b\\]8;;[^\x1b]*\x1b\\\\")
 
 const (
@@ -15,13 +15,13 @@ const (
 	noLink     = "\x1b]8;;\x1b\\"
 )
 
-// lead is what a line begins with that says where it belongs: the bars of quotes, an indent, the mark of a list's
-// item, and the prompt of what the person wrote.
+// lead matches the beginning of a line that determines its indentation: quote bars, an indent, a list mark, and the
+// prompt.
 var lead = regexp.MustCompile(`^(?:│ )*(?:> | *(?:(?:[•◦▪☑☐]|\d{1,3}[.)]) )*)(?:│ )*`)
 
-// wrap cuts text into lines of at most width cells. What goes on in the next line stands below its own beginning.
-// Each line is complete in itself: a style or a link that goes on is ended and begun anew, so that any lines can be
-// shown without those before.
+// wrap cuts text into lines of at most width cells. Continued lines are indented like the first one. Each line is
+// complete by itself: a style or a link that continues is ended and begun again, so that any line can be shown without
+// those before.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
@@ -34,7 +34,7 @@ func wrap(text string, width int) []string {
 			hang = 0
 		}
 		if hang > 0 {
-			first, body = cutBehind(whole, indent)
+			first, body = cutAfter(whole, indent)
 			indent = strings.Map(blank, indent)
 		}
 		for i, line := range strings.Split(ansi.Wrap(body, width-hang, ""), "\n") {
@@ -60,8 +60,8 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// cutBehind cuts a line behind the text that it begins with, sequences aside.
-func cutBehind(line, begin string) (string, string) {
+// cutAfter splits a line after its beginning, ignoring sequences.
+func cutAfter(line, begin string) (string, string) {
 	at := 0
 	for n := len(begin); n > 0; {
 		if s := sequences.FindStringIndex(line[at:]); s != nil && s[0] == 0 {
@@ -74,7 +74,7 @@ func cutBehind(line, begin string) (string, string) {
 	return line[:at], line[at:]
 }
 
-// blank makes the indent of a line that goes on of what the first one began with: bars go on, marks do not.
+// blank returns the character for the indent of continued lines: a bar stays, anything else becomes a space.
 func blank(r rune) rune {
 	if r == '│' {
 		return r
@@ -82,7 +82,7 @@ func blank(r rune) rune {
 	return ' '
 }
 
-// carried returns the style and the link that are in force behind a line.
+// carried returns the style and the link that are active at the end of a line.
 func carried(line, style, link string) (string, string) {
 	for _, s := range sequences.FindAllString(line, -1) {
 		switch {
