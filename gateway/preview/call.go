@@ -61,7 +61,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 			r.deadline = r.deadline.Add(time.Since(since))
 		}
 		r.refresh(ctx)
-		if b := r.next(time.Now()); a.same(b) {
+		if b := r.next(time.Now()); a.same(b) && !(b.creates() && r.mustWait()) {
 			*a, granted = b, true
 			return t
 		}
@@ -161,9 +161,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	if r.settle(a, receipt, err, time.Now()); r.moved != moved {
 		r.storeNewChat(ctx)
 	}
-	if r.overtaken(time.Now()) {
-		r.slot.first.recordFailure()
-	}
+	r.slot.first.setOvertaken(r.overtaken(time.Now()))
 	r.recordOutcome(ctx, a, plan)
 	if a.kind == doFile && err != nil && r.parts[a.part].abandoned {
 		r.log.Warn("a file was left out: the platform refuses it", slog.String("file", a.file.Name), slog.Any("error", err))

@@ -34,10 +34,11 @@ func (s *state) overtaken(now time.Time) bool {
 
 // precedence lets later replies wait for an earlier one.
 type precedence struct {
-	mu      sync.Mutex
-	none    bool          // the reply will create no more messages
-	waiting chan struct{} // closed when the reply created its messages or was overtaken; nil: nobody waits
-	urgent  chan struct{} // capacity 1: tells the reply to try at once
+	mu        sync.Mutex
+	none      bool          // the reply will create no more messages
+	overtaken bool          // others need not wait
+	waiting   chan struct{} // closed when the reply created its messages or was overtaken; nil: nobody waits
+	urgent    chan struct{} // capacity 1: tells the reply to try at once
 }
 
 // request tells the reply to create its messages now. The returned channel is closed when they exist or when others need
@@ -64,11 +65,20 @@ func (p *precedence) setMore(more bool) {
 	}
 }
 
-// recordFailure records that the reply tried again and failed.
-func (p *precedence) recordFailure() {
+// setOvertaken records after a call whether others need not wait any more.
+func (p *precedence) setOvertaken(overtaken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.release()
+	if p.overtaken = overtaken; overtaken {
+		p.release()
+	}
+}
+
+// precedes reports whether the messages of the reply have to come before those of later ones.
+func (p *precedence) precedes() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.none && !p.overtaken
 }
 
 func (p *precedence) release() {
@@ -160,6 +170,12 @@ func (r *Reply) reportIfSlow() (stop func()) {
 			r.troubleReported = true
 		}
 	}
+}
+
+// mustWait reports whether an earlier reply has to create a message first. An earlier reply that only needed edits may
+// need another message by now, since the platform refused its text as too long.
+func (r *Reply) mustWait() bool {
+	return slices.ContainsFunc(r.earlier, func(s *Slot) bool { return s.first.precedes() })
 }
 
 // waitForEarlier waits until the earlier replies have created their messages or are overtaken. It returns false when the

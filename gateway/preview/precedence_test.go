@@ -2,6 +2,7 @@ package preview
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,17 +85,23 @@ func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, 
 	earlier = beginAt(t, p, e, Config{}, "first")
 	earlier.slot.Finish(first)
 	earlier.waits(wait)
-	later = &story{person: p, t: t, slot: NewSlot(), cancel: func() {}, ended: make(chan struct{})}
+	return earlier, p.after(t, e, earlier, "second")
+}
+
+// after runs a reply with a known text whose message comes after those of an earlier one.
+func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *story {
+	t.Helper()
+	later := &story{person: p, t: t, slot: NewSlot(), cancel: func() {}, ended: make(chan struct{})}
 	r := New(Options{
-		Endpoint: e, To: chat.Target{Chat: "a"}, Key: "second", Slot: later.slot, Before: []*Slot{earlier.slot}, Log: slog.New(slog.DiscardHandler),
+		Endpoint: e, To: chat.Target{Chat: "a"}, Key: text, Slot: later.slot, Before: []*Slot{earlier.slot}, Log: slog.New(slog.DiscardHandler),
 	})
-	later.slot.Finish(Ending{Text: "second"})
+	later.slot.Finish(Ending{Text: text})
 	go func() {
 		defer close(later.ended)
 		later.out = r.Run(t.Context())
 	}()
 	synctest.Wait()
-	return earlier, later
+	return later
 }
 
 // A reply that waits to try again is asked to do so at once, before the next one makes its message.
@@ -199,4 +206,27 @@ func TestWhatWasStoppedMayStillMakeMessages(t *testing.T) {
 	if !s.needsMessages(now) {
 		t.Error("others need not wait, although the second message is to be sent again under its key")
 	}
+}
+
+// F39: the next reply waits for the limit while the platform refuses an edit of this one as too long. This one needs another
+// message now, which comes first.
+func TestAnotherMessageOfAnEarlierReplyComesFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 100
+		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 1, Window: time.Second, Burst: 1}}
+		refused := fail(chat.TooLong)
+		refused.latency = 3 * time.Second
+		p.fate = nth(map[int]fate{1: refused})
+		e := p.endpoint()
+		earlier := beginAt(t, p, e, Config{Enabled: true, MinTokens: 1}, "first")
+		earlier.says("one", 2*time.Second)
+		start, end := strings.Repeat("one ", 11)+"one", strings.Repeat("two ", 8)+"two"
+		earlier.slot.Finish(Ending{Text: start + "\n\n" + end})
+		earlier.waits(time.Second)
+		later := p.after(t, e, earlier, "second")
+		<-later.ended
+		<-earlier.ended
+		equal(t, "person sees", p.sees(), []string{start, end, "second"})
+	})
 }
