@@ -86,7 +86,7 @@ func (d *doctor) kept(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{{check, problem, err.Error(), mendStore(at)}}
 	}
-	return []finding{{Check: check, State: healthy, What: fmt.Sprintf("%s is sound: %d conversations", report.Path, report.Conversations)}}
+	return []finding{{Check: check, State: healthy, What: fmt.Sprintf("%s is sound; conversations: %d", report.Path, report.Conversations)}}
 }
 
 // unopened judges why a store can't be opened.
@@ -137,7 +137,7 @@ func (d *doctor) service(ctx context.Context, dir string) []finding {
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
 	case unit["ActiveState"] == "active":
-		what := fmt.Sprintf("telex.service is active since %s, started again %s times", unit["ActiveEnterTimestamp"], unit["NRestarts"])
+		what := fmt.Sprintf("telex.service is active since %s; restarts after failures: %s", unit["ActiveEnterTimestamp"], unit["NRestarts"])
 		return []finding{{Check: check, State: healthy, What: what}}
 	case runs:
 		return []finding{{
