@@ -74,6 +74,7 @@ func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) e
 	found = append(d.configuration(c, err), found...)
 	if err == nil {
 		found = append(found, d.daemon(ctx, c)...)
+		found = append(found, judgeCompilers(unitState(ctx), c.MCPServers)...)
 		found = append(found, d.addresses(ctx, c)...)
 		found = append(found, d.configured(ctx, c)...)
 	}

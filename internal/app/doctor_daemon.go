@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,20 @@ func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	for _, e := range s.Endpoints {
 		if e.Error != "" {
 			found = append(found, finding{check, problem, fmt.Sprintf("its endpoint %s is %s: %s", e.Name, e.State, e.Error), mendOfEndpoint(e)})
+		}
+	}
+	return found
+}
+
+// judgeCompilers finds the servers of tools that the sandbox of the service would kill: they write machine code and run it.
+func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found []finding) {
+	compilers := []string{"node", "npx", "npm", "bun", "bunx", "deno", "java", "pypy", "pypy3", "dotnet", "luajit"}
+	for _, s := range servers {
+		if unit["MemoryDenyWriteExecute"] == "yes" && slices.Contains(compilers, filepath.Base(s.Command)) {
+			found = append(found, finding{
+				"MCP server " + s.Name, doubt, s.Command + " compiles while it runs, which the unit forbids (MemoryDenyWriteExecute)",
+				"systemctl edit telex, and write: [Service] and, on the next line, MemoryDenyWriteExecute=no; then systemctl restart telex",
+			})
 		}
 	}
 	return found

@@ -156,7 +156,7 @@ func (d *doctor) service(ctx context.Context, dir string) []finding {
 // unitState asks systemd about the unit; empty: there is no systemd.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
-		"--property=LoadState,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
+		"--property=LoadState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
 	if err != nil {
 		return nil
 	}

@@ -270,3 +270,14 @@ func TestDoctorJudgesDisks(t *testing.T) {
 		}
 	}
 }
+
+func TestDoctorJudgesCompilers(t *testing.T) {
+	t.Parallel()
+	servers := []config.MCPServer{{Name: "files", Command: "/usr/bin/node"}, {Name: "go", Command: "server"}, {Name: "web", URL: "https://example.org"}}
+	for value, want := range map[string]int{"yes": 1, "no": 0, "": 0} {
+		found := judgeCompilers(map[string]string{"MemoryDenyWriteExecute": value}, servers)
+		if len(found) != want || want > 0 && (found[0].Check != "MCP server files" || !strings.Contains(found[0].Mend, "MemoryDenyWriteExecute=no")) {
+			t.Errorf("%q: %+v", value, found)
+		}
+	}
+}
