@@ -126,19 +126,24 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 
 // service judges the unit, where systemd runs and has one, and the daemon.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
-	const check = "service"
 	held, runs := d.running(ctx, dir)
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
-	unit := unitState(ctx)
+	return judgeService(unitState(ctx), held, runs)
+}
+
+func judgeService(unit map[string]string, held string, runs bool) []finding {
+	const check = "service"
+	active := fmt.Sprintf("telex.service is active since %s; restarts after failures: %s", unit["ActiveEnterTimestamp"], unit["NRestarts"])
 	switch {
 	case unit["LoadState"] != "loaded" && runs:
 		return nil // daemon tells more
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
+	case unit["ActiveState"] == "active" && unit["UnitFileState"] == "disabled":
+		return []finding{{check, doubt, active + "; it does not start with the machine", "systemctl enable telex"}}
 	case unit["ActiveState"] == "active":
-		what := fmt.Sprintf("telex.service is active since %s; restarts after failures: %s", unit["ActiveEnterTimestamp"], unit["NRestarts"])
-		return []finding{{Check: check, State: healthy, What: what}}
+		return []finding{{Check: check, State: healthy, What: active}}
 	case runs:
 		return []finding{{
 			check, problem, fmt.Sprintf("telex.service is %s, and another daemon runs: %s", unit["ActiveState"], held),
@@ -156,7 +161,7 @@ func (d *doctor) service(ctx context.Context, dir string) []finding {
 // unitState asks systemd about the unit; empty: there is no systemd.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
-		"--property=LoadState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
+		"--property=LoadState,UnitFileState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
 	if err != nil {
 		return nil
 	}

@@ -281,3 +281,32 @@ func TestDoctorJudgesCompilers(t *testing.T) {
 		}
 	}
 }
+
+func TestDoctorJudgesTheService(t *testing.T) {
+	t.Parallel()
+	unit := func(active, file string) map[string]string {
+		return map[string]string{"LoadState": "loaded", "ActiveState": active, "UnitFileState": file, "Result": "exit-code", "ExecMainStatus": "1"}
+	}
+	for _, c := range []struct {
+		name       string
+		unit       map[string]string
+		runs       bool
+		state      state
+		what, mend string
+	}{
+		{"active", unit("active", "enabled"), true, healthy, "is active", ""},
+		{"not enabled", unit("active", "disabled"), true, doubt, "does not start with the machine", "systemctl enable telex"},
+		{"inactive", unit("inactive", "disabled"), false, doubt, "does not run", "systemctl enable --now telex"},
+		{"failed", unit("failed", "enabled"), false, problem, "is failed (exit-code, exit status 1)", "journalctl -u telex"},
+		{"a second daemon", unit("failed", "enabled"), true, problem, "another daemon runs: the store is in use", "stop the other one"},
+		{"no systemd", nil, false, healthy, "no daemon runs", ""},
+	} {
+		found := judgeService(c.unit, "the store is in use by another process (pid 7)", c.runs)
+		if len(found) != 1 || found[0].State != c.state || !strings.Contains(found[0].What, c.what) || !strings.Contains(found[0].Mend, c.mend) {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+	if found := judgeService(nil, "", true); len(found) != 0 {
+		t.Errorf("a daemon without systemd: %+v", found)
+	}
+}
