@@ -27,7 +27,7 @@ const (
 )
 
 // These are set by the release build.
-var version, commit, date string
+var version, commit, date string //nolint:gochecknoglobals // the linker sets them
 
 func main() { os.Exit(run()) }
 

@@ -11,6 +11,14 @@ import (
 	"telex/internal/config"
 )
 
+// placeEnv is the variable with the place of a platform; empty: it has only one.
+func placeEnv(kind string) string {
+	return map[string]string{
+		config.KindTelegram: "TELEX_LIVE_TELEGRAM_CHAT", config.KindDiscord: "TELEX_LIVE_DISCORD_CHANNEL",
+		config.KindSlack: "TELEX_LIVE_SLACK_CHANNEL", config.KindWhatsApp: "TELEX_LIVE_WHATSAPP_NUMBER",
+	}[kind]
+}
+
 // One round trip on each platform whose tokens are in the environment. `make test-live` runs it; docs/operations.md says what
 // to set. The answer stays in the chat.
 func TestLive(t *testing.T) {

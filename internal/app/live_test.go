@@ -26,14 +26,6 @@ type livePlatform struct {
 	extra map[string]string
 }
 
-// placeEnv is the variable with the place of a platform; empty: it has only one.
-func placeEnv(kind string) string {
-	return map[string]string{
-		config.KindTelegram: "TELEX_LIVE_TELEGRAM_CHAT", config.KindDiscord: "TELEX_LIVE_DISCORD_CHANNEL",
-		config.KindSlack: "TELEX_LIVE_SLACK_CHANNEL", config.KindWhatsApp: "TELEX_LIVE_WHATSAPP_NUMBER",
-	}[kind]
-}
-
 // target returns where the bot writes, and where it answers a message there.
 func (p livePlatform) target() (chat.Target, func(chat.MessageID) chat.Target) {
 	to := chat.Target{Chat: chat.ChatID(p.place)}
