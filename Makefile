@@ -116,6 +116,11 @@ test-clients: build ## Run other makers' clients of OpenAI's APIs, from npm, aga
 	@command -v npm >/dev/null || { echo 'make test-clients: npm not found: install Node.js 20 or newer'; exit 1; }
 	cd tools/clients && npm ci --no-audit --no-fund --silent && TELEX_BINARY='$(CURDIR)/bin/telex' node --test --test-timeout=120000
 
+.PHONY: test-postgres
+test-postgres: ## Run the store's suite and whole daemons on PostgreSQL servers, which the tests start and kill; Debian's package postgresql is needed.
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { echo 'make test-postgres: PostgreSQL not found: install the Debian package postgresql (apt-get install postgresql)'; exit 1; }
+	RAPID_CHECKS=$(or $(RAPID_CHECKS),20) go test -count=1 -vet=off -shuffle=on -tags=postgres -run='PostgreSQL' ./internal/store/... ./cmd/telex
+
 .PHONY: test-browser
 test-browser: ## Use the demo's pages and the status page with a browser, and keep pictures of them in bin/screenshots; Debian's package chromium is needed.
 	@command -v chromium >/dev/null || { echo 'make test-browser: chromium not found: install the Debian package chromium (apt-get install chromium)'; exit 1; }
@@ -164,6 +169,7 @@ lint: ## Vet, lint and check the format; .golangci.yml says what and why.
 	go vet -tags=mcpnpm ./agent/mcp
 	go vet -tags=browser ./cmd/telex
 	go vet -tags=systemd ./cmd/telex
+	go vet -tags=postgres ./internal/store/... ./cmd/telex
 	go vet -tags=live ./internal/app
 	$(TOOL) golangci-lint run
 

@@ -32,7 +32,7 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 			copying, cancel := context.WithCancel(context.WithoutCancel(limited)) // a large store takes longer than a call may
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
-			if _, err := s.begin(copying, conn, true); err != nil {
+			if err := s.begin(copying, conn, &call{alone: true}); err != nil {
 				return err
 			}
 			copied, err = copyTables(copying, conn, source)

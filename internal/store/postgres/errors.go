@@ -14,11 +14,15 @@ import (
 var (
 	errDSN    = errors.New("open store: store.dsn is not a valid URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password percent-encoded")
 	errClosed = errors.New("the store is closed")
-	// errUncertain: the connection was lost during COMMIT, and the database does not answer yet.
-	errUncertain = errors.New("it is not known yet whether the change was stored")
 	// errEpoch: another process has taken the ownership.
 	errEpoch = errors.New("another process has taken over")
 )
+
+// committed reports whether a transaction failed because its token is stored already: an attempt before it was committed.
+func committed(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.ConstraintName == "operation_pkey"
+}
 
 // code returns the SQLSTATE of an error, or "".
 // https://www.postgresql.org/docs/15/errcodes-appendix.html
@@ -44,7 +48,7 @@ func away(err error) bool {
 	switch c := code(err); {
 	case c == "":
 		var connecting *pgconn.ConnectError
-		return errors.As(err, &connecting) || errors.Is(err, errLost) || errors.Is(err, errUncertain) || errors.Is(err, errNotHeld)
+		return errors.As(err, &connecting) || errors.Is(err, errLost) || errors.Is(err, errNotHeld)
 	case c[:2] == "08", // connection exception
 		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // shut down, crashed, starting, idle for too long
 		c == "53300",               // too many connections

@@ -20,7 +20,7 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	if err != nil {
 		return false, fmt.Errorf("accept message: %w", err)
 	}
-	accept := &call{what: "accept message", kind: "accept", key: "accept " + c.String() + " " + string(in.ID)}
+	accept := &call{what: "accept message", kind: "accept", once: true, key: "accept " + c.String() + " " + string(in.ID)}
 	accept.do = func(t *tx) {
 		conversation := t.ensure(keepConversation, c)
 		accept.result = t.exec(acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, conversation, in.Sender.ID, body, t.now) > 0

@@ -75,7 +75,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 // finds them. It fails with ErrFenced if the turn is not running; for a fenced turn it accepts only usage. The journal is deleted
 // when its turn is decided, ended or released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
-	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
+	return s.add(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)
 		if row.state != chat.TurnRunning || row.fenced && !chat.OnlySpent(steps) {
 			t.fail(store.ErrFenced)

@@ -124,7 +124,7 @@ func (s *Store) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
 // Remember stores a fact for a person and returns it with its id and time. Retention does not apply to facts. Ids are numbers
 // that count up per person and are never reused.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error) {
-	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Fact {
+	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Fact {
 		f := chat.Fact{Text: text, At: t.now}
 		t.first([]any{&f.ID}, addFact, p.Endpoint, p.User, []byte(text), t.now)
 		return f

@@ -10,11 +10,10 @@ FROM pg_database WHERE datname = current_database()`
 
 	beginRead = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
 
-	// lockShared and lockAlone also return the transaction's id, by which its outcome can be asked for.
-	lockShared = `SELECT pg_current_xact_id()::text, pg_advisory_xact_lock_shared($1, $2)`
-	lockAlone  = `SELECT pg_current_xact_id()::text, pg_advisory_xact_lock($1, $2)`
+	lockShared = `SELECT pg_advisory_xact_lock_shared($1, $2)`
+	lockAlone  = `SELECT pg_advisory_xact_lock($1, $2)`
 
-	transactionStatus = `SELECT COALESCE(pg_xact_status($1::xid8), 'unknown')`
+	saveToken = `INSERT INTO operation (token, at) VALUES ($1, now())`
 
 	tryOwn    = `SELECT pg_try_advisory_lock($1, $2)`
 	findEpoch = `SELECT COALESCE((SELECT epoch FROM owner WHERE name = $1), 0)`
@@ -391,6 +390,9 @@ DELETE FROM entry WHERE id IN (SELECT id FROM entry WHERE at < $1 LIMIT $2 FOR U
 	sweepSummaries = `
 UPDATE session SET summary = '', summary_upto = 0, compactions = 0, summary_at = NULL
 WHERE conversation IN (SELECT conversation FROM session WHERE summary_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+
+	sweepTokens = `
+DELETE FROM operation WHERE token IN (SELECT token FROM operation WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
 	// sweepSessions and sweepConversations delete what is empty, whatever the time.
 	sweepSessions = `

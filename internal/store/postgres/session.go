@@ -47,7 +47,7 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 // Running turns still know the deleted entries, so they can't make summaries any more. In the same transaction Undo begins the
 // turn says, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
-	undo := &call{what: "undo turn", kind: "erase"}
+	undo := &call{what: "undo turn", kind: "erase", once: true}
 	if says.ID != "" {
 		undo.key = "undo by turn " + says.ID
 	}

@@ -10,6 +10,10 @@ import (
 // sweepBatch is how many rows one transaction of a sweep deletes.
 const sweepBatch = 200
 
+// tokenLife is how long the tokens of calls are kept. A call of unknown outcome is repeated within minutes, or never. Their time is
+// the server's.
+const tokenLife = 24 * time.Hour
+
 // Sweep deletes expired data: finished messages and turns after 7 days, history and summaries older than retention (0 keeps
 // them), responses after the same time but at most 30 days, usage after 400 days, ended blocks, and empty conversations.
 // Unfinished messages and turns stay, however old, and so does a chosen model.
@@ -61,5 +65,5 @@ func sweepSteps(done *store.Swept, others *int64, now time.Time, retention time.
 			sweepStep{&done.Entries, sweepEntries, now.Add(-retention)},
 			sweepStep{&done.Summaries, sweepSummaries, now.Add(-retention)})
 	}
-	return append(steps, sweepStep{others, sweepSessions, now}, sweepStep{others, sweepConversations, now})
+	return append(steps, sweepStep{others, sweepTokens, time.Now().Add(-tokenLife)}, sweepStep{others, sweepSessions, now}, sweepStep{others, sweepConversations, now})
 }

@@ -21,7 +21,7 @@ const released chat.TurnState = "released"
 // of t is ignored. A decided, fenced or ended turn can't: ErrFenced.
 func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 	what := "begin turn " + turn.ID
-	_, err := s.write(ctx, &call{what: what, kind: "write", key: what, do: func(t *tx) { t.begin(turn) }})
+	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) { t.begin(turn) }})
 	return err
 }
 

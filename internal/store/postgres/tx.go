@@ -2,10 +2,11 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	jitter "math/rand/v2"
 	"reflect"
 	"runtime/debug"
 	"strings"
@@ -28,7 +29,7 @@ const (
 	maxPause   = 250 * time.Millisecond
 )
 
-// errLost: a connection broke before COMMIT was sent, so that nothing was changed.
+// errLost: a connection broke.
 var errLost = errors.New("connection lost")
 
 // tx is one transaction. Its clock stands still. After the first error its methods do nothing and return zero values, and the
@@ -41,20 +42,28 @@ type tx struct {
 	err error
 }
 
-// call is a writing transaction. do may run several times; only its last run counts.
+// call is a writing transaction. do may run several times; only the run that is committed counts.
 type call struct {
 	what   string
 	kind   string // for Options.Observe
-	key    string // a call with this key is the same call again; empty: repeating it does no harm, or nobody repeats it
+	once   bool   // it must not take effect twice: it is stored with a token of its own
+	key    string // with once: a call with this key is the same call again; empty: nobody repeats it
 	alone  bool   // no other writing transaction runs meanwhile
 	do     func(*tx)
 	result any    // of the last run of do
-	xid    string // id of its transaction, if its COMMIT was sent
+	token  string // with once
+	sent   bool   // its COMMIT was sent, and the answer was lost
 }
 
 // update runs do in a transaction that may write.
 func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	_, err := s.write(ctx, &call{what: what, kind: "write", do: do})
+	return err
+}
+
+// add is update for calls that would add something twice if they took effect twice.
+func (s *Store) add(ctx context.Context, what string, do func(*tx)) error {
+	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, do: do})
 	return err
 }
 
@@ -77,16 +86,47 @@ func resultOf[T any](ctx context.Context, run func(context.Context, string, func
 func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	began := time.Now()
 	defer func() { s.told(c.kind, time.Since(began)) }()
-	if earlier, err := s.resolveEarlier(ctx, c.key); earlier != nil || err != nil {
-		return earlier, s.explain(ctx, c.what, err)
+	if c.once {
+		c.token = rand.Text()
+	}
+	earlier := s.doubt(c.key)
+	if earlier != nil {
+		c.token = earlier.token
 	}
 	err := s.repeat(ctx, func() error { return s.attempt(ctx, c) })
-	if errors.Is(err, errUncertain) && c.key != "" {
-		s.mu.Lock()
-		s.doubts[c.key] = c
-		s.mu.Unlock()
+	if committed(err) { // the attempt, or the call, whose COMMIT got no answer was committed
+		err = nil
+		if !c.sent && earlier != nil {
+			c = earlier
+		}
 	}
+	s.settle(c, err)
 	return c, s.explain(ctx, c.what, err)
+}
+
+// doubt returns the call with the key of which it is not known whether it was committed, if there is one.
+func (s *Store) doubt(key string) *call {
+	if key == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doubts[key]
+}
+
+// settle keeps a call whose outcome is unknown for the next one with its key, and forgets it once the outcome is known.
+func (s *Store) settle(c *call, err error) {
+	if c.key == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(s.doubts, c.key)
+	case c.sent:
+		s.doubts[c.key] = c
+	}
 }
 
 // view runs do in a transaction that sees one consistent state of the store. After a failure do may run again.
@@ -121,10 +161,10 @@ func (s *Store) repeat(ctx context.Context, once func() error) error {
 			if conflicts++; conflicts > maxConflicts {
 				return err
 			}
-		case errors.Is(err, errUncertain), !away(err), time.Now().After(deadline):
+		case !away(err), time.Now().After(deadline):
 			return err
 		}
-		if pause(ctx, wait/2+rand.N(wait)) != nil {
+		if pause(ctx, wait/2+jitter.N(wait)) != nil {
 			return err
 		}
 		wait = min(2*wait, maxPause)
@@ -178,103 +218,48 @@ func (s *Store) isClosed() bool {
 	return s.closed
 }
 
-// attempt runs a writing transaction once. A COMMIT of unknown outcome is resolved.
+// attempt runs a writing transaction once.
 func (s *Store) attempt(ctx context.Context, c *call) error {
-	c.xid = ""
-	err := s.onConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		xid, err := s.begin(ctx, conn, c.alone)
-		if err != nil {
-			return err
-		}
-		if err := s.run(ctx, conn, c.do); err != nil {
+	return s.onConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := s.begin(ctx, conn, c); err != nil {
 			_, _ = conn.Exec(ctx, "ROLLBACK") // if that fails, the pool closes the connection, which rolls back
 			return err
 		}
-		c.xid = xid
+		c.sent = false
+		if err := s.run(ctx, conn, c.do); err != nil {
+			_, _ = conn.Exec(ctx, "ROLLBACK")
+			return err
+		}
 		tag, err := conn.Exec(ctx, "COMMIT")
 		switch {
-		case err == nil && tag.String() == "COMMIT", code(err) == "" && err != nil: // or the connection broke
-			return err
-		case err == nil:
-			err = fmt.Errorf("commit: the server answered %s", tag)
-		}
-		if !away(err) { // PostgreSQL refused it
-			c.xid = ""
+		case err == nil && tag.String() != "COMMIT":
+			return fmt.Errorf("commit: the server answered %s", tag)
+		case err != nil:
+			c.sent = code(err) == "" || away(err) // else PostgreSQL refused it
 		}
 		return err
 	})
-	if err == nil || c.xid == "" {
-		return err
-	}
-	return s.resolve(ctx, c, err)
 }
 
-// begin begins a writing transaction in one round trip, and returns its id. It fails if this process does not own the store
-// any more.
-func (s *Store) begin(ctx context.Context, conn *pgx.Conn, alone bool) (xid string, err error) {
+// begin begins a writing transaction in one round trip. It fails if this process does not own the store any more, and with
+// an error that committed recognizes if the call was committed before; it waits for an attempt that the server has not ended yet.
+func (s *Store) begin(ctx context.Context, conn *pgx.Conn, c *call) error {
 	lock := lockShared
-	if alone {
+	if c.alone {
 		lock = lockAlone
 	}
 	var epoch int64
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
-	b.Queue(lock, lockClass, lockWriters).QueryRow(func(r pgx.Row) error { return r.Scan(&xid, nil) })
+	b.Queue(lock, lockClass, lockWriters)
 	b.Queue(findEpoch, ownerName).QueryRow(func(r pgx.Row) error { return r.Scan(&epoch) })
+	if c.token != "" {
+		b.Queue(saveToken, c.token)
+	}
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
-		_, _ = conn.Exec(ctx, "ROLLBACK")
-		return "", err
+		return err
 	}
-	if err := s.owner.check(epoch); err != nil {
-		_, _ = conn.Exec(ctx, "ROLLBACK")
-		return "", err
-	}
-	return xid, nil
-}
-
-// resolveEarlier returns the earlier call with the key, if its outcome was unknown and it was committed.
-func (s *Store) resolveEarlier(ctx context.Context, key string) (*call, error) {
-	if key == "" {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	s.mu.Lock()
-	earlier := s.doubts[key]
-	s.mu.Unlock()
-	if earlier == nil {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	err := s.resolve(ctx, earlier, errUncertain)
-	if errors.Is(err, errUncertain) {
-		return nil, err
-	}
-	s.mu.Lock()
-	delete(s.doubts, key)
-	s.mu.Unlock()
-	if err != nil { // it was not committed
-		return nil, nil //nolint:nilnil // as if there were none
-	}
-	s.log.Info("a change whose connection was lost had been stored", slog.String("change", earlier.what))
-	return earlier, nil
-}
-
-// resolve asks the database whether a call was committed. It returns nil if it was, errLost if it was not, and errUncertain if the
-// database does not know yet or does not answer.
-func (s *Store) resolve(ctx context.Context, c *call, cause error) error {
-	deadline := time.Now().Add(patience)
-	for wait := firstPause; ; wait = min(2*wait, maxPause) {
-		var status string
-		err := s.onConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			return conn.QueryRow(ctx, transactionStatus, c.xid).Scan(&status)
-		})
-		switch {
-		case err == nil && status == "committed":
-			return nil
-		case err == nil && status == "aborted":
-			return fmt.Errorf("%w: %w", errLost, cause)
-		case err != nil && !away(err), time.Now().After(deadline), pause(ctx, wait) != nil:
-			return fmt.Errorf("%w: %w", errUncertain, cause)
-		}
-	}
+	return s.owner.check(epoch)
 }
 
 // run runs the statements of a transaction. It turns a panic into an error, so that it fails one call and not the daemon.

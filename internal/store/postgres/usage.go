@@ -50,7 +50,7 @@ func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Acco
 // transaction.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	what := "store turn " + x.Turn
-	_, err := s.write(ctx, &call{what: what, kind: "write", key: what, do: func(t *tx) {
+	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) {
 		row, grown := turnRow{conversation: t.take(x.Conversation), user: x.User}, x.Growth
 		if x.After > 0 {
 			var known bool

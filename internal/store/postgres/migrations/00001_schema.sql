@@ -33,6 +33,13 @@ CREATE TABLE owner (
     since  timestamptz NOT NULL
 );
 
+-- Calls that must not take effect twice: a repeated one has the token of the first.
+CREATE TABLE operation (
+    token text PRIMARY KEY,
+    at    timestamptz NOT NULL
+);
+CREATE INDEX operation_at ON operation (at);
+
 CREATE TABLE turn (
     id           text PRIMARY KEY,
     conversation bigint NOT NULL REFERENCES conversation,

@@ -1,0 +1,151 @@
+//go:build postgres
+
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store/pgtest"
+	"telex/internal/store/postgres"
+)
+
+// persistent calls do as the gateway does: again and again, until it succeeds or fails for good.
+func persistent(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if err == nil || errors.Is(err, chat.ErrFenced) || errors.Is(err, chat.ErrUnknown) || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond) // of real time: the server is a process
+	}
+}
+
+// A server that is killed with SIGKILL in the middle of everything, and comes back, has everything once: what was reported as
+// stored, and what was repeated because nobody could say whether it was.
+func TestPostgreSQLKilled(t *testing.T) {
+	t.Parallel()
+	const conversations, messages, kills = 8, 60, 5
+	server := pgtest.Start(t, true)
+	name, dsn := server.Create(t, "")
+	s, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Own: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var done atomic.Int64
+	var talking sync.WaitGroup
+	for n := range conversations {
+		talking.Go(func() {
+			c := private(chat.ChatID(fmt.Sprint(n)))
+			for i := range messages {
+				if err := exchange(t.Context(), s, c, fmt.Sprintf("%d-%d", n, i)); err != nil {
+					t.Errorf("conversation %d, message %d: %v", n, i, err)
+				}
+				done.Add(1)
+			}
+		})
+	}
+	for kill := range int64(kills) {
+		for done.Load() < (kill+1)*conversations*messages/(kills+1) {
+			time.Sleep(time.Millisecond)
+		}
+		server.Kill(t)
+		server.Restart(t)
+	}
+	talking.Wait()
+
+	f := &fixture{T: t, Store: s}
+	f.waits()
+	for n := range conversations {
+		var want []string
+		for i := range messages {
+			want = append(want, fmt.Sprintf("q %d-%d", n, i), fmt.Sprintf("a %d-%d", n, i))
+		}
+		f.remembers(private(chat.ChatID(fmt.Sprint(n))), want...)
+	}
+	f.uses(chat.UsageOf{}, conversations*messages, conversations*messages)
+	for _, query := range []string{
+		"SELECT id || ' ran ' || runs FROM turn WHERE runs <> 1",
+		"SELECT message || ' was begun ' || attempts FROM inbox WHERE attempts <> 1",
+		"SELECT turn || ' has parts ' || count(*) FROM part GROUP BY turn HAVING count(*) <> 1",
+	} {
+		if wrong := server.Query(t, name, query); len(wrong) > 0 {
+			t.Errorf("%d times: %s", len(wrong), strings.Join(wrong, "; "))
+		}
+	}
+}
+
+// exchange is a message and its answer.
+func exchange(ctx context.Context, s *postgres.Store, c chat.Conversation, id string) error {
+	in := message(c, chat.MessageID(id))
+	fresh := false
+	err := persistent(ctx, func() (err error) {
+		fresh, err = s.Accept(ctx, c, in)
+		return err
+	})
+	if err != nil || !fresh {
+		return fmt.Errorf("accept: fresh %v, %w", fresh, err)
+	}
+	steps := []func() error{
+		func() error { return s.Begin(ctx, turnOf(id, c, in.ID)) },
+		func() error { return s.Record(ctx, id, chat.Part{State: chat.PartIntended, Key: id}) },
+		func() error {
+			return s.Record(ctx, id, chat.Part{State: chat.PartStands, Text: "a", Ref: chat.MessageRef{ID: in.ID}})
+		},
+		func() error {
+			d := decision("a", "q "+id, "a "+id)
+			d.Usage = []chat.Usage{{Prompt: 1, Calls: 1}}
+			return s.Decide(ctx, id, d)
+		},
+		func() error { return s.End(ctx, id, chat.Growth{}) },
+	}
+	for i, step := range steps {
+		if err := persistent(ctx, step); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// The ownership: a second process is refused while the first lives, and writes of a process that was replaced are refused.
+func TestPostgreSQLOwner(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	name, dsn := server.Create(t, "")
+	open := func() (*postgres.Store, error) {
+		return postgres.Open(t.Context(), postgres.Options{DSN: dsn, Own: true})
+	}
+	first, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, first)
+	f := &fixture{T: t, Store: first}
+	_, err = open()
+	if err == nil || !strings.Contains(err.Error(), "in use by another process (telex ") || strings.Contains(err.Error(), pgtest.Password) {
+		t.Errorf("second owner: got %v", err)
+	}
+	f.accept(private("1"), "1")
+	server.Exec(t, name, "UPDATE owner SET epoch = epoch + 1") // as another owner does
+	_, err = first.Accept(t.Context(), private("1"), message(private("1"), "2"))
+	if err == nil || !strings.Contains(err.Error(), "another process has taken over") {
+		t.Errorf("a write of a former owner: got %v", err)
+	}
+	f.waits("tg:1/1")
+	if got := server.Query(t, name, "SELECT message FROM inbox ORDER BY id"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("got %v in the inbox, want nothing of the former owner", got)
+	}
+}
