@@ -1,5 +1,3 @@
-//go:build !race
-
 package store_test
 
 import (
@@ -14,9 +12,9 @@ import (
 	"telex/internal/store"
 )
 
-func TestAccount(t *testing.T) {
-	t.Parallel()
-	f, s, clock := newFixture(t)
+func testAccount(t *testing.T, new newKept) {
+	t.Helper()
+	f, s, clock := new(t)
 	ctx := t.Context()
 	used := func(id string, c chat.Conversation, u chat.UserID, usage ...chat.Usage) {
 		t.Helper()

@@ -10,9 +10,9 @@ import (
 	"telex/internal/store"
 )
 
-func TestSessionsAndTranscript(t *testing.T) {
-	t.Parallel()
-	f, s, clock := newFixture(t)
+func testSessionsAndTranscript(t *testing.T, new newKept) {
+	t.Helper()
+	f, s, clock := new(t)
 	ctx, c, other := t.Context(), private("1"), private("2")
 	f.accept(private("only a message"), "1")
 	f.must(f.Choose(ctx, other, "m"))
@@ -55,9 +55,9 @@ func TestOlderStoreIsNotListed(t *testing.T) {
 	f.is(err, store.ErrOlder)
 }
 
-func TestDeletePerson(t *testing.T) {
-	t.Parallel()
-	f, s, clock := newFixture(t)
+func testDeletePerson(t *testing.T, new newKept) {
+	t.Helper()
+	f, s, clock := new(t)
 	ctx := t.Context()
 	waiting := func(c chat.Conversation, id chat.MessageID, u chat.UserID) {
 		t.Helper()
@@ -71,8 +71,8 @@ func TestDeletePerson(t *testing.T) {
 		f.ask("u "+c.String(), c, "u", growth("hers"))
 		f.ask("e "+c.String(), c, "e", growth("eve's"))
 	}
-	f.must(store.Append(ctx, s, private("u"), "old, in a chat with her id"))
-	f.must(store.Append(ctx, s, private("9"), "old, of others"))
+	f.must(s.old(private("u"), "old, in a chat with her id"))
+	f.must(s.old(private("9"), "old, of others"))
 	f.ask("fold", private("1"), "e", chat.Growth{Compaction: f.upto(private("1"), "both", 0)})
 	f.ask("fold 3", private("3"), "e", growth("x"))
 	f.ask("fold 4", private("3"), "e", chat.Growth{Compaction: f.upto(private("3"), "x", 0)})
@@ -152,10 +152,10 @@ func TestUndoOfOldEntries(t *testing.T) {
 	}
 }
 
-func TestSweepOfSessionsAndUsage(t *testing.T) {
-	t.Parallel()
+func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
+	t.Helper()
 	const day = 24 * time.Hour
-	f, s, clock := newFixture(t)
+	f, s, clock := new(t)
 	ctx, c := t.Context(), private("1")
 	f.ask("1", c, "u", chat.Growth{History: growth("a").History, Usage: []chat.Usage{{Prompt: 1}}})
 	f.ask("2", c, "u", chat.Growth{Compaction: f.upto(c, "a", 0)})
@@ -190,9 +190,9 @@ func TestSweepOfSessionsAndUsage(t *testing.T) {
 }
 
 // What a deleted person used stays in the sums for 400 days, without the chats that nobody but they had with the bot.
-func TestDeletePersonLeavesNoChat(t *testing.T) {
-	t.Parallel()
-	f, s, clock := newFixture(t)
+func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
+	t.Helper()
+	f, s, clock := new(t)
 	ctx := t.Context()
 	ten := chat.Growth{Usage: []chat.Usage{{Prompt: 10, Calls: 1}}}
 	direct, crowd := private("D9"), private("-5")

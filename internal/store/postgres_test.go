@@ -4,11 +4,17 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"telex/gateway"
+	"telex/internal/chat"
+	"telex/internal/store"
 	"telex/internal/store/pgtest"
 	"telex/internal/store/postgres"
 )
@@ -60,4 +66,117 @@ func TestPostgreSQLModel(t *testing.T) {
 		t.Cleanup(func() { server.Exec(t, "postgres", "DROP DATABASE "+name) })
 		return postgresOpener(dsn)
 	})
+}
+
+func TestPostgreSQLForOperators(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true) // the check complains about a server that does not sync
+	template := emptyDatabase(t, server)
+	runOperatorTests(t, func(t *testing.T) (*fixture, kept, *clock) {
+		t.Helper()
+		name, dsn := server.Create(t, template)
+		c := &clock{}
+		s, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Now: c.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { mustClose(t, s) })
+		old := func(c chat.Conversation, entries ...string) error {
+			for _, e := range entries {
+				server.Exec(t, name,
+					fmt.Sprintf("INSERT INTO conversation (endpoint, chat, thread) VALUES ('%s', '%s', '%s') ON CONFLICT DO NOTHING", c.Endpoint, c.Chat, c.Thread),
+					fmt.Sprintf("INSERT INTO entry (conversation, turn, person, at, body) SELECT id, '', '', now(), convert_to('%s', 'UTF8') FROM conversation WHERE chat = '%s'",
+						strings.ReplaceAll(e, "'", "''"), c.Chat))
+			}
+			return nil
+		}
+		return &fixture{T: t, Store: s}, kept{s, old}, c
+	})
+}
+
+// A copy of a SQLite store answers every question as the original does.
+func TestPostgreSQLCopy(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	f, from, _ := newFixture(t)
+	seed(f, from)
+	f.must(store.Append(t.Context(), from, private("old"), `{"role":"user"}`, `{"role":"assistant"}`, `{"role":"user"}`))
+	f.must(f.Record(t.Context(), f.unfinished().ID, chat.Part{
+		State: chat.PartIntended, Text: "a \x00 zero", Source: "s", Plain: "p", Cursor: true, Key: "k", Cut: 9, Tries: 2,
+		Spans: []chat.Span{{Kind: "bold", Length: 1}}, Create: &chat.Create{Key: "k"},
+	}))
+	to, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Own: true})
+	f.must(err)
+	defer mustClose(t, to)
+	copied, err := to.Copy(t.Context(), from.Reader)
+	f.must(err)
+	if len(copied) != 17 {
+		t.Errorf("got %+v, want every table", copied)
+	}
+	one, two := answers(f, from), answers(f, to)
+	for question, want := range one {
+		if got := two[question]; got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", question, got, want)
+		}
+	}
+	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, postgres.ErrNotEmpty) {
+		t.Errorf("a second copy: got %v, want %v", err, postgres.ErrNotEmpty)
+	}
+	// What follows comes after what was copied.
+	g := &fixture{T: t, Store: to}
+	g.ask("new", private("old"), "u", growth("new"))
+	for _, want := range []int{1, 1, 2, 0} {
+		undone, err := to.Undo(t.Context(), private("old"), chat.Turn{})
+		f.must(err)
+		if len(undone) != want {
+			t.Fatalf("undone: got %+v, want %d", undone, want)
+		}
+	}
+}
+
+// answers asks a store everything that a copy must know.
+func answers(f *fixture, s operable) map[string]string {
+	f.Helper()
+	ctx, list := f.Context(), make(map[string]string)
+	note := func(question string, err error, answer ...any) {
+		f.Helper()
+		f.must(err)
+		text, err := json.MarshalIndent(answer, "", " ")
+		f.must(err)
+		list[question] = string(text)
+	}
+	pending, err := s.Pending(ctx)
+	note("pending", err, pending)
+	turns, err := s.Unfinished(ctx)
+	for i := range turns {
+		turns[i] = plain(turns[i])
+	}
+	note("unfinished", err, turns)
+	sessions, err := s.Sessions(ctx)
+	note("sessions", err, sessions)
+	for _, i := range sessions {
+		session, entries, err := s.Transcript(ctx, i.Conversation)
+		for k := range entries {
+			entries[k].Turn = "" // old ones get a turn
+		}
+		note("transcript of "+i.Conversation.String(), err, session, entries)
+	}
+	account, err := s.Account(ctx, store.AccountOptions{By: []store.UsageBy{store.ByPerson, store.ByConversation, store.ByModel}})
+	note("account", err, account)
+	requests, err := s.PairingRequests(ctx)
+	note("pairing requests", err, requests)
+	admitted, err := s.Admitted(ctx)
+	note("admitted", err, admitted)
+	moves, err := s.Moves(ctx)
+	note("moves", err, moves)
+	resume, err := s.Resume(ctx, "tg")
+	note("resume", err, resume)
+	facts, err := s.Facts(ctx, ada())
+	note("facts", err, facts)
+	blocks, err := s.Blocks(ctx, "tg")
+	note("blocks", err, blocks)
+	rep, err := s.Check(ctx)
+	note("check", err, rep.Problems, rep.Conversations, rep.Entries, rep.Keys, rep.Pending, rep.Unfinished)
+	return list
 }

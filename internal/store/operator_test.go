@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// operable is a store with what operators do.
+type operable interface {
+	durable
+	Sessions(ctx context.Context) ([]store.SessionInfo, error)
+	Transcript(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
+	Account(ctx context.Context, o store.AccountOptions) (store.Account, error)
+	DeletePerson(ctx context.Context, p chat.Person) (int, error)
+	Check(ctx context.Context) (store.Report, error)
+}
+
+// kept is such a store. old adds to a history without a turn and without a person, as older versions did.
+type kept struct {
+	operable
+	old func(c chat.Conversation, entries ...string) error
+}
+
+// newKept makes an empty store with a clock.
+type newKept func(*testing.T) (*fixture, kept, *clock)
+
+// operatorTests is what every store that lasts must do for operators.
+func operatorTests() map[string]func(*testing.T, newKept) {
+	return map[string]func(*testing.T, newKept){
+		"SessionsAndTranscript": testSessionsAndTranscript, "DeletePerson": testDeletePerson, "Account": testAccount,
+		"SweepOfSessionsAndUsage": testSweepOfSessionsAndUsage, "DeletePersonLeavesNoChat": testDeletePersonLeavesNoChat,
+	}
+}
+
+func runOperatorTests(t *testing.T, new newKept) {
+	t.Helper()
+	for name, run := range operatorTests() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, new)
+		})
+	}
+}
+
+func TestSQLiteForOperators(t *testing.T) {
+	t.Parallel()
+	runOperatorTests(t, func(t *testing.T) (*fixture, kept, *clock) {
+		t.Helper()
+		f, s, clock := newFixture(t)
+		return f, kept{s, func(c chat.Conversation, entries ...string) error { return store.Append(t.Context(), s, c, entries...) }}, clock
+	})
+}
