@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// pressed is how soon a press must have been acknowledged: platforms give three seconds and more.
-const pressed = 2 * time.Second
+// maxAckDelay is how soon a press must be acknowledged. Platforms allow three seconds or more.
+const maxAckDelay = 2 * time.Second
 
 // buttonCases are about buttons below messages.
 func buttonCases() []testCase {
@@ -51,7 +51,7 @@ func buttonCases() []testCase {
 		})},
 		{"a text at the limit can have buttons", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 			longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
-			if short, ok := s.World.(Brief); ok { // a longer one is shown whole, without them
+			if short, ok := s.World.(Brief); ok { // on such a platform, a longer text is shown without buttons
 				s.offer(to, longest, both...)
 				s.wantShown(to, longest)
 				longest = longest[:short.ButtonText()]
@@ -78,7 +78,7 @@ func buttonCases() []testCase {
 			for _, a := range both {
 				w.Press(ref, a.ID)
 				synctest.Wait()
-				pass(pressed)
+				pass(maxAckDelay)
 				s.wantAcknowledged(w)
 				in := s.one(r)
 				if in.Kind != chat.Button || in.Action != a.ID || in.To != to || !in.Addressed || in.Reply ||
@@ -121,7 +121,8 @@ func buttonCases() []testCase {
 	}
 }
 
-// buttons is a case for each place in which there are buttons. Without edits there is no editor, and they stay for ever.
+// buttons runs a case in each place with buttons. On platforms without edits the editor is nil, and buttons stay
+// forever.
 func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
 	return inBoth((*scene).presser, func(s *scene, w Presser, to chat.Target) {
 		s.Helper()
@@ -130,7 +131,7 @@ func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) fu
 	})
 }
 
-// editable is a case for each place in which there are buttons that can be changed.
+// editable runs a case in each place with buttons that can be edited.
 func editable(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
 	return buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
 		s.Helper()
@@ -140,7 +141,7 @@ func editable(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) f
 	})
 }
 
-// presser returns who presses the buttons of messages, and false where there are none.
+// presser returns the World as a Presser, and false if the platform has no buttons.
 func (s *scene) presser() (Presser, bool) {
 	s.Helper()
 	w, ok := s.World.(Presser)
@@ -161,7 +162,7 @@ func (s *scene) wantAcknowledged(w Presser) {
 	}
 }
 
-// offer shows a text with buttons, which must succeed.
+// offer sends a text with buttons, which must succeed.
 func (s *scene) offer(to chat.Target, text string, actions ...chat.Action) chat.MessageRef {
 	s.Helper()
 	m := outgoing(text)

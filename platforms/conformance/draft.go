@@ -12,14 +12,14 @@ import (
 // draftID is the id of the drafts of most cases.
 const draftID = 7
 
-// gone is how long after its last renewal no platform shows a draft any more.
-const gone = 10 * time.Minute
+// draftsGone is the time after which every platform has removed a draft that was not renewed.
+const draftsGone = 10 * time.Minute
 
-// draftCases are about previews that are no messages.
+// draftCases are about drafts: previews without a message.
 func draftCases() []testCase {
 	return []testCase{
 		{"a draft replaces the one before and is no message", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
-			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // the same again is a success
+			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // repeating a draft succeeds
 				s.draft(d, to, draftID, text)
 				s.wantDrafts(to, text)
 			}
@@ -47,7 +47,7 @@ func draftCases() []testCase {
 				pass(s.adapter.Profile(to).DraftFor)
 				s.wantDrafts(to, "still here")
 			}
-			pass(gone)
+			pass(draftsGone)
 			s.wantDrafts(to)
 			s.wantShown(to)
 		})},
@@ -106,7 +106,7 @@ func draftCases() []testCase {
 	}
 }
 
-// drafts is a case for each place in which there are drafts.
+// drafts runs a case in each place with drafts.
 func drafts(run func(s *scene, d preview.Drafter, to chat.Target)) func(*scene) {
 	return inPlaces((*scene).drafter, func(p chat.Profile) bool { return p.DraftFor > 0 }, run)
 }

@@ -19,44 +19,44 @@ import (
 	"telex/internal/store/memory"
 )
 
-// The cases of the engine run the whole gateway over the adapter and its stand-in: what a person sees must be
-// what docs/architecture.md promises (D1 to D13), with each platform's own limits and failures.
+// The engine cases run the whole gateway with the adapter and its stand-in. People must see what docs/architecture.md
+// promises (D1 to D13), under each platform's limits and failures.
 
-// cursor stands at the end of every preview of these cases.
+// cursor is the cursor of all previews in these cases.
 const cursor = " ▌"
 
-// lasting is how long everything that is under way takes at most, but where a case says otherwise.
-const lasting = 3 * time.Minute
+// settleTime is how long anything that is running takes at most, unless a case says otherwise.
+const settleTime = 3 * time.Minute
 
-// answer is what a model writes and how fast.
+// answer is a model's answer with its timing.
 type answer struct {
 	text string
 	each time.Duration // between two pieces; 0: 30 ms
-	tail time.Duration // silence between the last piece and the end
-	fail error         // instead of an end
+	tail time.Duration // silence between the last piece and the answer's end
+	fail error         // the error with which the answer ends; nil: none
 }
 
-// flowing is an answer that takes about 40 s, however long its text is.
+// flowing returns an answer that takes about 40 s for any text.
 func flowing(text string) answer {
 	return answer{text: text, each: min(20*time.Millisecond, 40*time.Second*pieceSize/time.Duration(len(text)))}
 }
 
-// pieceSize is how many characters a model writes at once: pieces cut words, marks and graphemes.
+// pieceSize is the number of characters in a delta. It makes deltas cut words, marks and graphemes.
 const pieceSize = 3
 
-// model is a Runner that answers by what it is asked.
+// model is a Runner with fixed answers.
 type model struct {
 	mu      sync.Mutex
 	answers map[string]answer // by a word of the question
 	ended   map[string]time.Time
 	runs    map[string]int
-	running int // answers that are being written
+	running int // number of answers that are being written
 }
 
 // Run implements gateway.Runner. It writes the text in pieces.
 func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	asked := t.Messages[len(t.Messages)-1].Text
-	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // what the question refers to stands above it
+	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // quoted text precedes the question
 	defer m.end(word)
 	r := agent.Result{Model: "scripted", Stop: agent.StopDone}
 	cut := func() (agent.Result, error) {
@@ -65,7 +65,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	}
 	wait := func(d time.Duration) bool {
 		select {
-		case <-time.After(d): //nolint:forbidigo // a model writes in its own time
+		case <-time.After(d): //nolint:forbidigo // the model's own speed
 			return true
 		case <-ctx.Done():
 			return false
@@ -89,7 +89,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	return r, nil
 }
 
-// begin finds the answer to a question.
+// begin finds the answer to a question and counts it as running.
 func (m *model) begin(question string) (string, answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,23 +120,23 @@ func (m *model) writes() bool {
 	return m.running > 0
 }
 
-// of returns when the answer to a question ended last, and how often it was begun.
-func (m *model) of(word string) (time.Time, int) {
+// lastAnswer returns when the last answer to a question ended, and how many were begun.
+func (m *model) lastAnswer(word string) (time.Time, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ended[word], m.runs[word]
 }
 
-// house is the gateway in its process, and what outlives it.
-type house struct {
+// testGateway is a gateway with one process at a time, and the data that survives a process.
+type testGateway struct {
 	*scene
 	model    *model
-	planner  *planner // answers in place of model, where it has one
+	planner  *planner // replaces model if it is set
 	config   preview.Config
 	button   gateway.Button
-	closed   bool // nobody is let in
-	thoughts bool // of a model are shown
-	previews bool // of addresses that the asker typed are shown
+	closed   bool // strangers are refused
+	thoughts bool // a model's thoughts are shown
+	previews bool // link previews are shown
 
 	gateway *gateway.Gateway
 	options gateway.Options
@@ -144,16 +144,16 @@ type house struct {
 	cancel  context.CancelFunc
 	done    chan error
 
-	excused int // answers beside which one more message stands
+	excused int // number of answers that may have one duplicate message
 }
 
-// house returns one that runs until the case ends, on what the ones before it stored. change may be nil.
-func (s *scene) house(answers map[string]answer, change func(*house)) *house {
+// newGateway starts a gateway on the data of earlier ones. It stops at the end of the case. change may be nil.
+func (s *scene) newGateway(answers map[string]answer, change func(*testGateway)) *testGateway {
 	s.Helper()
 	if s.memory == nil {
 		s.memory = memory.New()
 	}
-	h := &house{
+	h := &testGateway{
 		scene: s, button: gateway.ButtonOff,
 		model:  &model{answers: answers, ended: map[string]time.Time{}, runs: map[string]int{}},
 		config: preview.Config{Enabled: true, MinTokens: 3, Cursor: cursor, MaxParts: 4},
@@ -167,7 +167,7 @@ func (s *scene) house(answers map[string]answer, change func(*house)) *house {
 }
 
 // begin starts a process with an adapter.
-func (h *house) begin(a Adapter) {
+func (h *testGateway) begin(a Adapter) {
 	h.Helper()
 	h.ledger = &ledger{Store: h.memory}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -183,12 +183,12 @@ func (h *house) begin(a Adapter) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
 	h.gateway, h.cancel, h.done = g, cancel, make(chan error, 1)
 	go func() { h.done <- g.Run(ctx, func() {}) }()
-	pass(2 * time.Second) // a connection may take some calls
+	pass(2 * time.Second) // connecting may take several calls
 	synctest.Wait()
 }
 
-// runner returns what answers in a process.
-func (h *house) runner(log *slog.Logger) gateway.Runner {
+// runner returns the Runner of a process.
+func (h *testGateway) runner(log *slog.Logger) gateway.Runner {
 	h.Helper()
 	if h.planner == nil {
 		return h.model
@@ -200,18 +200,18 @@ func (h *house) runner(log *slog.Logger) gateway.Runner {
 	return a
 }
 
-// end stops the process, without grace. It may be called again.
-func (h *house) end() {
+// end stops the process at once. It may be called again.
+func (h *testGateway) end() {
 	if h.cancel == nil {
 		return
 	}
 	h.cancel()
-	<-h.done //nolint:errcheck // a process that was killed always fails
+	<-h.done //nolint:errcheck // a killed process always returns an error
 	h.cancel = nil
 }
 
-// stopInOrder ends the process as an operator does, who gives it time.
-func (h *house) stopInOrder() {
+// stopInOrder stops the process like an operator, with time to finish.
+func (h *testGateway) stopInOrder() {
 	h.Helper()
 	h.options.Grace = 30 * time.Second
 	if err := h.gateway.Reload(h.Context(), h.options); err != nil {
@@ -224,46 +224,46 @@ func (h *house) stopInOrder() {
 	h.cancel = nil
 }
 
-// kill ends the process as a signal does: nothing of it is stored from now on, and its calls are cut off. The
-// next one begins at once.
-func (h *house) kill() {
+// kill ends the process like SIGKILL: it stores nothing any more, and its calls break off. The next process begins at
+// once.
+func (h *testGateway) kill() {
 	h.Helper()
-	h.die()
-	h.rise()
+	h.stopHard()
+	h.restart()
 }
 
-// die is the first half of kill: nobody is there after it.
-func (h *house) die() {
+// stopHard is the first half of kill: no process runs after it.
+func (h *testGateway) stopHard() {
 	h.ledger.mu.Lock()
 	h.ledger.dead = true
 	h.ledger.mu.Unlock()
 	h.end()
 }
 
-// rise begins the next process.
-func (h *house) rise() {
+// restart begins the next process.
+func (h *testGateway) restart() {
 	h.Helper()
 	h.adapter = h.connect(Proper)
 	h.begin(h.adapter)
 }
 
-// ask lets a person ask, who means the bot.
-func (h *house) ask(to chat.Target, question string) {
+// ask lets a person ask the bot.
+func (h *testGateway) ask(to chat.Target, question string) {
 	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
 }
 
-// askLast asks, and returns once the question is accepted where nothing that was not comes again.
-func (h *house) askLast(to chat.Target, question string) {
+// askLast asks. If the platform does not repeat unconfirmed messages, it returns only after the question was accepted.
+func (h *testGateway) askLast(to chat.Target, question string) {
 	h.Helper()
-	before := len(h.ledger.took())
+	before := len(h.ledger.acceptedMessages())
 	h.ask(to, question)
 	if _, nobody := h.World.(Reporter); nobody {
-		h.until("that the question is accepted", func() bool { return len(h.ledger.took()) > before })
+		h.until("that the question is accepted", func() bool { return len(h.ledger.acceptedMessages()) > before })
 	}
 }
 
-// command lets a person give a command, in whatever way the place has.
-func (h *house) command(to chat.Target, name string) {
+// command lets a person give a command in the way of the place.
+func (h *testGateway) command(to chat.Target, name string) {
 	if h.adapter.Profile(to).NoCommands {
 		h.ask(to, name)
 		return
@@ -271,8 +271,8 @@ func (h *house) command(to chat.Target, name string) {
 	h.Say(to, Saying{Text: "/" + name, Command: true})
 }
 
-// until lets time pass until something holds, for a minute at most.
-func (h *house) until(what string, holds func() bool) {
+// until lets time pass until a condition holds, at most a minute.
+func (h *testGateway) until(what string, holds func() bool) {
 	h.Helper()
 	for range 60 * 50 {
 		if synctest.Wait(); holds() {
@@ -283,9 +283,9 @@ func (h *house) until(what string, holds func() bool) {
 	h.Fatalf("%s did not happen within a minute", what)
 }
 
-// seen waits until the newest version in a place has something in it. Where nothing can be seen of an answer before its end, it
-// waits until a model writes.
-func (h *house) seen(to chat.Target, text string) {
+// seen waits until the newest version in a place contains a text. If the platform shows no previews there, it waits
+// until a model writes.
+func (h *testGateway) seen(to chat.Target, text string) {
 	h.Helper()
 	if !h.adapter.Capabilities().Edit {
 		h.until("that a model writes", h.model.writes)
@@ -298,25 +298,26 @@ func (h *house) seen(to chat.Target, text string) {
 	})
 }
 
-// wantReply checks that exactly these messages stand in a place, and that whatever was on display on the way
-// to them was a beginning of them, whole, and with the cursor at its end or nowhere.
-func (h *house) wantReply(to chat.Target, want ...string) {
+// wantReply checks that a place contains exactly these messages. Every earlier version must have been a beginning of
+// them, with the cursor at its end or nowhere.
+func (h *testGateway) wantReply(to chat.Target, want ...string) {
 	h.Helper()
 	h.wantShown(to, want...)
 	h.wantGrowth(to, strings.Join(want, "\n"))
 	h.wantValid(to)
 }
 
-// wantSince checks that beyond the first messages in a place stands one, with a text; what says what came before.
-func (h *house) wantSince(what string, to chat.Target, first int, text string) {
+// wantSince checks that one message with a text follows the first messages in a place. what describes what happened
+// before.
+func (h *testGateway) wantSince(what string, to chat.Target, first int, text string) {
 	h.Helper()
 	if got := h.Shown(to)[first:]; !slices.Equal(got, []string{text}) {
 		h.Errorf("%s in %+v: shown are %q, want %q once", what, to, got, text)
 	}
 }
 
-// wantGrowth checks that every message ever shown in a place is made of text that final has in one piece.
-func (h *house) wantGrowth(to chat.Target, final string) {
+// wantGrowth checks that every version of a message in a place is a contiguous piece of final.
+func (h *testGateway) wantGrowth(to chat.Target, final string) {
 	h.Helper()
 	for _, v := range h.Versions(to) {
 		text := strings.TrimSuffix(v.Text, strings.TrimSpace(cursor))
@@ -329,7 +330,7 @@ func (h *house) wantGrowth(to chat.Target, final string) {
 	}
 }
 
-// letters are what is left of a text without marks and white space.
+// letters returns a text without marks and white space.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -339,8 +340,8 @@ func letters(text string) string {
 	}, text)
 }
 
-// wantGood checks that the platform had nothing to complain of.
-func (h *house) wantGood() {
+// wantGood checks that the platform reported no violations.
+func (h *testGateway) wantGood() {
 	h.Helper()
 	for i, v := range h.Violations() {
 		if i < 5 {
@@ -352,7 +353,7 @@ func (h *house) wantGood() {
 	}
 }
 
-// prose returns at least n characters of numbered words, without any formatting.
+// prose returns at least n characters of numbered words without formatting.
 func prose(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -364,7 +365,7 @@ func prose(n int) string {
 	return b.String()
 }
 
-// both are the two places, or the only one.
+// both returns the private chat and the group, or the only place.
 func (s *scene) both() []chat.Target {
 	if s.Group() == (chat.Target{}) {
 		return []chat.Target{s.Private()}
@@ -372,7 +373,7 @@ func (s *scene) both() []chat.Target {
 	return []chat.Target{s.Private(), s.Group()}
 }
 
-// places returns n more private chats, or the only place n times.
+// places returns n more private chats, or n times the only place.
 func (s *scene) places(n int) []chat.Target {
 	if _, nobody := s.World.(Reporter); nobody {
 		return slices.Repeat([]chat.Target{s.Private()}, n)
@@ -380,7 +381,7 @@ func (s *scene) places(n int) []chat.Target {
 	return s.Crowd(n)
 }
 
-// people is a case for platforms on which people write, alone or in groups.
+// people runs a case on platforms on which people write.
 func people(run func(*scene)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -392,7 +393,7 @@ func people(run func(*scene)) func(*scene) {
 	}
 }
 
-// inGroup is a case for platforms with groups.
+// inGroup runs a case on platforms with groups.
 func inGroup(run func(*scene)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -404,7 +405,7 @@ func inGroup(run func(*scene)) func(*scene) {
 	}
 }
 
-// edited is a case in which something must be seen of an answer before its end.
+// edited runs a case on platforms that show something of an answer before its end.
 func edited(run func(*scene)) func(*scene) {
 	return with((*scene).editor, func(s *scene, _ preview.Editor) {
 		s.Helper()
@@ -412,7 +413,7 @@ func edited(run func(*scene)) func(*scene) {
 	})
 }
 
-// said returns what a message says that Say brought.
+// said returns the text of a message that Say caused.
 func (s *scene) said(in chat.Inbound) string {
 	if r, ok := s.World.(Reporter); ok {
 		return r.Said(in.Text)
@@ -420,7 +421,7 @@ func (s *scene) said(in chat.Inbound) string {
 	return in.Text
 }
 
-// transports returns how previews can reach a place.
+// transports returns the supported transports of previews in a place.
 func (s *scene) transports(to chat.Target) map[string]preview.Transport {
 	list := map[string]preview.Transport{"edits": preview.Edit}
 	p := s.adapter.Profile(to)
@@ -433,7 +434,7 @@ func (s *scene) transports(to chat.Target) map[string]preview.Transport {
 	return list
 }
 
-// wantJoined checks that the messages in a place are a text, as it was cut at spaces.
+// wantJoined checks that the messages in a place, joined by spaces, are a text.
 func (s *scene) wantJoined(to chat.Target, want string) {
 	s.Helper()
 	if got := s.joined(to); got != want {
@@ -441,5 +442,5 @@ func (s *scene) wantJoined(to chat.Target, want string) {
 	}
 }
 
-// joined returns the texts of the messages in a place as one, as they were cut at spaces.
+// joined returns the texts of the messages in a place, joined by spaces.
 func (s *scene) joined(to chat.Target) string { return strings.Join(s.Shown(to), " ") }

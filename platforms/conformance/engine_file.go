@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// endingFiles are files of an answer, as tools make them.
+// endingFiles returns files of an answer, like those of tools.
 func endingFiles(names ...string) []chat.File {
 	var list []chat.File
 	for _, n := range names {
@@ -21,8 +21,8 @@ func endingFiles(names ...string) []chat.File {
 	return list
 }
 
-// decided lets an answer be delivered that an earlier process had decided.
-func (s *scene) decided(to chat.Target, e preview.Ending) *house {
+// decided lets a new process deliver an answer that an earlier process decided.
+func (s *scene) decided(to chat.Target, e preview.Ending) *testGateway {
 	s.Helper()
 	if s.memory == nil {
 		s.memory = memory.New()
@@ -37,16 +37,16 @@ func (s *scene) decided(to chat.Target, e preview.Ending) *house {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return s.house(nil, nil)
+	return s.newGateway(nil, nil)
 }
 
-// answerFileCases are about answers that have files.
+// answerFileCases are about answers with files.
 func answerFileCases() []testCase {
 	return []testCase{
 		{"files of an answer follow its text, in order", with((*scene).filer, func(s *scene, _ preview.Filer) {
 			files := endingFiles("first.txt", "second.txt")
 			h := s.decided(s.Private(), preview.Ending{Text: "The **text**.", Files: files})
-			pass(lasting)
+			pass(settleTime)
 			h.wantAnswer(s.Private(), "The text.", files...)
 			h.wantGood()
 		})},
@@ -54,14 +54,14 @@ func answerFileCases() []testCase {
 			_, ok := s.filer()
 			limit := s.adapter.Profile(s.Private()).FileLimit
 			if ok && limit == 0 || limit > 64<<20 {
-				return // such a file does not fit into a test
+				return // a file beyond such a limit is too large for a test
 			}
 			files := endingFiles("a_b_c.txt")
 			if files[0].Content = make([]byte, limit+1); ok {
 				files = append(files, endingFiles("small.txt")...)
 			}
 			h := s.decided(s.Private(), preview.Ending{Text: "The text.", Files: files})
-			pass(lasting)
+			pass(settleTime)
 			h.wantAnswer(s.Private(), "The text.\n\nI could not send a_b_c.txt here.", files[1:]...)
 			h.wantGood()
 		}},
@@ -69,7 +69,7 @@ func answerFileCases() []testCase {
 			files := endingFiles("empty.txt", "second.txt")
 			files[0].Content = nil
 			h := s.decided(s.Private(), preview.Ending{Text: "The text.", Files: files})
-			pass(lasting)
+			pass(settleTime)
 			h.wantAnswer(s.Private(), "The text.", files[1:]...)
 			if strings.Contains(h.log.String(), "was not delivered") {
 				h.Error("the log says that the answer was not delivered")
@@ -85,7 +85,7 @@ func answerFileCases() []testCase {
 					pass(time.Duration(i) * 97 * time.Millisecond)
 				}
 				h.kill()
-				pass(lasting)
+				pass(settleTime)
 				if got := h.Files(to); !h.reconciles(to) && len(got) == len(files)+1 && strings.Contains(h.log.String(), "outcome") {
 					h.Logf("killed %d: one file stands twice, and the log says so", i)
 				} else {
@@ -97,8 +97,8 @@ func answerFileCases() []testCase {
 	}
 }
 
-// wantAnswer checks that a text stands in a place, and the files below it.
-func (h *house) wantAnswer(to chat.Target, text string, files ...chat.File) {
+// wantAnswer checks that a place contains a text, followed by the files.
+func (h *testGateway) wantAnswer(to chat.Target, text string, files ...chat.File) {
 	h.Helper()
 	var want []File
 	for _, f := range files {

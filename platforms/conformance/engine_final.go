@@ -9,21 +9,21 @@ import (
 	"telex/internal/chat"
 )
 
-// finalCases are about what people see while an answer comes, and in the end.
+// finalCases are about what people see while an answer grows, and at its end.
 func finalCases() []testCase {
 	return []testCase{
 		{"D1: a short answer stands as it is, once, without a cursor", func(s *scene) {
-			h := s.house(map[string]answer{"at-once": {text: "Hello."}, "slowly": {text: "Hello there, friend.", each: time.Second}}, nil)
+			h := s.newGateway(map[string]answer{"at-once": {text: "Hello."}, "slowly": {text: "Hello there, friend.", each: time.Second}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "at-once")
-				pass(lasting)
+				pass(settleTime)
 				h.wantReply(to, "Hello.")
 				h.ask(to, "slowly")
-				pass(lasting)
+				pass(settleTime)
 				h.wantShown(to, "Hello.", "Hello there, friend.")
 			}
 			n := len(h.Versions(h.Private()))
-			pass(time.Hour) // F38: nothing comes after the end
+			pass(time.Hour) // F38: nothing follows the end
 			if got := len(h.Versions(h.Private())); got != n {
 				h.Errorf("%d versions more came after the end", got-n)
 			}
@@ -39,8 +39,8 @@ func finalCases() []testCase {
 			for _, tt := range []struct {
 				on       bool
 				question string
-				typed    bool // the asker typed an address that the answer begins with
-				all      bool // and there is no other in it
+				typed    bool // the asker typed the address at the beginning of the answer
+				all      bool // the answer has no other address
 			}{
 				{false, "same " + asked, false, false},
 				{true, "same", false, false},
@@ -49,11 +49,11 @@ func finalCases() []testCase {
 				{true, "other " + asked, true, false},
 				{true, "bare " + asked, true, false},
 			} {
-				h := s.house(answers, func(h *house) { h.previews = tt.on })
+				h := s.newGateway(answers, func(h *testGateway) { h.previews = tt.on })
 				for _, to := range h.both() {
 					shown, opened := len(h.Shown(to)), len(h.Opened(to))
 					h.ask(to, tt.question)
-					pass(lasting)
+					pass(settleTime)
 					if got := len(h.Shown(to)) - shown; got != 1 {
 						h.Fatalf("%q has %d answers", tt.question, got)
 					}
@@ -66,20 +66,20 @@ func finalCases() []testCase {
 			}
 		}},
 		{"D1: every kind of formatting is in the final as it should be", func(s *scene) {
-			h := s.house(map[string]answer{"sample": {text: Sample}}, nil)
+			h := s.newGateway(map[string]answer{"sample": {text: Sample}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "sample")
-				pass(lasting)
+				pass(settleTime)
 				h.wantReply(to, h.Sample())
 			}
 		}},
 		{"D1: a long answer stands in parts, whole and in order, by every transport", both(func(s *scene, to chat.Target) {
 			text := prose(s.adapter.Profile(to).TextLimit * 5 / 2)
 			for name, transport := range s.transports(to) {
-				h := s.house(map[string]answer{"long": flowing(text)}, func(h *house) { h.config.Transport = transport })
+				h := s.newGateway(map[string]answer{"long": flowing(text)}, func(h *testGateway) { h.config.Transport = transport })
 				before := len(h.Shown(to))
 				h.ask(to, "long")
-				pass(lasting)
+				pass(settleTime)
 				if got := strings.Join(h.Shown(to)[before:], " "); got != text {
 					h.Errorf("by %s: shown is %q, want %q", name, got, text)
 				}
@@ -99,11 +99,11 @@ func finalCases() []testCase {
 			for word, text := range map[string]string{"code": code, "table": table, "list": list} {
 				answers[word] = flowing(text)
 			}
-			h := s.house(answers, func(h *house) { h.config.MaxParts = 16 })
+			h := s.newGateway(answers, func(h *testGateway) { h.config.MaxParts = 16 })
 			for i, to := range h.Crowd(3) {
 				word, text := []string{"code", "table", "list"}[i], []string{code, table, list}[i]
 				h.ask(to, word)
-				pass(lasting)
+				pass(settleTime)
 				if got, want := letters(h.joined(to)), letters(text); got != want {
 					h.Errorf("%s: shown are %d letters, want %d: %.300q", word, len(got), len(want), h.Shown(to))
 				}
@@ -118,10 +118,10 @@ func finalCases() []testCase {
 			text := "👩‍👩‍👧‍👦🏳️‍🌈🇩🇪🇫🇷 é ñ ẅ नमस्ते **bold *and italic* words** ~~gone~~ `co*de` " +
 				"a **bold [link with words](https://example.org/a_b?c=d&e=f) inside** and ***all*** of\n\n" +
 				"> a **quote**\n\n1. one\n   ```\n   x **y\n   ```\n2. `two`\n\n" + strings.Repeat("👨‍👩‍👧 __x__ ", 40)
-			h := s.house(map[string]answer{"marks": {text: text, each: 400 * time.Millisecond}}, func(h *house) { h.config.Interval = 300 * time.Millisecond })
+			h := s.newGateway(map[string]answer{"marks": {text: text, each: 400 * time.Millisecond}}, func(h *testGateway) { h.config.Interval = 300 * time.Millisecond })
 			to := h.Private()
 			h.ask(to, "marks")
-			pass(lasting)
+			pass(settleTime)
 			h.wantValid(to)
 			h.wantGrowth(to, h.joined(to))
 			if got := len(h.Versions(to)); got < 20 {
@@ -134,29 +134,29 @@ func finalCases() []testCase {
 	}
 }
 
-// overflowCases are about finals that stand already, and about texts that are too long for one message.
+// overflowCases are about finals that are visible already, and about texts that are too long for one message.
 func overflowCases() []testCase {
 	return []testCase{
 		{"D2: what an edit made final already is not sent again", with((*scene).editor, func(s *scene, _ preview.Editor) {
-			h := s.house(map[string]answer{"quiet": {text: prose(200), tail: 20 * time.Second}}, func(h *house) { h.config.Cursor = "" })
+			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: 20 * time.Second}}, func(h *testGateway) { h.config.Cursor = "" })
 			for _, to := range h.both() {
 				h.ask(to, "quiet")
-				pass(15 * time.Second) // the text is there, the end is not
+				pass(15 * time.Second) // the text is complete, but the answer has not ended
 				h.wantShown(to, prose(200))
 				sends, edits := h.Calls(chat.OpSend), h.Calls(chat.OpEdit)
-				pass(lasting)
+				pass(settleTime)
 				h.wantReply(to, prose(200))
 				h.wantCalls(chat.OpSend, sends)
 				h.wantCalls(chat.OpEdit, edits)
 			}
 		})},
 		{"D2: the final of a draft is a message", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
-			h := s.house(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *house) { h.config.Transport = preview.Draft })
+			h := s.newGateway(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *testGateway) { h.config.Transport = preview.Draft })
 			h.ask(to, "quiet")
-			pass(50 * time.Second) // for longer than a draft lasts by itself
+			pass(50 * time.Second) // longer than the lifetime of a draft
 			h.wantDrafts(to, prose(200)+cursor)
 			h.wantShown(to)
-			pass(lasting)
+			pass(settleTime)
 			h.wantDrafts(to)
 			h.wantReply(to, prose(200))
 		})},
@@ -164,7 +164,7 @@ func overflowCases() []testCase {
 			text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
 			long := flowing(text)
 			long.tail = 30 * time.Second
-			h := s.house(map[string]answer{"long": long}, nil)
+			h := s.newGateway(map[string]answer{"long": long}, nil)
 			h.ask(to, "long")
 			h.until("that a second part is shown", func() bool { return len(h.Shown(to)) == 2 })
 			if first := h.Shown(to)[0]; strings.Contains(first, "▌") || !strings.HasPrefix(text, first) {
@@ -172,7 +172,7 @@ func overflowCases() []testCase {
 			}
 			first := h.Versions(to)[0].Message
 			sealed := time.Now()
-			pass(lasting)
+			pass(settleTime)
 			for _, v := range h.Versions(to) {
 				if v.Message == first && v.At.After(sealed) {
 					h.Errorf("the first part was changed after the second began: %q", v.Text)
@@ -183,10 +183,10 @@ func overflowCases() []testCase {
 		})},
 		{"D8, F52: beyond the most parts the rest comes as a file, else as more parts", func(s *scene) {
 			text := prose(max(30_000, min(4*s.adapter.Profile(s.Private()).TextLimit, 150_000)))
-			h := s.house(map[string]answer{"long": {text: text, each: 2 * time.Millisecond}}, func(h *house) { h.config.MaxParts = 3 })
+			h := s.newGateway(map[string]answer{"long": {text: text, each: 2 * time.Millisecond}}, func(h *testGateway) { h.config.MaxParts = 3 })
 			for _, to := range h.both() {
 				h.ask(to, "long")
-				pass(lasting)
+				pass(settleTime)
 				shown, files := h.Shown(to), h.Files(to)
 				if !h.adapter.Capabilities().File {
 					if got := strings.Join(shown, " "); got != text {

@@ -10,12 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// ledger is the store of one process. What a dead one writes is lost.
+// ledger is the store of one process. It drops writes of a killed process.
 type ledger struct {
 	gateway.Store
 	mu       sync.Mutex
 	dead     bool
-	accepted []chat.Inbound // that were new
+	accepted []chat.Inbound // the new messages
 }
 
 var errDead = errors.New("the process was killed")
@@ -94,8 +94,8 @@ func (l *ledger) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block)
 	return l.alive(func() error { return l.Store.SaveBlock(ctx, e, b) })
 }
 
-// took returns what was accepted.
-func (l *ledger) took() []chat.Inbound {
+// acceptedMessages returns the accepted messages.
+func (l *ledger) acceptedMessages() []chat.Inbound {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.accepted)

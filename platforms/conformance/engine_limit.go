@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// limitCases are about the rates that platforms enforce.
+// limitCases are about rate limits.
 func limitCases() []testCase {
 	return []testCase{
 		{"D3: several answers at once keep within the published rates, by every transport", people(func(s *scene) {
@@ -27,7 +27,7 @@ func limitCases() []testCase {
 				}) {
 					continue
 				}
-				h := s.house(map[string]answer{"go": {text: prose(2500), each: 40 * time.Millisecond}}, func(h *house) { h.config.Transport = transport })
+				h := s.newGateway(map[string]answer{"go": {text: prose(2500), each: 40 * time.Millisecond}}, func(h *testGateway) { h.config.Transport = transport })
 				before := map[chat.Target]int{}
 				for _, to := range places {
 					before[to] = len(h.Shown(to))
@@ -47,7 +47,7 @@ func limitCases() []testCase {
 		{"D3: long answers in parts keep within the published rates", people(func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(2), s.both()...)
-			h := s.house(map[string]answer{"go": {text: prose(14_000), each: 5 * time.Millisecond}}, func(h *house) { h.config.MaxParts = 8 })
+			h := s.newGateway(map[string]answer{"go": {text: prose(14_000), each: 5 * time.Millisecond}}, func(h *testGateway) { h.config.MaxParts = 8 })
 			for _, to := range places {
 				h.ask(to, "go")
 			}
@@ -60,7 +60,7 @@ func limitCases() []testCase {
 		{"D3: who wants previews faster than the platform allows gets what it allows", people(func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(2), s.both()...)
-			h := s.house(map[string]answer{"go": {text: prose(1500), each: 200 * time.Millisecond}}, func(h *house) { h.config.Interval = 100 * time.Millisecond })
+			h := s.newGateway(map[string]answer{"go": {text: prose(1500), each: 200 * time.Millisecond}}, func(h *testGateway) { h.config.Interval = 100 * time.Millisecond })
 			for round := range 2 {
 				for _, to := range places {
 					h.ask(to, "go")
@@ -71,7 +71,7 @@ func limitCases() []testCase {
 					h.wantJoined(to, want)
 				}
 			}
-			for _, to := range places { // and many answers one after the other
+			for _, to := range places { // then many answers one after the other
 				for i := range 8 {
 					h.ask(to, fmt.Sprint(i))
 				}
@@ -87,8 +87,8 @@ func limitCases() []testCase {
 		{"D3: a hidden rate of half the published one is learned, and nothing is lost", people(func(s *scene) {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
-			h := s.house(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
-			for round, most := range []int{3, 1} { // refusals in each place: until it is learned, and then
+			h := s.newGateway(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
+			for round, most := range []int{3, 1} { // refusals allowed per place: before and after the limit is learned
 				before := h.Refusals()
 				for _, to := range places {
 					h.ask(to, "go")
@@ -106,12 +106,12 @@ func limitCases() []testCase {
 	}
 }
 
-// refusalCases are about calls that were refused for their rate.
+// refusalCases are about calls that a rate limit refuses.
 func refusalCases() []testCase {
 	return []testCase{
 		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", people(func(s *scene) {
 			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(800), each: 50 * time.Millisecond}, "short": {text: "Yes."}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(800), each: 50 * time.Millisecond}, "short": {text: "Yes."}}, nil)
 			ops := []chat.Op{chat.OpSend}
 			if _, ok := h.editor(); ok {
 				ops = append(ops, chat.OpEdit)
@@ -120,7 +120,7 @@ func refusalCases() []testCase {
 				word := []string{"go", "short"}[i/len(ops)]
 				op := ops[i%len(ops)]
 				if op == chat.OpEdit && word == "short" {
-					continue // it is never edited
+					continue // this place has no edits
 				}
 				h.Break(op, RateLimit)
 				before := h.Calls(op)
@@ -137,7 +137,7 @@ func refusalCases() []testCase {
 						h.Errorf("after the wait %.200v is shown, want the newest text", got[n:])
 					}
 				}
-				pass(lasting)
+				pass(settleTime)
 				want := map[string]string{"go": prose(800), "short": "Yes."}[word]
 				h.wantReply(to, want)
 			}
@@ -145,10 +145,10 @@ func refusalCases() []testCase {
 		})},
 		{"D4: a final waits as long as it was told (F03)", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
 			to := h.Private()
 			h.ask(to, "go")
-			h.seen(to, "word40") // the last preview, or nearly
+			h.seen(to, "word40") // the last preview, or almost
 			pass(3 * time.Second)
 			before := h.Calls(chat.OpEdit)
 			h.Break(chat.OpEdit, RateLimit)
@@ -161,7 +161,7 @@ func refusalCases() []testCase {
 		})},
 		{"D4: what a 429 asked for holds after a restart", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			to := h.Private()
 			h.ask(to, "go")
 			h.seen(to, "word")
@@ -175,14 +175,14 @@ func refusalCases() []testCase {
 			if got := len(h.Versions(to)); got != n {
 				h.Errorf("%d versions more were shown before the wait was over", got-n)
 			}
-			pass(lasting)
+			pass(settleTime)
 			h.wantReply(to, prose(300))
 			h.wantGood()
 		})},
 	}
 }
 
-// turnCases are about who goes first.
+// turnCases are about the order of calls.
 func turnCases() []testCase {
 	return []testCase{
 		{"D11: a final does not wait for previews", func(s *scene) {
@@ -191,17 +191,17 @@ func turnCases() []testCase {
 			for i := range 5 {
 				answers[fmt.Sprintf("go%d", i)] = answer{text: prose(400 + 20*i), each: 180 * time.Millisecond, tail: time.Duration(i) * 370 * time.Millisecond}
 			}
-			h := s.house(answers, nil)
+			h := s.newGateway(answers, nil)
 			for _, to := range h.both() {
 				for i := range 5 {
 					word := fmt.Sprintf("go%d", i)
 					h.ask(to, word)
 					pass(time.Minute)
-					ended, _ := h.model.of(word)
+					ended, _ := h.model.lastAnswer(word)
 					list := h.Versions(to)
 					last := list[len(list)-1]
-					if took := last.At.Sub(ended); last.Text != answers[word].text || took > soon {
-						h.Errorf("in %+v %.100q… was there %v after the end of %s, want the final after at most %v", to, last.Text, took, word, soon)
+					if took := last.At.Sub(ended); last.Text != answers[word].text || took > maxFinalDelay {
+						h.Errorf("in %+v %.100q… was there %v after the end of %s, want the final after at most %v", to, last.Text, took, word, maxFinalDelay)
 					}
 				}
 			}
@@ -210,7 +210,7 @@ func turnCases() []testCase {
 		{"D12: many answers at once are served in turn, and none starves", edited(func(s *scene) {
 			s.Enforce(Published)
 			places := s.Crowd(s.crowd())
-			h := s.house(map[string]answer{"go": {text: prose(2000), each: 90 * time.Millisecond}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(2000), each: 90 * time.Millisecond}}, nil)
 			for _, to := range places {
 				h.ask(to, "go")
 			}
@@ -232,12 +232,12 @@ func turnCases() []testCase {
 	}
 }
 
-// soon is how long after its last word an answer must stand. A call takes a few ten milliseconds here, a
-// preview's pause more than a second.
-const soon = 300 * time.Millisecond
+// maxFinalDelay is how soon after its last delta an answer must be visible. A call takes a few ten milliseconds here,
+// and the pause between previews more than a second.
+const maxFinalDelay = 300 * time.Millisecond
 
-// crowd is how many answers at once the account's own limits make compete for edits, and still allow each of
-// them one every ten seconds.
+// crowd returns how many answers must compete for edits under the account's own limits, while each of them still gets
+// one every ten seconds.
 func (s *scene) crowd() int {
 	n := 24
 	for _, l := range s.adapter.Profile(s.Private()).Limits {

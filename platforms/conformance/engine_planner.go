@@ -10,20 +10,20 @@ import (
 	"telex/agent"
 )
 
-// planner is a model behind the real agent, and the tool that it calls: it thinks, says something, calls the tool,
-// which changes things and so waits for a person, and says the rest.
+// planner is a model behind the real agent, together with its tool. It thinks, writes some text, calls the tool, which
+// needs approval, and writes the rest.
 type planner struct {
-	thought       string // a whole sentence
-	before, after string // the tool has run
-	note          string // of the gateway, below that; mostly empty
-	proposal      string // what the tool says of a call; empty: the model says only what comes after
+	thought       string // a complete sentence
+	before, after string // texts before and after the call
+	note          string // the gateway's note below the answer; mostly empty
+	proposal      string // the tool's description of the call; empty: the model makes no call and writes only after
 
 	mu   sync.Mutex
-	ran  int    // calls of the tool
-	told string // what became of its last call, as the model reads it
+	ran  int    // number of calls of the tool
+	told string // result of the last call for the model
 }
 
-// The model's name, the tool's, and how long the tool takes.
+// The names of the model and the tool, and the duration of a call.
 const (
 	plannerName = "planner"
 	lever       = "pull"
@@ -33,14 +33,14 @@ const (
 // Name implements agent.Model.
 func (*planner) Name() string { return plannerName }
 
-// Complete implements agent.Model: the whole answer after a second.
+// Complete implements agent.Model: it returns the whole answer after a second.
 func (p *planner) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
 	text, c := p.step(r)
 	c.Text, c.Reasoning = text, p.thought
 	return c, writing(ctx, time.Second)
 }
 
-// Stream implements agent.Model: a word in 100 ms.
+// Stream implements agent.Model: it writes a word every 100 ms.
 func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	text, c := p.step(r)
 	var deltas []agent.Delta
@@ -59,7 +59,7 @@ func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.D
 	return c, nil
 }
 
-// step returns what the model says to a request, and whether it then calls the tool.
+// step returns the model's answer to a request, and whether it ends with a call of the tool.
 func (p *planner) step(r agent.Request) (string, agent.Completion) {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == agent.ToolRole {
@@ -86,14 +86,14 @@ func (p *planner) Tools() []agent.ToolDef {
 	}}
 }
 
-// came returns how often the tool ran, and what the model was told of its last call.
-func (p *planner) came() (ran int, told string) {
+// toolRuns returns how often the tool ran, and the result of its last call for the model.
+func (p *planner) toolRuns() (ran int, told string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ran, p.told
 }
 
-// final is the answer as it must stand.
+// final returns the complete answer.
 func (p *planner) final() string {
 	return strings.Join(slices.DeleteFunc([]string{p.before, p.after, p.note}, func(s string) bool { return s == "" }), "\n\n")
 }

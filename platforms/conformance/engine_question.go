@@ -10,15 +10,15 @@ import (
 	"telex/internal/chat"
 )
 
-// promptlyAsked is how soon after its model stopped writing a question must be seen.
+// promptlyAsked is how soon a question must be visible after the model stopped writing.
 const promptlyAsked = 5 * time.Second
 
-// verdict is a button of a question, the word that does the same, and what comes of it.
+// verdict is a button of a question, the equivalent word, and the expected result.
 type verdict struct {
 	label gateway.TextKey
 	word  string
 	runs  int
-	told  string // to the model
+	told  string // result of the call for the model
 }
 
 func verdicts() []verdict {
@@ -28,11 +28,10 @@ func verdicts() []verdict {
 	}
 }
 
-// questionCases are about tool calls that wait for a person: the real agent, with a model that says something, calls
-// a tool that changes things, and says the rest.
+// questionCases are about tool calls that wait for a person's approval. They run the real agent with a planner.
 func questionCases() []testCase {
 	return []testCase{
-		{"a question is shown with its buttons, and nothing moves until it is answered", questioned(func(h *house, w Presser, to chat.Target) {
+		{"a question is shown with its buttons, and nothing moves until it is answered", questioned(func(h *testGateway, w Presser, to chat.Target) {
 			q := h.question(w, to)
 			moved := func() int { return len(h.Versions(to)) + h.moves() }
 			before := moved()
@@ -48,7 +47,7 @@ func questionCases() []testCase {
 		})},
 		{"a question is answered by its buttons: the tool runs once or not at all, and the same message holds the answer", func(s *scene) {
 			for _, v := range verdicts() {
-				questioned(func(h *house, w Presser, to chat.Target) {
+				questioned(func(h *testGateway, w Presser, to chat.Target) {
 					q := h.question(w, to)
 					w.Press(q.ref, q.button(h, v.label))
 					h.wantDecided(w, q, v.runs, v.told)
@@ -57,19 +56,19 @@ func questionCases() []testCase {
 		}},
 		{"a question is answered by a command, bare where none can be typed", func(s *scene) {
 			for _, v := range verdicts() {
-				questioned(func(h *house, w Presser, to chat.Target) {
+				questioned(func(h *testGateway, w Presser, to chat.Target) {
 					q := h.question(w, to)
 					h.command(to, v.word)
 					h.wantDecided(w, q, v.runs, v.told)
 				})(s)
 			}
 		}},
-		{"a question is answered by a yes of who asked", questioned(func(h *house, w Presser, to chat.Target) {
+		{"a question is answered by a yes of who asked", questioned(func(h *testGateway, w Presser, to chat.Target) {
 			q := h.question(w, to)
 			h.ask(to, "Yes!")
 			h.wantDecided(w, q, 1, "pulled")
 		})},
-		{"a question is not answered by whoever else presses its buttons", questioned(func(h *house, w Presser, to chat.Target) {
+		{"a question is not answered by whoever else presses its buttons", questioned(func(h *testGateway, w Presser, to chat.Target) {
 			if to.Kind != chat.Group {
 				return
 			}
@@ -89,7 +88,7 @@ func questionCases() []testCase {
 			h.wantDecided(w, q, 1, "pulled")
 		})},
 		{"where nothing streams a question and the answer are one message, and never with a cursor", editable(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
-			h := s.house(nil, func(h *house) { h.planner, h.config.Enabled = newPlanner(), false })
+			h := s.newGateway(nil, func(h *testGateway) { h.planner, h.config.Enabled = newPlanner(), false })
 			q := h.question(w, to)
 			w.Press(q.ref, q.button(h, gateway.TextApproveButton))
 			h.wantDecided(w, q, 1, "pulled")
@@ -102,17 +101,17 @@ func questionCases() []testCase {
 		})},
 		{"D10: killed while a question stands, its old button still answers it, once", func(s *scene) {
 			for _, away := range []bool{false, true} {
-				questioned(func(h *house, w Presser, to chat.Target) {
+				questioned(func(h *testGateway, w Presser, to chat.Target) {
 					q := h.question(w, to)
 					approve := q.button(h, gateway.TextApproveButton)
-					h.die()
-					if away { // platforms that keep no presses forget this one, and people press again
+					h.stopHard()
+					if away { // platforms that store no presses lose this one, and people press again
 						w.Press(q.ref, approve)
 						pass(10 * time.Second)
 					}
-					h.rise()
+					h.restart()
 					pass(10 * time.Second)
-					if ran, _ := h.planner.came(); ran == 0 {
+					if ran, _ := h.planner.toolRuns(); ran == 0 {
 						h.wantQuestion(w, q)
 						w.Press(q.ref, approve)
 					}
@@ -130,14 +129,14 @@ func questionCases() []testCase {
 	}
 }
 
-// questionAt asks about a call of which the tool says so many bytes, made of some words.
+// questionAt asks about a call whose description has size bytes made of words.
 func (s *scene) questionAt(size int, words string) {
 	s.Helper()
 	if short, ok := s.World.(Brief); ok {
-		size = min(size, short.ButtonText()*3/4) // what is asked around it has room too
+		size = min(size, short.ButtonText()*3/4) // the text around the description needs room, too
 	}
 	buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
-		h := s.house(nil, func(h *house) { h.planner = newPlanner() })
+		h := s.newGateway(nil, func(h *testGateway) { h.planner = newPlanner() })
 		first, last := "The 1st line of it", "The 9th line of it"
 		middle := strings.Repeat(words, size)[:size-len(first+last)-2]
 		h.planner.proposal = first + "\n" + strings.TrimSpace(strings.ToValidUTF8(middle, "")) + "\n" + last
@@ -160,17 +159,17 @@ func newPlanner() *planner {
 	return &planner{before: "I look at the lever, and now I pull it.", after: "The lever is down, as you asked.", proposal: "Pull the *lever* by_hand"}
 }
 
-// question is one as it stood in a place.
+// question is a visible question in a place.
 type question struct {
 	ref     chat.MessageRef
 	text    string
 	buttons []chat.Action
-	before  int // messages that stood there when it was asked
-	seen    int // versions that there were
+	before  int // number of messages before the question
+	seen    int // number of versions before the question
 }
 
 // button returns the ID of a button by its label.
-func (q question) button(h *house, label gateway.TextKey) string {
+func (q question) button(h *testGateway, label gateway.TextKey) string {
 	h.Helper()
 	i := slices.IndexFunc(q.buttons, func(a chat.Action) bool { return a.Label == gateway.DefaultTexts()[label] })
 	if i < 0 {
@@ -179,20 +178,20 @@ func (q question) button(h *house, label gateway.TextKey) string {
 	return q.buttons[i].ID
 }
 
-// questioned is a case for both places, with previews by each transport there is.
-func questioned(run func(h *house, w Presser, to chat.Target)) func(*scene) {
+// questioned runs a case in both places, with previews by each supported transport.
+func questioned(run func(h *testGateway, w Presser, to chat.Target)) func(*scene) {
 	return buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 		s.Helper()
 		for _, transport := range s.transports(to) {
-			h := s.house(nil, func(h *house) { h.planner, h.config.Transport = newPlanner(), transport })
+			h := s.newGateway(nil, func(h *testGateway) { h.planner, h.config.Transport = newPlanner(), transport })
 			run(h, w, to)
 			h.end()
 		}
 	})
 }
 
-// question lets a person ask for something that the bot must ask back about, and waits for that.
-func (h *house) question(w Presser, to chat.Target) (q question) {
+// question lets a person ask for something that needs approval, and waits for the bot's question.
+func (h *testGateway) question(w Presser, to chat.Target) (q question) {
 	h.Helper()
 	q.before, q.seen = len(h.Shown(to)), len(h.Versions(to))
 	h.ask(to, "go")
@@ -214,23 +213,23 @@ func (h *house) question(w Presser, to chat.Target) (q question) {
 	return q
 }
 
-// moves counts the calls of any kind.
-func (h *house) moves() (n int) {
+// moves returns the number of calls of any kind.
+func (h *testGateway) moves() (n int) {
 	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit, chat.OpDelete, chat.OpTyping, chat.OpDraft, chat.OpStart, chat.OpAppend, chat.OpStop} {
 		n += h.Calls(op)
 	}
 	return n
 }
 
-// wantQuestion checks that a question stands as it did, with what was said before it, and that it is not answered.
-func (h *house) wantQuestion(w Presser, q question) {
+// wantQuestion checks that a question is still open: unchanged, after the text before it.
+func (h *testGateway) wantQuestion(w Presser, q question) {
 	h.Helper()
 	to, texts := q.ref.Target, gateway.DefaultTexts()
 	shown := h.Shown(to)[q.before:]
 	asked, _, _ := strings.Cut(texts[gateway.TextApproval], "{what}")
 	said := h.planner.before
 	if !h.can().Edit {
-		said = "" // it comes with the answer
+		said = "" // this platform shows the text with the answer
 	}
 	first, _, _ := strings.Cut(h.planner.proposal, "\n")
 	want := letters(said) + letters(asked) + letters(first)
@@ -246,14 +245,14 @@ func (h *house) wantQuestion(w Presser, q question) {
 		h.Errorf("the buttons are %q, want %q", labels, want)
 	}
 	h.wantDrafts(to)
-	if ran, _ := h.planner.came(); ran != 0 {
+	if ran, _ := h.planner.toolRuns(); ran != 0 {
 		h.Errorf("the tool ran %d times before anybody answered", ran)
 	}
 }
 
-// wantDecided checks what came of a question that has room below the text, and that a process which is alive has
-// the answer to: the reply stands in its message.
-func (h *house) wantDecided(w Presser, q question, runs int, told string) {
+// wantDecided checks the result of a question that was shown below the text, if the deciding process is still alive: the
+// reply is in the question's message.
+func (h *testGateway) wantDecided(w Presser, q question, runs int, told string) {
 	h.Helper()
 	h.wantEnded(w, q, runs, told)
 	if !h.can().Edit {
@@ -269,16 +268,16 @@ func (h *house) wantDecided(w Presser, q question, runs int, told string) {
 	}
 }
 
-// wantEnded checks what came of a question wherever it stood: the answer stands, alone, and the tool ran as often as
-// it should.
-func (h *house) wantEnded(w Presser, q question, runs int, told string) {
+// wantEnded checks the result of a question, wherever it was shown: only the answer is left, and the tool ran as often
+// as it should.
+func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	h.Helper()
-	pass(lasting)
+	pass(settleTime)
 	to, final := q.ref.Target, h.planner.final()
 	aside := gateway.DefaultTexts()[gateway.TextNotYours]
 	got := slices.DeleteFunc(h.Shown(to)[q.before:], func(text string) bool { return text == aside })
 	want := []string{final}
-	if !h.can().Edit { // the question can't be taken away, and a new process asks again
+	if !h.can().Edit { // the question can't be deleted, and a new process asks again
 		got, want = slices.Compact(got), []string{q.text, final}
 	}
 	if !slices.Equal(got, want) {
@@ -298,7 +297,7 @@ func (h *house) wantEnded(w Presser, q question, runs int, told string) {
 		h.wantStreams(w, to)
 	}
 	h.wantValid(to)
-	if ran, heard := h.planner.came(); ran != runs || !strings.Contains(heard, told) {
+	if ran, heard := h.planner.toolRuns(); ran != runs || !strings.Contains(heard, told) {
 		h.Errorf("the tool ran %d times and its model was told %q, want %d and %q", ran, heard, runs, told)
 	}
 }

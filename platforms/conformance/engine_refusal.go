@@ -8,20 +8,21 @@ import (
 	"telex/internal/chat"
 )
 
-// narrowRefusalCases are about how little a refusal may slow down and close.
+// narrowRefusalCases check that a refusal delays as few other calls as possible.
 func narrowRefusalCases() []testCase {
 	return []testCase{
 		{"D4: four refusals that are over slow no answer down, neither at once nor later", people(func(s *scene) {
 			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			places, round := h.Crowd(10), 0
 			op := chat.OpSend
 			if _, ok := h.editor(); ok {
 				op = chat.OpEdit
 			}
-			// ten returns how long ten answers at once take, so long after four others, one call of each refused or none.
+			// ten returns how long ten simultaneous answers take, some time after four others. If refused is set, one
+			// call of each of the four was refused.
 			ten := func(refused bool, later time.Duration) time.Duration {
-				pass(5 * time.Minute) // what was counted before is forgotten
+				pass(5 * time.Minute) // earlier calls no longer count against limits
 				for range 4 {
 					before := h.Calls(op)
 					if refused {
@@ -53,7 +54,7 @@ func narrowRefusalCases() []testCase {
 		})},
 		{"D4: a refused sign of being at work holds no message up where it is counted by itself", func(s *scene) {
 			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			for _, to := range h.both() {
 				p := h.adapter.Profile(to)
 				if p.TypingEvery == 0 || !slices.ContainsFunc(p.Limits, func(l chat.Limit) bool { return l.Ops == chat.OpTyping }) {
@@ -67,7 +68,7 @@ func narrowRefusalCases() []testCase {
 					h.Errorf("in %+v are %d signs of being at work, want the refused one", to, got)
 				}
 				h.wantReply(to, prose(300))
-				pass(lasting)
+				pass(settleTime)
 			}
 			h.wantGood()
 		}},

@@ -9,12 +9,12 @@ import (
 	"telex/internal/chat"
 )
 
-// refusedCases are about a platform that refuses one call of an answer, for whatever reason, and takes the next.
+// refusedCases are about a platform that refuses one call of an answer for any reason and accepts the next.
 func refusedCases() []testCase {
 	var list []testCase
 	for _, at := range []struct {
 		name string
-		when string // that much of the answer is shown when the call is refused
+		when string // the text that is visible when the call is refused
 	}{
 		{"first preview edit", ""},
 		{"later preview edit", "word40"},
@@ -25,14 +25,14 @@ func refusedCases() []testCase {
 		}})
 	}
 	return append(list, testCase{"D14: one create that is answered 403 or 401 does not cost the answer", func(s *scene) {
-		h := s.house(map[string]answer{"go": {text: prose(600)}, "short": {text: "Yes."}}, nil)
+		h := s.newGateway(map[string]answer{"go": {text: prose(600)}, "short": {text: "Yes."}}, nil)
 		for _, to := range h.both() {
 			for _, f := range []Fault{Refused, Unauthorized} {
 				for word, text := range map[string]string{"go": prose(600), "short": "Yes."} {
 					before := len(h.Shown(to))
 					h.Break(chat.OpSend, f)
 					h.ask(to, word)
-					pass(lasting)
+					pass(settleTime)
 					h.wantSince(fmt.Sprintf("after fault %d", f), to, before, text)
 				}
 			}
@@ -40,15 +40,14 @@ func refusedCases() []testCase {
 	}})
 }
 
-// refusedOnce gives answers of which one edit is refused: the next one once so much is shown, and at the end of the
-// text the final one.
+// refusedOnce gives answers of which one edit is refused: the next one after a text is visible, or the final one.
 func (s *scene) refusedOnce(when string) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {
 		return
 	}
 	text := prose(600)
-	h := s.house(map[string]answer{"go": {text: text, tail: 5 * time.Second}}, func(h *house) { h.config.Transport = preview.Edit })
+	h := s.newGateway(map[string]answer{"go": {text: text, tail: 5 * time.Second}}, func(h *testGateway) { h.config.Transport = preview.Edit })
 	for _, to := range h.both() {
 		for _, f := range []Fault{Refused, Unauthorized, ServerError} {
 			before, failed := len(h.Shown(to)), strings.Count(h.log.String(), "call failed")
@@ -58,7 +57,7 @@ func (s *scene) refusedOnce(when string) {
 				return len(shown) > before && strings.Contains(shown[before], when)
 			})
 			h.Break(chat.OpEdit, f)
-			pass(lasting)
+			pass(settleTime)
 			h.wantSince(fmt.Sprintf("after fault %d", f), to, before, text)
 			if n := strings.Count(h.log.String(), "call failed"); n != failed+1 {
 				h.Errorf("after fault %d in %+v the log tells of %d calls that failed, want one", f, to, n-failed)

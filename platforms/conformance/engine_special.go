@@ -8,16 +8,16 @@ import (
 	"telex/internal/chat"
 )
 
-// specialCases are about what only some platforms have, and what went wrong with it.
+// specialCases are about features that only some platforms have, and about earlier bugs with them.
 func specialCases() []testCase {
 	return []testCase{
 		{"D13: a stream shows only text that stays, and ends as a message with the whole of it", native(func(s *scene, w StreamWorld, to chat.Target) {
 			for _, c := range []struct{ text, want string }{{prose(900), prose(900)}, {Sample, s.Sample()}} {
-				h := s.house(map[string]answer{"go": {text: c.text}}, byStreams)
+				h := s.newGateway(map[string]answer{"go": {text: c.text}}, byStreams)
 				before, seen, starts := len(h.Shown(to)), len(h.Versions(to)), h.Calls(chat.OpStart)
 				h.ask(to, "go")
 				h.until("that a stream grows", func() bool { return len(w.Streaming(to)) == 1 })
-				pass(lasting)
+				pass(settleTime)
 				h.wantStreams(w, to)
 				h.wantSince("", to, before, c.want)
 				if got := h.Calls(chat.OpStart) - starts; got != 1 {
@@ -35,7 +35,7 @@ func specialCases() []testCase {
 		{"D13, F48: a stream with a long silence becomes a message in time, and the whole text stands", native(func(s *scene, w StreamWorld, to chat.Target) {
 			s.Enforce(Published)
 			text, life := prose(600), w.StreamLife()
-			h := s.house(map[string]answer{
+			h := s.newGateway(map[string]answer{
 				"tail":  {text: text, tail: life + time.Minute},
 				"slow":  {text: text, each: 2 * life / 200},
 				"never": {text: text[:11], tail: life + time.Minute},
@@ -57,7 +57,7 @@ func specialCases() []testCase {
 		{"D13: a stream that breaks in the middle is mended with the whole text", native(func(s *scene, w StreamWorld, to chat.Target) {
 			for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
 				for _, f := range []Fault{CutBefore, CutAfter, ServerError, RateLimit} {
-					h := s.house(map[string]answer{"go": {text: prose(600)}}, byStreams)
+					h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
 					before := len(h.Shown(to))
 					if op == chat.OpStart {
 						h.Break(op, f)
@@ -67,7 +67,7 @@ func specialCases() []testCase {
 					if op != chat.OpStart {
 						h.Break(op, f)
 					}
-					pass(2 * lasting)
+					pass(2 * settleTime)
 					got := h.Shown(to)[before:]
 					switch {
 					case op == chat.OpStart && f == CutAfter && !h.found(to):
@@ -84,14 +84,14 @@ func specialCases() []testCase {
 			}
 		})},
 		{"D10, D13: a stream that a kill met is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
-			pass(lasting) // what was said before no gateway knows, and some platforms are read again with a margin
-			h := s.house(map[string]answer{"go": {text: prose(600)}}, byStreams)
+			pass(settleTime) // earlier text must not be read, and some platforms read with a margin
+			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, byStreams)
 			for _, word := range []string{"word5", "word40"} {
 				before := len(h.Shown(to))
 				h.ask(to, "go")
 				h.seen(to, word)
 				h.kill()
-				pass(2 * lasting)
+				pass(2 * settleTime)
 				h.wantSince("", to, before, prose(600))
 				h.wantStreams(w, to)
 			}
@@ -99,30 +99,30 @@ func specialCases() []testCase {
 	}
 }
 
-// commandCases are about questions that arrive in more ways than one.
+// commandCases are about questions that arrive in several ways.
 func commandCases() []testCase {
 	return []testCase{
 		{"F50: what is delivered twice, or as two events, is answered once", people(func(s *scene) {
-			h := s.house(nil, nil)
+			h := s.newGateway(nil, nil)
 			if w, ok := s.World.(Repeater); ok {
 				w.Repeat()
 			}
 			for _, to := range h.both() {
 				h.ask(to, "one")
-				pass(lasting)
+				pass(settleTime)
 				h.ask(to, "two")
-				pass(lasting)
+				pass(settleTime)
 				got := h.Shown(to)
 				if len(got) != 2 || !strings.HasSuffix(got[0], "one") || !strings.HasSuffix(got[1], "two") {
 					h.Errorf("shown are %q, want one answer to each question", got)
 				}
 			}
-			if want := 2 * len(h.both()); len(h.ledger.took()) != want {
-				h.Errorf("accepted %+v, want %d messages", h.ledger.took(), want)
+			if want := 2 * len(h.both()); len(h.ledger.acceptedMessages()) != want {
+				h.Errorf("accepted %+v, want %d messages", h.ledger.acceptedMessages(), want)
 			}
 		})},
 		{"a question that is asked by a command is answered in its place, and nothing else stays", asked(func(s *scene, w Asker, to chat.Target) {
-			h := s.house(map[string]answer{"go": {text: prose(600)}, "long": {text: prose(s.adapter.Profile(to).TextLimit * 5 / 2), each: 10 * time.Millisecond}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(600)}, "long": {text: prose(s.adapter.Profile(to).TextLimit * 5 / 2), each: 10 * time.Millisecond}}, nil)
 			for _, word := range []string{"go", "long", "at-once"} {
 				before := len(h.Shown(to))
 				w.Ask(to, word)
@@ -130,7 +130,7 @@ func commandCases() []testCase {
 				if word == "at-once" && w.Dangling() != 0 {
 					h.Error("a question looks unanswered")
 				}
-				pass(lasting)
+				pass(settleTime)
 				want := h.model.answers[word].text
 				if want == "" {
 					want = "I was asked: " + word
@@ -144,7 +144,7 @@ func commandCases() []testCase {
 		})},
 		{"F53: an answer that takes longer than a command may be answered goes on in its message", asked(func(s *scene, w Asker, to chat.Target) {
 			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(600), each: 25 * time.Minute / 200}, "late": {text: prose(100), tail: 20 * time.Minute}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(600), each: 25 * time.Minute / 200}, "late": {text: prose(100), tail: 20 * time.Minute}}, nil)
 			for _, word := range []string{"go", "late"} {
 				before := len(h.Shown(to))
 				w.Ask(to, word)
@@ -156,16 +156,16 @@ func commandCases() []testCase {
 			h.end()
 		})},
 		{"a command that dies with the process, or with its connection, is answered after all, once", asked(func(s *scene, w Asker, to chat.Target) {
-			h := s.house(map[string]answer{"go": {text: prose(600)}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, nil)
 			for _, moment := range []time.Duration{0, 30 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 6 * time.Second} {
 				before := len(h.Shown(to))
 				w.Ask(to, "go")
 				pass(moment)
-				if moment > 0 && len(h.ledger.took()) == 0 {
-					continue // it was not accepted yet, and such a thing does not come again
+				if moment > 0 && len(h.ledger.acceptedMessages()) == 0 {
+					continue // the question was not accepted, and the platform does not repeat it
 				}
 				h.kill()
-				pass(2 * lasting)
+				pass(2 * settleTime)
 				got := h.Shown(to)[before:]
 				if moment > 0 && (len(got) != 1 || got[0] != prose(600)) {
 					h.Errorf("killed after %v: shown are %q, want the text once", moment, got)
@@ -174,9 +174,9 @@ func commandCases() []testCase {
 			h.end()
 		})},
 		{"a command is not left unanswered by whom the bot does not answer", asked(func(s *scene, w Asker, to chat.Target) {
-			h := s.house(nil, func(h *house) { h.closed = true })
+			h := s.newGateway(nil, func(h *testGateway) { h.closed = true })
 			w.Ask(to, "one")
-			pass(lasting)
+			pass(settleTime)
 			h.wantNoneDangling(w, "one")
 			h.wantShown(to)
 			h.end()
@@ -184,15 +184,15 @@ func commandCases() []testCase {
 	}
 }
 
-// byStreams lets replies stream by the platform's own streams.
-func byStreams(h *house) { h.config.Transport = preview.Native }
+// byStreams makes replies use the platform's native streams.
+func byStreams(h *testGateway) { h.config.Transport = preview.Native }
 
-// native is a case for each place in which there are streams.
+// native runs a case in each place with native streams.
 func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
-// wantNoneDangling checks that no question by command looks unanswered; what says what came before.
+// wantNoneDangling checks that no question by command looks unanswered. what describes what happened before.
 func (s *scene) wantNoneDangling(w Asker, what string) {
 	s.Helper()
 	if got := w.Dangling(); got != 0 {
@@ -200,10 +200,10 @@ func (s *scene) wantNoneDangling(w Asker, what string) {
 	}
 }
 
-// found says that a create of unknown outcome can be resolved in a place, the start of a stream too.
+// found reports whether a place can resolve creates of unknown outcome, including starts of streams.
 func (s *scene) found(to chat.Target) bool { return s.adapter.Profile(to).KeyFor > 0 }
 
-// asked is a case for both places, where the platform has questions by command.
+// asked runs a case in both places on platforms with questions by command.
 func asked(run func(s *scene, w Asker, to chat.Target)) func(*scene) {
 	return inBoth(func(s *scene) (Asker, bool) {
 		w, ok := s.World.(Asker)

@@ -9,20 +9,20 @@ import (
 	"telex/internal/chat"
 )
 
-// thoughtSign is what people see before a thought.
+// thoughtSign precedes a thought.
 const thoughtSign = "💭"
 
-// thoughtShown is what a model thinks, as far as it is shown: its last whole sentence.
+// thoughtShown is the visible part of the model's thoughts: the last complete sentence.
 const thoughtShown = "First I must find out where the lever is."
 
-// thoughtCases are about what a model thinks, where people want to see it.
+// thoughtCases are about showing a model's thoughts.
 func thoughtCases() []testCase {
 	return []testCase{
-		{"what a model thinks stands above its text, and is gone from the answer", thinking(func(h *house, to chat.Target) {
+		{"what a model thinks stands above its text, and is gone from the answer", thinking(func(h *testGateway, to chat.Target) {
 			before, seen := len(h.Shown(to)), len(h.Versions(to))
 			h.ask(to, "go")
-			if h.config.Transport == preview.Native { // what only grows can't take it away again
-				pass(lasting)
+			if h.config.Transport == preview.Native { // a native stream can't remove them again
+				pass(settleTime)
 			} else {
 				h.until("that the thought is shown above the text", func() bool {
 					return slices.ContainsFunc(slices.Concat(h.Drafts(to), h.Shown(to)[before:]), func(text string) bool {
@@ -31,7 +31,7 @@ func thoughtCases() []testCase {
 					})
 				})
 			}
-			pass(lasting)
+			pass(settleTime)
 			h.wantSince("", to, before, h.planner.final())
 			for _, v := range h.Versions(to)[seen:] {
 				if h.config.Transport == preview.Native && strings.Contains(v.Text, thoughtSign) {
@@ -41,7 +41,7 @@ func thoughtCases() []testCase {
 			h.wantDrafts(to)
 			h.wantValid(to)
 		})},
-		{"what a model thinks around a question is gone from the answer", thinking(func(h *house, to chat.Target) {
+		{"what a model thinks around a question is gone from the answer", thinking(func(h *testGateway, to chat.Target) {
 			w, ok := h.World.(Presser)
 			if !ok || !h.adapter.Capabilities().Buttons {
 				return
@@ -50,7 +50,7 @@ func thoughtCases() []testCase {
 			h.planner.before, h.planner.after, h.planner.proposal = p.before, p.after, p.proposal
 			q := h.question(w, to)
 			w.Press(q.ref, q.button(h, gateway.TextApproveButton))
-			pass(lasting)
+			pass(settleTime)
 			h.wantSince("", to, q.before, h.planner.final())
 			h.wantButtons(w, q.ref)
 			h.wantValid(to)
@@ -58,14 +58,13 @@ func thoughtCases() []testCase {
 	}
 }
 
-// thinking is a case for both places, with previews by each transport there is, for a model whose thoughts
-// are shown.
-func thinking(run func(h *house, to chat.Target)) func(*scene) {
+// thinking runs a case in both places, with previews by each supported transport, and with thoughts shown.
+func thinking(run func(h *testGateway, to chat.Target)) func(*scene) {
 	return inBoth((*scene).editor, func(s *scene, _ preview.Editor, to chat.Target) {
 		s.Helper()
 		for _, transport := range s.transports(to) {
 			thinker := &planner{thought: thoughtShown + " So", after: prose(300)}
-			h := s.house(nil, func(h *house) { h.planner, h.thoughts, h.config.Transport = thinker, true, transport })
+			h := s.newGateway(nil, func(h *testGateway) { h.planner, h.thoughts, h.config.Transport = thinker, true, transport })
 			run(h, to)
 			h.end()
 		}

@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// troubleCases are about calls that fail, and people who interfere.
+// troubleCases are about failing calls, and about people who interfere.
 func troubleCases() []testCase {
 	return []testCase{
 		{"D5: a first display whose fate is unknown is not doubled where the platform can tell (F13)", func(s *scene) {
@@ -25,7 +25,7 @@ func troubleCases() []testCase {
 			s.unclear(flowing(prose(s.adapter.Profile(s.Private()).TextLimit*3/2)), "a full part")
 		})},
 		{"D5: edits of unknown fate are repeated", with((*scene).editor, func(s *scene, _ preview.Editor) {
-			h := s.house(map[string]answer{"go": {text: prose(600), tail: 4 * time.Second}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(600), tail: 4 * time.Second}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "go")
 				h.seen(to, "word")
@@ -34,15 +34,15 @@ func troubleCases() []testCase {
 					pass(2 * time.Second)
 				}
 				pass(time.Second)
-				h.Break(chat.OpEdit, CutAfter) // the final
-				pass(lasting)
+				h.Break(chat.OpEdit, CutAfter) // the final edit
+				pass(settleTime)
 				h.wantReply(to, prose(600))
 			}
 		})},
 		{"F51: each part has its own outcome: a continuation that fails is tried again alone", edited(func(s *scene) {
 			for i, to := range s.Crowd(4) {
 				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
-				h := s.house(map[string]answer{"go": flowing(text), "whole": {text: text, each: time.Microsecond}}, nil)
+				h := s.newGateway(map[string]answer{"go": flowing(text), "whole": {text: text, each: time.Microsecond}}, nil)
 				word := []string{"go", "whole"}[i/2]
 				h.ask(to, word)
 				h.until("that the first part is nearly full", func() bool {
@@ -50,7 +50,7 @@ func troubleCases() []testCase {
 					return len(list) > 0 && len(list[len(list)-1].Text) > s.adapter.Profile(to).TextLimit/2
 				})
 				h.Break(chat.OpSend, []Fault{RateLimit, CutBefore}[i%2])
-				pass(lasting)
+				pass(settleTime)
 				h.wantJoined(to, text)
 				if n := len(h.Shown(to)); n != 2 {
 					h.Errorf("the text stands in %d messages, want two", n)
@@ -60,13 +60,13 @@ func troubleCases() []testCase {
 			}
 		})},
 		{"D6: a preview that a person deleted does not come back as one, and the final is sent once", with((*scene).editor, func(s *scene, _ preview.Editor) {
-			h := s.house(map[string]answer{"go": {text: prose(600)}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "go")
 				h.seen(to, "word20")
 				list := h.Versions(to)
 				h.Remove(chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)})
-				pass(lasting)
+				pass(settleTime)
 				h.wantReply(to, prose(600))
 				for _, v := range h.Versions(to)[len(list):] {
 					if v.Message != list[0].Message && v.Text != prose(600) {
@@ -77,7 +77,7 @@ func troubleCases() []testCase {
 		})},
 		{"F47: a question that is deleted meanwhile ends its answer where the platform tells of it, and costs nothing elsewhere", people(func(s *scene) {
 			whole := map[string]string{"go": prose(300), "late": "Yes."}
-			h := s.house(map[string]answer{"go": {text: whole["go"]}, "late": {text: whole["late"], tail: 3 * time.Second}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: whole["go"]}, "late": {text: whole["late"], tail: 3 * time.Second}}, nil)
 			ended, stands := 0, 0
 			for _, to := range h.both() {
 				for _, word := range []string{"late", "go"} {
@@ -88,9 +88,9 @@ func troubleCases() []testCase {
 					} else {
 						pass(time.Second)
 					}
-					asked := h.ledger.took()
+					asked := h.ledger.acceptedMessages()
 					h.Remove(chat.MessageRef{Target: to, ID: asked[len(asked)-1].ID})
-					pass(lasting)
+					pass(settleTime)
 					switch shown := h.Shown(to)[before:]; {
 					case slices.Equal(shown, []string{whole[word]}):
 						stands++
@@ -109,14 +109,14 @@ func troubleCases() []testCase {
 	}
 }
 
-// endingCases are about answers that end before they are done.
+// endingCases are about answers that end early.
 func endingCases() []testCase {
 	return []testCase{
 		{"D9: what was shown when it was stopped stays, without a cursor", func(s *scene) {
-			s.stopped(func(h *house, to chat.Target) { h.command(to, "stop") })
+			s.stopped(func(h *testGateway, to chat.Target) { h.command(to, "stop") })
 		}},
 		{"D9: a press on the button stops the answer, and the button goes with the cursor", with((*scene).presser, func(s *scene, w Presser) {
-			s.stopped(func(h *house, to chat.Target) {
+			s.stopped(func(h *testGateway, to chat.Target) {
 				list := h.Versions(to)
 				ref := chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)}
 				buttons := w.Buttons(ref)
@@ -132,7 +132,7 @@ func endingCases() []testCase {
 			})
 		})},
 		{"a button to stop stands below previews where commands can't be typed, and nowhere else", editable(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
-			h := s.house(map[string]answer{"go": {text: prose(600)}}, func(h *house) { h.button = gateway.ButtonAuto })
+			h := s.newGateway(map[string]answer{"go": {text: prose(600)}}, func(h *testGateway) { h.button = gateway.ButtonAuto })
 			h.ask(to, "go")
 			h.seen(to, "word20")
 			list := h.Versions(to)
@@ -140,13 +140,13 @@ func endingCases() []testCase {
 			if got, want := len(w.Buttons(ref)) > 0, s.adapter.Profile(to).NoCommands; got != want {
 				h.Errorf("in %+v a button stands: %t, want %t", to, got, want)
 			}
-			pass(lasting)
+			pass(settleTime)
 			h.wantReply(to, prose(600))
 			h.wantButtons(w, ref)
 			h.end()
 		})},
 		{"D9: a failed answer keeps what was shown, with one line that says so", func(s *scene) {
-			h := s.house(map[string]answer{
+			h := s.newGateway(map[string]answer{
 				"go":    {text: prose(300), fail: errors.New("the model went away")},
 				"early": {fail: errors.New("the model was never there")},
 			}, nil)
@@ -154,7 +154,7 @@ func endingCases() []testCase {
 				for word, text := range map[string]string{"go": prose(300), "early": ""} {
 					before := len(h.Shown(to))
 					h.ask(to, word)
-					pass(lasting)
+					pass(settleTime)
 					list := h.Shown(to)[before:]
 					line, _, _ := strings.Cut(gateway.DefaultTexts()[gateway.TextModel], "{id}")
 					if len(list) != 1 || !strings.HasPrefix(list[0], text) || strings.Contains(list[0], "▌") ||
@@ -167,20 +167,20 @@ func endingCases() []testCase {
 	}
 }
 
-// killCases are about processes that die.
+// killCases are about killed processes.
 func killCases() []testCase {
 	return []testCase{
 		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
-			text := prose(240) // for two and a half seconds
-			h := s.house(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
-			h.ask(h.Private(), "one") // a process that dies before its first message has no place to go on from
-			pass(lasting)
+			text := prose(240) // takes two and a half seconds
+			h := s.newGateway(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
+			h.ask(h.Private(), "one") // otherwise the platform has no resume position
+			pass(settleTime)
 			for i, to := range h.places(32) {
 				before := len(h.Shown(to))
 				h.askLast(to, "go")
 				pass(time.Duration(i)*110*time.Millisecond + time.Duration(i%7)*3*time.Millisecond)
 				h.kill()
-				pass(lasting)
+				pass(settleTime)
 				h.wantSurvived(fmt.Sprintf("killed %d", i), to, before, text)
 			}
 			if n := strings.Count(h.log.String(), "going on where the last process ended"); n < 10 {
@@ -189,9 +189,9 @@ func killCases() []testCase {
 		}},
 		{"D10: killed while a call is on its way, and again, the answer is finished once", func(s *scene) {
 			text := prose(300)
-			h := s.house(map[string]answer{"go": {text: text, tail: time.Second}, "short": {text: "Yes."}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: text, tail: time.Second}, "short": {text: "Yes."}}, nil)
 			places := h.places(8)
-			for i, to := range places[:4] { // the create
+			for i, to := range places[:4] { // kill during the create
 				word, want := "go", text
 				if i%2 == 1 {
 					word, want = "short", "Yes."
@@ -203,25 +203,25 @@ func killCases() []testCase {
 				h.kill()
 				pass(100 * time.Millisecond)
 				h.kill()
-				pass(lasting)
+				pass(settleTime)
 				h.wantSurvived(fmt.Sprintf("killed in create %d", i), to, stood, want)
 			}
 			if _, ok := h.editor(); !ok {
 				return
 			}
-			for i, to := range places[4:] { // an edit, and the last one
+			for i, to := range places[4:] { // kill during an edit, and during the last one
 				h.ask(to, "go")
 				h.seen(to, []string{"word5", "word42"}[i/2])
 				before, stood := h.Calls(chat.OpEdit), len(h.Shown(to))-1
 				h.Break(chat.OpEdit, []Fault{Hang, CutAfter}[i%2])
 				h.until("the edit", func() bool { return h.Calls(chat.OpEdit) > before })
 				h.kill()
-				pass(lasting)
+				pass(settleTime)
 				h.wantSurvived(fmt.Sprintf("killed in edit %d", i), to, stood, text)
 			}
 		}},
 		{"D9, D10: a process that is stopped in good order leaves nothing unfinished, and the next goes on", func(s *scene) {
-			h := s.house(map[string]answer{"go": {text: prose(900)}, "nearly": {text: prose(300)}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(900)}, "nearly": {text: prose(300)}}, nil)
 			for _, to := range h.both() {
 				for word, text := range map[string]string{"go": prose(900), "nearly": prose(300)} {
 					before := len(h.Shown(to))
@@ -229,46 +229,46 @@ func killCases() []testCase {
 					h.seen(to, "word20")
 					h.stopInOrder()
 					for _, shown := range h.Shown(to)[before:] {
-						begun, marked := strings.CutSuffix(shown, stopMark()) // unless it is the whole text
+						begun, marked := strings.CutSuffix(shown, stopMark()) // absent if the whole text is visible
 						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, begun) || marked == (begun == text) && begun != "" {
 							h.Errorf("when it had stopped %q was shown", shown)
 						}
 					}
-					h.rise()
-					pass(lasting)
+					h.restart()
+					pass(settleTime)
 					h.wantSince(word, to, before, text)
 				}
 			}
 		}},
 		{"D10: what was asked while the bot was away or dying is answered, once", people(func(s *scene) {
-			h := s.house(map[string]answer{"go": {text: prose(100)}}, nil)
+			h := s.newGateway(map[string]answer{"go": {text: prose(100)}}, nil)
 			h.ask(h.Private(), "one")
-			pass(lasting) // so that there is a place to go on from
+			pass(settleTime) // so that the platform has a resume position
 			h.end()
 			pass(time.Minute)
 			h.ask(h.Private(), "two")
 			pass(time.Minute)
-			h.rise()
-			pass(lasting)
+			h.restart()
+			pass(settleTime)
 			h.ask(h.Private(), "three")
 			h.kill()
-			pass(lasting)
+			pass(settleTime)
 			want := []string{"I was asked: one", "I was asked: two", "I was asked: three"}
 			h.wantShown(h.Private(), want...)
 		})},
 	}
 }
 
-// reconciles says that the platform tells whether a create took effect, or does it only once.
+// reconciles reports whether the platform can tell whether a create took effect, or ignores repeated creates.
 func (s *scene) reconciles(to chat.Target) bool {
 	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
 }
 
-// unclear gives an answer of which one create takes effect, and the connection breaks before the platform's
-// answer; the first one, or the one after a full part.
+// unclear gives an answer of which one create takes effect, but the connection breaks before the response. It is the
+// first create, or the one after a full part.
 func (s *scene) unclear(a answer, after string) {
 	s.Helper()
-	h := s.house(map[string]answer{"go": a}, nil)
+	h := s.newGateway(map[string]answer{"go": a}, nil)
 	for _, f := range []Fault{CutBefore, CutAfter} {
 		for _, to := range h.both() {
 			before, logged := len(h.Shown(to)), strings.Count(h.log.String(), "a message of unknown outcome may stand")
@@ -283,11 +283,11 @@ func (s *scene) unclear(a answer, after string) {
 				})
 				h.Break(chat.OpSend, f)
 			}
-			pass(2 * lasting)
+			pass(2 * settleTime)
 			list := h.Shown(to)[before:]
 			doubled := !slices.Equal(list, cutTo(a.text, list))
 			if f == CutAfter && !h.reconciles(to) {
-				// It may stand twice, once as it was when the connection broke; and the log says so.
+				// It may be visible twice, once in the state of the broken call; then the log must say so.
 				told := strings.Count(h.log.String(), "a message of unknown outcome may stand") - logged
 				if !finishes(list, a.text) || doubled && told == 0 {
 					h.Errorf("shown are %q, which the log tells %d times", list, told)
@@ -301,7 +301,7 @@ func (s *scene) unclear(a answer, after string) {
 	}
 }
 
-// cutTo returns a text cut at spaces into as many messages of the same lengths as those that stand.
+// cutTo cuts a text at spaces into pieces of the same lengths as the messages in list.
 func cutTo(text string, list []string) []string {
 	var parts []string
 	for _, m := range list {
@@ -314,7 +314,7 @@ func cutTo(text string, list []string) []string {
 	return parts
 }
 
-// finishes says that a text stands whole in a list of messages, with at most one more than it needs.
+// finishes reports whether a list of messages contains the whole text, with at most one message too many.
 func finishes(list []string, text string) bool {
 	if slices.Equal(list, cutTo(text, list)) {
 		return true
@@ -328,17 +328,17 @@ func finishes(list []string, text string) bool {
 	return false
 }
 
-// stopMark stands below what people saw of an answer that was stopped.
+// stopMark returns the mark below the visible text of a stopped answer.
 func stopMark() string { return "\n\n" + gateway.DefaultTexts()[gateway.TextStopMark] }
 
-// stopped stops an answer in the middle, by each of the ways to do so.
-func (s *scene) stopped(stop func(h *house, to chat.Target)) {
+// stopped stops an answer in the middle, in each of the possible ways.
+func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 	s.Helper()
 	if _, ok := s.editor(); !ok {
 		return
 	}
 	text := prose(900)
-	h := s.house(map[string]answer{"go": {text: text, each: 60 * time.Millisecond}}, func(h *house) { h.button = gateway.ButtonOn })
+	h := s.newGateway(map[string]answer{"go": {text: text, each: 60 * time.Millisecond}}, func(h *testGateway) { h.button = gateway.ButtonOn })
 	if !h.adapter.Capabilities().Buttons {
 		h.button = gateway.ButtonOff
 	}
@@ -346,7 +346,7 @@ func (s *scene) stopped(stop func(h *house, to chat.Target)) {
 		h.ask(to, "go")
 		h.seen(to, "word20")
 		stop(h, to)
-		pass(lasting)
+		pass(settleTime)
 		list := h.Shown(to)
 		shown, marked := "", false
 		if len(list) == 1 {
@@ -358,9 +358,10 @@ func (s *scene) stopped(stop func(h *house, to chat.Target)) {
 	}
 }
 
-// wantSurvived checks an answer that a kill met, beyond the first messages in its place: whole, without a cursor, once. One message more is excused
-// where its create was on its way and the platform can't tell, and the log must say so.
-func (h *house) wantSurvived(what string, to chat.Target, before int, text string) {
+// wantSurvived checks an answer after a kill, behind the first messages in its place: complete, without a cursor, once.
+// One more message is allowed if its create was running and the platform can't tell its outcome; then the log must say
+// so.
+func (h *testGateway) wantSurvived(what string, to chat.Target, before int, text string) {
 	h.Helper()
 	list := h.Shown(to)[before:]
 	if slices.Equal(list, []string{text}) {

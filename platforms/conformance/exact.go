@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// exactCases are about texts of which a platform must change nothing, or open nothing.
+// exactCases are about texts that a platform must not change, and links that it must not open.
 func exactCases() []testCase {
 	return []testCase{
 		{"code is shown byte for byte, so that it can be copied", both(func(s *scene, to chat.Target) {
@@ -49,8 +49,8 @@ func exactCases() []testCase {
 	}
 }
 
-// showEverywhere sends a Markdown text in each of the ways in which an adapter can show it: as a message and as an edit, with
-// and without markup, and as the caption of a file.
+// showEverywhere sends a Markdown text in every possible way: as a message and as an edit, with and without markup, and
+// as the caption of a file.
 func (s *scene) showEverywhere(to chat.Target, source string) {
 	s.Helper()
 	rendered := s.rendered(to, source)[0]

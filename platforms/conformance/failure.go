@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// failureCases are about calls that fail.
+// failureCases are about failing calls.
 func failureCases() []testCase {
 	return []testCase{
 		{"a chat that is closed to the bot is forbidden", both(func(s *scene, to chat.Target) {
@@ -98,7 +98,7 @@ func failureCases() []testCase {
 	}
 }
 
-// endless makes a call that is never answered, which must end with its context, and returns what it says then.
+// endless makes a call that is never answered and returns its error. The call must end with its context.
 func (s *scene) endless(run func(ctx context.Context) error) error {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
@@ -111,7 +111,7 @@ func (s *scene) endless(run func(ctx context.Context) error) error {
 	return err
 }
 
-// refuse accepts nothing, for runs that must fail before.
+// refuse is an accept function for runs that must fail before they receive anything.
 func (s *scene) refuse(_ context.Context, in chat.Inbound) error {
 	s.Errorf("accepted %+v, want nothing", in)
 	return nil

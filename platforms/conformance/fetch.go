@@ -10,15 +10,15 @@ import (
 	"telex/internal/chat"
 )
 
-// enough is a limit above everything that is attached here.
+// enough is a limit above the size of all attachments here.
 const enough = 1 << 20
 
-// attached is a file as a person sends it.
+// attached returns a file as a person sends it.
 func attached(size int) File {
 	return File{Name: "notes.txt", Content: bytes.Repeat([]byte("ünïcödé 🦊\r\n\x00--\n"), size/21+1)[:size]}
 }
 
-// fetchCases are about what people attach.
+// fetchCases are about attachments of people.
 func fetchCases() []testCase {
 	return []testCase{
 		{"what was attached is fetched as it was sent", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
@@ -38,7 +38,7 @@ func fetchCases() []testCase {
 		{"what is attached in a group is there, with the bot meant or not", inGroup(with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
 			r := s.start("")
 			s.Attach(s.Group(), attached(100), 100)
-			for _, in := range r.take() { // whether it is delivered is the platform's choice
+			for _, in := range r.take() { // the platform may deliver it or not
 				if in.Addressed || len(in.Attachments) != 1 {
 					s.Errorf("got %+v, want one attachment that is for nobody", in)
 				}

@@ -9,12 +9,12 @@ import (
 	"telex/internal/chat"
 )
 
-// file is one as the gateway would hand it over.
+// file returns a file in the gateway's form.
 func file() chat.File {
 	return chat.File{Name: "answer.md", MediaType: "text/markdown; charset=utf-8", Content: []byte("# The rest\n\nünïcödé 🦊\r\n\x00--\n")}
 }
 
-// fileCases are about messages that are files.
+// fileCases are about messages with files.
 func fileCases() []testCase {
 	return []testCase{
 		{"a file arrives with its name, its content and its caption", with((*scene).filer, func(s *scene, f preview.Filer) {
@@ -87,7 +87,7 @@ func fileCases() []testCase {
 	}
 }
 
-// sendFile shows a file, which must succeed.
+// sendFile sends a file, which must succeed.
 func (s *scene) sendFile(f preview.Filer, to chat.Target, m chat.Outgoing, content chat.File) chat.MessageRef {
 	s.Helper()
 	receipt, err := f.SendFile(s.Context(), to, m, content)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// findCases are about asking whether a create took effect.
+// findCases are about asking the platform whether a create took effect.
 func findCases() []testCase {
 	return []testCase{
 		{"a message is found by its key, and by no other (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {
@@ -33,7 +33,7 @@ func findCases() []testCase {
 				s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
 			}
 			s.wantShown(to, "before", "shown")
-			if e, ok := s.adapter.(preview.Editor); ok { // it is that message
+			if e, ok := s.adapter.(preview.Editor); ok { // the found message can be edited
 				s.edit(e, ref, outgoing("changed"))
 				s.wantShown(to, "before", "changed")
 			}
@@ -53,7 +53,7 @@ func findCases() []testCase {
 			s.wantFound(f, to, "key of other", chat.MessageRef{})
 			ref := s.send(to, "one")
 			s.Remove(ref)
-			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // that it was there is true as well
+			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // the message existed, so finding it is correct, too
 				s.Errorf("Find = %+v, %t, %v, want nothing or what was %+v", got, ok, err, ref)
 			}
 		})},
@@ -67,7 +67,7 @@ func findCases() []testCase {
 			c.File = true
 			got, found, err := s.ask(f, to, c)
 			switch {
-			case err != nil: // it can't be learned, which must not look like a failure that passes
+			case err != nil: // the outcome can't be learned, so the error must not look temporary
 				s.wantKind(err, chat.Rejected)
 			case !found || got != ref:
 				s.Errorf("Find = %+v, %t, want %+v", got, found, ref)
@@ -79,7 +79,7 @@ func findCases() []testCase {
 			s.send(to, "one")
 			before := s.Calls(chat.OpFind)
 			if _, _, err := s.ask(f, to, one); err != nil || s.Calls(chat.OpFind) == before {
-				return // the adapter knows without asking
+				return // the adapter knows the answer without a call
 			}
 			ask := func(ctx context.Context, f preview.Finder) error {
 				found, err := f.Find(ctx, to, one, "")
@@ -106,8 +106,7 @@ func findCases() []testCase {
 	}
 }
 
-// finds is a case for each place, where messages can be asked for, while the adapter receives: it may learn from
-// that.
+// finds runs a case in each place with a Finder. The adapter receives meanwhile, since it may learn from that.
 func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return with((*scene).finder, func(s *scene, f preview.Finder) {
 		s.Helper()
@@ -119,8 +118,8 @@ func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	})
 }
 
-// findsByKey is finds on platforms where a key is enough to find any message. Elsewhere only a create of unknown outcome is
-// looked for.
+// findsByKey runs a case like finds, on platforms that can find any message by its key. Other platforms can find only
+// creates of unknown outcome.
 func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
 	return finds(func(s *scene, f preview.Finder, to chat.Target) {
 		s.Helper()
@@ -130,16 +129,16 @@ func findsByKey(run func(s *scene, f preview.Finder, to chat.Target)) func(*scen
 	})
 }
 
-// tried is the create of a text.
+// tried returns the create of a text.
 func tried(text string) chat.Create {
 	m := outgoing(text)
 	return chat.Create{Key: m.Key, Message: m}
 }
 
-// maxFinds is how many calls a search may make.
+// maxFinds is the maximum number of calls of one search.
 const maxFinds = 20
 
-// ask searches, and again for a minute where that can't be said at once.
+// ask searches for a create. It repeats the search for a minute if the platform can't answer at once.
 func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.MessageRef, ok bool, err error) {
 	s.Helper()
 	next, calls := "", 0
@@ -161,7 +160,7 @@ func (s *scene) ask(f preview.Finder, to chat.Target, c chat.Create) (ref chat.M
 	return chat.MessageRef{}, false, &chat.SendError{Kind: chat.Temporary}
 }
 
-// wantFound asks for a key; without an id nothing may be found.
+// wantFound searches for a key. If want has no id, nothing may be found.
 func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want chat.MessageRef) {
 	s.Helper()
 	if got, ok, err := s.ask(f, to, tried(strings.TrimPrefix(key, "key of "))); err != nil || ok != (want.ID != "") || got != want {
@@ -169,8 +168,7 @@ func (s *scene) wantFound(f preview.Finder, to chat.Target, key string, want cha
 	}
 }
 
-// wantPassing checks that a failure is one after which the same may be asked again: to ask does no harm, so
-// that either kind says it.
+// wantPassing checks that a failure is temporary or uncertain. Repeating a search does no harm, so both are correct.
 func (s *scene) wantPassing(err error) {
 	s.Helper()
 	if kind := chat.AsSendError(err).Kind; kind != chat.Uncertain && kind != chat.Temporary {
@@ -179,7 +177,7 @@ func (s *scene) wantPassing(err error) {
 	s.wantNoSecret("an error", err.Error())
 }
 
-// keyCases are about creates that are repeated.
+// keyCases are about repeated creates.
 func keyCases() []testCase {
 	return []testCase{
 		{"a create that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
@@ -238,7 +236,7 @@ func keyCases() []testCase {
 	}
 }
 
-// keyed is a case for each place in which keys work, with almost the time for which they do.
+// keyed runs a case in each place with keys. last is almost the time for which keys are valid.
 func keyed(run func(s *scene, to chat.Target, last time.Duration)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()

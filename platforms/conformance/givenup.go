@@ -10,9 +10,9 @@ import (
 	"telex/internal/chat"
 )
 
-// GivenUp checks what an adapter makes of the transfer of a file, of unknown size, that ends in good order because its
-// reader gave up: over TLS a client that closes its connection says so, and a server that hears of it may still end its
-// answer as if that were all. Load fetches a file through a transport.
+// GivenUp checks how an adapter handles the download of a file of unknown size whose reader gave up. Over TLS, a client
+// announces that it closes the connection, and the server may then end its response as if it were complete. Load
+// downloads a file through a transport.
 func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -23,7 +23,7 @@ func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte
 	}
 }
 
-// ending answers every request with the beginning of a file, and ends it when its reader has given up.
+// ending answers every request with the beginning of a file, and ends the response after its reader has given up.
 type ending struct{ giveUp func() }
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {

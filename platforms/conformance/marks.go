@@ -7,19 +7,19 @@ import (
 )
 
 var (
-	// escaped is a character that a backslash makes plain.
+	// escaped matches an escaped character.
 	escaped = regexp.MustCompile("\\\\[!-/:-@\\[-`{-~]")
-	// destination is where a link goes.
+	// destination matches the destination of a link.
 	destination = regexp.MustCompile(`\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)`)
-	// codeSpan is code in a line of text, by one, two or three marks.
+	// codeSpan matches inline code with one, two or three marks.
 	codeSpan = regexp.MustCompile("(?s)```.+?```|``.+?``|`[^`]+`")
-	// fence opens or closes a block of code, in a quote or a list as well.
+	// fence matches the beginning or end of a code block, also in a quote or a list.
 	fence = regexp.MustCompile("^[ >]*(```|~~~)")
 )
 
-// checkMarks returns what is wrong with a text that shows Markdown as it was sent: marks without their partner,
-// which a person would read as they are. It knows the marks that dialects write, and judges each paragraph by
-// itself, as a platform does.
+// checkMarks returns an error if a text contains marks without a partner, which people would read as characters. It is
+// for texts with Markdown as it was sent. It knows the marks that dialects write, and checks each paragraph by itself,
+// as platforms do.
 func checkMarks(text string) error {
 	var paragraph []string
 	open := ""
@@ -53,7 +53,7 @@ func checkMarks(text string) error {
 	return judge()
 }
 
-// checkParagraph judges text without blocks of code.
+// checkParagraph checks text without code blocks.
 func checkParagraph(text string) error {
 	rest := escaped.ReplaceAllString(text, "x")
 	rest = codeSpan.ReplaceAllString(rest, "x")

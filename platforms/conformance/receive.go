@@ -92,7 +92,7 @@ func receiveCases() []testCase {
 				done <- s.adapter.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 					start = time.Now()
 					cancel()
-					pass(50 * time.Millisecond) // a store that is slow to answer
+					pass(50 * time.Millisecond) // a slow store
 					got = append(got, s.said(in))
 					return nil
 				})
@@ -135,7 +135,7 @@ func receiveCases() []testCase {
 	}
 }
 
-// decodeCases are about what a message says.
+// decodeCases are about the fields of received messages.
 func decodeCases() []testCase {
 	return []testCase{
 		{"a message carries what an answer needs", people(func(s *scene) {
@@ -147,7 +147,7 @@ func decodeCases() []testCase {
 				in.Text != "hello 🦊" || !in.Addressed || in.Reply || in.Resume == "" {
 				s.Errorf("got %+v", in)
 			}
-			if off := in.At.Sub(said).Abs(); off > time.Second { // platforms count whole seconds
+			if off := in.At.Sub(said).Abs(); off > time.Second { // platforms may count whole seconds
 				s.Errorf("the message is of %v, want %v", in.At, said)
 			}
 			r.stop(s)
@@ -171,7 +171,7 @@ func decodeCases() []testCase {
 				}
 			}
 			s.Say(s.Group(), Saying{Text: "nobody asked the bot"})
-			for _, in := range r.take() { // whether it is delivered is the platform's choice
+			for _, in := range r.take() { // the platform may deliver it or not
 				if in.Addressed {
 					s.Errorf("%+v is addressed, want not", in)
 				}
@@ -207,7 +207,7 @@ func decodeCases() []testCase {
 	}
 }
 
-// running is an adapter's Run in a goroutine. Its fields are read in quiet bubbles only.
+// running is an adapter's Run in a goroutine. Its fields may be read only while the bubble is idle.
 type running struct {
 	cancel   context.CancelFunc
 	done     chan error
@@ -216,8 +216,8 @@ type running struct {
 	resume   string
 }
 
-// known lets the adapter receive a first message, and returns where it may go on: some platforms keep
-// nothing for a bot that was never there.
+// known lets the adapter receive a first message, and returns the resume position. Some platforms store nothing for a
+// bot that has never connected.
 func (s *scene) known() string {
 	s.Helper()
 	r := s.start("")
@@ -227,7 +227,7 @@ func (s *scene) known() string {
 	return r.resume
 }
 
-// wantChanged checks that the run told of the change of the first message by Say at most, and as one of it.
+// wantChanged checks that the run reported at most one change, and that it is a change of the first message.
 func (s *scene) wantChanged(r *running, first chat.Inbound) {
 	s.Helper()
 	for _, c := range r.changes {
@@ -255,12 +255,12 @@ func (s *scene) start(resume string) *running {
 			return nil
 		})
 	}()
-	pass(time.Second) // a connection may take some calls
+	pass(time.Second) // connecting may take several calls
 	synctest.Wait()
 	return r
 }
 
-// stop ends the run, which must be prompt.
+// stop ends the run, which must not take long.
 func (r *running) stop(s *scene) {
 	s.Helper()
 	start := time.Now()
@@ -273,7 +273,7 @@ func (r *running) stop(s *scene) {
 	}
 }
 
-// take returns what was accepted since the last take, once nothing happens any more.
+// take waits until the bubble is idle and returns the messages accepted since the last take.
 func (r *running) take() []chat.Inbound {
 	pass(time.Minute)
 	synctest.Wait()
@@ -282,7 +282,7 @@ func (r *running) take() []chat.Inbound {
 	return list
 }
 
-// wantTexts checks what was accepted since the last take, and that all ids differ.
+// wantTexts checks the messages accepted since the last take, and that all ids differ.
 func (s *scene) wantTexts(r *running, want ...string) {
 	s.Helper()
 	var got []string
@@ -300,7 +300,7 @@ func (s *scene) wantTexts(r *running, want ...string) {
 	}
 }
 
-// one returns the one message that was accepted since the last take.
+// one returns the only message accepted since the last take.
 func (s *scene) one(r *running) chat.Inbound {
 	s.Helper()
 	list := r.take()
@@ -310,8 +310,8 @@ func (s *scene) one(r *running) chat.Inbound {
 	return list[0]
 }
 
-// wantCommand checks a command. Where one of the platform's serves for all of ours it has no name: the
-// gateway takes it apart. What platforms have as its text differs.
+// wantCommand checks a command. If the platform has one command for all of ours, the command has no name, and the
+// gateway parses it. The text of a command differs between platforms.
 func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	s.Helper()
 	if got.Command == "" {
@@ -323,7 +323,7 @@ func (s *scene) wantCommand(got chat.Inbound, name, args string) {
 	}
 }
 
-// wantGroup checks a message in the group by what it says.
+// wantGroup checks a message in the group.
 func (s *scene) wantGroup(got, want chat.Inbound) {
 	s.Helper()
 	if !got.Addressed || !got.Reply || got.To != s.Group() || got.Text != want.Text || got.Kind != want.Kind {

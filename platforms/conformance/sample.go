@@ -1,7 +1,7 @@
 package conformance
 
-// Sample is Markdown with what models write most: every kind of formatting once. A World says by
-// hand what people see of it.
+// Sample is Markdown with every kind of formatting that models use often. Each World contains the expected rendering,
+// written by hand.
 const Sample = `# The plan
 
 Some **bold**, *italic* and ~~old~~ words, with ` + "`code_1`" + ` and [a link](https://example.org/a_b).

@@ -9,20 +9,20 @@ import (
 	"telex/internal/chat"
 )
 
-// is says that v implements the interface I.
+// is reports whether v implements the interface I.
 func is[I any](v any) bool {
 	_, ok := v.(I)
 	return ok
 }
 
-// typed returns the places where being at work can be shown.
+// typed returns the places with typing indicators.
 func (s *scene) typed() []chat.Target {
 	return slices.DeleteFunc(s.both(), func(to chat.Target) bool {
 		return s.adapter.Profile(to).TypingEvery == 0
 	})
 }
 
-// sendCases are about messages that are shown.
+// sendCases are about sending messages.
 func sendCases() []testCase {
 	return []testCase{
 		{"what is sent is shown, character by character", func(s *scene) {
@@ -63,7 +63,7 @@ func sendCases() []testCase {
 				s.wantKind(err, chat.TooLong)
 				s.wantShown(to, longest)
 				longest = strings.Repeat("y", limit)
-				s.edit(e, ref, outgoing(longest)) // what can be sent can be edited
+				s.edit(e, ref, outgoing(longest)) // every text that can be sent can be edited
 			}
 			s.wantShown(to, longest)
 		})},
@@ -126,13 +126,13 @@ func sendCases() []testCase {
 	}
 }
 
-// editCases are about messages that change.
+// editCases are about editing messages.
 func editCases() []testCase {
 	return []testCase{
 		{"an edit replaces the text", inBoth((*scene).editor, func(s *scene, e preview.Editor, to chat.Target) {
 			ref := s.send(to, "one")
 			s.send(to, "another")
-			for _, text := range []string{"one two", "one two", "1"} { // the same again is a success
+			for _, text := range []string{"one two", "one two", "1"} { // an edit that changes nothing succeeds
 				receipt, err := e.Edit(s.Context(), ref, outgoing(text))
 				if err != nil || receipt.Ref != ref {
 					s.Errorf("Edit = %+v, %v, want %+v", receipt, err, ref)

@@ -15,9 +15,9 @@ import (
 	"telex/standin/fault"
 )
 
-// What the worlds and the other tests of adapters have in common.
+// Helpers for worlds and for other tests of adapters.
 
-// Start runs a gateway until the test ends, or the function that it returns is called.
+// Start runs a gateway until the test ends or end is called.
 func Start(t *testing.T, o gateway.Options) (end func()) {
 	t.Helper()
 	g, err := gateway.New(o)
@@ -37,11 +37,11 @@ func Start(t *testing.T, o gateway.Options) (end func()) {
 	return end
 }
 
-// Talker is a Runner that answers with the words of a text.
+// Talker is a Runner that writes a text word by word.
 type Talker struct {
-	Text  string        // empty: what was asked
+	Text  string        // empty: the question
 	Pause time.Duration // before each word; 0: 100 ms
-	Tail  time.Duration // silence after the last one
+	Tail  time.Duration // silence after the last word
 }
 
 // Run implements gateway.Runner.
@@ -70,7 +70,7 @@ func (a Talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	return r, nil
 }
 
-// writing takes time, as models and tools do.
+// writing waits as long as a model or a tool takes.
 func writing(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d): //nolint:forbidigo // it is virtual time
@@ -100,20 +100,20 @@ func (b *Log) String() string {
 	return b.buf.String()
 }
 
-// InOrder puts versions of several messages into the order of time.
+// InOrder sorts versions of several messages by time.
 func InOrder(list []Version) []Version {
 	slices.SortStableFunc(list, func(a, b Version) int { return a.At.Compare(b.At) })
 	return list
 }
 
-// Effect is a Fault as the stand-ins have it.
+// Effect is a Fault in the form of the stand-ins.
 type Effect struct {
 	Action     string
 	Status     int           // of a failure
 	RetryAfter time.Duration // of a RateLimit
 }
 
-// OnCall is what the fault does to a call of an API.
+// OnCall returns the effect on a call of an API.
 func (f Fault) OnCall() Effect {
 	switch f {
 	case RateLimit:
@@ -133,7 +133,7 @@ func (f Fault) OnCall() Effect {
 	return Effect{Action: fault.Hang}
 }
 
-// OnFetch is what it does to the transfer of a file.
+// OnFetch returns the effect on a download.
 func (f Fault) OnFetch() Effect {
 	if f == CutAfter {
 		return Effect{Action: fault.CutMiddle}

@@ -17,9 +17,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// Run runs the suite as subtests of t. It logs what came of each case, and says it in attributes of the tests
-// as well: what `go test -json` prints is a column of the table of cases and platforms, which
-// platforms/conformance/table draws.
+// Run runs the suite as subtests of t. It writes the outcome of each case to the log and to attributes of the tests.
+// platforms/conformance/table turns the output of `go test -json` into a table of cases and platforms.
 func Run(t *testing.T, create Factory) {
 	var column strings.Builder
 	for _, c := range cases() {
@@ -36,18 +35,18 @@ func Run(t *testing.T, create Factory) {
 				t.Attr(AttrLacks, s.lacks)
 			}
 		})
-		fmt.Fprintf(&column, "%-10s %s\n", s.came(passed), c.name)
+		fmt.Fprintf(&column, "%-10s %s\n", s.outcome(passed), c.name)
 	}
 	t.Logf("conformance:\n%s", column.String())
 }
 
-// The attributes of a case's test: its name, and the ability that it asked for in vain.
+// The attributes of a case's test: its name, and the missing ability because of which it did not run.
 const (
 	AttrCase  = "case"
 	AttrLacks = "lacks"
 )
 
-// cases returns all of them, in the order of the table.
+// cases returns all cases, in the order of the table.
 func cases() []testCase {
 	return slices.Concat(
 		sendCases(), editCases(), textCases(), exactCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
@@ -68,14 +67,14 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *Log
-	lacks   string        // an ability that the case asked for in vain
-	memory  *memory.Store // what outlives the processes of a case; nil: none ran
+	lacks   string        // the ability that the case needs and the platform lacks
+	memory  *memory.Store // the data that survives processes; nil: none ran
 }
 
-// came says in a word what came of the case.
-func (s *scene) came(passed bool) string {
+// outcome returns the outcome of the case in one word.
+func (s *scene) outcome(passed bool) string {
 	switch {
-	case s == nil: // not run: left out by -run
+	case s == nil: // -run excluded it
 		return "-"
 	case !passed:
 		return "FAILED"
@@ -98,13 +97,13 @@ func (s *scene) wantNoSecret(where, text string) {
 	}
 }
 
-// wantKind checks a failure's kind and that nothing in its chain shows a secret.
+// wantKind checks the kind of a failure, and that no error in its chain contains a secret.
 func (s *scene) wantKind(err error, want chat.ErrorKind) {
 	s.Helper()
 	_ = s.failure(err, want)
 }
 
-// failure checks the same and returns the failure.
+// failure is wantKind, and returns the failure.
 func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	s.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
@@ -121,7 +120,7 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	return failure
 }
 
-// wantTold checks what an answer told of limits, where the platform does that.
+// wantTold checks the rate limits reported in an answer, if the platform reports any.
 func (s *scene) wantTold(list []chat.RateLimitInfo) {
 	s.Helper()
 	for _, l := range list {
@@ -145,7 +144,7 @@ func (s *scene) wantCalls(op chat.Op, want int) {
 	}
 }
 
-// wantNone checks that a list is empty; what says what it holds.
+// wantNone checks that a list is empty. what describes its elements.
 func (s *scene) wantNone(list []string, what string, args ...any) {
 	s.Helper()
 	if len(list) != 0 {
@@ -153,7 +152,7 @@ func (s *scene) wantNone(list []string, what string, args ...any) {
 	}
 }
 
-// wantLimited checks that a call failed because of a rate, and that it told how long to wait.
+// wantLimited checks that a call failed because of a rate limit, with the correct wait.
 func (s *scene) wantLimited(err error) {
 	s.Helper()
 	if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != s.retryAfter() {
@@ -169,7 +168,7 @@ func (s *scene) retryAfter() time.Duration {
 	return RetryAfter
 }
 
-// sendFails sends a text and lets the call fail, so that nobody knows whether it took effect.
+// sendFails sends a text with a fault that leaves the outcome unknown.
 func (s *scene) sendFails(to chat.Target, text string, f Fault) {
 	s.Helper()
 	s.Break(chat.OpSend, f)
@@ -177,19 +176,19 @@ func (s *scene) sendFails(to chat.Target, text string, f Fault) {
 	s.wantKind(err, chat.Uncertain)
 }
 
-// outgoing is a text as the gateway would hand it over, without any formatting.
+// outgoing returns a text without formatting in the gateway's form.
 func outgoing(text string) chat.Outgoing {
 	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}
 }
 
-// send shows a text, which must succeed.
+// send sends a text, which must succeed.
 func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	s.Helper()
 	receipt, err := s.adapter.Send(s.Context(), to, outgoing(text))
 	return s.shown(to, receipt, err)
 }
 
-// shown returns the message that a create in a place made, which must have succeeded.
+// shown checks that a create succeeded and returns its message.
 func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.MessageRef {
 	s.Helper()
 	if err != nil {
@@ -202,7 +201,7 @@ func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.Mess
 	return receipt.Ref
 }
 
-// edit changes a message, which must succeed, and so must delete.
+// edit edits a message, which must succeed. The same holds for delete.
 func (s *scene) edit(e preview.Editor, ref chat.MessageRef, m chat.Outgoing) {
 	s.Helper()
 	if _, err := e.Edit(s.Context(), ref, m); err != nil {
@@ -217,7 +216,7 @@ func (s *scene) delete(d preview.Deleter, ref chat.MessageRef) {
 	}
 }
 
-// with is a case for platforms that have an ability.
+// with runs a case on platforms with an ability.
 func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -227,7 +226,7 @@ func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scen
 	}
 }
 
-// both is a case for both places.
+// both runs a case in both places.
 func both(run func(*scene, chat.Target)) func(*scene) {
 	return func(s *scene) {
 		s.Helper()
@@ -237,7 +236,7 @@ func both(run func(*scene, chat.Target)) func(*scene) {
 	}
 }
 
-// inBoth is a case for both places, on platforms that have an ability.
+// inBoth runs a case in both places, on platforms with an ability.
 func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Target)) func(*scene) {
 	return with(ability, func(s *scene, v I) {
 		s.Helper()
@@ -245,7 +244,7 @@ func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Targ
 	})
 }
 
-// inPlaces is a case for each place whose profile has an ability.
+// inPlaces runs a case in each place whose profile has an ability.
 func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
 	return inBoth(ability, func(s *scene, v I, to chat.Target) {
 		s.Helper()
@@ -255,7 +254,7 @@ func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bo
 	})
 }
 
-// ability returns one that is promised or not, and false where the platform has none.
+// ability returns the adapter as an I if it promises the ability, and records the ability as missing otherwise.
 func ability[I any](s *scene, name string, promised bool) (I, bool) {
 	s.Helper()
 	v, ok := s.adapter.(I)
@@ -312,10 +311,9 @@ type call struct {
 	run func(ctx context.Context, a Adapter) error
 }
 
-// calls returns every call that the adapter can make in the private chat. Those that need a
-// message get one first.
+// calls returns every call that the adapter can make in the private chat. It first sends the messages that they need.
 func (s *scene) calls() []call {
-	defer func(before string) { s.lacks = before }(s.lacks) // a case about all calls lacks nothing
+	defer func(before string) { s.lacks = before }(s.lacks) // such a case lacks no ability
 	to := s.Private()
 	list := []call{{chat.OpSend, func(ctx context.Context, a Adapter) error {
 		_, err := a.Send(ctx, to, outgoing("from a call"))
@@ -358,8 +356,7 @@ func (s *scene) calls() []call {
 	return list
 }
 
-// promptly is how soon what was cancelled must have ended. It is virtual time: anything but
-// zero is a wait that ignores its context.
+// promptly is how soon a cancelled operation must end. In virtual time, any longer wait ignores its context.
 const promptly = 100 * time.Millisecond
 
 // pass lets virtual time pass.

@@ -9,140 +9,131 @@ import (
 	"telex/internal/chat"
 )
 
-// Adapter is what every adapter must be; what else it can do its capabilities promise.
+// Adapter is the interface of every adapter. Its capabilities promise further interfaces.
 type Adapter = gateway.Platform
 
-// Factory makes the world of one case. What it starts it ends in a cleanup of t.
+// Factory makes the world of one case. It registers cleanups at t for everything that it starts.
 type Factory func(t *testing.T) World
 
-// World is a platform with one bot account, a private chat and a group in which people are
-// present. Its stand-in enforces the platform's rules, but until Enforce no rate that a case could
-// exceed. What only some platforms have a world shows by the interfaces after this one; where the
-// adapter promises the ability it must.
+// World is a platform with one bot account, and with people in a private chat and in a group. Its stand-in enforces the
+// platform's rules, but no rate limits before Enforce. The interfaces below this one are for features that only some
+// platforms have. If the adapter promises such a feature, its World must implement the interface.
 type World interface {
 	// Connect returns an adapter of the bot's account that logs to log.
 	Connect(log *slog.Logger, how Connection) Adapter
-	// Secrets returns what must appear in no error and no log.
+	// Secrets returns the texts that must not appear in errors and logs.
 	Secrets() []string
-	// Private and Group return the two places. Where groups are answered in threads only, Group is a
-	// thread that a person began, and not to the bot. It is the zero Target where there are no groups.
+	// Private and Group return the two places. If groups are answered in threads only, Group is a thread that a person
+	// began without mentioning the bot. Without groups, Group is the zero Target.
 	Private() chat.Target
 	Group() chat.Target
-	// Crowd returns n more private chats, each with a person of its own, who may write there by Say.
-	// It is called once.
+	// Crowd returns n more private chats, each with its own person, who writes there by Say. It is called once.
 	Crowd(n int) []chat.Target
 
-	// Shown returns the texts of the bot's messages that stand in a place, oldest first; of a
-	// file its caption.
+	// Shown returns the texts of the bot's messages in a place, oldest first; for a file, its caption.
 	Shown(to chat.Target) []string
-	// Files returns those of them that are files. A platform without files has none.
+	// Files returns those messages that are files.
 	Files(to chat.Target) []File
-	// Drafts returns the ephemeral previews that are on display in a place. A platform without
-	// drafts has none.
+	// Drafts returns the drafts that are visible in a place.
 	Drafts(to chat.Target) []string
-	// Calls returns how many calls of a kind the platform received. A file counts as OpSend.
+	// Calls returns how many calls of a kind the platform received. Files count as OpSend.
 	Calls(op chat.Op) int
-	// Break lets the next call of a kind fail: of any kind that the adapter makes.
+	// Break makes the next call of a kind fail. It supports every kind that the adapter uses.
 	Break(op chat.Op, f Fault)
-	// Enforce makes the platform enforce its rates from here on.
+	// Enforce makes the platform enforce its rate limits from now on.
 	Enforce(r Rates)
-	// Violations returns what the bot did that the platform forbids, a line for each: calls beyond a
-	// published rate or in a scope that a 429 had closed, acknowledgements that came too late, and
-	// whatever else the stand-in counts as one. Calls that only a hidden rate refused are none.
+	// Violations returns the bot's violations of the platform's rules, one line each: calls beyond a published rate or
+	// in a scope that a 429 had closed, acknowledgements that came too late, and others that the stand-in knows. Calls
+	// that only a hidden rate refused are no violations.
 	Violations() []string
-	// Refusals returns how many calls were answered 429, but for those of Break.
+	// Refusals returns how many calls were answered 429, except those of Break.
 	Refusals() int
-	// Versions returns everything that people saw of the bot's messages in a place, as Shown would,
-	// in the order of time: each message as it was sent and after each change, whatever became of it
-	// since. Two messages may share an instant. Drafts, files' contents and signs of being at work
-	// that hold no text are left out.
+	// Versions returns all visible versions of the bot's messages in a place, in order of time: each message as sent and
+	// after each change, even if it was deleted later. Two versions may have the same time. It excludes drafts, the
+	// contents of files, and typing indicators without text.
 	Versions(to chat.Target) []Version
-	// Pings returns whom the bot's messages in a place notified by a mention, in any version that
-	// notifies. The author of the message that is answered does not count.
+	// Pings returns the people whom a mention in the bot's messages in a place notified, in any version that notifies.
+	// It excludes the author of the answered message.
 	Pings(to chat.Target) []string
-	// Opened returns the addresses that the platform opened by itself to show previews of them, below any version of the
-	// bot's messages in a place.
+	// Opened returns the addresses in any version of the bot's messages in a place that the platform opened for link
+	// previews.
 	Opened(to chat.Target) []string
-	// Sample returns what Shown says of a message that shows the Markdown of Sample in the private
-	// chat: written by hand, never by the adapter's dialect.
+	// Sample returns the text in Shown of a message in the private chat with the Markdown of Sample. It is written by
+	// hand, never by the adapter's dialect.
 	Sample() string
 	// Say lets a person write.
 	Say(to chat.Target, s Saying)
-	// Attach lets a person send a file that is said to have size bytes; 0: nothing is said.
-	// Without content it is one that the platform has no more. A platform whose attachments
-	// can't be fetched does nothing.
+	// Attach lets a person send a file and declare its size; 0: no declared size. A file without content stands for one
+	// that the platform no longer has. If the platform's attachments can't be downloaded, Attach does nothing.
 	Attach(to chat.Target, f File, size int64)
-	// BreakFetch lets the next transfer of a file that a person sent fail; CutAfter is in its middle.
+	// BreakFetch makes the next download of a person's file fail; CutAfter breaks it in the middle.
 	BreakFetch(f Fault)
-	// Menu returns the names of the commands that are offered in a place to the person who
-	// writes there, in their order. A platform without menus offers none.
+	// Menu returns the names of the commands in the menu of a place for the person who writes there, in their order.
 	Menu(to chat.Target) []string
-	// MenuChanges returns how often the bot changed what is offered, wherever that is.
+	// MenuChanges returns how often the bot changed menus.
 	MenuChanges() int
-	// Remove lets a person delete a message: of the bot, or their own, of which ref has the
-	// Inbound's ID.
+	// Remove lets a person delete a message: the bot's, or their own. For their own, ref has the Inbound's ID.
 	Remove(ref chat.MessageRef)
-	// Ban takes the right to write in a place from the bot.
+	// Ban forbids the bot to write in a place.
 	Ban(to chat.Target)
-	// Garble lets an update arrive that nobody can decode.
+	// Garble makes an update arrive that can't be decoded.
 	Garble()
 }
 
-// Threader is a World whose platform answers a message by threads only: a reply to a message of the
-// bot is one in its thread.
+// Threader is a World whose platform answers messages only in threads: a reply to a message of the bot is a message in
+// its thread.
 type Threader interface {
-	// Channel returns where Group is a thread of: there, bot's messages begin threads of their own.
-	// A Saying to it with ReplyTo goes to the thread of that message.
+	// Channel returns the channel of Group's thread. Messages of the bot there begin their own threads. A Saying to it
+	// with ReplyTo goes to the thread of that message.
 	Channel() chat.Target
 }
 
 // Presser is a World with buttons, for Capabilities.Buttons.
 type Presser interface {
-	// Buttons returns the buttons that stand below a message now, in their order.
+	// Buttons returns the current buttons below a message, in their order.
 	Buttons(ref chat.MessageRef) []chat.Action
-	// Press lets the person press one of them who writes in the place by Say.
+	// Press lets the person who writes in the place by Say press a button.
 	Press(ref chat.MessageRef, action string)
-	// PressAside lets somebody else do so, in a group.
+	// PressAside lets another person in the group press a button.
 	PressAside(ref chat.MessageRef, action string)
-	// Unanswered returns how many presses the platform got no acknowledgement for: so far, or in the
-	// time that it allows.
+	// Unanswered returns how many presses are not acknowledged yet, or were not in the allowed time.
 	Unanswered() int
 }
 
 // DraftStopper is a World whose drafts can have a button that stops them, for Capabilities.Draft.
 type DraftStopper interface {
-	// StopDraft lets the person press the button of the draft that is shown in a place; false: it has none.
+	// StopDraft lets the person press the button of the visible draft in a place. It returns false if there is no
+	// button.
 	StopDraft(to chat.Target) bool
 }
 
-// StreamWorld is a World with append-only streams, for Capabilities.Stream.
+// StreamWorld is a World with native streams, for Capabilities.Stream.
 type StreamWorld interface {
-	// Streaming returns the texts of the bot's messages in a place that are streams now, oldest first.
+	// Streaming returns the texts of the bot's messages in a place that are streams, oldest first.
 	Streaming(to chat.Target) []string
-	// Broken returns the texts of those that look broken: the platform ended them, and nothing mended
-	// them since.
+	// Broken returns the texts of streams that look broken: the platform ended them, and nobody edited them since.
 	Broken(to chat.Target) []string
-	// StreamLife is how long the platform lets a stream live.
+	// StreamLife returns the maximum duration of a stream.
 	StreamLife() time.Duration
 }
 
-// Asker is a World whose platform hands a question that is asked by a command to the bot in a way of
-// its own, which must be answered at once and can be for a limited time (Discord's interactions, F53).
+// Asker is a World whose platform delivers questions by command in a special way. They must be answered at once, and can
+// be answered for a limited time only (Discord's interactions, F53).
 type Asker interface {
 	// Ask lets a person ask by the command /ask.
 	Ask(to chat.Target, question string)
-	// Dangling returns how many such questions and commands look unanswered: refused by the platform
-	// because nothing came in time, or still only a sign that the bot is thinking.
+	// Dangling returns how many such questions and commands look unanswered: the platform got no response in time, or
+	// still shows that the bot is thinking.
 	Dangling() int
 }
 
 // Repeater is a World whose platform may deliver a message twice, or in two ways (F50).
 type Repeater interface {
-	// Repeat lets it do so with everything that is delivered from here on.
+	// Repeat makes it do so with all messages from now on.
 	Repeat()
 }
 
-// Unpreviewed is a World whose platform shows no previews of links, whatever is asked for.
+// Unpreviewed is a World whose platform never shows link previews.
 type Unpreviewed interface {
 	Unpreviewed() bool
 }
@@ -153,62 +144,61 @@ func (s *scene) previews() bool {
 	return !ok || !w.Unpreviewed()
 }
 
-// Reporter is a World in which no person writes: there is one place, in which the bot is told of events. Say lets one happen
-// whose text ends with a Saying's, and Crowd is not called.
+// Reporter is a World without people who write. It has one place, in which the bot receives events. Say causes an event
+// whose text ends with the Saying's text. Crowd is not called.
 type Reporter interface {
-	// Said returns what an event said, by the text of its message.
+	// Said returns the text of an event, given the text of its message.
 	Said(text string) string
 }
 
-// Brief is a World whose platform has buttons below short texts only.
+// Brief is a World whose platform supports buttons below short texts only.
 type Brief interface {
-	// ButtonText is the length of the longest one, in the dialect's unit.
+	// ButtonText returns the maximum length of such a text, in the dialect's unit.
 	ButtonText() int
 }
 
-// Unordered is a World whose platform delivers what nobody received again by and by, after newer messages as well.
+// Unordered is a World whose platform may deliver unconfirmed messages again after newer ones.
 type Unordered interface {
 	Unordered()
 }
 
-// Unsized is a World whose platform does not say how large a file is that somebody sent.
+// Unsized is a World whose platform does not report the size of attachments.
 type Unsized interface {
 	Unsized()
 }
 
-// Untold is a World whose platform does not say how long a RateLimit lasts.
+// Untold is a World whose platform does not report how long a RateLimit lasts.
 type Untold interface {
-	// RetryAfter is how long the adapter waits then, RetryAfter or longer.
+	// RetryAfter returns how long the adapter waits then, at least the constant RetryAfter.
 	RetryAfter() time.Duration
 }
 
-// OpenFiles is a World whose platform hands out what is attached to whoever knows its address, credentials or not.
+// OpenFiles is a World whose platform serves attachments without credentials to anybody who knows the address.
 type OpenFiles interface {
 	OpenFiles()
 }
 
-// Checker is a World whose stand-in shows markup as it was sent, without judging it, and that is not Markdown:
-// what looks like Markdown in its Sample the suite judges by itself.
+// Checker is a World whose stand-in shows markup without checking it, in a language other than Markdown. (The suite
+// itself checks Markdown.)
 type Checker interface {
-	// Check returns what is wrong with a text that was on display: marks that stand without their
-	// partner, as a person would see them. It is nil for a text that looks as it should.
+	// Check returns an error if a visible text contains marks without a partner, which people would read as characters.
 	Check(shown string) error
 }
 
-// Version is what a message showed from At on.
+// Version is the content of a message from At on.
 type Version struct {
 	At      time.Time
-	Message string // the same for all versions of one message; as the ID of a MessageRef it serves Remove
+	Message string // the same for all versions of a message; usable as the ID of a MessageRef for Remove
 	Text    string
 }
 
-// Rates says which rates a platform enforces.
+// Rates selects the rates that a platform enforces.
 type Rates uint8
 
 // The rates.
 const (
-	Published Rates = iota // those that it publishes
-	Halved                 // half as many calls in any time, without saying so; bursts stay
+	Published Rates = iota // its published rates
+	Halved                 // hidden rates: half the calls per time, with the same bursts
 )
 
 // File is what people see of a file.
@@ -218,38 +208,38 @@ type File struct {
 	Caption string
 }
 
-// Connection says how an adapter reaches the platform.
+// Connection says how an adapter connects to the platform.
 type Connection uint8
 
 // The connections.
 const (
 	Proper      Connection = iota
-	WrongSecret            // the credentials are refused
-	Unreachable            // nobody answers at the address
+	WrongSecret            // the platform refuses the credentials
+	Unreachable            // there is no server at the address
 )
 
-// Fault is what happens to one call.
+// Fault is a failure of one call.
 type Fault uint8
 
 // The faults.
 const (
-	RateLimit    Fault = iota // refused, to be tried again after RetryAfter
+	RateLimit    Fault = iota // refused; may be retried after RetryAfter
 	ServerError               // the platform's own failure, with no effect
 	CutBefore                 // the connection breaks before the call takes effect
 	CutAfter                  // the connection breaks after the call took effect
-	Hang                      // no answer for a day
-	Refused                   // the bot may not write there: 403, or the platform's word for it
-	Unauthorized              // the credentials are refused: 401, or the platform's word for it
+	Hang                      // no response for a day
+	Refused                   // the bot may not write there: 403, or the platform's equivalent
+	Unauthorized              // the credentials are refused: 401, or the platform's equivalent
 )
 
-// RetryAfter is what a RateLimit asks to wait.
+// RetryAfter is the wait that a RateLimit reports.
 const RetryAfter = 7 * time.Second
 
-// Saying is what a person writes.
+// Saying is a message of a person.
 type Saying struct {
 	Text    string
-	Mention bool            // the bot is mentioned before the text
+	Mention bool            // the text begins with a mention of the bot
 	Command bool            // the text is a command as people type it, with a slash
-	ReplyTo chat.MessageRef // of the bot; empty: no reply
-	Edited  string          // the text is changed to this right after
+	ReplyTo chat.MessageRef // the bot's message to which it replies; empty: none
+	Edited  string          // the person changes the text to this right after
 }

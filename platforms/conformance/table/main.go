@@ -1,5 +1,5 @@
-// Command table runs the conformance suite of every adapter and draws one table of what came of it: a row for
-// each case, a column for each platform. It prints what failed tests said before it, and ends as the tests do.
+// Command table runs the conformance suite of every adapter and prints a table with a row for each case and a column for
+// each platform. The output of failed tests precedes the table. The exit code is that of the tests.
 //
 //	go run ./platforms/conformance/table [-run EXPRESSION] [-race] [PACKAGES]
 package main
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return draw(ctx, exec.CommandContext(ctx, "go", append(test, packages...)...), out)
 }
 
-// draw runs the tests and draws the table of what they say.
+// draw runs the tests and prints the table of their results.
 func draw(ctx context.Context, tests *exec.Cmd, out io.Writer) error {
 	tests.Stderr = os.Stderr
 	said, err := tests.StdoutPipe()

@@ -13,14 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// The attributes by which the suite says which case a test is, and which ability it asked for in vain. They are
-// those of platforms/conformance, which this program can't import: it is made for tests.
+// The suite's attributes for a case's name and for a missing ability. They repeat the constants of
+// platforms/conformance, which a program can't import because it depends on package testing.
 const (
 	attrCase  = "case"
 	attrLacks = "lacks"
 )
 
-// suite begins the name of every test that runs the suite; what follows tells apart those of one package.
+// suite is the prefix of the names of all tests that run the suite. The rest of the name distinguishes tests of one
+// package.
 const suite = "TestConformance"
 
 // event is a line of `go test -json`; see `go doc cmd/test2json`.
@@ -33,12 +34,12 @@ type event struct {
 const (
 	ok      = "ok"
 	failed  = "FAILED"
-	skipped = "SKIPPED" // a failure as well: the suite skips nothing
-	started = "DIED"    // unless more is heard of it
+	skipped = "SKIPPED" // counts as a failure: the suite skips nothing
+	started = "DIED"    // the value until the case's end is read
 	missing = "-"
 )
 
-// cell is what came of one case on one platform.
+// cell is the result of one case on one platform.
 type cell struct {
 	name   string
 	state  string
@@ -46,7 +47,7 @@ type cell struct {
 	output strings.Builder
 }
 
-// String is the cell as the table shows it.
+// String returns the cell as shown in the table.
 func (c *cell) String() string {
 	if c.state == ok && c.lacks != "" {
 		return "no " + c.lacks
@@ -60,8 +61,8 @@ type column struct {
 	cells []*cell
 }
 
-// of returns the cell of a case, nil without one.
-func (c *column) of(name string) *cell {
+// cellOf returns the cell of a case, or nil.
+func (c *column) cellOf(name string) *cell {
 	for _, cell := range c.cells {
 		if cell.name == name {
 			return cell
@@ -70,15 +71,15 @@ func (c *column) of(name string) *cell {
 	return nil
 }
 
-// table collects what the tests say.
+// table collects the results of the tests.
 type table struct {
 	columns []*column
 	tests   map[string]*cell // by package and test
-	broken  []string         // packages and tests around the cases that failed
+	broken  []string         // failed packages and tests that are not cases
 	output  map[string]*strings.Builder
 }
 
-// read takes all lines. What is no event, such as what a linker prints, is kept as a complaint.
+// read reads all lines. Lines that are not events, such as a linker's output, are kept as complaints.
 func (t *table) read(r io.Reader) error {
 	t.tests, t.output = map[string]*cell{}, map[string]*strings.Builder{}
 	lines := bufio.NewReader(r)
@@ -90,7 +91,7 @@ func (t *table) read(r io.Reader) error {
 		case json.Unmarshal(text, &e) != nil:
 			t.say("", string(line))
 		default:
-			t.take(e)
+			t.addEvent(e)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -101,7 +102,7 @@ func (t *table) read(r io.Reader) error {
 	}
 }
 
-// say keeps what a test, a package or nobody said.
+// say records output of a test or a package; who is empty for other output.
 func (t *table) say(who, text string) {
 	if t.output[who] == nil {
 		t.output[who] = &strings.Builder{}
@@ -109,8 +110,8 @@ func (t *table) say(who, text string) {
 	t.output[who].WriteString(text)
 }
 
-// take folds in one event.
-func (t *table) take(e event) {
+// addEvent adds an event.
+func (t *table) addEvent(e event) {
 	key := e.Package + " " + e.Test
 	c := t.tests[key]
 	if e.Action == "attr" && e.Key == attrCase && c == nil {
@@ -121,7 +122,7 @@ func (t *table) take(e event) {
 	}
 	switch {
 	case c == nil:
-		t.around(key, e)
+		t.recordOther(key, e)
 	case e.Action == "attr" && e.Key == attrLacks:
 		c.lacks = e.Value
 	case e.Action == "output":
@@ -135,20 +136,20 @@ func (t *table) take(e event) {
 	}
 }
 
-// around notes what is no case: a package, or the test that runs the cases.
-func (t *table) around(key string, e event) {
+// recordOther handles events of packages and of tests around the cases.
+func (t *table) recordOther(key string, e event) {
 	switch e.Action {
 	case "output":
 		t.say(key, e.Output)
-	case "build-output": // it names no package, only what was built
+	case "build-output": // it names only what was built
 		t.say("", e.Output)
 	case "fail", "build-fail":
 		t.broken = append(t.broken, key)
 	}
 }
 
-// column returns the one that a case's test belongs to: named by the platform, and by what follows the suite's
-// name where a platform runs it in more than one way.
+// column returns the column of a case's test. Its name is that of the platform, with a suffix if a platform runs the
+// suite in several ways.
 func (t *table) column(e event) *column {
 	test, _, _ := strings.Cut(e.Test, "/")
 	name := strings.TrimSpace(path.Base(e.Package) + " " + strings.ToLower(strings.TrimPrefix(test, suite)))
@@ -161,7 +162,7 @@ func (t *table) column(e event) *column {
 	return t.columns[len(t.columns)-1]
 }
 
-// rows are the names of the cases: as the column has them that has most, then those that only others have.
+// rows returns the names of the cases: those of the longest column in its order, then the others.
 func (t *table) rows() []string {
 	columns := slices.Clone(t.columns)
 	slices.SortStableFunc(columns, func(a, b *column) int { return len(b.cells) - len(a.cells) })
@@ -176,7 +177,7 @@ func (t *table) rows() []string {
 	return names
 }
 
-// good says that there are cases, and that every one passed on every platform.
+// good reports whether there are cases and all of them passed on every platform.
 func (t *table) good() bool {
 	rows := t.rows()
 	return len(rows) > 0 && len(t.broken) == 0 && !slices.ContainsFunc(t.columns, func(c *column) bool {
@@ -184,8 +185,8 @@ func (t *table) good() bool {
 	})
 }
 
-// beside are the packages that failed for another reason than a case of theirs: they did not build, or died.
-func (t *table) beside() []string {
+// otherFailures returns the packages that failed for other reasons than a case, such as a build error or a crash.
+func (t *table) otherFailures() []string {
 	var packages []string
 	for _, key := range t.broken {
 		name, test, _ := strings.Cut(key, " ")
@@ -197,7 +198,7 @@ func (t *table) beside() []string {
 	return packages
 }
 
-// complaints are what the tests said that failed, and what was said around them.
+// complaints returns the output of failed tests, and other output.
 func (t *table) complaints() string {
 	var b strings.Builder
 	complain := func(title, text string) {
@@ -212,7 +213,7 @@ func (t *table) complaints() string {
 			}
 		}
 	}
-	for _, key := range t.beside() {
+	for _, key := range t.otherFailures() {
 		if text := t.output[key+" "]; text != nil {
 			complain(key, text.String())
 		}
@@ -223,7 +224,7 @@ func (t *table) complaints() string {
 	return b.String()
 }
 
-// String draws the table, and below it a line with the sums.
+// String returns the table, followed by a line with the totals.
 func (t *table) String() string {
 	rows := t.rows()
 	columns := slices.Clone(t.columns)
@@ -238,7 +239,7 @@ func (t *table) String() string {
 		line := []string{name}
 		for _, c := range columns {
 			text := missing
-			if cell := c.of(name); cell != nil {
+			if cell := c.cellOf(name); cell != nil {
 				text = cell.String()
 			}
 			kind, _, _ := strings.Cut(text, " ")
@@ -265,7 +266,7 @@ func (t *table) String() string {
 	}
 	bad := sums[failed] + sums[skipped] + sums[started] + sums[missing]
 	fmt.Fprintf(&b, "\n%d cases, %d platforms: %d ok, %d not theirs, %d bad\n", len(rows), len(columns), sums[ok], sums["no"], bad)
-	for _, key := range t.beside() {
+	for _, key := range t.otherFailures() {
 		fmt.Fprintf(&b, "failed beside its cases: %s\n", key)
 	}
 	return b.String()
