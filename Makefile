@@ -11,7 +11,7 @@ TOOL := go tool -modfile=tools/go.mod
 
 VERSION := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo unknown)
 # Go itself stamps no commit in a worktree, nor where GOFLAGS says so.
-LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(shell git rev-parse HEAD 2>/dev/null) -X main.date=$(shell git log -1 --format=%cI 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION),$(shell git log -1 --format=%H,%cI 2>/dev/null)
 
 # The race detector needs cgo, and Go reports CGO_ENABLED=1 only where a C compiler is there.
 ifeq ($(shell go env CGO_ENABLED),1)

@@ -190,7 +190,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, its commit and date, and the platform", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), app.Build(version, commit, date))
+			_, err := fmt.Fprintln(c.OutOrStdout(), app.Build(version))
 			return err
 		},
 	}

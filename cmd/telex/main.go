@@ -26,8 +26,8 @@ const (
 	exitConfig = 78 // the configuration is wrong: EX_CONFIG of sysexits.h. The unit does not restart on it
 )
 
-// These are set by the release build.
-var version, commit, date string //nolint:gochecknoglobals // the linker sets them
+// version is set by the release build: the version alone, or "version,commit,date".
+var version string
 
 func main() { os.Exit(run()) }
 
@@ -124,7 +124,7 @@ func root(hangups <-chan os.Signal) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,
-		Version:       app.Build(version, commit, date),
+		Version:       app.Build(version),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -270,6 +270,9 @@ func (m *machine) checkInstalled() {
 			m.t.Error(err)
 		}
 	}
+	if found := m.run("systemd-analyze", "verify", "telex.service"); found != "" {
+		m.t.Errorf("systemd-analyze verify: %s", found)
+	}
 	if who := m.run("id", "-un", "telex"); who != "telex" {
 		m.t.Errorf("the user is %q", who)
 	}

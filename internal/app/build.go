@@ -8,19 +8,16 @@ import (
 	"strings"
 )
 
-// Version returns the given release version, or the version in the build information.
+// Version returns the version of a release, which its build writes as "version" or "version,commit,date"; without one, the
+// version in the build information.
 func Version(release string) string {
 	return buildOf(release, nil).version
 }
 
 // Build describes this binary in one line: version, commit, date of the commit, Go version and platform. What the release
-// build did not set is taken from the build information.
-func Build(release, commit, date string) string {
-	b := buildOf(release, nil)
-	if commit != "" {
-		b.commit, b.date, b.modified = commit, date, false
-	}
-	return b.String()
+// does not say is taken from the build information.
+func Build(release string) string {
+	return buildOf(release, nil).String()
 }
 
 // build is what the build information says of a binary.
@@ -33,6 +30,10 @@ type build struct {
 
 // buildOf reads the build information; nil: that of this binary.
 func buildOf(release string, info *debug.BuildInfo) build {
+	release, about, _ := strings.Cut(release, ",")
+	if commit, date, ok := strings.Cut(about, ","); ok && commit != "" {
+		return build{version: release, commit: commit, date: date}
+	}
 	if info == nil {
 		var ok bool
 		if info, ok = debug.ReadBuildInfo(); !ok {

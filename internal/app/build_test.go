@@ -31,10 +31,10 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want+tail)
 		}
 	}
-	if got, want := Build("v1.2.3", commit, "2026-03-14T15:09:26Z"), "telex v1.2.3 (commit 0123456789ab, 2026-03-14T15:09:26Z"+tail; got != want {
+	if got, want := Build("v1.2.3,"+commit+",2026-03-14T15:09:26Z"), "telex v1.2.3 (commit 0123456789ab, 2026-03-14T15:09:26Z"+tail; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if Version("v1.2.3") != "v1.2.3" || Version("") == "" {
+	if Version("v1.2.3") != "v1.2.3" || Version("v1.2.3,"+commit+",2026-03-14T15:09:26Z") != "v1.2.3" || Version("v1.2.3,,") != "v1.2.3" || Version("") == "" {
 		t.Errorf("versions %q, %q", Version("v1.2.3"), Version(""))
 	}
 }
