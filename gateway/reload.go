@@ -111,7 +111,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options) error {
 	})
 	g.apply(next)
 	g.resumeAll(left)
-	g.startReceiving()
+	g.startReceiving() //nolint:contextcheck // they receive until Run ends, and not until ctx does
 	g.adviseMoves()
 	return nil
 }

@@ -156,7 +156,8 @@ func TestReloadRefused(t *testing.T) {
 		{"another kind", sections{platforms: `{telegram: {kind: discord, token: "a.b.c", api_base: "http://127.0.0.1:1"}}`}, []string{"platforms.telegram.kind can't change"}},
 		{"no platform", sections{platforms: "{}", streaming: "{}"}, []string{"no platform to run on"}},
 		{
-			"an address that is taken", sections{platforms: fmt.Sprintf(`{$telegram, api: {kind: api_server, listen: %q}}`, taken.Addr())},
+			"an address that is taken",
+			sections{platforms: fmt.Sprintf(`{$telegram, api: {kind: api_server, listen: %q}}`, taken.Addr())},
 			[]string{"api", "address already in use"},
 		},
 		{
@@ -372,7 +373,7 @@ func TestReloadToolServers(t *testing.T) {
 		t.Errorf("the process of the server that stayed: %v", err)
 	}
 	r.reload(sections{more: "mcp_servers: [" + entry("shed", shed) + "]"}, "agent.system_prompt changed", "mcp_servers.sleeper removed")
-	for began := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // nothing tells of another process's end
+	for began := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) { // nothing tells of another process
 		if time.Since(began) > patience {
 			t.Fatal("the process of the removed server goes on")
 		}
@@ -385,7 +386,7 @@ func TestReloadToolServers(t *testing.T) {
 func (r *reloadable) onlyPID(file string) int {
 	r.t.Helper()
 	var lines []string
-	for began := time.Now(); len(lines) == 0 && time.Since(began) < patience; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // nothing tells of another process
+	for began := time.Now(); len(lines) == 0 && time.Since(began) < patience; time.Sleep(20 * time.Millisecond) { // nothing tells of another process
 		text, _ := os.ReadFile(file) // it may not be there yet
 		lines = strings.Fields(string(text))
 	}

@@ -99,7 +99,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 	}
 	a.store, a.options = o.Store, o
-	if err := a.build(c); err != nil {
+	if err := a.build(c); err != nil { //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
 		a.Close()
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (a *App) open(ctx context.Context) error {
 			return err
 		}
 	}
-	a.hold(p.brain.servers, 1)
+	a.hold(p.brain.servers, 1) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
 	for _, s := range p.apis {
 		a.serveAPI(s)
 	}

@@ -132,7 +132,7 @@ func (a *App) reload(ctx context.Context, passed *config.Passed) (Reloaded, erro
 	if err := errors.Join(c.CheckRun(), c.CheckReload(before.config)); err != nil {
 		return done, err
 	}
-	next, err := a.newParts(c)
+	next, err := a.newParts(c) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
 	if err != nil {
 		return done, err
 	}
@@ -145,7 +145,7 @@ func (a *App) reload(ctx context.Context, passed *config.Passed) (Reloaded, erro
 		next.close(before)
 		return done, err
 	}
-	a.replace(before, next)
+	a.replace(before, next) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
 	if own {
 		a.own = c
 	}

@@ -37,7 +37,7 @@ func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	}
 	err := a.openAdmin(ctx, p)
 	if err == nil && p.admin != nil {
-		p.admin.stop = a.start(context.WithoutCancel(a.running), "admin server", p.admin.Serve)
+		p.admin.stop = a.start(context.WithoutCancel(a.running), "admin server", p.admin.Serve) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
 	}
 	return err
 }

@@ -23,7 +23,7 @@ func (c *changes) structure(path string, a, b reflect.Value) {
 		c.value(join(path, f.key), a.Field(f.index), b.Field(f.index))
 	}
 	if rules, ok := reflect.TypeAssert[StreamingRules](a); ok {
-		c.entries(path, namedRules(rules), namedRules(b.Interface().(StreamingRules)))
+		c.entries(path, namedRules(rules), namedRules(as[StreamingRules](b)))
 	}
 }
 
@@ -34,11 +34,11 @@ func (c *changes) value(path string, a, b reflect.Value) {
 	before := len(*c)
 	switch x := a.Interface().(type) {
 	case Endpoints:
-		c.entries(path, namedEndpoints(x), namedEndpoints(b.Interface().(Endpoints)))
+		c.entries(path, namedEndpoints(x), namedEndpoints(as[Endpoints](b)))
 	case []Model:
-		c.entries(path, named(x, func(m Model) string { return m.Name }), named(b.Interface().([]Model), func(m Model) string { return m.Name }))
+		c.entries(path, named(x, func(m Model) string { return m.Name }), named(as[[]Model](b), func(m Model) string { return m.Name }))
 	case []MCPServer:
-		c.entries(path, named(x, func(s MCPServer) string { return s.Name }), named(b.Interface().([]MCPServer), func(s MCPServer) string { return s.Name }))
+		c.entries(path, named(x, func(s MCPServer) string { return s.Name }), named(as[[]MCPServer](b), func(s MCPServer) string { return s.Name }))
 	case Secret:
 	default:
 		if a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil() {
@@ -51,6 +51,12 @@ func (c *changes) value(path string, a, b reflect.Value) {
 	if len(*c) == before { // or only the order differs
 		c.add(path, "changed")
 	}
+}
+
+// as returns a value of the type that its counterpart has.
+func as[T any](v reflect.Value) T {
+	out, _ := reflect.TypeAssert[T](v)
+	return out
 }
 
 // entry is one of a list whose entries have names.
