@@ -299,17 +299,23 @@ func TestReload_triesAStoppedEndpointAgain(t *testing.T) {
 	})
 }
 
-// A conversation under way follows a change of the busy mode.
-func TestReload_busyMode(t *testing.T) {
+// A conversation under way follows a change of the rules for what waits.
+func TestReload_waitingMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Interrupt })
+		h := open(t, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Interrupt, 1 })
 		h.answers["a"] = long
 		h.say(t, ask("a"))
 		later(700 * time.Millisecond)
-		h.reload(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
-		h.say(t, ask("b"))
-		later(10 * time.Second)
-		equal(t, "messages", h.sees(), []string{long, "re: b"})
+		h.reload(t, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Queue, 2 })
+		for _, text := range []string{"b", "c", "d"} {
+			h.say(t, ask(text))
+			later(50 * time.Millisecond)
+		}
+		later(20 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a", "b", "c"})
+		if got := h.sees(); !slices.Contains(got, long) || slices.Contains(got, "re: d") {
+			t.Errorf("got %q", got)
+		}
 	})
 }
 

@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 
 	"telex/standin/openai"
 	"telex/standin/telegram"
@@ -457,4 +462,62 @@ func TestReloadOfAService(t *testing.T) {
 	out, _ := r.command(t, exitDone, "status")
 	wantText(t, "the status", out, original)
 	r.daemon.stop()
+}
+
+// SIGHUP because the daemon's terminal was closed ends the daemon in good order, as before it knew reloads.
+func TestHangup(t *testing.T) {
+	t.Parallel()
+	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "run", "--config", w.config(sections{}))
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), playsProgram + "=1", s.env}
+	terminal := closable(t, cmd)
+	shown := newOutput()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(shown, terminal) // until it is closed
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	awaitShown := func(text string) {
+		t.Helper()
+		if !shown.await(ctx, func(all string) bool { return strings.Contains(all, text) }) {
+			t.Fatalf("the terminal lacks %q:\n%s", text, shown)
+		}
+	}
+	awaitShown("receiving")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	awaitShown("configuration was reloaded")
+	w.ask("{{standin rate=30}} words: 300")
+	w.awaitGrowth(1)
+	if err := terminal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-read
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the daemon ended with %v", err)
+	}
+	if got := w.texts(ada); len(got) != 1 || strings.Contains(got[0], cursor) {
+		t.Errorf("it left %q", got)
+	}
+}
+
+// closable starts a command on a terminal whose Close does not wait for a Read.
+func closable(t *testing.T, cmd *exec.Cmd) *os.File {
+	t.Helper()
+	blocking, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := syscall.Dup(int(blocking.Fd()))
+	if err := errors.Join(err, blocking.Close(), syscall.SetNonblock(fd, true)); err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), "terminal")
 }

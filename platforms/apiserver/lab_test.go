@@ -68,9 +68,10 @@ func (k *keeper) SaveExchange(ctx context.Context, x chat.Exchange) error {
 // lab is a server under test.
 type lab struct {
 	*testing.T
-	url   string
-	store *keeper
-	http  *http.Client
+	url    string
+	store  *keeper
+	http   *http.Client
+	server *Server
 }
 
 // open serves until the test ends.
@@ -88,7 +89,7 @@ func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.url = "http://" + s.Address().String()
+	l.url, l.server = "http://"+s.Address().String(), s
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
