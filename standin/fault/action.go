@@ -7,16 +7,16 @@ import (
 	"telex/standin/host"
 )
 
-// Step is a call at the point where its effect would come, hit by a fault.
+// Step is a call right before its effect, with the fault that hits it.
 type Step struct {
 	Action string
 	Delay  time.Duration // of Latency.
 	Cut    <-chan struct{}
-	Hold   func() bool // holds the call; false when it does not go on.
+	Hold   func() bool // holds the call; false if it must not continue
 }
 
-// GoesOn waits as the action says, and reports whether the call takes effect. Of an action that is not among
-// Latency, CutBefore, Hang and PauseBefore it knows nothing: the call goes on at once.
+// GoesOn waits as the action requires, and reports whether the call takes effect. It handles Latency, CutBefore, Hang
+// and PauseBefore; with other actions the call continues at once.
 func (s Step) GoesOn(ctx context.Context) bool {
 	switch s.Action {
 	case Latency:

@@ -1,7 +1,7 @@
-// Package fault decides which calls to a stand-in a fault hits, and holds calls at a moment at which a test kills
+// Package fault decides which calls to a stand-in are hit by faults, and holds calls at moments at which a test kills
 // the client.
 //
-// A stand-in has its own kind of fault: what chooses a call, and what then happens to it, is the platform's. A Table
-// keeps such rules, counts and picks the one that hits; Holds keeps the calls that a fault pauses. An Outage is
-// a rule before all others.
+// A stand-in has its own type of fault, which selects calls and says what happens to them. A Table stores such rules,
+// counts calls, and returns the rule that hits. Holds manages the held calls. An Outage is a rule with precedence over
+// all others.
 package fault

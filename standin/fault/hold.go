@@ -9,33 +9,33 @@ import (
 
 // Stages at which a call is held.
 const (
-	Before   = "before"   // its effect.
-	After    = "after"    // its effect, and before the answer.
-	Answered = "answered" // once the client has the whole answer.
+	Before   = "before"   // before its effect
+	After    = "after"    // after its effect, before the answer
+	Answered = "answered" // after the client has the whole answer
 )
 
-// Paused is a call that a fault holds.
+// Paused is a held call.
 type Paused[C any] struct {
 	ID    int    `json:"id"`
 	Stage string `json:"stage"` // before, after or answered.
 	Call  C      `json:"call"`
 }
 
-// Holds are the calls that faults hold. The zero value has none. It may be called from any goroutine.
+// Holds are the calls that faults hold. The zero value has none. It is safe for concurrent use.
 type Holds[C any] struct {
 	mu   sync.Mutex
 	next int
 	held []*hold[C]
-	more chan struct{} // closed when a call is held; nil while nobody waits for one.
+	more chan struct{} // closed when a call is held; nil if nobody waits
 }
 
 type hold[C any] struct {
 	Paused[C]
-	resume chan bool // capacity 1: whether the call goes on.
+	resume chan bool // capacity 1: whether the call continues
 }
 
-// Hold keeps a call until Release, or until cut is closed; false when it does not go on. tell is called once the
-// call is among those of List.
+// Hold holds a call until Release, or until cut is closed. It returns false if the call must not continue. It calls tell
+// after the call is in List.
 func (s *Holds[C]) Hold(call C, stage string, cut <-chan struct{}, tell func(*Paused[C])) bool {
 	h := s.add(call, stage)
 	tell(&h.Paused)
@@ -63,7 +63,7 @@ func (s *Holds[C]) add(call C, stage string) *hold[C] {
 	return h
 }
 
-// List returns the calls that are held.
+// List returns the held calls.
 func (s *Holds[C]) List() []Paused[C] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Holds[C]) List() []Paused[C] {
 	return list
 }
 
-// Wait is List, once a call is held or so much time is over. It ends with ctx and cut too.
+// Wait waits until a call is held or the time is over, and returns the held calls. It also ends with ctx and cut.
 func (s *Holds[C]) Wait(ctx context.Context, most time.Duration, cut <-chan struct{}) []Paused[C] {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -87,7 +87,7 @@ func (s *Holds[C]) Wait(ctx context.Context, most time.Duration, cut <-chan stru
 	return s.List()
 }
 
-// some is closed as soon as a call is held.
+// some returns a channel that is closed when a call is held.
 func (s *Holds[C]) some() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Holds[C]) some() <-chan struct{} {
 	return s.more
 }
 
-// Release lets a held call go on, or ends it where it is; id 0 means all of them. It returns how many.
+// Release continues a held call, or ends it if on is false; id 0 means all calls. It returns the number of calls.
 func (s *Holds[C]) Release(id int, on bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Holds[C]) Release(id int, on bool) int {
 	return n - len(s.held)
 }
 
-// Reset forgets the calls that are held, which the caller cuts, and ids begin anew.
+// Reset forgets the held calls, which the caller cuts. Ids begin again from 1.
 func (s *Holds[C]) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,28 +10,28 @@ import (
 
 // Kinds of outages.
 const (
-	// OutageRefuse: nobody listens at the address, so that a client knows that
-	// its call was never sent. A listener that is not TCP closes what it accepts.
+	// OutageRefuse: nobody listens at the address, so a client knows that its call was not sent. If a listener is not
+	// TCP, it closes all connections instead.
 	OutageRefuse = "refuse"
 	// OutageCut: each call loses its connection before it takes effect.
 	OutageCut = "cut"
-	// OutageError: each call is answered with Status, by what stands in front.
+	// OutageError: a proxy in front of the platform answers each call with Status.
 	OutageError = "5xx"
-	// OutageHang: no call is ever answered, not even once the outage is over.
+	// OutageHang: no call is ever answered, not even after the outage.
 	OutageHang = "hang"
 )
 
-// Outage is a time in which the API does nothing.
+// Outage is a time in which the API does not work.
 type Outage struct {
 	Kind string `json:"kind"`
-	// For is how long it lasts from now on; in JSON it is for_ms.
+	// For is the duration from now on; in JSON it is for_ms.
 	For    time.Duration `json:"-"`
 	ForMS  int           `json:"for_ms"`
 	Status int           `json:"status"` // of a 5xx; 502 when 0.
 }
 
-// Effect is what an outage does to each call: the action of a fault, with the status that it answers with if any,
-// and how long. The error says why the outage makes no sense.
+// Effect returns the effect of an outage on each call: the action of a fault, its status if any, and the duration. The
+// error says why the outage is invalid.
 func (o Outage) Effect() (action string, status int, lasts time.Duration, err error) {
 	lasts = Lasts(o.For, o.ForMS)
 	switch o.Kind {
@@ -53,7 +53,7 @@ func (o Outage) Effect() (action string, status int, lasts time.Duration, err er
 	return action, status, lasts, nil
 }
 
-// Lasts is a time that Go code gives as it is, and JSON in milliseconds.
+// Lasts returns a duration that Go code sets as d and JSON in milliseconds.
 func Lasts(d time.Duration, ms int) time.Duration {
 	return cmp.Or(d, time.Duration(ms)*time.Millisecond)
 }

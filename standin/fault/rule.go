@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Actions of faults that mean the same on every platform.
+// Actions of faults with the same meaning on every platform.
 const (
 	// Latency makes the call slower by Delay before it takes effect.
 	Latency = "latency"
@@ -15,90 +15,89 @@ const (
 	Status = "status"
 	// Error answers with an error of the API. With AfterEffect the call takes effect first.
 	Error = "error"
-	// RateLimit answers 429 with RetryAfter, and closes what the call counts in until that is over.
+	// RateLimit answers 429 with RetryAfter, and closes the call's scope until that is over.
 	RateLimit = "rate_limit"
 	// CutBefore drops the connection, and the call has no effect.
 	CutBefore = "cut_before"
 	// CutAfter drops the connection after the call took effect.
 	CutAfter = "cut_after"
-	// CutMiddle breaks a download off after half of the content.
+	// CutMiddle breaks a download off in the middle.
 	CutMiddle = "cut_middle"
 	// Drip sends a download at Rate.
 	Drip = "drip"
 	// Hang never answers: the call has no effect and the connection stays open until the client, Restart or Close
 	// ends it.
 	Hang = "hang"
-	// DeleteFirst lets the person delete the addressed message just before.
+	// DeleteFirst lets the person delete the addressed message right before the call.
 	DeleteFirst = "delete_first"
 	// NotFound answers as if the addressed message, or its chat, did not exist.
 	NotFound = "not_found"
 	// Malformed answers half of the JSON after the call took effect.
 	Malformed = "malformed"
-	// PauseBefore, PauseAfter and PauseAnswered hold the call before it takes effect, after that, or once the client
-	// has the whole answer: the moments at which a test kills the client. They end with Resume or Drop, or when Do
-	// returns.
+	// PauseBefore, PauseAfter and PauseAnswered hold the call before its effect, after it, or after the client has the
+	// whole answer. A test kills the client at these moments. The pause ends with Resume or Drop, or when Do returns.
 	PauseBefore   = "pause_before"
 	PauseAfter    = "pause_after"
 	PauseAnswered = "pause_answered"
 )
 
-// Everywhere are the actions that every platform has, and more.
+// Everywhere returns the actions of every platform, and more.
 func Everywhere(more ...string) []string {
 	return append(more, Latency, RateLimit, Status, CutBefore, CutAfter, CutMiddle, Hang, DeleteFirst, Malformed, PauseBefore, PauseAfter, PauseAnswered)
 }
 
-// Fault is a rule: which calls C it hits, and what happens to them. Of several rules that match a call, the first one
-// added wins; all of them count it. Not every platform has every field and every action.
+// Fault is a rule: which calls C it hits, and what happens to them. If several rules select a call, the first one added
+// hits, but all count it. Not every platform supports every field and action.
 type Fault[C any] struct {
-	// Method chooses calls; several are separated by "|", and "" matches all.
+	// Method selects calls by method; several are separated by "|", and "" selects all.
 	Method string `json:"method"`
-	// Channel chooses calls by their place, Chat where places have numbers; zero matches all.
+	// Channel selects calls by their place, or Chat if places have numbers; zero selects all.
 	Channel string `json:"channel"`
 	Chat    int64  `json:"chat"`
-	// Contains chooses calls whose text contains it.
+	// Contains selects calls whose text contains it.
 	Contains string `json:"contains"`
-	// Nth hits only the n-th chosen call (from 1), Every each n-th one.
+	// Nth hits only the n-th selected call (from 1), Every each n-th one.
 	Nth   int `json:"nth"`
 	Every int `json:"every"`
-	// Times is how often the rule hits; 0 is without end.
+	// Times is how often the rule hits; 0: without limit.
 	Times int `json:"times"`
-	// For is how long the rule holds from now on, 0 without end; in JSON it is for_ms.
+	// For is how long the rule exists from now on; 0: without limit. In JSON it is for_ms.
 	For   time.Duration `json:"-"`
 	ForMS int           `json:"for_ms"`
 
 	Action string `json:"action"`
-	// Status, Code and Description are those of an answer; Error is the platform's word for one.
+	// Status, Code and Description belong to an error answer; Error is the platform's name of an error.
 	Status      int    `json:"status"`
 	Code        int    `json:"code"`
 	Description string `json:"description"`
 	Error       string `json:"error"`
 	// RetryAfter is in seconds; 1 when 0.
 	RetryAfter float64 `json:"retry_after"`
-	// Scope is what a rate limit closes.
+	// Scope is the scope that a rate limit closes.
 	Scope string `json:"scope"`
 	// Delay is the latency; in JSON it is delay_ms.
 	Delay   time.Duration `json:"-"`
 	DelayMS int           `json:"delay_ms"`
-	// Rate is that of a slow download, in bytes per second.
+	// Rate is the rate of a slow download, in bytes per second.
 	Rate int `json:"rate"`
-	// AfterEffect lets the call take effect before it is answered with an error.
+	// AfterEffect says that the call takes effect before its error answer.
 	AfterEffect bool `json:"after_effect"`
-	// Do, if set, is called at the moment of a pause instead of waiting for Resume, and ends the pause when it returns.
-	// It may call the server, but for Close, which waits for it.
+	// Do is called at a pause instead of waiting for Resume, if it is set. The pause ends when Do returns. Do may call
+	// the server, except Close, which waits for it.
 	Do func(C) `json:"-"`
 }
 
-// When says which of the chosen calls the fault hits.
+// When returns which of the selected calls the fault hits.
 func (f *Fault[C]) When() When {
 	return When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: Lasts(f.For, f.ForMS)}
 }
 
-// AnswersLate tells whether the call takes effect before it is answered with an error.
+// AnswersLate reports whether the call takes effect before its error answer.
 func (f *Fault[C]) AnswersLate() bool {
 	return f.AfterEffect && (f.Action == Status || f.Action == Error)
 }
 
-// Check tells what is wrong with a fault, which may have one of the actions.
+// Check returns what is wrong with a fault. actions are the valid actions.
 func (f *Fault[C]) Check(actions ...string) error {
 	switch {
 	case !slices.Contains(actions, f.Action):

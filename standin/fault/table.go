@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// When says which of the calls that a rule chooses it hits. The zero value hits all.
+// When says which of the selected calls a rule hits. The zero value hits all.
 type When struct {
-	Nth, Every int           // only the n-th of them (from 1), only each n-th one.
-	Times      int           // how often it hits; 0 is without end.
-	For        time.Duration // how long it holds from now on, 0 without end.
+	Nth, Every int           // only the n-th of them (from 1); only each n-th one
+	Times      int           // how often it hits; 0: without limit
+	For        time.Duration // how long it exists from now on; 0: without limit
 }
 
-// Table holds the rules of a stand-in: faults of the kind F, each with its When. The zero value is empty. It may be
-// called from any goroutine.
+// Table has the rules of a stand-in: faults of type F, each with its When. The zero value is empty. It is safe for
+// concurrent use.
 type Table[F any] struct {
 	mu    sync.Mutex
 	next  int
@@ -25,9 +25,9 @@ type Table[F any] struct {
 type rule[F any] struct {
 	fault F
 	when  When
-	until time.Time // zero: without end.
-	alone bool      // the rules after it don't count what it hits.
-	seen  int       // calls that it chose.
+	until time.Time // zero: without limit
+	alone bool      // later rules don't count the calls that it hits
+	seen  int       // number of selected calls
 	hits  int
 }
 
@@ -44,7 +44,7 @@ func (t *Table[F]) Add(f F, when When) int {
 	return t.next
 }
 
-// Shadow adds a rule that goes before all others until then; they don't count what it hits.
+// Shadow adds a rule with precedence over all others until then; they don't count the calls that it hits.
 func (t *Table[F]) Shadow(f F, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,15 +59,14 @@ func (t *Table[F]) Clear() {
 	t.rules = nil
 }
 
-// Reset is Clear, and ids begin anew.
+// Reset is Clear, and ids begin again from 1.
 func (t *Table[F]) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rules, t.next = nil, 0
 }
 
-// Match counts a call that arrived at a time in every rule that chooses it, and returns the first that hits, nil
-// for none. It is a copy.
+// Match counts a call in every rule that selects it, and returns a copy of the first rule that hits it, or nil.
 func (t *Table[F]) Match(at time.Time, chooses func(F) bool) *F {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,14 +88,14 @@ func (t *Table[F]) Match(at time.Time, chooses func(F) bool) *F {
 	return hit
 }
 
-// due tells whether the rule hits the call that it has just seen.
+// due reports whether the rule hits the call that it has just counted.
 func (r *rule[F]) due() bool {
 	return (r.when.Nth == 0 || r.seen == r.when.Nth) &&
 		(r.when.Every == 0 || r.seen%r.when.Every == 0) &&
 		(r.when.Times == 0 || r.hits < r.when.Times)
 }
 
-// Named tells whether name is one of those in list, which are separated by "|"; an empty list has them all.
+// Named reports whether name is in list, whose names are separated by "|". An empty list contains every name.
 func Named(list, name string) bool {
 	if list == "" {
 		return true

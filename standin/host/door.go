@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Refuse lets nobody in until then: where a listener is TCP nobody listens there, of another one every
-// connection is closed. The zero time lets everybody in again.
+// Refuse refuses connections until then: TCP listeners are closed, and other listeners close every connection. The zero
+// time ends it.
 func (h *Host) Refuse(until time.Time) {
 	h.mu.Lock()
 	h.refuseUntil = until
@@ -28,7 +28,7 @@ func (h *Host) refusing() bool {
 	return time.Now().Before(h.refuseUntil)
 }
 
-// door is a listener that nobody is behind while the host refuses.
+// door is a listener that is closed while the host refuses connections.
 type door struct {
 	h    *Host
 	addr net.Addr
@@ -40,17 +40,17 @@ type door struct {
 
 func newDoor(h *Host, l net.Listener) *door { return &door{h: h, addr: l.Addr(), l: l} }
 
-// look is how often a door looks whether it may open again.
+// look is how often a door checks whether it may open again.
 const look = 10 * time.Millisecond
 
-// shut closes the door as long as the host refuses, where it can be opened again.
+// shut closes the listener while the host refuses connections, if it can be opened again.
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.l.(*net.TCPListener); !ok || d.away {
 		return
 	}
-	if err := d.l.Close(); err == nil { // else it was closed for good
+	if err := d.l.Close(); err == nil { // an error means that it was closed for good
 		d.away = true
 	}
 }
@@ -69,13 +69,13 @@ func (d *door) Accept() (net.Conn, error) {
 		case !d.h.refusing():
 			return c, nil
 		default:
-			_ = c.Close() // nothing was said over it yet
+			_ = c.Close() // no data was sent over it
 		}
 	}
 }
 
-// open waits until the door may be open and opens it; false when it was closed for
-// good, or the host was. Until the address is free again it tries again.
+// open waits until the listener may be open and opens it. It returns false if the door or the host was closed for good.
+// It repeats the attempt until the address is free.
 func (d *door) open() bool {
 	for {
 		d.mu.Lock()
@@ -97,7 +97,7 @@ func (d *door) listen() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.away {
-		return true // closed for good meanwhile: Accept will say so
+		return true // it was closed for good meanwhile, which Accept reports
 	}
 	l, err := net.Listen(d.addr.Network(), d.addr.String())
 	if err != nil {

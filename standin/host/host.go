@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Host serves one stand-in. Use New.
+// Host manages the connections of one stand-in. Use New.
 type Host struct {
 	handler http.Handler
 	log     *slog.Logger
@@ -20,7 +20,7 @@ type Host struct {
 	ended     bool
 	cut       chan struct{} // closed and replaced by Cut, Restart and End.
 	downUntil time.Time
-	// refuseUntil is when an outage ends that lets nobody in.
+	// refuseUntil is the end of an outage that refuses connections.
 	refuseUntil time.Time
 	inflight    sync.WaitGroup // Add only under mu, and not once ended.
 	servers     []*http.Server
@@ -28,7 +28,7 @@ type Host struct {
 	conns       map[net.Conn]struct{}
 }
 
-// New returns a host for a handler, which lets its requests in with Enter. It starts no goroutine.
+// New returns a host for a handler, which must call Enter for each request. It starts no goroutine.
 func New(handler http.Handler, log *slog.Logger) *Host {
 	return &Host{
 		handler: handler, log: log, closed: make(chan struct{}), cut: make(chan struct{}), conns: make(map[net.Conn]struct{}),
@@ -55,7 +55,7 @@ func (h *Host) Serve(l net.Listener) error {
 	h.servers, h.doors = append(h.servers, srv), append(h.doors, d)
 	h.mu.Unlock()
 	err := srv.Serve(d)
-	if h.Ended() { // a door that was shut just then ends Serve in its own way
+	if h.Ended() { // the end during an outage is no error
 		return nil
 	}
 	return err
@@ -63,7 +63,7 @@ func (h *Host) Serve(l net.Listener) error {
 
 type connKey struct{}
 
-// Conn is the connection of a request that came through Serve, nil of another.
+// Conn returns the connection of a request that arrived through Serve, else nil.
 func Conn(r *http.Request) net.Conn {
 	c, _ := r.Context().Value(connKey{}).(net.Conn)
 	return c
@@ -81,8 +81,8 @@ func (h *Host) track(c net.Conn, state http.ConnState) {
 	}
 }
 
-// Enter lets a request in until Leave. cut is closed when its connection is to be dropped, down says that the
-// host is restarting. It panics with http.ErrAbortHandler once the host has ended.
+// Enter begins a request that ends with Leave. cut is closed when its connection must be dropped; down says that the
+// host is restarting. It panics with http.ErrAbortHandler after the host has ended.
 func (h *Host) Enter() (cut <-chan struct{}, down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,10 +93,10 @@ func (h *Host) Enter() (cut <-chan struct{}, down bool) {
 	return h.cut, time.Now().Before(h.downUntil)
 }
 
-// Leave ends what Enter began.
+// Leave ends a request.
 func (h *Host) Leave() { h.inflight.Done() }
 
-// Go runs work that belongs to no request, and that Close waits for. Once the host has ended nothing is run.
+// Go runs work that does not belong to a request and for which Close waits. After the end of the host it does nothing.
 func (h *Host) Go(work func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,8 +105,8 @@ func (h *Host) Go(work func()) {
 	}
 }
 
-// Cut cuts all that is in flight, and returns the connections, which the caller gives to Drop when it holds no
-// lock any more. The connection spare, of whoever asked for the cut, stays.
+// Cut cuts all running requests, and returns the connections, which the caller passes to Drop when it holds no lock. The
+// connection spare stays.
 func (h *Host) Cut(spare net.Conn) []net.Conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func (h *Host) cutLocked() {
 	h.cut = make(chan struct{})
 }
 
-// Restart is Cut, and the host is down for a time.
+// Restart is Cut, and makes the host unavailable for a time.
 func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 	h.mu.Lock()
 	h.downUntil = time.Now().Add(down)
@@ -133,10 +133,10 @@ func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
 	return h.Cut(spare)
 }
 
-// Drop closes connections; nil ones are left out.
+// Drop closes connections and ignores nil ones.
 func (h *Host) Drop(conns []net.Conn) {
 	for _, c := range conns {
-		if c == nil { // of a server that is not ours, whose handler we are
+		if c == nil { // of another server that uses our handler
 			continue
 		}
 		if err := c.Close(); err != nil {
@@ -145,8 +145,8 @@ func (h *Host) Drop(conns []net.Conn) {
 	}
 }
 
-// End is the first half of Close, for whoever has to end something of its own at the same moment: from now on
-// nothing enters, and all that is in flight is cut. It does not wait.
+// End is the first half of Close, for callers that must end something of their own at the same moment: it refuses new
+// requests and cuts the running ones. It does not wait.
 func (h *Host) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,14 +157,14 @@ func (h *Host) End() {
 	}
 }
 
-// Ended tells whether End or Close was called.
+// Ended reports whether End or Close was called.
 func (h *Host) Ended() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.ended
 }
 
-// Close ends Serve, closes all its connections and waits for what is in flight.
+// Close ends Serve, closes all its connections and waits for running requests.
 func (h *Host) Close() error {
 	h.End()
 	h.mu.Lock()
@@ -179,8 +179,8 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// Pause waits as long as told; false when the connection is to be dropped. It does not end with the request:
-// what a client sent takes effect, even when the client has gone meanwhile.
+// Pause waits. It returns false if the connection must be dropped. It ignores the end of the request: a call takes
+// effect even if the client has gone meanwhile.
 func Pause(d time.Duration, cut <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// BufferSize is how many bytes a connection holds in each direction before a
-// write waits for the reader.
+// BufferSize is how many bytes a connection buffers in each direction before a write waits for the reader.
 const BufferSize = 64 << 10
 
 // conn is one end of a connection: it reads from one pipe and writes to the
@@ -34,7 +33,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, c.opError("write", err)
 }
 
-// Close ends both directions. The peer still reads what was written before.
+// Close ends both directions. The peer can still read data written before.
 func (c *conn) Close() error {
 	c.in.closeReader()
 	c.out.closeWriter()
@@ -150,7 +149,7 @@ func (p *pipe) closeWriter() {
 	p.changed.Broadcast()
 }
 
-// deadline wakes the waiters of its pipe when it passes. Guarded by pipe.mu.
+// deadline wakes the waiters of its pipe when it passes. It is guarded by pipe.mu.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer

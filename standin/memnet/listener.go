@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// ErrRefused is the error of a dial to a listener that is closed.
+// ErrRefused is the error of a dial to a closed listener.
 var ErrRefused = errors.New("connection refused")
 
 // Listener accepts the connections that Dial opens. It implements
@@ -21,8 +21,7 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Listen opens a listener. The caller closes it; there is nothing to leak when
-// it does not, as a listener has no goroutine.
+// Listen opens a listener, which the caller closes. An unclosed listener leaks nothing, since it has no goroutine.
 func Listen() *Listener {
 	return &Listener{queue: make(chan *conn), closed: make(chan struct{})}
 }
@@ -46,10 +45,8 @@ func (l *Listener) acceptError() error {
 	return &net.OpError{Op: "accept", Net: "mem", Addr: l.Addr(), Err: net.ErrClosed}
 }
 
-// Dial opens a connection to the listener, whatever the address, and returns
-// once Accept took it. Its signature fits http.Transport.DialContext. The error
-// is ctx's when that ends first, and wraps ErrRefused when the listener is
-// closed.
+// Dial opens a connection to the listener and ignores the address. It returns when Accept has accepted it. Its signature
+// fits http.Transport.DialContext. Its error is ctx's, or wraps ErrRefused if the listener is closed.
 func (l *Listener) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, l.dialError(network, err)
@@ -74,13 +71,13 @@ func (l *Listener) dialError(network string, err error) error {
 	return &net.OpError{Op: "dial", Net: network, Addr: l.Addr(), Err: err}
 }
 
-// Close stops accepting and dialling. Connections that were accepted live on.
+// Close stops accepting and dialling. Accepted connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr is the same for every listener.
+// Addr returns the same address for every listener.
 func (l *Listener) Addr() net.Addr { return addr("memnet") }
 
 type addr string

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// TB is what Serve and Transport need of a test.
+// TB is the part of testing.TB that Serve and Transport use.
 type TB interface {
 	Helper()
 	Cleanup(f func())
@@ -20,7 +20,7 @@ type Server interface {
 	Close() error
 }
 
-// Serve lets a server serve a new listener until the test ends, which then closes it and waits until it is gone.
+// Serve lets a server serve a new listener. At the end of the test it closes the server and waits for it.
 func Serve(t TB, s Server) *Listener {
 	t.Helper()
 	l := Listen()
@@ -37,8 +37,8 @@ func Serve(t TB, s Server) *Listener {
 	return l
 }
 
-// Transport returns a transport that dials the listener, whatever the address, and holds no connection once the test
-// has ended.
+// Transport returns a transport that dials the listener for every address. It closes its connections at the end of the
+// test.
 func (l *Listener) Transport(t TB) *http.Transport {
 	t.Helper()
 	transport := &http.Transport{DialContext: l.Dial}
@@ -46,7 +46,7 @@ func (l *Listener) Transport(t TB) *http.Transport {
 	return transport
 }
 
-// Refuse is a dial to an address where nobody listens.
+// Refuse fails like a dial to an address without a listener.
 func Refuse(ctx context.Context, network, address string) (net.Conn, error) {
 	l := Listen()
 	_ = l.Close() // never fails

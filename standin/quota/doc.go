@@ -1,4 +1,4 @@
-// Package quota measures how much a client does: token buckets and windows, the scopes that they limit, and the
-// counters of these. Which scopes there are, and how a client is told that one is full, is a platform's.
-// Nothing here locks: a stand-in uses it under its own lock.
+// Package quota measures a client's calls against limits: token buckets, windows, the scopes that they limit, and
+// counters. The stand-in defines the scopes, and how a client learns that one is full. Nothing here is safe for
+// concurrent use: a stand-in holds its own lock.
 package quota

@@ -2,20 +2,20 @@ package quota
 
 import "time"
 
-// Meter says how long until one more call fits. A nil Meter takes every call.
+// Meter says how long a client must wait before one more call. A nil Meter allows every call.
 type Meter interface {
 	Wait(now time.Time) time.Duration
 	Take(now time.Time)
 }
 
-// bucket is a token bucket, kept as the time at which it is full again.
+// bucket is a token bucket. It stores the time at which it will be full.
 type bucket struct {
 	interval time.Duration
 	burst    int
 	full     time.Time
 }
 
-// NewBucket is a token bucket, nil when perSecond is not positive.
+// NewBucket returns a token bucket; nil if perSecond is not positive.
 func NewBucket(perSecond float64, burst int) Meter {
 	if perSecond <= 0 {
 		return nil
@@ -42,7 +42,7 @@ type window struct {
 	times  []time.Time // at most size, oldest first.
 }
 
-// NewWindow is a sliding window that takes size calls in any period, nil when size is not positive.
+// NewWindow returns a sliding window that allows size calls in any period; nil if size is not positive.
 func NewWindow(size int, period time.Duration) Meter {
 	if size <= 0 {
 		return nil
@@ -64,7 +64,7 @@ func (w *window) Take(now time.Time) {
 	w.times = append(w.times, now)
 }
 
-// Fixed takes Size calls from the first one until Period is over, and then anew.
+// Fixed allows Size calls within a Period that begins with its first call.
 type Fixed struct {
 	Size   int
 	Period time.Duration
@@ -73,7 +73,7 @@ type Fixed struct {
 	used int
 }
 
-// NewFixed is a fixed window, nil when size is not positive.
+// NewFixed returns a fixed window; nil if size is not positive.
 func NewFixed(size int, period time.Duration) Meter {
 	if size <= 0 {
 		return nil
@@ -81,10 +81,10 @@ func NewFixed(size int, period time.Duration) Meter {
 	return &Fixed{Size: size, Period: period}
 }
 
-// Wait is how long until one more call fits.
+// Wait returns how long to wait before one more call.
 func (w *Fixed) Wait(now time.Time) time.Duration { return w.WaitFor(now, 1) }
 
-// WaitFor is how long until so many calls more fit.
+// WaitFor returns how long to wait before so many more calls.
 func (w *Fixed) WaitFor(now time.Time, calls int) time.Duration {
 	if w.used+calls <= w.Size {
 		return 0
@@ -92,7 +92,7 @@ func (w *Fixed) WaitFor(now time.Time, calls int) time.Duration {
 	return max(0, w.ends.Sub(now))
 }
 
-// Take counts a call. One that comes before there is room for it begins the next period.
+// Take counts a call. If there is no room for it yet, it begins the next period.
 func (w *Fixed) Take(now time.Time) {
 	if !w.ends.After(now) || w.used >= w.Size {
 		w.ends, w.used = now.Add(w.Period), 0
@@ -100,7 +100,7 @@ func (w *Fixed) Take(now time.Time) {
 	w.used++
 }
 
-// Left is how many calls still fit into the period, and when that ends; 0 when none was counted in it.
+// Left returns how many calls are still allowed in the period, and the time until its end; 0 if it has no calls.
 func (w *Fixed) Left(now time.Time) (calls int, ends time.Duration) {
 	if !w.ends.After(now) {
 		return w.Size, 0

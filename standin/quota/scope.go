@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Scope is one thing that is limited, such as a chat.
+// Scope is something with a limit, such as a chat.
 type Scope struct {
 	Name string
-	// Reason is what the 429 said that closed the scope.
+	// Reason is the text of the 429 that closed the scope.
 	Reason string
 
-	built             bool  // the meters are.
-	published, hidden Meter // nil: no limit.
+	built             bool  // the meters exist
+	published, hidden Meter // nil: no limit
 	jitter            time.Duration
-	closed            time.Time // until when, by a 429.
+	closed            time.Time // end of the closure by a 429
 	stats             Stats
 }
 
-// Published is the meter of the limit that the platform publishes; nil for none.
+// Published returns the meter of the published limit; nil if there is none.
 func (s *Scope) Published() Meter { return s.published }
 
-// Wait is how long until one more call fits into the published limit, and into the hidden one.
+// Wait returns how long to wait before one more call under the published limit, and under the hidden one.
 func (s *Scope) Wait(now time.Time) (published, hidden time.Duration) {
 	wait := func(m Meter) time.Duration {
 		if m == nil {
@@ -46,7 +46,7 @@ func (s *Scope) Take(now time.Time) {
 	s.stats.Counted++
 }
 
-// Close answers a call with 429: the scope is closed until then, unless it is closed for longer.
+// Close closes the scope after a 429 until then, unless it is closed for longer.
 func (s *Scope) Close(until time.Time, reason string) {
 	if until.After(s.closed) {
 		s.closed, s.Reason = until, reason
@@ -54,11 +54,11 @@ func (s *Scope) Close(until time.Time, reason string) {
 	s.stats.TooManyRequests++
 }
 
-// Refusal is why a call does not fit into a scope.
+// Refusal is the reason why a scope refuses a call.
 type Refusal struct {
 	*Scope
 	Wait time.Duration
-	// Closed tells that a 429 closed the scope before; Hidden that only the hidden limit is reached.
+	// Closed says that an earlier 429 closed the scope; Hidden, that only the hidden limit is exceeded.
 	Closed, Hidden bool
 }
 
@@ -70,22 +70,22 @@ func (r *Refusal) String() string {
 	return fmt.Sprintf("%s is %s for another %v", r.Name, how, r.Wait)
 }
 
-// Scopes are all scopes of a stand-in under its limits: those that the platform publishes and those it hides.
+// Scopes are all scopes of a stand-in, with their published and hidden limits.
 type Scopes[L any] struct {
 	published, hidden L
 	jitter            time.Duration
 	scopes            map[string]*Scope
 }
 
-// NewScopes returns scopes in which nothing was counted. A call may come too early by jitter.
+// NewScopes returns scopes without any counted calls. Calls may be early by jitter.
 func NewScopes[L any](published, hidden L, jitter time.Duration) Scopes[L] {
 	return Scopes[L]{published: published, hidden: hidden, jitter: jitter, scopes: make(map[string]*Scope)}
 }
 
-// Limits are the published limits.
+// Limits returns the published limits.
 func (s *Scopes[L]) Limits() L { return s.published }
 
-// Scope returns the scope of that name. build makes its meters when nothing was counted in it yet.
+// Scope returns the scope with a name. build makes its meters at the first use.
 func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	sc := s.scopes[name]
 	if sc == nil {
@@ -98,7 +98,7 @@ func (s *Scopes[L]) Scope(name string, build func(L) Meter) *Scope {
 	return sc
 }
 
-// Renew replaces the limits: what was counted is forgotten, what is closed stays so.
+// Renew replaces the limits. It forgets counted calls, but closed scopes stay closed.
 func (s *Scopes[L]) Renew(published, hidden L, jitter time.Duration) {
 	s.published, s.hidden, s.jitter = published, hidden, jitter
 	for _, sc := range s.scopes {
@@ -113,7 +113,7 @@ func (s *Scopes[L]) Open() {
 	}
 }
 
-// Closed is the refusal of a call in scopes of which a 429 has closed one; nil while all are open.
+// Closed returns the refusal of a call if a 429 has closed one of the scopes, else nil.
 func (s *Scopes[L]) Closed(now time.Time, scopes ...*Scope) *Refusal {
 	for _, sc := range scopes {
 		if left := sc.closed.Sub(now); left > 0 {
@@ -123,7 +123,7 @@ func (s *Scopes[L]) Closed(now time.Time, scopes ...*Scope) *Refusal {
 	return nil
 }
 
-// Charge counts a call in scopes, or returns why it is refused: then it is counted in none.
+// Charge counts a call in all scopes, or returns why one of them refuses it. A refused call is not counted.
 func (s *Scopes[L]) Charge(now time.Time, scopes ...*Scope) *Refusal {
 	for _, sc := range scopes {
 		published, hidden := sc.Wait(now)
@@ -150,13 +150,13 @@ func (s *Scopes[L]) Stats() map[string]Stats {
 
 // Stats are the counters of one scope.
 type Stats struct {
-	// Counted are the calls that counted against the limit.
+	// Counted is the number of calls that counted against the limit.
 	Counted int `json:"counted"`
-	// TooManyRequests are the 429s that closed the scope.
+	// TooManyRequests is the number of 429s that closed the scope.
 	TooManyRequests int `json:"too_many_requests"`
 }
 
-// Fill is limits with the fields of d in place of those that are zero.
+// Fill returns limits with zero fields replaced by those of d.
 func Fill[L any](limits, d L) L {
 	to, from := reflect.ValueOf(&limits).Elem(), reflect.ValueOf(d)
 	for i := range to.NumField() {

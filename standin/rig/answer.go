@@ -20,10 +20,10 @@ const Gone = 0
 // dripInterval is the time between two pieces of a slow download.
 const dripInterval = 100 * time.Millisecond
 
-// errBroken makes the connection break off.
+// errBroken drops the connection.
 var errBroken = errors.New("connection broken off")
 
-// Answer is what goes back over the wire; the zero value drops the connection.
+// Answer is an HTTP answer. The zero value drops the connection.
 type Answer struct {
 	Status      int
 	ContentType string
@@ -31,24 +31,24 @@ type Answer struct {
 	// RetryAfter is in seconds; 0 for none.
 	RetryAfter float64
 	Body       []byte
-	// Unsized answers don't tell their length.
+	// Unsized says that the answer has no Content-Length.
 	Unsized bool
 
 	cutMiddle bool // the connection breaks after half of the body.
 	rate      int  // bytes per second; 0: without pauses.
 }
 
-// JSON is an answer with a status.
+// JSON returns an answer with a JSON body.
 func JSON(status int, v any) Answer {
 	return Answer{Status: status, ContentType: "application/json", Body: Encode(v)}
 }
 
-// Text is an answer that is no JSON.
+// Text returns an answer with a body that is not JSON.
 func Text(status int, text string) Answer {
 	return Answer{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
 }
 
-// HTML is what a proxy in front of the platform answers when that is ill; server is its name, "" for none.
+// HTML returns the error page of a proxy in front of the platform. server is the proxy's name, or "".
 func HTML(status int, server string) Answer {
 	if server != "" {
 		server = "<hr><center>" + server + "</center>\r\n"
@@ -58,7 +58,7 @@ func HTML(status int, server string) Answer {
 		"</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n" + server + "</body>\r\n</html>\r\n")}
 }
 
-// Encode turns a stand-in's own types into JSON; they always can be.
+// Encode encodes a value as JSON. It never fails for the stand-ins' own types.
 func Encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -67,7 +67,7 @@ func Encode(v any) []byte {
 	return data
 }
 
-// write sends the whole answer, so that the client has it when write returns.
+// write sends the whole answer. When it returns, the client has the answer.
 func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
 	h := w.Header()
 	maps.Copy(h, a.Header)
@@ -82,7 +82,7 @@ func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan str
 	}
 	w.WriteHeader(a.Status)
 	if a.Unsized {
-		// Else the server would add the length of a small body by itself.
+		// Without Flush, the server would add the length of a small body.
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			return fmt.Errorf("flush headers: %w", err)
 		}
@@ -96,11 +96,11 @@ func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan str
 	return piece(w, a.Body)
 }
 
-// drip writes the body at its rate.
+// drip writes the body at the configured rate.
 func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
 	for rest, sent := a.Body, 0; len(rest) > 0; {
 		sent++
-		// Whole bytes, and no drift: what is due by now less what was due before.
+		// Rounding the totals avoids drift: the bytes due by now minus those due before.
 		due := a.rate*sent/int(time.Second/dripInterval) - a.rate*(sent-1)/int(time.Second/dripInterval)
 		n := min(due, len(rest))
 		if !host.Pause(dripInterval, cut) || ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan stru
 	return nil
 }
 
-// piece writes a part of the body, so that the client has it when piece returns.
+// piece writes a part of the body. When it returns, the client has that part.
 func piece(w http.ResponseWriter, part []byte) error {
 	if _, err := w.Write(part); err != nil {
 		return fmt.Errorf("write answer: %w", err)

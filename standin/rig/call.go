@@ -11,22 +11,22 @@ import (
 	"telex/standin/host"
 )
 
-// Call is what the calls of all platforms have. A platform's own embeds it.
+// Call has the fields of a call that all platforms have. A platform's own type embeds it.
 type Call struct {
 	At time.Time `json:"at"` // arrival of the request.
-	// Done is when the answer was written, or the connection cut; zero before.
+	// Done is the time when the answer was written or the connection dropped; zero before.
 	Done   time.Time `json:"done,omitzero"`
 	Method string    `json:"method"` // its name; see the platform's package comment.
-	// Status is the HTTP status of the answer, 0 when the connection was cut.
+	// Status is the HTTP status of the answer; 0 if the connection was dropped.
 	Status     int     `json:"status"`
 	RetryAfter float64 `json:"retry_after,omitempty"` // seconds, in a 429.
-	// Effect tells whether the call took effect, whatever the client was told.
+	// Effect says whether the call took effect, which may differ from the answer.
 	Effect bool `json:"effect"`
 	// Fault is the action of the fault that hit the call.
 	Fault string `json:"fault,omitempty"`
 }
 
-// Calls returns every call so far, in the order of arrival. It is a copy.
+// Calls returns a copy of all calls so far, in the order of arrival.
 func (g *Rig[C, E]) Calls() []C {
 	g.p.Mutex.Lock()
 	defer g.p.Mutex.Unlock()
@@ -37,14 +37,14 @@ func (g *Rig[C, E]) Calls() []C {
 	return list
 }
 
-// Answer records a call, lets it take effect with run, and answers it, bent by the fault that hits it. What is
-// refused has its answer already: it has no effect, and no fault bends it. Run is called without the mutex.
+// Answer records a call, executes it by run, and sends the answer, changed by a fault if one hits it. A refused call has
+// no effect and is not changed by faults. run is called without the mutex.
 func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
 	g.Exchange(r.Context(), c, cut, refused, run, func(a Answer) { g.Respond(w, r, a, cut) })
 }
 
-// Exchange is Answer for a call over a connection that carries many, such as a WebSocket. It calls send once, with the
-// answer, whose status Gone means that the connection is to be dropped. When send returns, the client has the answer.
+// Exchange is Answer for a call over a connection with many calls, such as a WebSocket. It calls send once with the
+// answer; the status Gone means that the connection must be dropped. When send returns, the client has the answer.
 func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, refused *Answer, run func() Answer, send func(Answer)) {
 	rule := g.record(c)
 	var a Answer
@@ -56,8 +56,8 @@ func (g *Rig[C, E]) Exchange(ctx context.Context, c *C, cut <-chan struct{}, ref
 	g.finish(ctx, c, rule, a, cut, send)
 }
 
-// Admit records a connection that a client opens, and reports whether it may: else a fault has answered, or allow
-// has, which returns nil when nothing speaks against it.
+// Admit records a connection that a client opens, and reports whether it is allowed. If not, it has sent the answer of a
+// fault or of allow, which returns nil to allow the connection.
 func (g *Rig[C, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, latency time.Duration, allow func() *Answer) bool {
 	rule := g.record(c)
 	if !host.Pause(latency/2, cut) {
@@ -75,7 +75,7 @@ func (g *Rig[C, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-ch
 	return !refused
 }
 
-// record counts a call and finds the fault that hits it.
+// record records a call and returns the fault that hits it.
 func (g *Rig[C, E]) record(c *C) *fault.Fault[C] {
 	g.p.Mutex.Lock()
 	defer g.p.Mutex.Unlock()
@@ -85,7 +85,7 @@ func (g *Rig[C, E]) record(c *C) *fault.Fault[C] {
 	return g.Match(c)
 }
 
-// perform waits, lets the call take effect, and shapes the answer.
+// perform waits, executes the call, and prepares the answer.
 func (g *Rig[C, E]) perform(ctx context.Context, c *C, f *fault.Fault[C], cut <-chan struct{}, run func() Answer) Answer {
 	half := g.p.Latency / 2
 	if !host.Pause(half, cut) {
@@ -103,7 +103,7 @@ func (g *Rig[C, E]) perform(ctx context.Context, c *C, f *fault.Fault[C], cut <-
 	return a
 }
 
-// finish sends the answer and writes the record of the call.
+// finish sends the answer and completes the record of the call.
 func (g *Rig[C, E]) finish(ctx context.Context, c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}, send func(Answer)) {
 	var attrs []slog.Attr
 	g.Locked(func() {

@@ -19,22 +19,22 @@ import (
 const (
 	// maxOrder is the largest request to the control API, in bytes.
 	maxOrder = 1 << 20
-	// maxSay is the largest of those that carry files, which are called "say", in bytes of base64.
+	// maxSay is the largest "say" request, which may contain files in base64, in bytes.
 	maxSay = 128 << 20
 )
 
-// errUnknown is the error of a name that does not exist.
+// errUnknown means that a control does not exist.
 var errUnknown = errors.New("no such control")
 
-// Controls are the controls of a platform beside those that all have, by name. What they return becomes JSON.
+// Controls are a platform's own controls, by name. Their results are encoded as JSON.
 type Controls struct {
 	Get  map[string]func(query url.Values) (any, error)
 	Post map[string]func(r *http.Request) (any, error)
-	// File returns the type and the content of a file that people see.
+	// File returns the content type and the content of a file that people see.
 	File func(query url.Values) (contentType string, data []byte, err error)
 }
 
-// Posted is a control whose body is a JSON object T, or nothing.
+// Posted returns a control whose body is a T as JSON, or empty.
 func Posted[T any](do func(T) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var in T
@@ -47,12 +47,12 @@ func Posted[T any](do func(T) (any, error)) func(*http.Request) (any, error) {
 	}
 }
 
-// Done is Posted for what has no result.
+// Done is Posted for controls without a result.
 func Done[T any](do func(T) error) func(*http.Request) (any, error) {
 	return Posted(func(in T) (any, error) { return struct{}{}, do(in) })
 }
 
-// Limits is the control of limits, which off switches off.
+// Limits returns the control of limits. off is the value that switches limits off.
 func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (any, error) {
 	return Done(func(in struct {
 		Published L    `json:"published"`
@@ -68,7 +68,7 @@ func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (an
 	})
 }
 
-// Found is an error when something was not.
+// Found returns an error unless ok.
 func Found(what string, ok bool) error {
 	if !ok {
 		return errors.New("no such " + what)
@@ -76,7 +76,7 @@ func Found(what string, ok bool) error {
 	return nil
 }
 
-// restart is the result of a control that restarts the stand-in once it is answered.
+// restart is the result of a control after whose answer the stand-in restarts.
 type restart struct {
 	DownMS int `json:"down_ms"`
 }
@@ -111,7 +111,7 @@ func (g *Rig[C, E]) control(w http.ResponseWriter, r *http.Request, cut <-chan s
 	}
 }
 
-// order does what a request asks for, and leaves to the platform what is its own.
+// order executes a control, or leaves it to the platform.
 func (g *Rig[C, E]) order(r *http.Request, name string, cut <-chan struct{}) (any, error) {
 	query := r.URL.Query()
 	switch r.Method + " " + name {
@@ -155,7 +155,7 @@ func (g *Rig[C, E]) order(r *http.Request, name string, cut <-chan struct{}) (an
 	return nil, errUnknown
 }
 
-// tellResult answers with a result, or with an error.
+// tellResult answers with a result or an error.
 func (g *Rig[C, E]) tellResult(w http.ResponseWriter, r *http.Request, status int, result any, err error) {
 	if err != nil {
 		result = map[string]string{"error": err.Error()}
@@ -167,8 +167,8 @@ func (g *Rig[C, E]) tellResult(w http.ResponseWriter, r *http.Request, status in
 	g.send(w, r, Answer{Status: status, ContentType: "application/json", Body: data})
 }
 
-// serveFile answers with a file. Whatever that says about its type, a browser keeps it and does not show it: it comes
-// from who is being tested.
+// serveFile answers with a file as a download. A browser must not display it, because its content comes from the tested
+// program.
 func (g *Rig[C, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 	contentType, data, err := g.p.Control.File(r.URL.Query())
 	if err != nil {
@@ -180,14 +180,14 @@ func (g *Rig[C, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// send writes a whole answer, so that the client has it when send returns: a restart follows some.
+// send writes a whole answer. When it returns, the client has the answer, since a restart may follow.
 func (g *Rig[C, E]) send(w http.ResponseWriter, r *http.Request, a Answer) {
 	if err := a.write(r.Context(), w, nil); err != nil {
 		g.p.Log.Debug("answer", slog.Any("error", err))
 	}
 }
 
-// Time reads RFC 3339, milliseconds since 1970, or "" for now.
+// Time parses RFC 3339 or milliseconds since 1970. "" means now.
 func Time(text string) (time.Time, error) {
 	if text == "" {
 		return time.Now(), nil
@@ -202,7 +202,7 @@ func Time(text string) (time.Time, error) {
 	return at, nil
 }
 
-// Seconds reads a number of seconds to wait; an empty text is 0 seconds.
+// Seconds parses a number of seconds. "" means 0.
 func Seconds(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -214,7 +214,7 @@ func Seconds(text string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Last are the last of a list, as many as most says, or all when it is no number.
+// Last returns the last elements of a list; most is their number, or anything else for all.
 func Last[T any](list []T, most string) []T {
 	if n, err := strconv.Atoi(most); err == nil && n >= 0 {
 		return list[max(0, len(list)-n):]

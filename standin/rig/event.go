@@ -8,20 +8,20 @@ import (
 	"telex/standin/fault"
 )
 
-// EventHead is what the events of all platforms have. A platform's own embeds it.
+// EventHead has the fields of an event that all platforms have. A platform's own type embeds it.
 type EventHead[C any] struct {
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
-	// Kind is call, paused, restart, outage or reset, or one of the platform's.
+	// Kind is call, paused, restart, outage or reset, or one of the platform's kinds.
 	Kind   string           `json:"kind"`
 	Call   *C               `json:"call,omitempty"`
 	Paused *fault.Paused[C] `json:"paused,omitempty"`
 }
 
-// Publish tells all watchers; the mutex is held.
+// Publish sends an event to all watchers; the mutex must be held.
 func (g *Rig[C, E]) Publish(kind string, e E) { g.publish(EventHead[C]{Kind: kind}, e) }
 
-// tell tells of a call, of one that is held, or that something happened; the mutex is held.
+// tell publishes an event about a call or a held call, or without one; the mutex must be held.
 func (g *Rig[C, E]) tell(kind string, c *C, held *fault.Paused[C]) {
 	var e E
 	head := EventHead[C]{Kind: kind, Paused: held}
@@ -34,7 +34,7 @@ func (g *Rig[C, E]) tell(kind string, c *C, held *fault.Paused[C]) {
 	g.publish(head, e)
 }
 
-// publish numbers an event and copies what its pointers lead to, so that a watcher never shares memory with the stand-in.
+// publish numbers an event and copies what its pointers refer to, so that a watcher shares no memory with the stand-in.
 func (g *Rig[C, E]) publish(head EventHead[C], e E) {
 	g.events.Publish(func(seq int64) E {
 		head.Seq, head.At = seq, time.Now()
@@ -47,6 +47,6 @@ func (g *Rig[C, E]) publish(head EventHead[C], e E) {
 	})
 }
 
-// Watch returns everything that happens from this call on, until ctx ends or the server closes. The sequence can be
-// read once; reading blocks. Events that are not read are kept in memory until ctx ends.
+// Watch returns all events from now on, until ctx ends or the server closes. The sequence can be read once, and reading
+// blocks. Unread events stay in memory until ctx ends.
 func (g *Rig[C, E]) Watch(ctx context.Context) iter.Seq[E] { return g.events.Watch(ctx) }

@@ -8,7 +8,7 @@ import (
 	"telex/standin/fault"
 )
 
-// Fault adds a rule and returns its id. It panics on a rule that makes no sense.
+// Fault adds a rule and returns its id. It panics if the rule is invalid.
 func (g *Rig[C, E]) Fault(f fault.Fault[C]) int {
 	id, err := g.addFault(f)
 	if err != nil {
@@ -24,26 +24,26 @@ func (g *Rig[C, E]) addFault(f fault.Fault[C]) (int, error) {
 	return g.faults.Add(f, f.When()), nil
 }
 
-// ClearFaults removes all rules, ends an outage, and resumes what is held.
+// ClearFaults removes all rules, ends an outage, and resumes held calls.
 func (g *Rig[C, E]) ClearFaults() {
 	g.faults.Clear()
 	g.Host.Refuse(time.Time{})
 	g.Resume(0)
 }
 
-// Paused returns the calls that faults hold.
+// Paused returns the calls that are held by faults.
 func (g *Rig[C, E]) Paused() []fault.Paused[C] { return g.holds.List() }
 
-// Resume lets a held call go on; 0 means all of them. It returns how many.
+// Resume continues a held call, or all if id is 0. It returns the number of calls.
 func (g *Rig[C, E]) Resume(id int) int { return g.holds.Release(id, true) }
 
-// Drop ends a held call where it is, as if its connection had died there: one that is held before its effect has
-// none. 0 means all of them. It returns how many.
+// Drop ends a held call as if its connection had broken at that moment. A call that is held before its effect has no
+// effect. id 0 means all calls. It returns the number of calls.
 func (g *Rig[C, E]) Drop(id int) int { return g.holds.Release(id, false) }
 
-// Outage begins an outage: all connections and calls in flight are cut, and every call and connection meets it until
-// it is over or ClearFaults ends it. It goes before all other faults, which do not count what it hits. It panics on
-// an outage that makes no sense.
+// Outage begins an outage. It cuts all connections and running calls, and hits every call and connection until it is
+// over or ClearFaults ends it. It takes precedence over all other faults, which do not count the calls that it hits. It
+// panics if the outage is invalid.
 func (g *Rig[C, E]) Outage(o fault.Outage) {
 	if err := g.outageBut(o, nil); err != nil {
 		panic(g.p.Name + " stand-in: " + err.Error())
@@ -67,8 +67,8 @@ func (g *Rig[C, E]) outageBut(o fault.Outage, spare net.Conn) error {
 	return nil
 }
 
-// Match counts the call in every rule that chooses it and returns the first rule that hits; nil for none. The mutex
-// is held.
+// Match counts the call in every rule that selects it, and returns the first rule that hits it, or nil. The mutex must
+// be held.
 func (g *Rig[C, E]) Match(c *C) *fault.Fault[C] {
 	common := g.p.Call(c)
 	hit := g.faults.Match(common.At, func(f fault.Fault[C]) bool { return g.p.Chooses(&f, c) })
@@ -78,7 +78,7 @@ func (g *Rig[C, E]) Match(c *C) *fault.Fault[C] {
 	return hit
 }
 
-// before does what a fault does ahead of the effect; done means that a is the answer and there will be no effect.
+// before executes the part of a fault before the effect. If done is true, a is the answer and the call has no effect.
 func (g *Rig[C, E]) before(ctx context.Context, c *C, f *fault.Fault[C], cut <-chan struct{}) (a Answer, done bool) {
 	if f == nil {
 		return Answer{}, false
@@ -93,7 +93,7 @@ func (g *Rig[C, E]) before(ctx context.Context, c *C, f *fault.Fault[C], cut <-c
 	return Answer{}, !fault.Step{Action: f.Action, Delay: fault.Lasts(f.Delay, f.DelayMS), Cut: cut, Hold: hold}.GoesOn(ctx)
 }
 
-// after does what a fault does between effect and answer.
+// after executes the part of a fault between effect and answer.
 func (g *Rig[C, E]) after(c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}) Answer {
 	if f == nil {
 		return a
@@ -123,7 +123,7 @@ func (g *Rig[C, E]) after(c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}
 	return a
 }
 
-// hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
+// hold holds a call until Resume, Drop, Restart or Close. It returns false if the call must not continue.
 func (g *Rig[C, E]) hold(c *C, f *fault.Fault[C], stage string, cut <-chan struct{}) bool {
 	var held C
 	g.Locked(func() { held = *c })

@@ -12,7 +12,7 @@ import (
 	"net/url"
 )
 
-// What is wrong with the arguments of a call.
+// Errors of ReadForm.
 var (
 	ErrQuery     = errors.New("parse query")
 	ErrType      = errors.New("parse content type")
@@ -22,26 +22,26 @@ var (
 	ErrNotObject = errors.New("parse JSON: object expected")
 )
 
-// Form are the arguments of a call by name. Nested values are JSON text, whether they came as JSON or, as in forms,
-// as a string that holds JSON.
+// Form contains the arguments of a call by name. Nested values are JSON text, both in JSON bodies and in forms, where
+// they are strings that contain JSON.
 type Form struct {
 	Values map[string]string
 	Files  map[string]Upload
 	// Kind is the media type of the body, and Options are its parameters; both may be empty.
 	Kind    string
 	Options map[string]string
-	// Rest is a body that is neither JSON nor a form.
+	// Rest is the body if it is neither JSON nor a form.
 	Rest []byte
 }
 
-// Upload is a file of a form.
+// Upload is a file in a form.
 type Upload struct {
 	Name, Type string
 	Data       []byte
 }
 
-// ReadForm collects the arguments of the query and of a body of at most so many bytes. Beside an error, which is the
-// client's and wraps one of those above, stands what was read before it.
+// ReadForm reads the arguments of the query and of a body of limited size. Errors are the client's fault and wrap one of
+// the errors above. Even with an error, the form contains everything read before it.
 func ReadForm(r *http.Request, most int64) (Form, error) {
 	f := Form{Values: make(map[string]string), Files: make(map[string]Upload)}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -79,7 +79,7 @@ func ReadForm(r *http.Request, most int64) (Form, error) {
 	return f, nil
 }
 
-// add takes the last value of each name.
+// add adds the last value of each name.
 func (f *Form) add(form url.Values) {
 	for name, values := range form {
 		f.Values[name] = values[len(values)-1]
@@ -119,7 +119,7 @@ func (f *Form) part(name string, u Upload) {
 	}
 }
 
-// ReadMultipart gives take each part of a form; one that is no file has no name of its own.
+// ReadMultipart passes each part of a form to take. Parts that are not files have an empty file name.
 func ReadMultipart(body io.Reader, boundary string, take func(name string, u Upload)) error {
 	if boundary == "" {
 		return fmt.Errorf("%w: no boundary", ErrForm)

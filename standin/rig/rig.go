@@ -13,52 +13,52 @@ import (
 	"telex/standin/watch"
 )
 
-// Platform is what a stand-in adds to the rig: C is its call, E its event. Functions that say so are
-// called with the mutex held. Those that are nil do nothing.
+// Platform is the part of a stand-in that differs between platforms. C is its call type and E its event type. Comments
+// say which functions are called with the mutex held. Functions may be nil.
 type Platform[C, E any] struct {
-	// Name is that of the stand-in, for panics.
+	// Name is the stand-in's name, for panics.
 	Name string
 	// Handler is the stand-in itself.
 	Handler http.Handler
 	Mutex   *sync.Mutex
 	Log     *slog.Logger
-	// Latency is how long each call takes, half of it before it takes effect.
+	// Latency is the duration of each call. Half of it passes before the effect.
 	Latency time.Duration
 
-	// Serve answers a request that is not for the control API.
+	// Serve answers a request outside the control API.
 	Serve func(w http.ResponseWriter, r *http.Request, cut <-chan struct{})
-	// Control are the controls that the platform has beside those of the rig.
+	// Control are the platform's own controls.
 	Control Controls
-	// Reset forgets everything that happened; the mutex is held.
+	// Reset forgets all data; the mutex is held.
 	Reset func()
-	// Restart forgets what does not outlive a restart; the mutex is held.
+	// Restart forgets data that does not survive a restart; the mutex is held.
 	Restart func()
-	// Detach ends the connections that are no longer the host's, and returns those to close; the mutex is held.
+	// Detach ends the connections that the host no longer manages, and returns those to close; the mutex is held.
 	Detach func() []net.Conn
 
-	// Call is the part of a call that all platforms have.
+	// Call returns the common part of a call.
 	Call func(*C) *Call
-	// Finish counts the end of a call, and returns what the log says of it; the mutex is held.
+	// Finish counts a finished call, and returns its log attributes; the mutex is held.
 	Finish func(*C, Answer) []slog.Attr
-	// Head is the part of an event that all platforms have.
+	// Head returns the common part of an event.
 	Head func(*E) *EventHead[C]
-	// Place names in an event the place of a call.
+	// Place copies the place of a call to an event.
 	Place func(*E, *C)
-	// Isolate copies what the platform's own pointers of an event lead to; the mutex is held.
+	// Isolate copies what the platform's own pointers in an event refer to; the mutex is held.
 	Isolate func(*E)
 
-	// Check tells what is wrong with a fault.
+	// Check returns what is wrong with a fault.
 	Check func(*fault.Fault[C]) error
-	// Chooses tells whether a fault is about a call; the mutex is held.
+	// Chooses reports whether a fault selects a call; the mutex is held.
 	Chooses func(*fault.Fault[C], *C) bool
-	// Act does what a fault of the platform's own does in place of the effect, or after it, and returns its answer;
-	// false: the call goes on.
+	// Act executes a fault of the platform's own kind instead of the effect, or after it, and returns its answer. If it
+	// returns false, the call continues.
 	Act func(*fault.Fault[C], *C) (Answer, bool)
 	// Bend changes the answer to a call that took effect.
 	Bend func(*fault.Fault[C], Answer) Answer
 }
 
-// Rig is what a stand-in embeds. Use Init.
+// Rig is embedded by stand-ins. Use Init.
 type Rig[C, E any] struct {
 	// Host is the machine that the stand-in runs on.
 	Host *host.Host
@@ -72,7 +72,7 @@ type Rig[C, E any] struct {
 	calls  []*C // guarded by the mutex.
 }
 
-// Init makes a rig ready, and resets the platform.
+// Init initializes a rig and resets the platform.
 func Init[C, E any](g *Rig[C, E], p Platform[C, E]) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
@@ -81,7 +81,7 @@ func Init[C, E any](g *Rig[C, E], p Platform[C, E]) {
 	g.reset()
 }
 
-// reset forgets everything; the mutex is held, or nobody else is there yet.
+// reset forgets everything. The mutex must be held, except in Init.
 func (g *Rig[C, E]) reset() {
 	g.faults.Reset()
 	g.holds.Reset()
@@ -97,10 +97,10 @@ func (g *Rig[C, E]) Locked(f func()) {
 	f()
 }
 
-// Reset forgets everything that happened, and cuts all connections and calls in flight.
+// Reset forgets all data, and cuts all connections and running calls.
 func (g *Rig[C, E]) Reset() { g.resetBut(nil) }
 
-// resetBut spares the connection that asked for it, and so do its neighbours below.
+// resetBut is Reset, but keeps the connection that asked for it. The same holds for the similar methods below.
 func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	g.restartBut(0, spare)
 	g.Locked(func() {
@@ -109,8 +109,8 @@ func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	})
 }
 
-// Restart cuts every connection and every call in flight, as a restart of the platform does, and refuses calls for
-// the time down. What the platform stores stays.
+// Restart cuts all connections and running calls, like a restart of the platform, and refuses calls for the time down.
+// Stored data stays.
 func (g *Rig[C, E]) Restart(down time.Duration) { g.restartBut(down, nil) }
 
 func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
@@ -123,7 +123,7 @@ func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	})
 }
 
-// drop closes the connections that cut returns, which is called with the mutex held, and those of the platform.
+// drop closes the connections that cut returns, and the platform's own. cut is called with the mutex held.
 func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()
@@ -137,7 +137,7 @@ func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 // Serve answers requests on l until Close, and then returns nil. It closes l.
 func (g *Rig[C, E]) Serve(l net.Listener) error { return g.Host.Serve(l) }
 
-// Close ends Serve, cuts all connections and waits for what is in flight.
+// Close ends Serve, cuts all connections and waits for running calls.
 func (g *Rig[C, E]) Close() error {
 	g.events.Close()
 	g.drop(func() []net.Conn {

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Seen is what people saw of a message, of which V is a version. A platform's message embeds it.
+// Seen is the visible history of a message with versions of type V. A platform's message type embeds it.
 type Seen[V interface{ Since() time.Time }] struct {
-	// Versions holds at least the message as sent; each change adds one.
+	// Versions has the message as sent, and one more version for each change.
 	Versions []V `json:"versions"`
-	// Deleted is when the message vanished, zero while it stands.
+	// Deleted is the time when the message was deleted; zero if it was not.
 	Deleted time.Time `json:"deleted,omitzero"`
 	// DeletedBy is "bot" or "person".
 	DeletedBy string `json:"deleted_by,omitempty"`
 }
 
-// Last is the newest version.
+// Last returns the newest version.
 func (m Seen[V]) Last() V { return m.Versions[len(m.Versions)-1] }
 
-// Alive tells whether the message is not deleted.
+// Alive reports whether the message is not deleted.
 func (m Seen[V]) Alive() bool { return m.Deleted.IsZero() }
 
-// Copy is detached from the stand-in's own. What versions hold is never changed once stored, so it is shared.
+// Copy returns a copy that is independent of the stand-in's. It shares the contents of versions, which never change.
 func (m Seen[V]) Copy() Seen[V] {
 	m.Versions = slices.Clone(m.Versions)
 	return m
 }
 
-// At is the message as it was at t, and whether it was visible then.
+// At returns the message as it was at t, and whether it was visible then.
 func (m Seen[V]) At(t time.Time) (seen Seen[V], visible bool) {
 	if m.Versions[0].Since().After(t) || !m.Alive() && !m.Deleted.After(t) {
 		return seen, false

@@ -10,12 +10,12 @@ import (
 type Stats struct {
 	Calls    int            `json:"calls"`
 	ByMethod map[string]int `json:"by_method"`
-	// ByStatus counts answers by HTTP status; 0 are cut connections.
+	// ByStatus counts answers by HTTP status; 0 counts dropped connections.
 	ByStatus map[int]int `json:"by_status"`
-	// TooManyRequests are all answers with status 429, Forced those of them that a fault made.
+	// TooManyRequests counts all answers with status 429, Forced those caused by faults.
 	TooManyRequests int `json:"too_many_requests"`
 	Forced          int `json:"forced_too_many_requests"`
-	// Scopes are what the platform limits, by name.
+	// Scopes are the counters of the limited scopes, by name.
 	Scopes map[string]quota.Stats `json:"scopes"`
 }
 
@@ -23,7 +23,7 @@ func newStats() Stats {
 	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int)}
 }
 
-// Clone returns a copy that shares nothing, with the counters of scopes.
+// Clone returns an independent copy with the counters of scopes.
 func (s Stats) Clone(scopes map[string]quota.Stats) Stats {
 	s.ByMethod, s.ByStatus, s.Scopes = maps.Clone(s.ByMethod), maps.Clone(s.ByStatus), scopes
 	return s

@@ -1,3 +1,3 @@
-// Package watch tells what happens in a stand-in to all who watch: to Go code as a sequence, to other processes
-// as server-sent events.
+// Package watch sends a stand-in's events to watchers: to Go code as a sequence, to other processes as server-sent
+// events.
 package watch

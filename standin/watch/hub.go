@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Hub hands events to the watchers. The zero value is ready. Publish never waits for a watcher, so that it may be
+// Hub sends events to the watchers. The zero value is ready to use. Publish never waits for a watcher, so it may be
 // called with any lock held.
 type Hub[E any] struct {
 	mu       sync.Mutex
@@ -17,19 +17,18 @@ type Hub[E any] struct {
 	ended    bool
 }
 
-// event is one with its number, from 1 up.
+// event is an event with its number, from 1 up.
 type event[E any] struct {
 	seq  int64
 	what E
 }
 
-// watcher is an unbounded queue with one reader, so that a slow reader neither loses events nor holds up the
-// stand-in.
+// watcher is an unbounded queue with one reader. A slow reader loses no events and does not slow down the stand-in.
 type watcher[E any] struct {
 	mu    sync.Mutex
 	queue []event[E]
 	ended bool
-	wake  chan struct{} // capacity 1: a sign that queue or ended changed.
+	wake  chan struct{} // capacity 1: signals a change of queue or ended
 }
 
 func (w *watcher[E]) push(e event[E]) {
@@ -60,8 +59,8 @@ func (w *watcher[E]) drain() (events []event[E], ended bool) {
 	return events, w.ended
 }
 
-// Publish counts an event and tells it to all watchers. build makes it from its number, and is called only when
-// somebody watches; what it returns must not share memory with the stand-in.
+// Publish sends an event to all watchers. build makes the event from its number, and is called only if there is a
+// watcher. The event must not share memory with the stand-in.
 func (h *Hub[E]) Publish(build func(seq int64) E) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +74,7 @@ func (h *Hub[E]) Publish(build func(seq int64) E) {
 	}
 }
 
-// Close ends what watchers see; Watch still brings what was published before.
+// Close ends the events; Watch still returns those published before.
 func (h *Hub[E]) Close() {
 	h.mu.Lock()
 	h.ended = true
@@ -105,8 +104,8 @@ func (h *Hub[E]) enter() (w *watcher[E], leave func()) {
 	}
 }
 
-// Watch returns everything that is published from this call on, until ctx ends or the hub closes. The sequence can
-// be read once; reading blocks. Events that are not read are kept in memory until ctx ends.
+// Watch returns all events from now on, until ctx ends or the hub closes. The sequence can be read once, and reading
+// blocks. Unread events stay in memory until ctx ends.
 func (h *Hub[E]) Watch(ctx context.Context) iter.Seq[E] {
 	w, leave := h.enter()
 	stop := context.AfterFunc(ctx, leave)

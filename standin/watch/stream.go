@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// keepAlive is how often a silent event stream says that it lives.
+// keepAlive is the interval of comments in an event stream without events.
 const keepAlive = 15 * time.Second
 
-// Serve streams everything that is published as server-sent events, until the client goes or the hub closes. When
-// cut is closed first the connection breaks off.
+// Serve streams all events as server-sent events, until the client leaves or the hub closes. If cut is closed first, the
+// connection breaks off.
 func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	watch, leave := h.enter()
 	defer leave()
@@ -42,7 +42,7 @@ func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 		case <-r.Context().Done():
 			return
 		case <-cut:
-			if _, ended := watch.drain(); ended { // the end of the hub cuts too
+			if _, ended := watch.drain(); ended { // closing the hub also closes cut
 				return
 			}
 			panic(http.ErrAbortHandler)
@@ -50,7 +50,7 @@ func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	}
 }
 
-// lines are events as they go over the wire. What can't be JSON is left out.
+// lines encodes events for the stream. It leaves out events that can't be encoded as JSON.
 func lines[E any](events []event[E]) string {
 	var text strings.Builder
 	for _, e := range events {
