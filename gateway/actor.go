@@ -283,6 +283,10 @@ func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 
 // sendCode answers a person without access with a pairing code.
 func (a *actor) sendCode(in chat.Inbound) {
+	if a.g.shared != nil && !a.g.coded.Allow(a.person(in).String()) {
+		a.drop(in)
+		return
+	}
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
 	if err != nil {
 		id := newID()

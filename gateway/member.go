@@ -256,7 +256,9 @@ func (m *member) reload(ctx context.Context) error {
 	}
 	for _, move := range m.g.policy.Moves() {
 		if !known[move] {
-			m.g.readdress(move.Endpoint, move.From, move.To)
+			if err := m.g.readdressShared(ctx, move); err != nil {
+				return err
+			}
 		}
 	}
 	for id, e := range m.g.current().endpoints {

@@ -43,7 +43,9 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 	if g.isNamed(e.ID, from) {
 		g.adviseMove(chat.Move{Endpoint: e.ID, From: from, To: to})
 	}
-	g.readdress(e.ID, from, to)
+	if err := g.readdressShared(ctx, chat.Move{Endpoint: e.ID, From: from, To: to}); err != nil {
+		return err
+	}
 	blocks, err := g.store.blocks.Blocks(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read blocks: %w", err)
@@ -80,6 +82,18 @@ func (g *Gateway) adviseMoves() {
 			g.adviseMove(m)
 		}
 	}
+}
+
+// readdressShared is readdress. If another replica owns the chat under its new id, this one drops everything: the other one takes
+// over the turns that run here.
+func (g *Gateway) readdressShared(ctx context.Context, m chat.Move) error {
+	g.readdress(m.Endpoint, m.From, m.To)
+	if g.shared == nil || !g.isBusy(chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) {
+		return nil
+	}
+	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) // nothing, if this replica owns the chat
+	g.checkLease(err)
+	return err
 }
 
 // readdress lets the actors of a chat receive messages for its new id: an actor owns its conversation until it

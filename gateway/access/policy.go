@@ -48,9 +48,10 @@ type Moves interface {
 	Moves(ctx context.Context) ([]chat.Move, error)
 }
 
+// CodeLife is how long a code is valid.
+const CodeLife = time.Hour
+
 const (
-	// codeLife is how long a code is valid.
-	codeLife = time.Hour
 	// maxRequests is the maximum number of open pairing requests per endpoint, so that strangers can't fill the
 	// list and an operator can read it.
 	maxRequests = 3
@@ -296,7 +297,7 @@ func (d *Policy) expire() {
 	now := time.Now()
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool {
 		age := now.Sub(k.At)
-		return age >= codeLife || age <= -codeLife
+		return age >= CodeLife || age <= -CodeLife
 	})
 }
 
