@@ -25,6 +25,9 @@ func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.d
 func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
 	a.l.learn(from.Sent)
+	if w.s.receivesBeside() {
+		return a.runBeside(ctx, accept)
+	}
 	for i := max(0, w.taken()-w.s.repeats); ; {
 		in, wait := w.update(i)
 		if in == nil {

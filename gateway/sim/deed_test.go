@@ -116,7 +116,7 @@ func (w *world) judgeEffect(d *deed) {
 		w.complain("F38: %s takes effect while its turn is not under way", d.key)
 	}
 	if d.tool == look {
-		if n := len(d.effects); n > 1 && !d.effects[n-2].stopped && d.effects[n-2].life.diedAt(time.Now()) {
+		if n := len(d.effects); n > 1 && !d.effects[n-2].stopped && (d.effects[n-2].life.diedAt(time.Now()) || d.effects[n-2].life.isOver()) {
 			w.complain("%s is run again, though a process died while it ran", d.key)
 		}
 		return
@@ -216,7 +216,7 @@ func (w *world) judgeTold(key, text, what string) {
 		w.counts.add("answers: unknown", 1)
 		switch {
 		case reads:
-			if !slices.ContainsFunc(w.turns[d.turn].begun, func(b beginning) bool { return b.life.diedAt(time.Now()) }) {
+			if !slices.ContainsFunc(w.turns[d.turn].begun, func(b beginning) bool { return b.life.diedAt(time.Now()) || b.life.isOver() }) {
 				lie()
 			}
 		case w.decisionFor(d) == nil && !w.standsApproved(w.turns[d.turn], d.tool):

@@ -18,6 +18,9 @@ func (w *world) mayDrop(n int) bool {
 		w.except(crowded)
 		return true
 	}
+	if m.user == stranger && w.s.receivesBeside() {
+		return slices.ContainsFunc(w.order, func(t *turnLog) bool { return len(t.messages) == 1 && w.messages[t.messages[0]].user == stranger })
+	}
 	switch m.kind {
 	case "press":
 		return true // the button shows what became of it: judgeHeard judges that

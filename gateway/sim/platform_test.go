@@ -164,13 +164,13 @@ func (w *world) depart(l *life, c *call) fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.life, c.at = l, time.Now()
-	w.judgeLease(c)
 	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil {
 		c.turn, m.known = m.turn, true
 	}
 	if i := strings.LastIndexByte(c.m.Key, '.'); i > 0 {
 		c.turn = c.m.Key[:i]
 	}
+	w.judgeLease(c)
 	w.judgeDeparture(c)
 	w.calls = append(w.calls, c)
 	if c.op == chat.OpTyping {

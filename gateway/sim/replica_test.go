@@ -32,8 +32,11 @@ var errAway = errors.New("the store is away")
 // drawReplicas draws several replicas and what happens between them.
 func (s *schedule) drawReplicas(t *rapid.T) {
 	s.replicas, s.losses = rapid.IntRange(2, 3).Draw(t, "replicas"), map[int]bool{}
-	s.kind.caps.OneReceiver = true
+	s.kind.caps.OneReceiver = rapid.Bool().Draw(t, "one receives")
 	s.shorten()
+	for i := range s.says { // only the receiver of the first piece knows that more follow
+		s.says[i].more = s.says[i].more && s.kind.caps.OneReceiver
+	}
 	for i := range s.kills {
 		k := &s.kills[i]
 		k.slot = rapid.IntRange(0, s.replicas-1).Draw(t, "slot")
@@ -52,6 +55,68 @@ func (s *schedule) drawReplicas(t *rapid.T) {
 	for range rapid.IntRange(0, 3).Draw(t, "losses") {
 		s.losses[rapid.IntRange(0, 200).Draw(t, "loss")] = true
 	}
+}
+
+// receivesBeside says that all replicas receive at the same time.
+func (s *schedule) receivesBeside() bool { return s.replicas > 0 && !s.kind.caps.OneReceiver }
+
+// hookRetry is how long the platform waits before it offers an update to the next replica, where all receive.
+const hookRetry = 2 * time.Second
+
+// runBeside is Run where all replicas receive: the platform offers each update to one of them, and to another one if that does
+// not take it.
+func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
+	w, l := a.l.w, a.l
+	for i := 0; ctx.Err() == nil; {
+		in, wait := w.update(i)
+		if in == nil {
+			select {
+			case <-wait:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		offered, taken := w.offered(i)
+		switch slot := (i + int(time.Since(offered)/hookRetry)) % w.s.replicas; {
+		case taken:
+			i++
+		case slot != l.slot || w.outageNow() || l.isCut(cutPlatform) || l.isCut(cutAll) || l.isDead() || accept(ctx, *in) != nil:
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		case l.isDead(): // the platform hears no answer
+		default:
+			w.take(i)
+		}
+	}
+	return ctx.Err()
+}
+
+// offered returns when an update was first offered, and whether it was taken.
+func (w *world) offered(i int) (at time.Time, taken bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.hooks) <= i {
+		w.hooks = append(w.hooks, hook{first: time.Now()})
+	}
+	return w.hooks[i].first, w.hooks[i].taken
+}
+
+// take notes that a replica has taken an update.
+func (w *world) take(i int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hooks[i].taken = true
+	for w.acked < len(w.hooks) && w.hooks[w.acked].taken {
+		w.acked++
+	}
+}
+
+// hook is one update that the platform offers to the replicas.
+type hook struct {
+	first time.Time
+	taken bool
 }
 
 // mostWait is how long a fault lasts at most: leases are renewed each second, so a long schedule takes long to play.
@@ -160,12 +225,15 @@ func (l *life) isOver() bool {
 	return l.isDead() || l.id != 0 && (l.isCut(cutAll) || !l.w.store.IsAlive(l.id))
 }
 
-// silent reports whether a process could not store what it learned at a time, and then lost its lease.
+// silent reports whether a process could not store what it learned at a time, until it lost its lease or died.
 func (l *life) silent(at time.Time) bool {
-	if l.died.IsZero() || !l.lost {
+	if l.died.IsZero() {
 		return false
 	}
 	for _, c := range l.w.s.cuts {
+		if !l.lost && l.died.After(l.w.began.Add(c.until)) {
+			continue
+		}
 		if c.slot == l.slot && c.what != cutPlatform && !at.Before(l.w.began.Add(c.from)) && !at.After(l.w.began.Add(c.until)) {
 			return true
 		}

@@ -62,6 +62,7 @@ type world struct {
 	texts      int       // calls but for typing
 	indicators int
 	writes     int
+	hooks      []hook
 	agreed     int // writes by which replicas agree
 	ids        int
 	inbox      int // messages that were accepted
