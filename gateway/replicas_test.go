@@ -211,6 +211,9 @@ func TestReplicasAnswerInOrderWhoeverReceives(t *testing.T) {
 func TestReplicasShareTheChats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, true, nil)
+		if !r[0].receives() || r[1].receives() || r[2].receives() {
+			t.Fatal("there is not one receiver")
+		}
 		for i := range 9 {
 			r[0].say(t, in(chat.ChatID(fmt.Sprint("c", i)), ask("a")))
 		}

@@ -5,11 +5,16 @@
 #   SETS=1       how many sets, SET and those behind it
 #   SCHEDULES    of each kind in a set; 1500
 #   KIND=        a kind of platform, as a regular expression; all
+#   REPLICAS=    not empty: two or three gateways share the store
 #   SEED=        one schedule: what a violation was reported with. It needs KIND
 # Exit 1 when there is a violation; each is printed with the command that plays its schedule alone. Needed: Go.
 set -eu
 cd "$(dirname "$0")/.."
 kind=${KIND:-.*} first=${SET:-1} sets=${SETS:-1} schedules=${SCHEDULES:-1500}
+test=TestWhateverHappens again='make sim'
+if [ -n "${REPLICAS:-}" ]; then
+	test=TestWhateverHappensToReplicas again='make sim REPLICAS=1'
+fi
 if [ "$first" = random ]; then
 	first=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 fi
@@ -23,7 +28,7 @@ go test -c -o "$work/sim.test" ./gateway/sim
 began=$(date +%s) played=0 violations=0 failed='' set=$first last=$((first + sets - 1))
 while [ "$set" -le "$last" ]; do
 	status=0
-	(cd gateway/sim && GOGC=400 "$work/sim.test" -test.timeout=60m -test.v -test.run="^TestWhateverHappens\$/^($kind)\$" \
+	(cd gateway/sim && GOGC=400 "$work/sim.test" -test.timeout=60m -test.v -test.run="^$test\$/^($kind)\$" \
 		-rapid.nofailfile -rapid.checks="$schedules" -rapid.seed="$set") >"$work/out" 2>&1 || status=$?
 	n=$(sed -n 's/^ *\([0-9]*\)  schedules$/\1/p' "$work/out")
 	played=$((played + ${n:-0}))
@@ -36,7 +41,7 @@ while [ "$set" -le "$last" ]; do
 		echo "set $set: $n schedules, no violation"
 	fi
 	# rapid names the kind in the name of the test, and the seed.
-	sed -n 's|.*-run="TestWhateverHappens/\([a-z-]*\)" -rapid.seed=\([0-9]*\).*|make sim KIND=\1 SEED=\2|p' "$work/out" |
+	sed -n "s|.*-run=\"$test/\([a-z-]*\)\" -rapid.seed=\([0-9]*\).*|$again KIND=\1 SEED=\2|p" "$work/out" |
 		sort -u >"$work/again"
 	violations=$((violations + $(wc -l <"$work/again")))
 	cat "$work/again" >>"$work/all"

@@ -58,6 +58,9 @@ func TestLeaseAfterASleep(t *testing.T) {
 		if l.Holds() {
 			t.Error("it holds")
 		}
+		late := replica.NewLease(time.Now().Add(-time.Hour))
+		late.Renewed(time.Now()) // before anybody noticed the end
+		holds(t, late, false)
 		holds(t, l, false)
 	})
 }

@@ -17,9 +17,14 @@
 // twice, too late, or not at all. The judge holds each effect against what people said, and each
 // answer to a call against what it did.
 //
+// Several gateways may share the store: they are killed, paused, cut off from the store or from the platform, and lose signals and
+// answers. A process that loses its lease counts as dead from then on. On top of all else, no call may be made without a lease or
+// in a chat of another replica, and the calls of all together keep to an endpoint's limits.
+//
 // A schedule is drawn by rapid, so that a failure is made small and comes with a seed:
 //
 //	make sim                       many schedules, always the same
 //	make sim SET=random SETS=40    many more that nobody has played
 //	make sim SEED=17 KIND=x        the one that failed
+//	make sim REPLICAS=1            with several gateways
 package sim

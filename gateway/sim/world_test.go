@@ -351,7 +351,7 @@ const mostTime = 50 * time.Hour
 func (w *world) settle() {
 	most := mostTime
 	if w.s.replicas > 0 {
-		most = time.Hour // nothing waits longer
+		most = 4 * time.Hour // no answer takes longer
 	}
 	for step := time.Second; time.Since(w.began) < most; step = min(2*step, time.Minute) {
 		if w.idle() {
