@@ -67,6 +67,8 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	stdout, _ = run(exitDone, "usage")
 	wantText(t, "usage", stdout, "telegram:user:1001", "TOTAL")
 	run(exitDone, "pair", "list")
+	stdout, _ = run(exitDone, "doctor")
+	wantText(t, "doctor", stdout, "ok       store: database test1 at 127.0.0.1:", " is sound: 1 conversations\n")
 	_, stderr := run(exitFailed, "store", "migrate")
 	wantText(t, "stderr of migrate", stderr, "a telex runs, and brought it up to date when it started")
 	_, stderr = run(exitFailed, "store", "backup", filepath.Join(s.dir, "b"))
@@ -89,6 +91,13 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	if entries, err := filepath.Glob(filepath.Join(s.dir, "telex.db*")); err != nil || len(entries) > 0 {
 		t.Errorf("got %v, %v, want no file of SQLite", entries, err)
 	}
+	server.Stop(t)
+	for _, args := range [][]string{{"store", "check"}, {"sessions", "list"}, {"pair", "list"}, {"pair", "approve", "X"}, {"usage"}, {"store", "migrate"}} {
+		_, stderr = run(exitFailed, args...)
+		wantText(t, "stderr of "+strings.Join(args, " "), stderr, "telex: ", "open store: database test1 at 127.0.0.1:", "the database can't be reached (failed to connect")
+	}
+	stdout, _ = run(exitFailed, "doctor")
+	wantText(t, "doctor", stdout, "problem  store: open store: database test1 at 127.0.0.1:", "→ start the database; if it runs, look at store.dsn and at the network between\n")
 }
 
 // A database that is killed in the middle of answers, and is away for a while, is an outage like a platform's: people get every

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -179,4 +180,56 @@ func answers(f *fixture, s operable) map[string]string {
 	rep, err := s.Check(ctx)
 	note("check", err, rep.Problems, rep.Conversations, rep.Entries, rep.Keys, rep.Pending, rep.Unfinished)
 	return list
+}
+
+func BenchmarkPostgreSQLAccept(b *testing.B) {
+	benchmarkPostgres(b, func(s *postgres.Store, n, i int) error {
+		c := private(chat.ChatID(fmt.Sprint(n)))
+		_, err := s.Accept(b.Context(), c, message(c, chat.MessageID(fmt.Sprint(i))))
+		return err
+	})
+}
+
+func BenchmarkPostgreSQLRecord(b *testing.B) {
+	benchmarkPostgres(b, func(s *postgres.Store, n, i int) error {
+		return s.Record(b.Context(), fmt.Sprint("turn ", n), chat.Part{State: chat.PartStands, Text: fmt.Sprintf("%2000d", i)})
+	})
+}
+
+// benchmarkPostgres makes calls in 1 and in 50 conversations at once, on a server that syncs.
+func benchmarkPostgres(b *testing.B, do func(s *postgres.Store, n, i int) error) {
+	server := pgtest.Start(b, true)
+	_, dsn := server.Create(b, "")
+	s, err := postgres.Open(b.Context(), postgres.Options{DSN: dsn, Own: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	for n := range 50 {
+		if err := s.Begin(b.Context(), turnOf(fmt.Sprint("turn ", n), private(chat.ChatID(fmt.Sprint(n))))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	count := 0
+	for _, crowd := range []int{1, 50} {
+		b.Run(fmt.Sprint(crowd), func(b *testing.B) {
+			before := count
+			count += b.N
+			var working sync.WaitGroup
+			for n := range crowd {
+				working.Go(func() {
+					for i := n; i < b.N; i += crowd {
+						if err := do(s, n, before+i); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			working.Wait()
+		})
+	}
 }
