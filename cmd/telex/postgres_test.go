@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -193,9 +195,8 @@ func probe(t *testing.T, admin, path string) (status int, r readiness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_ = json.Unmarshal(body, &r) // /healthz answers in plain text
@@ -205,7 +206,9 @@ func probe(t *testing.T, admin, path string) (status int, r readiness) {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l := listen(t)
-	defer l.Close()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return l.Addr().String()
 }
 
@@ -245,6 +248,46 @@ func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
 		<-ended
 	})
 	return pings, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=1000000"}
+}
+
+// A daemon that is killed in the middle of answers is followed by one that completes them, although PostgreSQL may not have noticed
+// the end of the first.
+func TestPostgreSQLDaemonKilled(t *testing.T) {
+	t.Parallel()
+	const chats = 5
+	server := pgtest.Start(t, true)
+	name, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
+	daemon := w.daemon(database(t, dsn), newState(t).env)
+	for i := range chats {
+		w.telegram.Say(telegram.Incoming{User: int64(ada + i), FirstName: "Ada", Text: question(i, 0)})
+	}
+	w.await("answers under way", func() bool {
+		for i := range chats {
+			if len(w.texts(int64(ada+i))) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	daemon.signal(syscall.SIGKILL)
+	<-daemon.ended
+	daemon = daemon.again()
+	w.await("all answers", func() bool {
+		for i := range chats {
+			if !complete(w.texts(int64(ada+i)), 1) {
+				return false
+			}
+		}
+		return true
+	})
+	daemon.stop()
+	for i := range chats {
+		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)))
+	}
+	if got := server.Query(t, name, "SELECT epoch::text FROM owner"); len(got) != 1 || got[0] != "2" {
+		t.Errorf("epoch: got %v, want that of the second daemon", got)
+	}
 }
 
 // A daemon that starts before its database waits for it.

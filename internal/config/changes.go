@@ -39,7 +39,7 @@ func (c *changes) value(path string, a, b reflect.Value) {
 		c.entries(path, named(x, func(m Model) string { return m.Name }), named(as[[]Model](b), func(m Model) string { return m.Name }))
 	case []MCPServer:
 		c.entries(path, named(x, func(s MCPServer) string { return s.Name }), named(as[[]MCPServer](b), func(s MCPServer) string { return s.Name }))
-	case Secret:
+	case Secret, DSN:
 	default:
 		if a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil() {
 			a, b = a.Elem(), b.Elem()

@@ -82,3 +82,14 @@ func TestLoadStore(t *testing.T) {
 		t.Error("a named file that is missing: got no error")
 	}
 }
+
+// A daemon that runs can't change its store, and says so without the password.
+func TestStoreNeedsARestart(t *testing.T) {
+	t.Parallel()
+	const name = "postgres://u:hidden-pass@h/d?sslmode=require"
+	before, after := mustParse(t, base, nil), mustParse(t, base+"store: {dsn: \""+name+"\"}\n", nil)
+	if got := Changes(before, after); len(got) != 1 || got[0] != "store.dsn changed" {
+		t.Errorf("changes: got %q", got)
+	}
+	checkErrors(t, after.CheckReload(before), []string{"4:9: store.dsn can't change while the daemon runs; restart the daemon, which loses nothing"})
+}
