@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// answer is a text that the model writes, made so that what is visible tells exactly how much of it
-// has arrived: letters, which appear as they are, white space, and Markdown that shows nothing itself.
+// answer is a text that the model writes. The visible text tells exactly how much of it has arrived: it has only
+// letters, which are shown unchanged, white space, and Markdown that is invisible itself.
 type answer struct {
 	text   string
 	letter string // the text's letters
-	place  []int  // where each of them stands in text
+	place  []int  // offset of each letter in text
 }
 
 func newAnswer(text string) answer {
@@ -27,10 +27,10 @@ func newAnswer(text string) answer {
 	return a
 }
 
-// silent says of a character of an answer that a person does not see it.
+// silent reports whether a character of an answer is invisible or does not count.
 func silent(r rune) bool { return strings.ContainsRune(" \n*`#", r) }
 
-// letters returns what counts of a visible text.
+// letters returns the letters of a visible text.
 func letters(visible string) string {
 	return strings.Map(func(r rune) rune {
 		if silent(r) {
@@ -40,8 +40,8 @@ func letters(visible string) string {
 	}, visible)
 }
 
-// visible returns how many bytes of the answer a person has who sees these letters, and whether
-// they see the beginning of the answer and nothing else.
+// visible returns how many bytes of the answer a person has who sees these letters, and whether they see exactly a
+// beginning of the answer.
 func (a answer) visible(seen string) (bytes int, exact bool) {
 	n := 0
 	for n < len(seen) && n < len(a.letter) && seen[n] == a.letter[n] {
@@ -53,8 +53,8 @@ func (a answer) visible(seen string) (bytes int, exact bool) {
 	return a.place[n], n == len(seen)
 }
 
-// plainAnswer returns so many tokens: short words in one paragraph, 6.7 characters a token with
-// their spaces, different for every seed.
+// plainAnswer returns an answer with so many tokens: short words in one paragraph, 6.7 characters per token including
+// spaces, different for every seed.
 func plainAnswer(seed uint64, tokens int) answer {
 	r := rand.New(rand.NewPCG(seed, 1))
 	words := make([]string, tokens)
@@ -64,8 +64,8 @@ func plainAnswer(seed uint64, tokens int) answer {
 	return newAnswer(strings.Join(words, " "))
 }
 
-// markdownAnswer returns about so many tokens in headings and paragraphs with bold words and code,
-// 5 characters a token.
+// markdownAnswer returns an answer with about so many tokens, in headings and paragraphs with bold words and code, 5
+// characters per token.
 func markdownAnswer(seed uint64, tokens int) answer {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var b strings.Builder
@@ -90,7 +90,7 @@ func markdownAnswer(seed uint64, tokens int) answer {
 	return newAnswer(b.String())
 }
 
-// word returns a lower-case word of so many letters.
+// word returns a lower-case word with so many letters.
 func word(r *rand.Rand, length int) string {
 	consonants, vowels := "bcdfghjklmnprstvwz", "aeiou"
 	w := make([]byte, length)

@@ -21,19 +21,19 @@ import (
 	"telex/standin/openai"
 )
 
-// apiLoad is a number of streams that clients of the API server read at once.
+// apiLoad is a number of concurrent streams of the API server.
 type apiLoad struct {
 	streams, tokens int
-	rate            float64 // tokens a second of each; 0: as the others
+	rate            float64 // tokens per second of each; 0: as for the other answers
 }
 
-// probes is how many short answers are asked for to measure the time to the first token.
+// probes is the number of short answers that measure the time to the first token.
 const probes = 300
 
-// probeText is such an answer.
+// probeText asks for such an answer.
 const probeText = "say: yes"
 
-// freeAddress returns an address of which the port is free a moment later.
+// freeAddress returns an address with a port that is probably free.
 func freeAddress(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,16 +42,16 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// server is what clients read streams from: a process, or the model itself.
+// server is a server of streams: a process, or the model itself.
 type server struct {
 	name, url string
-	process   *process // nil: it is the model
+	process   *process // nil: the model itself
 	figures   map[measure]float64
 	times     []float64 // to the first token, in ms
 }
 
-// runAPI measures the API server, a bare copier of the same streams, and the model without either. All three answer at the same time,
-// so that what else the machine does hits them alike.
+// runAPI measures the API server, a bare copier of the same streams, and the model without either. All three run at the
+// same time, so that other load of the machine affects them alike.
 func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err error) {
 	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, api: true})
 	if err != nil {
@@ -85,7 +85,7 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	return list, nil
 }
 
-// probe asks for short answers from each server in turn, and fills in the times to the first token.
+// probe asks each server in turn for short answers, and records the times to the first token.
 func probe(ctx context.Context, servers []*server) error {
 	for i := range probes {
 		for _, v := range servers {
@@ -94,7 +94,7 @@ func probe(ctx context.Context, servers []*server) error {
 			if err != nil {
 				return err
 			}
-			if i >= probes/10 { // connections are open by now
+			if i >= probes/10 { // the first ones only open connections
 				v.times = append(v.times, read.arrivals[0].at.Sub(began).Seconds()*1e3)
 			}
 		}
@@ -145,8 +145,8 @@ func (s scenario) load(ctx context.Context, w *world, servers []*server) error {
 	return nil
 }
 
-// startStreams begins to read the scenario's streams, of which the first has a number. The returned function waits for them, and fills in what is wrong with them and
-// how old their tokens were on arrival.
+// startStreams begins to read the scenario's streams, numbered from first. The returned function waits for them, and
+// fills in their errors and how old their tokens were on arrival.
 func (s scenario) startStreams(ctx context.Context, w *world, url string, first int) func(map[measure]float64) error {
 	if s.api.streams == 0 {
 		return func(map[measure]float64) error { return nil }
@@ -198,13 +198,13 @@ type apiStream struct {
 	arrivals       []arrival
 }
 
-// arrival is a moment at which so much of the text had come.
+// arrival is a time and the length of the text at that time.
 type arrival struct {
 	at    time.Time
 	bytes int
 }
 
-// delays returns how old the text was on arrival that the model wrote at some moments, in ms.
+// delays returns how old the text was on arrival, in ms. written are the times at which the model wrote it.
 func (a apiStream) delays(written []openai.Mark) []float64 {
 	var list []float64
 	i := 0
@@ -233,7 +233,7 @@ func readStream(ctx context.Context, url, question string) (out apiStream, err e
 	if err != nil {
 		return out, err
 	}
-	defer body.Close() //nolint:errcheck // it was read
+	defer body.Close() //nolint:errcheck // the body was read to its end
 	var text strings.Builder
 	ended := false
 	for lines := bufio.NewScanner(body); lines.Scan(); {
@@ -261,10 +261,10 @@ func readStream(ctx context.Context, url, question string) (out apiStream, err e
 	return out, nil
 }
 
-// copierCommand is the first argument of a bench that is to be the copier.
+// copierCommand is the first argument that makes this program the copier.
 const copierCommand = "copier"
 
-// startCopier starts this program once more, as a bare copier, and returns its address.
+// startCopier starts this program as the bare copier, and returns its address.
 func startCopier(ctx context.Context, w *world) (p *process, url string, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -287,7 +287,7 @@ func startCopier(ctx context.Context, w *world) (p *process, url string, err err
 	}
 }
 
-// runCopier copies what it is asked to the model and what that answers back, as it comes, until ctx ends.
+// runCopier forwards requests to the model and copies the responses unchanged, until ctx ends.
 func runCopier(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return fmt.Errorf("%s: want an address to listen on and the model's", copierCommand)
@@ -327,10 +327,10 @@ func copyAnswer(rw http.ResponseWriter, r *http.Request, client *http.Client, mo
 	for buffer := make([]byte, 4<<10); ; {
 		n, err := response.Body.Read(buffer)
 		if _, failed := rw.Write(buffer[:n]); failed != nil || err != nil {
-			return nil // the end of the stream, or of the client
+			return nil // the stream or the client has ended
 		}
 		if err := flush(); err != nil {
-			return nil //nolint:nilerr // the client is gone
+			return nil //nolint:nilerr // the client has gone
 		}
 	}
 }

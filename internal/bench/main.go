@@ -1,8 +1,8 @@
-// Command bench measures telex as people would feel it: the built binary, in a process of its own,
-// talks over HTTP on loopback with strict imitations of Telegram and of a model provider, which
-// enforce the published limits and write down what every person saw and when. It prints each
-// scenario's figures with the bars beside them, and those of a naive loop for comparison.
-// docs/performance.md says how to read them. It needs Linux: memory and processor time come from /proc.
+// Command bench measures telex as people would experience it. It runs the built binary as a process that uses HTTP on
+// loopback with strict imitations of Telegram and of a model provider. The imitations enforce the published limits and
+// record what every person saw and when. bench prints each scenario's figures with their limits, and those of a naive
+// loop for comparison. docs/performance.md explains the figures. It needs Linux, since memory and CPU time come from
+// /proc.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"telex/internal/outside"
 )
 
-// errMissed is what -assert makes of a missed bar.
+// errMissed is the result of -assert after a figure exceeded its limit.
 var errMissed = errors.New("a bar was missed")
 
 func main() {
@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	list = slices.DeleteFunc(list, func(s scenario) bool { return !chosen.MatchString(s.name) })
 	together := 1 // one after the other, since they share the processors
 	if *short {
-		together = len(list) // what is generous may be quick
+		together = len(list) // with generous limits, they may run at the same time
 	}
 	results, err := runAll(ctx, list, *binary, together, out)
 	if err != nil {
@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// runAll runs so many of the scenarios at a time and returns what came of them, in their order.
+// runAll runs the scenarios, at most together at a time, and returns their results in order.
 func runAll(ctx context.Context, list []scenario, binary string, together int, out io.Writer) ([]result, error) {
 	var printing sync.Mutex
 	results := make([][]result, len(list))

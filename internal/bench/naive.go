@@ -19,12 +19,12 @@ import (
 	"telex/internal/outside"
 )
 
-// naiveRetries is how often the naive loop repeats a send or a final edit that failed.
+// naiveRetries is how often the naive loop repeats a failed send or final edit.
 const naiveRetries = 20
 
-// naive is the loop that bots usually have, the baseline to beat: one goroutine a reply edits its
-// message with whatever has arrived whenever its ticker fires, knows no limit, and repeats at
-// once what was refused. It works on the wire alone and shares nothing with telex.
+// naive is the usual loop of bots, as a baseline. One goroutine per reply edits its message at each tick of a timer,
+// ignores limits, and repeats refused calls at once. It implements the wire protocol itself and shares no code with
+// telex.
 type naive struct {
 	api, model string
 	interval   time.Duration // between two edits; 0: it reads the answers and shows nothing
@@ -32,11 +32,10 @@ type naive struct {
 	running    sync.WaitGroup
 }
 
-// naiveCommand is the first argument of a bench that is to be the naive loop.
+// naiveCommand is the first argument that makes this program the naive loop.
 const naiveCommand = "naive"
 
-// startNaive starts this program once more, as the naive loop, or with an interval of 0 as a bare
-// reader of the same streams.
+// startNaive starts this program as the naive loop. With an interval of 0 it is a bare reader of the same streams.
 func startNaive(ctx context.Context, w *world, interval time.Duration) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -46,7 +45,7 @@ func startNaive(ctx context.Context, w *world, interval time.Duration) (*process
 		w.TelegramURL+"/bot"+w.Telegram.Token()+"/", w.ModelURL+"/v1/chat/completions", interval.String())
 }
 
-// runNaive is the naive loop, until ctx ends.
+// runNaive runs the naive loop until ctx ends.
 func runNaive(ctx context.Context, args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("%s: want the addresses of the platform and of the model, and an interval", naiveCommand)
@@ -84,7 +83,7 @@ func (n *naive) receive(ctx context.Context) {
 			offset = u.ID + 1
 			n.running.Go(func() {
 				if n.interval == 0 {
-					_ = n.read(ctx, u.Message.Text) // the model knows what it wrote
+					_ = n.read(ctx, u.Message.Text) // the model recorded what it wrote
 					return
 				}
 				n.reply(ctx, u.Message.Chat.ID, u.Message.Text)
@@ -99,7 +98,7 @@ func (n *naive) reply(ctx context.Context, chat int64, question string) {
 	tokens := make(chan string)
 	n.running.Go(func() {
 		defer close(tokens)
-		_ = n.stream(ctx, question, tokens) // what was read is the answer
+		_ = n.stream(ctx, question, tokens) // an incomplete answer counts as it is
 	})
 	tick := time.NewTicker(n.interval)
 	defer tick.Stop()
@@ -115,7 +114,7 @@ func (n *naive) reply(ctx context.Context, chat int64, question string) {
 		if text.Len() == 0 || text.String() == shown {
 			continue
 		}
-		// The loop stands still while it calls, as they do.
+		// The loop reads no tokens during a call, like such bots.
 		now := text.String()
 		if id, err := n.show(ctx, chat, message, now+cursor); err == nil {
 			message, shown = id, now
@@ -128,7 +127,7 @@ func (n *naive) reply(ctx context.Context, chat int64, question string) {
 	}
 }
 
-// show sends the message, or edits it once it is there, and returns its id.
+// show sends or edits the message and returns its id.
 func (n *naive) show(ctx context.Context, chat int64, message int, text string) (int, error) {
 	params := url.Values{"chat_id": {strconv.FormatInt(chat, 10)}, "text": {text}}
 	method := "sendMessage"
@@ -174,7 +173,7 @@ func (n *naive) ask(ctx context.Context, question string) (io.ReadCloser, error)
 	return n.post(ctx, n.model, "application/json", bytes.NewReader(request))
 }
 
-// read asks the model and does nothing with the answer.
+// read asks the model and ignores the answer.
 func (n *naive) read(ctx context.Context, question string) error {
 	body, err := n.ask(ctx, question)
 	if err != nil {
@@ -185,7 +184,7 @@ func (n *naive) read(ctx context.Context, question string) error {
 	return err
 }
 
-// stream asks the model and hands on what it writes.
+// stream asks the model and passes its text to tokens.
 func (n *naive) stream(ctx context.Context, question string, tokens chan<- string) error {
 	body, err := n.ask(ctx, question)
 	if err != nil {

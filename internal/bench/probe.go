@@ -13,22 +13,22 @@ import (
 // cursor ends every preview, of telex and of the naive loop.
 const cursor = " ▌"
 
-// sampleEvery is how often staleness is looked at.
+// sampleEvery is the interval of staleness samples.
 const sampleEvery = 20 * time.Millisecond
 
-// sight is what a person saw of an answer from a moment on, all messages together.
+// sight is what a person sees of an answer from a time on, in all messages together.
 type sight struct {
 	at     time.Time
-	bytes  int  // so much of the answer's beginning
-	exact  bool // nothing else was to be seen
+	bytes  int  // length of the visible beginning of the answer
+	exact  bool // nothing else is visible
 	cursor bool
-	whole  bool // the answer is in it, whatever else is
+	whole  bool // the whole answer is visible, perhaps with other text
 }
 
-// final says that this is what must stand at the end.
+// final reports whether this is the complete answer and nothing else.
 func (s sight) final(a answer) bool { return s.exact && !s.cursor && s.bytes == len(a.text) }
 
-// sights returns what a person saw of the bot's messages in a chat, one sight for each change.
+// sights returns what a person saw of the bot's messages in a chat, one sight per change.
 func sights(history []telegram.Message, a answer) []sight {
 	var moments []time.Time
 	for _, m := range history {
@@ -50,7 +50,7 @@ func sights(history []telegram.Message, a answer) []sight {
 	return list
 }
 
-// look returns what was to be seen at a moment.
+// look returns what was visible at a time.
 func look(history []telegram.Message, a answer, at time.Time) sight {
 	s := sight{at: at}
 	var seen strings.Builder
@@ -71,18 +71,18 @@ func look(history []telegram.Message, a answer, at time.Time) sight {
 	return s
 }
 
-// story is what happened to one question.
+// story is the history of one question.
 type story struct {
 	tokens    int
-	staleness []float64     // seconds, one for each sample
-	frozen    time.Duration // longest time without a change while there was text to show
+	staleness []float64     // in seconds, one per sample
+	frozen    time.Duration // longest time without a change although there was new text
 	final     time.Duration // from the last token to the final
 	lost      bool
 	doubled   bool
-	twice     int // moments at which something else than the answer's beginning was to be seen
+	twice     int // number of times at which other text than a beginning of the answer was visible
 }
 
-// tell puts together what the model wrote and what the person saw, until end at most.
+// tell combines what the model wrote and what the person saw, until end at most.
 func tell(a answer, r openai.Request, history []telegram.Message, end time.Time) story {
 	seen := sights(history, a)
 	st := story{tokens: r.Tokens}
@@ -106,7 +106,7 @@ func tell(a answer, r openai.Request, history []telegram.Message, end time.Time)
 	return st
 }
 
-// unseen returns when the oldest token was written that a person with so many bytes does not see.
+// unseen returns when the oldest token was written that is not among the first bytes of the answer.
 func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	i := sort.Search(len(marks), func(i int) bool { return marks[i].Bytes > bytes })
 	if i == len(marks) {
@@ -115,8 +115,8 @@ func unseen(marks []openai.Mark, bytes int) (time.Time, bool) {
 	return marks[i].Time, true
 }
 
-// staleness returns the age in seconds of the oldest token that is not visible, at regular moments
-// from the first token until end; 0 where all of them are.
+// staleness returns the age in seconds of the oldest invisible token at each sample from the first token until end; 0 if
+// all tokens are visible.
 func staleness(marks []openai.Mark, seen []sight, end time.Time) []float64 {
 	if len(marks) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func staleness(marks []openai.Mark, seen []sight, end time.Time) []float64 {
 	return ages
 }
 
-// frozen returns the longest time for which nothing new appeared although there was something.
+// frozen returns the longest time in which nothing new appeared although there was new text.
 func frozen(marks []openai.Mark, seen []sight, end time.Time) time.Duration {
 	var longest time.Duration
 	bytes, grown := 0, time.Time{}

@@ -14,18 +14,17 @@ import (
 	"telex/internal/outside"
 )
 
-// startPatience is how long a bot may take until it polls.
+// startPatience is the maximum time from the start of a bot to its first poll.
 const startPatience = 20 * time.Second
 
-// process is a bot in a process of its own, with a directory for its state and its log.
+// process is a bot in its own process, with a directory for its state and its log.
 type process struct {
 	*outside.Process
 	dir       string
 	firstPoll time.Duration // from exec to its arrival at the platform
 }
 
-// startProcess starts a program against the world, in a new directory that holds its configuration, and waits for its first
-// poll.
+// startProcess starts a program in the world, in a new directory with its configuration, and waits for its first poll.
 func startProcess(ctx context.Context, w *world, config, program string, args ...string) (*process, error) {
 	p, err := launch(config, program, args...)
 	if err != nil {
@@ -39,7 +38,7 @@ func startProcess(ctx context.Context, w *world, config, program string, args ..
 	return p, nil
 }
 
-// launch starts a program in a new directory that holds its configuration.
+// launch starts a program in a new directory with its configuration.
 func launch(config, program string, args ...string) (*process, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {
@@ -50,7 +49,7 @@ func launch(config, program string, args ...string) (*process, error) {
 		return nil, err
 	}
 	if err = os.WriteFile(filepath.Join(p.dir, configFile), []byte(config), 0o600); err == nil {
-		p.Process, err = outside.Start(outside.Place(exec.Command(program, args...), p.dir, p.dir), filepath.Join(p.dir, "log")) // ended by stop
+		p.Process, err = outside.Start(outside.Place(exec.Command(program, args...), p.dir, p.dir), filepath.Join(p.dir, "log")) // stop ends it
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(p.dir))
@@ -58,20 +57,20 @@ func launch(config, program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// stop ends the process in good order and removes what it left.
+// stop ends the process in order and removes its directory.
 func (p *process) stop() error { return errors.Join(p.Stop(), os.RemoveAll(p.dir)) }
 
-// usage is what a process has used.
+// usage is the resource usage of a process.
 type usage struct {
 	cpu       time.Duration
 	rss, peak float64 // MiB
 }
 
-// usage reads what the process has used until now.
+// usage reads the process's usage so far.
 func (p *process) usage() (usage, error) {
 	proc := filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid))
 	var u usage
-	// The threads' own clocks count nanoseconds; the process's sum is cut to ticks of 10 ms.
+	// The clocks of threads count nanoseconds, but the process's total is rounded to 10 ms.
 	clocks, err := filepath.Glob(filepath.Join(proc, "task", "*", "schedstat"))
 	if err != nil {
 		return u, err
@@ -98,7 +97,7 @@ func (p *process) usage() (usage, error) {
 	return u, err
 }
 
-// kilobytes returns a line of a process's status in MiB.
+// kilobytes returns a value of a process's status in MiB.
 func kilobytes(status, key string) (float64, error) {
 	_, rest, ok := strings.Cut(status, key)
 	if !ok {

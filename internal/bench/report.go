@@ -45,7 +45,7 @@ const (
 	wrongStreams   measure = "wrong_streams"
 )
 
-// row says how a figure is printed.
+// row is the format of a figure.
 type row struct {
 	measure  measure
 	label    string
@@ -88,7 +88,7 @@ func rows() []row {
 	}
 }
 
-// result is what one bot did in one scenario.
+// result has the figures of one bot in one scenario.
 type result struct {
 	Scenario string              `json:"scenario"`
 	Title    string              `json:"title"`
@@ -97,17 +97,17 @@ type result struct {
 	Bars     []verdict           `json:"bars,omitempty"`
 }
 
-// verdict is a bar and whether it was met.
+// verdict is a limit of a figure and whether it was met.
 type verdict struct {
 	bar
 	Met bool `json:"met"`
 }
 
-// printScenario prints the figures of all bots in s beside each other, and the bars.
+// printScenario prints the figures of all bots in s in columns, and the limits.
 func printScenario(out io.Writer, s scenario, cols []result) {
 	fmt.Fprintf(out, "\n%s: %s\n", s.name, s.title)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	defer t.Flush() //nolint:errcheck // a closed terminal leaves nobody to tell
+	defer t.Flush() //nolint:errcheck // nobody can be told of a closed terminal
 	for _, c := range cols {
 		fmt.Fprint(t, "\t", c.Bot)
 	}
@@ -132,7 +132,7 @@ func (w row) figure(f map[measure]float64) string {
 	return strconv.FormatFloat(v, 'f', w.decimals, 64)
 }
 
-// judged returns the row's bar and what became of it.
+// judged returns the row's limit and whether it was met.
 func (w row) judged(bars []verdict) string {
 	for _, b := range bars {
 		if b.Measure != w.measure {
@@ -147,7 +147,7 @@ func (w row) judged(bars []verdict) string {
 	return "\t"
 }
 
-// printSummary says how many bars there were and which were missed, and returns how many.
+// printSummary prints how many limits there were and which were exceeded, and returns the number of the latter.
 func printSummary(out io.Writer, results []result) (missed int) {
 	bars := 0
 	fmt.Fprintln(out)

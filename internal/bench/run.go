@@ -14,11 +14,11 @@ import (
 // candidate is a bot that can be started in a world.
 type candidate struct {
 	name  string
-	shows bool // what the model writes
+	shows bool // it shows the model's text
 	start func(ctx context.Context, w *world) (*process, error)
 }
 
-// bots returns what runs the scenario, telex first and, where there is one, the reader last.
+// bots returns the bots of the scenario: telex first, and the bare reader last if there is one.
 func (s scenario) bots(binary string) []candidate {
 	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (*process, error) {
 		return startDaemon(ctx, binary, w, s.interval, s.sync)
@@ -36,7 +36,7 @@ func (s scenario) bots(binary string) []candidate {
 	return list
 }
 
-// runBots runs the scenario with one bot after the other, and judges telex.
+// runBots runs the scenario with one bot after the other, and compares telex with the limits.
 func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) {
 	s.latency = cmp.Or(s.latency, apiLatency)
 	if s.api.streams > 0 && len(s.loads) == 0 {
@@ -70,7 +70,7 @@ func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) 
 	return list, nil
 }
 
-// run runs the scenario with one bot in a world of their own.
+// run runs the scenario with one bot in a new world.
 func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
 	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden, api: s.api.streams > 0})
@@ -169,7 +169,7 @@ func (s scenario) writer(tokens int) func(seed uint64) answer {
 	return func(seed uint64) answer { return plainAnswer(seed, tokens) }
 }
 
-// patience is how long the finals of a load may take before what is missing counts as lost.
+// patience is the maximum time for the finals of a load. Answers that are missing then count as lost.
 func (s scenario) patience(l load) time.Duration {
 	rate := s.rate
 	if rate == 0 {
@@ -180,7 +180,7 @@ func (s scenario) patience(l load) time.Duration {
 	return writing + sending + s.outage.length + 30*time.Second
 }
 
-// breakDown lets the platform be down as the scenario says and returns when that began.
+// breakDown starts the scenario's outage of the platform and returns its start.
 func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	if s.outage.length == 0 {
 		return time.Time{}, nil
@@ -193,7 +193,7 @@ func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	return began, outside.Pause(ctx, s.outage.length)
 }
 
-// judge fills in the figures of what people saw and of what the platform counted.
+// judge fills in the figures of what people saw and of the platform's counters.
 func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	var ages, finals []float64
 	for _, m := range []measure{lost, doubled, shownTwice, frozenLongest} {
@@ -220,7 +220,7 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	stats := w.Telegram.Stats()
 	f[calls] = float64(len(w.shown()))
 	f[forced], f[tooMany] = float64(stats.Forced), float64(stats.TooManyRequests-stats.Forced)
-	if s.hidden != (telegram.Limits{}) { // nobody can know of them before the first
+	if s.hidden != (telegram.Limits{}) { // nobody can know hidden limits before the first refusal
 		f[hiddenPerChat] = f[tooMany] / float64(len(stories))
 		f[tooMany] = 0
 	}
@@ -228,7 +228,7 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	f[violations] = float64(stats.Violations.Total())
 }
 
-// judgeOutage fills in how the bot behaved towards a platform that was down.
+// judgeOutage fills in the figures about the bot's calls during an outage.
 func (s scenario) judgeOutage(w *world, down time.Time, f map[measure]float64) {
 	up := down.Add(s.outage.length)
 	chats := float64(s.loads[len(s.loads)-1].chats)

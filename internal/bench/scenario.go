@@ -9,48 +9,48 @@ import (
 
 const (
 	apiLatency   = 60 * time.Millisecond
-	telegramRate = 30                      // calls a second for all chats, the platform's published limit
+	telegramRate = 30                      // calls per second for all chats, the platform's published limit
 	telegramEdit = 1500 * time.Millisecond // telex's own edit interval on Telegram
 	manyChats    = 1000
 	partLimit    = 4096 // UTF-16 units, https://core.telegram.org/bots/api#sendmessage
-	// afterwards is how long a scenario is watched after its last final: nothing may come any more.
+	// afterwards is how long a scenario continues after its last final, to notice calls that come too late.
 	afterwards = time.Second
-	// idleFor is how long a daemon that nobody talks to is left alone before its memory is read.
+	// idleFor is how long a daemon is idle before its memory is measured.
 	idleFor = time.Second
 )
 
-// load is a number of people who ask at once and of tokens that each is answered with.
+// load is a number of people who ask at once, and the length of each answer in tokens.
 type load struct{ chats, tokens int }
 
-// scenario is one situation: loads one after the other on one bot, and the bars for its figures.
+// scenario is one situation: a sequence of loads for one bot, and the limits of its figures.
 type scenario struct {
 	name, title string
 	loads       []load
-	rate        float64       // tokens a second of each answer; 0: 50
+	rate        float64       // tokens per second of each answer; 0: 50
 	latency     time.Duration // of every call to the platform; 0: apiLatency
 	interval    time.Duration // between two edits; 0: the platform's own
 	markdown    bool          // the answers are Markdown
 	outage      outage
-	hidden      telegram.Limits // of the platform, lower than those it publishes
-	sync        time.Duration   // every sync of the daemon's files takes so much longer; 0: none
-	starts      int             // measure so many starts, too
-	baseline    bool            // the naive loop runs it as well
-	reader      bool            // so does a bare reader of the streams, which shows nothing
-	api         apiLoad         // on the API server; with chats, beside them
+	hidden      telegram.Limits // actual limits of the platform, lower than the published ones
+	sync        time.Duration   // additional time of each sync of the daemon's files; 0: none
+	starts      int             // number of measured starts
+	baseline    bool            // the naive loop runs it, too
+	reader      bool            // a bare reader of the streams, which shows nothing, runs it, too
+	api         apiLoad         // streams of the API server; with chats, at the same time
 	bars        []bar
 }
 
-// outage is a time in which the platform refuses every connection.
+// outage is a time in which the platform refuses all connections.
 type outage struct{ after, length time.Duration }
 
-// bar is the most that a figure may be.
+// bar is the maximum of a figure.
 type bar struct {
 	Measure measure `json:"measure"`
 	Most    float64 `json:"most"`
 }
 
-// always are the bars of every scenario. Where a limit is hidden, the calls that are under way when it
-// is met for the first time are violations that nobody can avoid.
+// always returns the limits of every scenario. With hidden limits, the calls that are running at the first refusal are
+// unavoidable violations.
 func (s scenario) always() []bar {
 	list := []bar{{lost, 0}, {doubled, 0}, {tooMany, 0}}
 	if s.hidden == (telegram.Limits{}) {
@@ -69,7 +69,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{
 			name: "one", title: "1 chat, 400 tokens, an edit a second",
-			// The ends fall on different moments between two edits.
+			// The lengths make the ends fall at different times between two edits.
 			loads: []load{{1, 400}, {1, 415}, {1, 430}}, interval: time.Second, baseline: true, reader: true,
 			bars: []bar{{stalenessMean, 0.60}, {finalLatencies, 2.2}, {cpuToReader, 1.6}},
 		},
@@ -78,7 +78,7 @@ func scenarios() []scenario {
 			loads: []load{{1, 400}, {1, 415}}, interval: time.Second, sync: 100 * time.Millisecond,
 			bars: []bar{{stalenessMean, 0.60}, {shownTwice, 0}},
 		},
-		// At 30 calls/s the finals alone need 1.6 and 4.75 s.
+		// At 30 calls/s, the finals alone need 1.6 and 4.75 s.
 		crowd(50, bar{stalenessMean, 1.0}, bar{finalP95, 1.8}),
 		crowd(150, bar{stalenessMean, 2.6}, bar{finalP95, 5.0}, bar{peakMemory, 48}),
 		{
@@ -94,7 +94,7 @@ func scenarios() []scenario {
 		{
 			name: "outage", title: "10 chats, 600 tokens at 30/s, platform down for 10 s in the middle",
 			loads: []load{{10, 600}}, rate: 30, outage: outage{5 * time.Second, 10 * time.Second}, baseline: true,
-			// After the outage each chat needs one call to be up to date, and may have one more.
+			// After the outage each chat needs one call, and may make one more.
 			bars: []bar{{stormCalls, 2}, {laterCalls, 5}},
 		},
 		{
@@ -125,7 +125,7 @@ func scenarios() []scenario {
 		{
 			name: "api-crowd", title: "50 chats at once, 400 tokens each, beside a stream of 10,000 tokens from the API server",
 			loads: []load{{50, 400}}, api: apiLoad{streams: 1, tokens: 10_000, rate: 1000},
-			// The bars of the same crowd without the stream.
+			// The limits of the same crowd without the stream.
 			bars: []bar{{stalenessMean, 1.0}, {finalP95, 1.8}, {shownTwice, 0}},
 		},
 		{
@@ -135,14 +135,14 @@ func scenarios() []scenario {
 	}
 }
 
-// halfOfPublished are limits that nobody is told of.
+// halfOfPublished returns limits that the platform does not publish.
 func halfOfPublished() telegram.Limits {
 	l := telegram.PublishedLimits()
 	return telegram.Limits{PrivatePerSecond: l.PrivatePerSecond / 2, PrivateBurst: l.PrivateBurst, GlobalPerSecond: l.GlobalPerSecond / 2}
 }
 
-// shortScenarios are a reduced set for tests, run side by side: their bars leave room for a machine
-// that is busy and for the race detector. What may not be lost, doubled or refused is exact.
+// shortScenarios returns a reduced set for tests, run in parallel. Their time limits leave room for a busy machine and
+// the race detector. The limits on lost, duplicate and refused messages are exact.
 func shortScenarios() []scenario {
 	return []scenario{
 		{

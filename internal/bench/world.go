@@ -13,17 +13,17 @@ import (
 	"telex/standin/telegram"
 )
 
-// modelKey is what bots and the model know each other by. It protects nothing.
+// modelKey is the API key of the model. It protects nothing.
 const modelKey = "bench"
 
-// firstUser is the first person's id; all have five digits, so that no question holds another.
+// firstUser is the first person's id. All ids have five digits, so that no question contains another one.
 const firstUser = 10_000
 
-// world is what a bot lives in: a platform with its published limits, and a model provider.
+// world is the environment of a bot: a platform with its published limits, and a model provider.
 type world struct {
 	*outside.World
-	people int    // asked so far
-	apiURL string // of the daemon's API server; empty: it has none
+	people int    // number of people who have asked
+	apiURL string // address of the daemon's API server; empty: none
 }
 
 type worldOptions struct {
@@ -46,7 +46,7 @@ func newWorld(ctx context.Context, o worldOptions) (*world, error) {
 	return &world{World: w, apiURL: "http://" + address}, nil
 }
 
-// awaitPoll waits until the bot polls for the first time and returns when it did.
+// awaitPoll waits until the bot polls for the first time and returns that time.
 func (w *world) awaitPoll(ctx context.Context, exited <-chan struct{}) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -91,7 +91,7 @@ func (w *world) ask(people int, write func(seed uint64) answer) ([]question, err
 	return list, nil
 }
 
-// awaitFinals waits until every answer stands as it must, for so long at most.
+// awaitFinals waits until every answer is final, at most for patience.
 func (w *world) awaitFinals(ctx context.Context, asked []question, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	pending := slices.Clone(asked)
@@ -107,7 +107,7 @@ func (w *world) awaitFinals(ctx context.Context, asked []question, patience time
 	return nil
 }
 
-// awaitStreams waits until the model has written every answer, for so long at most.
+// awaitStreams waits until the model has written every answer, at most for patience.
 func (w *world) awaitStreams(ctx context.Context, asked []question, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
@@ -125,7 +125,7 @@ func (w *world) awaitStreams(ctx context.Context, asked []question, patience tim
 	return nil
 }
 
-// stories tells what became of the questions.
+// stories returns the histories of the questions.
 func (w *world) stories(asked []question) []story {
 	now := time.Now()
 	requests := make(map[string]openai.Request)
@@ -139,13 +139,12 @@ func (w *world) stories(asked []question) []story {
 	return list
 }
 
-// shown returns the calls that belong to a chat: all but polls and the like.
+// shown returns the calls that belong to a chat, without polls and the like.
 func (w *world) shown() []telegram.Call {
 	return slices.DeleteFunc(w.Telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
 }
 
-// longestText returns the length of the longest text that any message of the bot ever had, as the
-// platform counts it.
+// longestText returns the length of the longest text that any message of the bot ever had, as the platform counts it.
 func (w *world) longestText() int {
 	longest := 0
 	for i := range w.people {

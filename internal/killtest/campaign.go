@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errNeverHit says that a kind of kill can't be brought about.
+// errNeverHit means that the chosen moment of a kill never occurs.
 var errNeverHit = errors.New("the instant never comes")
 
 // campaign is one run of the test.
@@ -21,17 +21,17 @@ type campaign struct {
 	binary   string
 	seed     uint64
 	parallel int
-	only     int // of each kind only this trial; negative: all
+	only     int // run only this trial of each kind; negative: all
 	out      io.Writer
 }
 
-// result is what came of all trials of one kind.
+// result is the result of all trials of one kind.
 type result struct {
 	Kind    string `json:"kind"`
 	Title   string `json:"title"`
 	Trials  int    `json:"trials"`
 	Kills   int    `json:"kills"`
-	Missed  int    `json:"missed"` // trials whose instant never came: they were drawn anew
+	Missed  int    `json:"missed"` // trials whose moment never occurred and that were drawn again
 	Answers int    `json:"answers"`
 	Bad     int    `json:"bad"` // trials with a violation
 	verdict
@@ -67,11 +67,11 @@ func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
 	return results, group.Wait()
 }
 
-// tries is how often a trial is drawn anew whose instant never comes, because the answer was made
-// visible in another way than the one that was to be hit.
+// tries is how often a trial is drawn again if its moment never occurs, because the daemon took another way to show the
+// answer.
 const tries = 5
 
-// try runs one trial until its instant has come.
+// try runs one trial, again until its moment has occurred.
 func (c campaign) try(ctx context.Context, k kind, number int) (o outcome, err error) {
 	random, missed := seeded(c.seed, k.name, number), 0
 	for range tries {
@@ -95,7 +95,7 @@ func (r *result) add(o outcome) {
 	}
 }
 
-// printTable prints the results and returns how many trials were violated.
+// printTable prints the results and returns the number of trials with violations.
 func printTable(out io.Writer, results []result) (bad int) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")+"\t") }
@@ -121,6 +121,6 @@ func printTable(out io.Writer, results []result) (bad int) {
 		bad += r.Bad
 	}
 	line(sum)
-	_ = w.Flush() // a closed terminal leaves nobody to tell
+	_ = w.Flush() // nobody can be told of a closed terminal
 	return bad
 }

@@ -16,21 +16,21 @@ import (
 	"telex/standin/telegram"
 )
 
-// endpoint is the daemons' only one, by its name in their configuration.
+// endpoint is the name of the daemon's only endpoint.
 const endpoint = "telegram"
 
-// left is what a daemon's store held when it was dead.
+// left is the content of a dead daemon's store.
 type left struct {
 	turns  []chat.Turn // unfinished
 	blocks []chat.Block
-	err    error // why it could not be read; the next daemon has to cope with it, and nothing is excused
+	err    error // why it could not be read; the next daemon must cope with it, and nothing is excused
 }
 
 // left reads the store of a daemon that has ended.
 func (l *life) left(ctx context.Context) left {
 	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(l.home.state())})
 	if errors.Is(err, fs.ErrNotExist) {
-		return left{} // it was killed before it had made one
+		return left{} // the daemon was killed before it created a store
 	}
 	if err != nil {
 		return left{err: err}
@@ -40,11 +40,11 @@ func (l *life) left(ctx context.Context) left {
 	return left{turns, blocks, errors.Join(err, blocksErr, r.Close())}
 }
 
-// storedWithin is how long a daemon on a busy machine may take to store what an answer told it. One
-// that was killed sooner may not know.
+// storedWithin is how long a daemon on a busy machine may take to store the data of an answer. If it was killed sooner,
+// the data may be missing.
 const storedWithin = 300 * time.Millisecond
 
-// unheard says that the daemon of life i was killed before it had an answer, or had to have stored it.
+// unheard reports whether daemon i was killed before it could receive the answer to a call and store it.
 func (t *trial) unheard(i int, c telegram.Call) bool {
 	return c.Done.IsZero() || c.Done.After(t.lives[i].Killed.Add(-storedWithin))
 }
@@ -69,9 +69,9 @@ func (t *trial) shown(id int64) []shown {
 	return list
 }
 
-// origin says who made a message, and whether its id was never learned: it was made by the last create
-// in its chat of a daemon that was killed before the create's answer had come, or so soon after it that
-// the store still held no more than the intent.
+// origin describes which daemon made a message, and reports whether the message is nameless: no store ever had its id.
+// That is so if the daemon was killed before the answer to the create, or shortly after it, and the store has only the
+// intended create.
 func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless bool, what string) {
 	creates := func(c telegram.Call) bool {
 		return c.Chat == id && c.Effect && (c.Method == sendCall || c.Method == "sendDocument")
@@ -99,7 +99,7 @@ func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless b
 	return t.unheard(i, calls[at]) && !later && intended && !learned, what
 }
 
-// intended says that a turn of the chat was about to create a message and had not learned its id.
+// intended reports whether a turn of the chat was about to create a message whose id it did not know.
 func (l left) intended(id int64) bool {
 	return slices.ContainsFunc(l.turns, func(r chat.Turn) bool {
 		return r.Conversation.Chat == chatID(id) && slices.ContainsFunc(r.Parts, func(p chat.Part) bool { return p.Ref.ID == "" })
@@ -115,8 +115,8 @@ func (l left) learned(message int) bool {
 
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// blockedCalls returns the calls that came while a 429 had closed their chat, by the answer alone: of
-// every method, the next daemon's too, unless the one before was killed before it could store the block.
+// blockedCalls returns the calls of all methods in a chat that a 429 had closed, also those of a later daemon. They are
+// excused if the earlier daemon was killed before it could store the block.
 func (t *trial) blockedCalls() []string {
 	type window struct {
 		by   int
@@ -141,8 +141,8 @@ func (t *trial) blockedCalls() []string {
 	return found
 }
 
-// memory is what the last daemon's store must hold of a chat: each question and each answer once, in
-// order, so that the next turn sees the conversation as people do.
+// memory checks the history of a chat in the last daemon's store: each question and each answer once, in order, as
+// people see them.
 func (t *trial) memory(ctx context.Context, h home) error {
 	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(h.state())})
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *trial) memory(ctx context.Context, h home) error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// blocked says that the store knew of a block of the chat.
+// blocked reports whether the store has a block of the chat.
 func (l left) blocked(id int64) bool {
 	return slices.ContainsFunc(l.blocks, func(b chat.Block) bool { return b.Chat == chatID(id) })
 }

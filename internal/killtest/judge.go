@@ -8,36 +8,36 @@ import (
 	"strings"
 )
 
-// cursor is what the daemons show at the end of an unfinished text.
+// cursor is the daemons' cursor.
 const cursor = "▌"
 
-// shown is one message of the bot as it stands at the end.
+// shown is one message of the bot at the end.
 type shown struct {
 	id   int
 	text string
-	// nameless says that the daemon was killed before it could keep the message's id, so that
-	// nothing could take it away afterwards.
+	// nameless says that the daemon was killed before it could store the message's id, so that no daemon could delete
+	// the message later.
 	nameless bool
-	origin   string // who made it, in words
+	origin   string // which daemon made it, in words
 }
 
 func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
 
-// verdict is what a person was left with. The zero verdict is the answer, and nothing else.
+// verdict is a comparison of what a person sees with the answer. The zero verdict means exactly the answer.
 type verdict struct {
-	Lost    int `json:"lost"`    // answers that are not there as a whole
-	Doubled int `json:"doubled"` // answers of which something stands more than once
+	Lost    int `json:"lost"`    // answers that are not completely visible
+	Doubled int `json:"doubled"` // answers of which a part is visible twice
 	Cursors int `json:"cursors"` // messages that look unfinished
-	Limits  int `json:"limits"`  // calls beyond the published limits, and in the time that a 429 had closed
-	// Messages beside the answer whose ids were never learned: a search must find each of them.
+	Limits  int `json:"limits"`  // calls beyond the published limits, or while a 429 had closed the scope
+	// Nameless messages besides the answer. A search should have found each of them.
 	Uncertain        int    `json:"uncertain"`         // all of them
 	UncertainTwice   int    `json:"uncertain_twice"`   // those that show the whole text of another message
 	UncertainCursors int    `json:"uncertain_cursors"` // those that end with a cursor
-	Other            int    `json:"other"`             // whatever else is wrong
-	What             string `json:"what,omitempty"`    // says it in words
+	Other            int    `json:"other"`             // anything else that is wrong
+	What             string `json:"what,omitempty"`    // a description in words
 }
 
-// bad says that something is not as it must be.
+// bad reports whether anything is wrong.
 func (v verdict) bad() bool { return v.Lost+v.Doubled+v.Cursors+v.Limits+v.Uncertain+v.Other > 0 }
 
 func (v *verdict) add(w verdict) {
@@ -52,10 +52,10 @@ func (v *verdict) add(w verdict) {
 	v.What = strings.TrimPrefix(v.What+"\n"+w.What, "\n")
 }
 
-// flat is a text without what cutting it into messages may change.
+// flat returns a text with single spaces, since cutting it into messages may change white space.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// lines is what messages show, one below the other.
+// lines returns the texts of messages, one below the other.
 func lines(list []shown) string {
 	var texts []string
 	for _, s := range list {
@@ -66,8 +66,8 @@ func lines(list []shown) string {
 
 func join(list []shown) string { return flat(lines(list)) }
 
-// judge compares what stands in a chat with what must. As few nameless messages as possible are
-// set aside for the rest to be the answer.
+// judge compares the messages in a chat with the expected answer. It ignores as few nameless messages as possible so
+// that the rest is the answer.
 func judge(want string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		return !slices.ContainsFunc(rest, shown.cursor) && join(rest) == flat(want)
@@ -87,7 +87,7 @@ func judge(want string, list []shown) verdict {
 		v.Lost = 1
 	case 1:
 		if v.Cursors == 0 {
-			v.Doubled = 1 // a piece of it stands beside it
+			v.Doubled = 1 // a part of it is visible twice
 		}
 	default:
 		v.Doubled = 1
@@ -109,7 +109,7 @@ func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
 	return set, found
 }
 
-// without returns the messages that are not in set, and whether all those in it are nameless.
+// without returns the messages that are not in set, and reports whether all messages in set are nameless.
 func without(list []shown, set uint) (rest []shown, may bool) {
 	for i, m := range list {
 		switch {
@@ -122,7 +122,7 @@ func without(list []shown, set uint) (rest []shown, may bool) {
 	return rest, true
 }
 
-// weigh counts what was set aside.
+// weigh counts the ignored messages.
 func weigh(list []shown, set uint) verdict {
 	var v verdict
 	rest, _ := without(list, set)
@@ -145,11 +145,11 @@ func weigh(list []shown, set uint) verdict {
 	return v
 }
 
-// closing is the line that ends a reply which killed the daemon too often, as people see it.
+// closing matches the line that ends a reply that was given up because it killed the daemon too often.
 var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0-9a-f]{8}\)$`)
 
-// judgeClosed compares what stands in a chat with a reply that was given up: what of the answer was
-// shown, at least so much of it as a person saw before, and one line that says so.
+// judgeClosed checks the messages of a reply that was given up: a beginning of the answer, at least as long as what a
+// person saw before, and one line that says so.
 func judgeClosed(answer, before string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
 		if slices.ContainsFunc(rest, shown.cursor) {

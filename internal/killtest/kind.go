@@ -6,15 +6,15 @@ import (
 	"telex/standin/fault"
 )
 
-// kind is a way of being killed.
+// kind is a kind of kill.
 type kind struct {
 	name, title string
 	trials      int
-	// plan draws the trial with that number. Those of exact kinds take turns in what they hit.
+	// plan draws the trial with that number. In exact kinds, consecutive numbers hit different calls.
 	plan func(random *rand.Rand, number int) plan
 }
 
-// kinds returns all kinds: n trials of random kills, and at least a tenth as many of each other.
+// kinds returns all kinds: n trials of random kills, and at least a tenth of that of each other kind.
 func kinds(n int) []kind {
 	some := max(1, n/10)
 	list := []kind{{"random", "any instant, the start included", n, planRandom}}

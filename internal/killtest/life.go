@@ -13,8 +13,8 @@ import (
 	"telex/internal/outside"
 )
 
-// daemonConfig is what else telex's configuration says. Previews follow each other as fast as the platform's limits
-// let them, so that there are many instants to be killed at.
+// daemonConfig is the rest of telex's configuration. Previews are as frequent as the platform's limits allow, so that
+// there are many moments for a kill.
 const daemonConfig = `
 streaming: {telegram: {enabled: %t, edit_interval: %g}}
 conversations: {busy: %s}
@@ -23,19 +23,19 @@ agent: {context: false, system_prompt: "%s"}
 %s
 `
 
-// settings are what a reload changes of the configuration.
+// settings are the parts of the configuration that a reload changes.
 type settings struct {
 	interval float64 // between two edits, in seconds
-	prompt   string  // of the system
+	prompt   string  // the system prompt
 	more     string  // further sections
 }
 
-// usual are the settings that daemons start with.
+// usual returns the settings at the start.
 func usual() settings {
 	return settings{interval: 0.1, prompt: "You are a bot that is killed now and then."}
 }
 
-// home is where the daemons of one trial live one after the other: their configuration, state and logs.
+// home is the directory of the consecutive daemons of one trial: their configuration, state and logs.
 type home struct{ binary, dir string }
 
 func newHome(binary string, w *world, p plan) (home, error) {
@@ -57,7 +57,7 @@ func (h home) configure(w *world, p plan, s settings) error {
 	return os.WriteFile(filepath.Join(h.dir, "config.yaml"), []byte(text), 0o600)
 }
 
-// reload lets the daemon read its configuration again.
+// reload makes the daemon read its configuration again.
 func (h home) reload(ctx context.Context) error {
 	out, err := h.place(exec.CommandContext(ctx, h.binary, "reload")).CombinedOutput()
 	if err != nil {
@@ -72,8 +72,8 @@ func (h home) state() string { return filepath.Join(h.dir, "state") }
 
 func (h home) place(cmd *exec.Cmd) *exec.Cmd { return outside.Place(cmd, h.dir, h.state()) }
 
-// check lets telex look at its store once no daemon holds it: it must be sound, and nothing may be
-// left to do in it.
+// check runs telex's check of the store after the daemon has ended: the store must be undamaged, and no work may be left
+// in it.
 func (h home) check(ctx context.Context) error {
 	out, err := h.place(exec.CommandContext(ctx, h.binary, "store", "check")).CombinedOutput()
 	if err != nil {
@@ -88,7 +88,7 @@ func (h home) check(ctx context.Context) error {
 	return nil
 }
 
-// life is one daemon, from exec to its end.
+// life is one daemon, from its start to its end.
 type life struct {
 	*outside.Process
 	home home
@@ -96,7 +96,7 @@ type life struct {
 
 // start starts the n-th daemon of a home.
 func (h home) start(n int) (*life, error) {
-	cmd := h.place(exec.Command(h.binary, "run", "--config", "config.yaml")) // ended by Kill or Stop
+	cmd := h.place(exec.Command(h.binary, "run", "--config", "config.yaml")) // Kill or Stop ends it
 	p, err := outside.Start(cmd, filepath.Join(h.dir, "log."+strconv.Itoa(n)))
 	return &life{p, h}, err
 }

@@ -1,8 +1,7 @@
-// Command killtest kills telex and looks at what people are left with: the built binary, in a
-// process of its own with a state directory of its own, is ended by SIGKILL at random instants and
-// at exactly chosen ones (before a call takes effect, after that, and once its answer has arrived),
-// under way and while it recovers. What it is started again to must be every answer, whole, once,
-// in order and without a cursor. docs/killtest.md says how to read the table.
+// Command killtest kills telex and checks what people see afterwards. It runs the built binary with its own state
+// directory and kills it by SIGKILL, at random moments and at chosen ones: before a call takes effect, after that, and
+// after the answer has arrived, also during recovery. After the next start, people must see every answer complete, once,
+// in order and without a cursor. docs/killtest.md explains the table.
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 )
 
 var (
-	// errViolated says that a person was left with something else than the answer.
+	// errViolated means that a person saw something else than the answer.
 	errViolated = errors.New("violated")
 	errNoKind   = errors.New("no such kind of kill")
 )
@@ -37,10 +36,10 @@ func main() {
 	}
 }
 
-// shortKills is how many random kills the reduced form makes.
+// shortKills is the number of random kills in the reduced form.
 const shortKills = 10
 
-// run parses the arguments, kills, and prints what came of it.
+// run parses the arguments, runs the trials and prints the results.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("killtest", flag.ContinueOnError)
 	var (

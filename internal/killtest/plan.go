@@ -14,7 +14,7 @@ const (
 	pollCall = "getUpdates"
 )
 
-// span is how long a daemon takes to start and to answer questions of one length, roughly.
+// span is roughly how long a daemon takes to start and to answer questions of one length.
 func span(l length) time.Duration {
 	switch l {
 	case brief:
@@ -26,7 +26,7 @@ func span(l length) time.Duration {
 	}
 }
 
-// planRandom kills once, at any instant: while the daemon starts, answers, and has just answered.
+// planRandom kills once at any moment: while the daemon starts, answers, or has just answered.
 func planRandom(random *rand.Rand, number int) plan {
 	l := []length{medium, medium, brief, long}[number%4]
 	p := plan{unstreamed: number%5 == 4}
@@ -37,7 +37,7 @@ func planRandom(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planStart kills while the daemon makes its store, and again while it opens it.
+// planStart kills while the daemon creates its store, and again while it opens it.
 func planStart(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, brief)}}
 	if number%4 == 0 {
@@ -49,7 +49,7 @@ func planStart(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planSend kills in the create of the only message of a reply, of its first, or of a later one.
+// planSend kills during the create of a reply's only message, of its first, or of a later one.
 func planSend(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length     length
@@ -62,7 +62,7 @@ func planSend(random *rand.Rand, number int, action string) plan {
 	}
 }
 
-// planEdit kills in a preview, in the edit that fills a message, or in the one that makes the end visible.
+// planEdit kills during a preview, during the edit that fills a message, or during the one that shows the end.
 func planEdit(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length length
@@ -76,8 +76,8 @@ func planEdit(random *rand.Rand, number int, action string) plan {
 	return plan{questions: []question{q}, strikes: []strike{atCall(f, lag(number, action))}}
 }
 
-// lag lets some daemons live on for a moment once they have their answer: one that is killed at once
-// has had no time to read it.
+// lag lets some daemons live for a moment after the answer, since a daemon that is killed at once has no time to read
+// it.
 func lag(number int, action string) time.Duration {
 	if action != fault.PauseAnswered {
 		return 0
@@ -85,7 +85,7 @@ func lag(number int, action string) time.Duration {
 	return []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond, 0, 400 * time.Millisecond}[number%7]
 }
 
-// planCrowd kills while some answers are under way, some wait, and some are there.
+// planCrowd kills while some answers are growing, some questions wait, and some answers are complete.
 func planCrowd(random *rand.Rand, number int) plan {
 	var p plan
 	for i := range 3 + random.IntN(3) {
@@ -110,7 +110,7 @@ func planUnstreamed(random *rand.Rand, number int) plan {
 	}
 }
 
-// planTwice kills under way and again while that is made good.
+// planTwice kills during an answer and again during its recovery.
 func planTwice(random *rand.Rand, number int) plan {
 	q := ask(random, firstChat, []length{medium, medium, long}[number%3])
 	second := atRandom(random, 2*time.Second)
@@ -123,7 +123,7 @@ func planTwice(random *rand.Rand, number int) plan {
 	return plan{questions: []question{q}, strikes: []strike{whileThinking(1, upTo(random, 1500*time.Millisecond)), second}}
 }
 
-// planThrice kills each run of a turn before the model has ended. The fourth daemon must not ask it again.
+// planThrice kills each run of a turn before the model has ended. The fourth daemon must not ask the model again.
 func planThrice(random *rand.Rand, _ int) plan {
 	q := ask(random, firstChat, medium)
 	q.rate /= 4
@@ -134,7 +134,7 @@ func planThrice(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planAccept kills when a message has just arrived, when it is confirmed, and while it waits behind another.
+// planAccept kills when a message has just arrived, when it is confirmed, or while it waits behind another one.
 func planAccept(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, medium)}}
 	switch number % 3 {
@@ -151,7 +151,7 @@ func planAccept(random *rand.Rand, number int) plan {
 	return p
 }
 
-// planBlocked kills while the platform has closed the chat, so that only the store knows of it.
+// planBlocked kills while a 429 has closed the chat, so that only the store knows of it.
 func planBlocked(random *rand.Rand, number int) plan {
 	f := telegram.Fault{Method: []string{sendCall, editCall}[number%2], Nth: 1 + number%2*(1+number/2%2), RetryAfter: 2}
 	return plan{
@@ -160,7 +160,8 @@ func planBlocked(random *rand.Rand, number int) plan {
 	}
 }
 
-// planCuts kills nothing: the connection breaks off after each of 40 creates, while ten chats get answers of several messages.
+// planCuts kills nothing. The connection breaks after each of 40 creates took effect, while ten chats get answers of
+// several messages.
 func planCuts(random *rand.Rand, _ int) plan {
 	p := plan{cuts: 40}
 	for i := range 10 {
@@ -171,7 +172,7 @@ func planCuts(random *rand.Rand, _ int) plan {
 	return p
 }
 
-// planCommand kills while a command is taken in, and in the create of its answer.
+// planCommand kills while a command is accepted, and during the create of its answer.
 func planCommand(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{command(firstChat)}}
 	f := telegram.Fault{Method: sendCall, Nth: 1}

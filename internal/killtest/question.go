@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// question is what a person asks, and what the model always answers to it.
+// question is a person's question and the model's fixed answer.
 type question struct {
 	chat   int64 // negative: a group
-	user   int64 // who asks in a group
+	user   int64 // the asker in a group
 	text   string
 	answer string  // Markdown
-	want   string  // what of it a person must see
-	rate   float64 // words a second
-	help   bool    // a command; the answer is the daemon's own
+	want   string  // the visible text that a person must see
+	rate   float64 // words per second
+	help   bool    // it is a command, and the answer is the daemon's own
 }
 
-// length is how long an answer is.
+// length is the length of an answer.
 type length uint8
 
 const (
@@ -27,14 +27,13 @@ const (
 	long                 // three messages
 )
 
-// firstChat is the first person's private chat; all have five digits, so that no question holds another.
+// firstChat is the first person's private chat. All ids have five digits, so that no question contains another one.
 const firstChat = 10_000
 
-// helpText is the answer to /help that the daemons are configured with.
+// helpText is the daemons' configured answer to /help.
 const helpText = "This is the help of a telex that is killed now and then."
 
-// ask makes the question of a chat. Its answer counts from 1, so that a hand can check what is
-// missing and what stands twice.
+// ask makes the question of a chat. Its answer counts from 1, so that missing and duplicate parts are easy to see.
 func ask(random *rand.Rand, chat int64, l length) question {
 	q := question{chat: chat, text: fmt.Sprintf("Question %d", chat)}
 	words, seconds := 0, 0.0
@@ -51,7 +50,7 @@ func ask(random *rand.Rand, chat int64, l length) question {
 	return q
 }
 
-// count returns an answer of so many numbers, in paragraphs, and what a person sees of it.
+// count returns an answer of so many numbers in paragraphs, and its visible text.
 func count(chat int64, words int) (markdown, visible string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer %d begins:", chat)
@@ -68,10 +67,10 @@ func count(chat int64, words int) (markdown, visible string) {
 	return b.String(), strings.ReplaceAll(b.String(), "*", "")
 }
 
-// last is the end of the answer, which nothing else shows.
+// last returns the end of the answer, which nothing else contains.
 func (q question) last() string { return fmt.Sprintf("ends. (%d)", q.chat) }
 
-// command is the question whose answer is a fixed line.
+// command returns the question whose answer is a fixed line.
 func command(chat int64) question {
 	return question{chat: chat, text: "/help", want: helpText, help: true}
 }

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	reloadChats = 50 // conversations that are under way in each daemon
+	reloadChats = 50 // active conversations of each daemon
 	reloadTimes = 5  // reloads of each daemon
-	// reloadEvery is the time between two reloads, at most: in the lifetime of a daemon, the platform's limits must allow as many
-	// calls as its conversations need.
+	// reloadEvery is the maximum time between two reloads. During a daemon's life, the platform's limits must allow all
+	// calls of its conversations.
 	reloadEvery = 1500 * time.Millisecond
 )
 
-// planReloads returns the plan in which so many daemons follow each other. Each is asked in 50 chats, reloaded five times, each
-// time with another change, and then ended by SIGTERM.
+// planReloads returns a plan with so many consecutive daemons. Each answers 50 chats, reloads five times with different
+// changes, and is then ended by SIGTERM.
 func planReloads(daemons int) func(*rand.Rand, int) plan {
 	return func(random *rand.Rand, _ int) plan {
 		p := plan{queue: true, questions: wave(random, 0)}
@@ -29,7 +29,7 @@ func planReloads(daemons int) func(*rand.Rand, int) plan {
 	}
 }
 
-// wave is what is asked in the n-th daemon. People take turns, so that none reaches the limit of turns per minute.
+// wave returns the questions for the n-th daemon. People take turns, so that none reaches the limit of turns per minute.
 func wave(random *rand.Rand, n int) (list []question) {
 	for i := range reloadChats {
 		q := ask(random, firstChat+int64(n*reloadChats+i), []length{medium, brief, medium}[i%3])
@@ -39,7 +39,7 @@ func wave(random *rand.Rand, n int) (list []question) {
 	return list
 }
 
-// reloading asks, reloads the daemon while the answers are written, and ends it in good order.
+// reloading asks, reloads the daemon while the answers are written, and then ends it in order.
 func reloading(random *rand.Rand, n int) strike {
 	return func(t *trial) kill {
 		var asked error
@@ -75,7 +75,8 @@ func reloading(random *rand.Rand, n int) strike {
 	}
 }
 
-// change returns the settings for the n-th reload. The bot's token changes too: for a moment the daemon has one that is revoked.
+// change returns the settings for the n-th reload. It also changes the bot's token; for a moment the daemon's token is
+// revoked.
 func (t *trial) change(n int) settings {
 	s := usual()
 	switch n % 5 {

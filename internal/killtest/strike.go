@@ -12,16 +12,16 @@ import (
 	"telex/standin/telegram"
 )
 
-// strike decides when a daemon is killed. It is called before the daemon is started, and what it returns after that.
+// strike decides when a daemon is killed. It is called before the daemon starts, and its result after that.
 type strike func(t *trial) kill
 
-// kill returns true once the daemon is dead, and false when the instant will not come any more.
+// kill kills the daemon. It returns true when the daemon is dead, and false if the moment will not occur any more.
 type kill func(ctx context.Context, l *life) (bool, error)
 
-// strikePatience is how long a strike waits for its instant.
+// strikePatience is how long a strike waits for its moment.
 const strikePatience = 20 * time.Second
 
-// atRandom kills at an instant between the daemon's start and the end of a span of time.
+// atRandom kills at a random moment within a span of time after the daemon's start.
 func atRandom(random *rand.Rand, span time.Duration) strike {
 	after := time.Duration(random.Float64() * float64(span))
 	return func(*trial) kill {
@@ -33,8 +33,8 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 	}
 }
 
-// atCall kills when the platform has got a call as far as the fault says. A call that is held before
-// its effect never has one. With a delay the daemon lives so much longer.
+// atCall kills at the stage of a call that the fault names. A call that is held before its effect never takes effect.
+// With a delay, the daemon lives that much longer.
 func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) kill {
 		hit := make(chan struct{})
@@ -58,7 +58,7 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 	}
 }
 
-// drop waits until the platform holds a call, kills the daemon, and lets the call come to nothing.
+// drop waits until the platform holds a call, kills the daemon, and drops the call.
 func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	held, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.Telegram.Paused()) > 0 || t.complete() })
 	if err != nil || !held || len(t.world.Telegram.Paused()) == 0 {
@@ -69,7 +69,7 @@ func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
 	return true, nil
 }
 
-// until waits for an instant, and returns false when everything is answered without it.
+// until waits for the moment. It returns false if everything is answered without it.
 func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, strikePatience)
 	defer cancel()
@@ -83,7 +83,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 			if !t.complete() {
 				continue
 			}
-			select { // the last call may be the one
+			select { // the last call may be the moment
 			case <-hit:
 				return true, nil
 			case <-time.After(200 * time.Millisecond):
@@ -95,7 +95,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 	}
 }
 
-// once kills some time after something has come about.
+// once kills some time after a condition has become true.
 func once(after time.Duration, came func(t *trial) bool) strike {
 	return func(t *trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
@@ -109,17 +109,17 @@ func once(after time.Duration, came func(t *trial) bool) strike {
 	}
 }
 
-// whileThinking kills some time after the model was asked for the n-th time.
+// whileThinking kills some time after the n-th request to the model.
 func whileThinking(n int, after time.Duration) strike {
 	return once(after, func(t *trial) bool { return t.world.Model.Stats().Requests >= n })
 }
 
-// whileShown kills some time after the first of the answers has become visible.
+// whileShown kills some time after the first answer has become visible.
 func whileShown(after time.Duration) strike {
 	return once(after, func(t *trial) bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
 }
 
-// whileBlocked lets the platform answer 429 and kills some time later, while that holds.
+// whileBlocked makes the platform answer 429 and kills some time later, while the chat is closed.
 func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	f.Times, f.Action = 1, fault.RateLimit
 	refused := func(t *trial) bool { return t.world.Telegram.Stats().Forced > 0 }
@@ -133,8 +133,8 @@ func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	}
 }
 
-// whenStored kills some time after the daemon's store has come into being. It does not sleep: what
-// happens then takes less time than a timer may be late.
+// whenStored kills some time after the daemon's store was created. It does not sleep, since a timer could be late by
+// more than that.
 func whenStored(after time.Duration) strike {
 	return func(*trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {

@@ -13,39 +13,39 @@ import (
 	"telex/standin/telegram"
 )
 
-// finalPatience is how long the last daemon may take until every answer stands.
+// finalPatience is how long the last daemon may take until every answer is complete.
 const finalPatience = 45 * time.Second
 
-// plan says what happens in a trial.
+// plan describes a trial.
 type plan struct {
 	questions  []question // asked before the first daemon starts
-	strikes    []strike   // one for each daemon but the last
+	strikes    []strike   // one for each daemon except the last
 	unstreamed bool
 	queue      bool // a second question waits until the first is answered
-	closed     bool // the reply is given up, since it killed the daemon too often
-	cuts       int  // so many creates take effect without an answer
+	closed     bool // the reply is given up because it killed the daemon too often
+	cuts       int  // number of creates that take effect without an answer
 }
 
-// trial is one home of daemons that are killed one after the other, but for the last.
+// trial is a sequence of daemons in one home, all of which are killed except the last.
 type trial struct {
 	plan
 	world  *world
 	lives  []*life
-	left   []left        // what each of them left in its store
-	before string        // what of the first reply could be known when the last daemon was started
-	struck chan struct{} // closed when a call that is held may go on
+	left   []left        // content of each dead daemon's store
+	before string        // the visible text of the first reply when the last daemon started, as far as it could be stored
+	struck chan struct{} // closed when a held call may continue
 }
 
-// outcome is what came of a trial.
+// outcome is the result of a trial.
 type outcome struct {
 	verdict
 	kills   int
-	hit     bool // all strikes found their instant
-	missed  int  // earlier draws that did not
+	hit     bool // all strikes found their moment
+	missed  int  // number of earlier draws whose moment never occurred
 	answers int
 }
 
-// run runs the trial: kill upon kill, then a daemon that may live.
+// run runs the trial: all kills, then a daemon that survives.
 func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	w, err := newWorld(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	return o, t.finish(ctx, h, &o)
 }
 
-// strike starts and kills the daemons. It returns false when an instant did not come.
+// strike starts and kills the daemons. It returns false if a moment did not occur.
 func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	for i, s := range t.strikes {
 		wait := s(t)
@@ -80,7 +80,7 @@ func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 			return false, err
 		}
 		hit, err := wait(ctx, l)
-		l.Kill() // mostly it is dead already
+		l.Kill() // it is usually dead already
 		t.world.Telegram.ClearFaults()
 		err = errors.Join(err, l.CloseLog())
 		if died := l.Sound(); err == nil && died != nil {
@@ -98,7 +98,7 @@ func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	return true, nil
 }
 
-// finish starts the last daemon, waits for the answers, and judges.
+// finish starts the last daemon, waits for the answers, and judges them.
 func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	t.before = t.known(t.questions[0].chat)
 	last, err := h.start(len(t.strikes))
@@ -127,10 +127,11 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	return nil
 }
 
-// recordLag is how long an edit may be shown that its daemon has not stored: edits are recorded behind the call (D15).
+// recordLag is how long an edit may be visible before its daemon has stored it: edits are recorded after the call (D15).
 const recordLag = 500 * time.Millisecond
 
-// known is what a person sees in a chat, without cursors, and without what the daemons could not store before they were killed.
+// known returns the visible text in a chat, without cursors, and without text that the daemons could not store before
+// they were killed.
 func (t *trial) known(c int64) string {
 	known := t.shown(c)
 	for i, m := range t.world.standing(c) {
@@ -145,13 +146,12 @@ func (t *trial) known(c int64) string {
 	return join(known)
 }
 
-// unstored says that a daemon was killed so soon after an edit, or while it was on its way, that it may not have stored what
-// that showed.
+// unstored reports whether a daemon was killed during an edit, or so soon after it that it may not have stored it.
 func (t *trial) unstored(edited time.Time) bool {
 	return slices.ContainsFunc(t.lives, func(l *life) bool { return l.Killed.Sub(edited).Abs() < recordLag })
 }
 
-// complete says that every answer stands as it must.
+// complete reports whether every answer is complete.
 func (t *trial) complete() bool {
 	return !slices.ContainsFunc(t.chats(), func(c int64) bool { return t.verdict(c).bad() })
 }
@@ -166,7 +166,7 @@ func (t *trial) chats() []int64 {
 	return slices.Compact(list)
 }
 
-// judge counts what people were left with, and what the platform complains about.
+// judge counts the violations that people and the platform noticed.
 func (t *trial) judge(o *outcome) {
 	o.answers = len(t.questions)
 	for _, c := range t.chats() {
@@ -194,7 +194,7 @@ func (t *trial) judge(o *outcome) {
 	}
 }
 
-// cut counts the creates that took effect without an answer.
+// cut returns the number of creates that took effect without an answer.
 func (t *trial) cut() (n int) {
 	for _, c := range t.world.Telegram.Calls() {
 		if c.Fault == fault.CutAfter {
@@ -204,7 +204,7 @@ func (t *trial) cut() (n int) {
 	return n
 }
 
-// touched counts the messages of people that the daemon deleted.
+// touched returns the number of people's messages that the daemon deleted.
 func (t *trial) touched() (n int) {
 	for _, c := range t.chats() {
 		for _, m := range t.world.Telegram.History(c) {
@@ -231,7 +231,7 @@ func (t *trial) verdict(c int64) verdict {
 	return judge(want, t.shown(c))
 }
 
-// seeded returns what draws the instants of one trial.
+// seeded returns the random generator of one trial.
 func seeded(seed uint64, kind string, number int) *rand.Rand {
 	mix := uint64(number)
 	for _, r := range kind {

@@ -13,14 +13,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// modelKey is what daemons and the model know each other by. It protects nothing.
+// modelKey is the API key of the model. It protects nothing.
 const modelKey = "killtest"
 
-// latency is how long a call to the platform takes: long enough to be killed in it.
+// latency is the duration of a call to the platform, long enough for a kill during the call.
 const latency = 20 * time.Millisecond
 
-// world is what a daemon lives in, and what outlives it: a platform with its published limits, and a
-// model provider that answers the same question always alike.
+// world is the environment of the daemons: a platform with its published limits, and a model provider that always gives
+// the same answer to the same question.
 type world struct{ *outside.World }
 
 func newWorld(ctx context.Context) (*world, error) {
@@ -28,11 +28,11 @@ func newWorld(ctx context.Context) (*world, error) {
 	return &world{w}, err
 }
 
-// underWay is how long a new connection may take to arrive that a daemon had opened before it died.
+// underWay is how long a connection may take to arrive that a daemon opened before it died.
 const underWay = 50 * time.Millisecond
 
-// settle waits until all that a dead daemon had sent has arrived and taken effect. Its successor is
-// not started before: no client can prevent that a call is carried out late.
+// settle waits until all calls of a dead daemon have arrived and taken effect. The next daemon starts after that, since
+// no client can prevent late effects of calls.
 func (w *world) settle(ctx context.Context) error {
 	if err := outside.Pause(ctx, underWay); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (w *world) settle(ctx context.Context) error {
 	return err
 }
 
-// ask tells the model its answers and lets people ask, in order.
+// ask configures the model's answers and lets people ask, in order.
 func (w *world) ask(list []question) error {
 	for _, q := range list {
 		if q.help {
@@ -65,22 +65,22 @@ func (w *world) ask(list []question) error {
 	return nil
 }
 
-// standing returns the bot's messages of a chat that are there.
+// standing returns the bot's existing messages in a chat.
 func (w *world) standing(chat int64) []telegram.Message {
 	return slices.DeleteFunc(w.Telegram.History(chat), func(m telegram.Message) bool { return !m.FromBot || !m.Alive() })
 }
 
-// polled reports whether somebody has asked for messages since then.
+// polled reports whether a daemon has polled since a time.
 func (w *world) polled(since time.Time) bool {
 	return slices.ContainsFunc(w.Telegram.Calls(), func(c telegram.Call) bool {
 		return c.Method == "getUpdates" && c.At.After(since)
 	})
 }
 
-// searchFor is how long after its failed search for a message a daemon searches once more, and a little.
+// searchFor is slightly longer than the time between a daemon's two searches for a message.
 const searchFor = 13 * time.Second
 
-// searching reports whether a daemon that began at a time may still have to search for a message.
+// searching reports whether a daemon that started at a time may still have to search for a message.
 func (w *world) searching(since time.Time) bool {
 	var missed, last time.Time
 	for _, c := range w.Telegram.Calls() {
@@ -95,7 +95,7 @@ func (w *world) searching(since time.Time) bool {
 	return !missed.IsZero() && time.Since(last) < searchFor
 }
 
-// await waits until ok holds, for so long at most, or until given ends.
+// await waits until ok holds, at most for a time, or until given is closed.
 func await(ctx context.Context, most time.Duration, given <-chan struct{}, ok func() bool) (bool, error) {
 	deadline := time.After(most)
 	for {

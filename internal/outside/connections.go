@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// connections counts the connections that a listener accepts. The server closes one when it has answered what came through
-// it.
+// connections counts the connections that a listener accepts.
 type connections struct {
 	net.Listener
 	mu   sync.Mutex
-	came []time.Time // those that an outage refuses, too
+	came []time.Time // arrival times, including connections that an outage refuses
 	open int
 }
 
@@ -44,7 +43,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// Connected returns how many connections to the platform came in a span of time.
+// Connected returns the number of connections to the platform in a span of time.
 func (w *World) Connected(from, to time.Time) int {
 	w.connections.mu.Lock()
 	defer w.connections.mu.Unlock()
@@ -57,7 +56,7 @@ func (w *World) Connected(from, to time.Time) int {
 	return n
 }
 
-// Open returns how many connections to the platform are open.
+// Open returns the number of open connections to the platform.
 func (w *World) Open() int {
 	w.connections.mu.Lock()
 	defer w.connections.mu.Unlock()

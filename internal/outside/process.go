@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to end in good order.
+// stopPatience is how long a process may take to end in order.
 const stopPatience = 20 * time.Second
 
-// Process is a program from its start to its end.
+// Process is a running program.
 type Process struct {
 	Cmd     *exec.Cmd
 	Started time.Time
 	Exited  chan struct{}
-	Killed  time.Time // zero: it was not.
+	Killed  time.Time // zero: it was not killed
 
 	log  *os.File
 	once sync.Once
 }
 
-// Place lets a command run in a directory, with the state in another and nothing of the environment that changes what
-// telex does.
+// Place makes a command run in a directory, with its state in another one and without environment variables that change
+// telex's behaviour.
 func Place(cmd *exec.Cmd, dir, state string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STATE_DIRECTORY=" + state}
 	return cmd
 }
 
-// Start starts a command, which logs to a file. The caller ends it by Kill or Stop.
+// Start starts a command that logs to a file. The caller must call Kill or Stop.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
@@ -47,25 +47,25 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	}
 	go func() {
 		defer close(p.Exited)
-		_ = cmd.Wait() // how it ended is in ProcessState
+		_ = cmd.Wait() // ProcessState has the result
 	}()
 	return p, nil
 }
 
-// Kill ends the process at this instant, as the loss of power does, and waits until it is gone. All but the first call
-// do nothing.
+// Kill kills the process and waits until it has ended. Only the first call has an effect.
 func (p *Process) Kill() {
 	p.once.Do(func() {
 		p.Killed = time.Now()
-		_ = p.Cmd.Process.Kill() // has it ended by itself, that is seen from its state
+		_ = p.Cmd.Process.Kill() // fails if the process has ended by itself, which its state shows
 		<-p.Exited
 	})
 }
 
-// Stop ends the process in good order, and its log. One that does not end so, or ended before, is an error with the end of its log.
+// Stop ends the process in order and closes its log. If the process does not end so, or ended before, it returns an
+// error with the end of the log.
 func (p *Process) Stop() error { return errors.Join(p.End(), p.log.Close()) }
 
-// End is Stop for a process whose log is closed later.
+// End is Stop without closing the log.
 func (p *Process) End() error {
 	err := p.Cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -77,7 +77,7 @@ func (p *Process) End() error {
 	return errors.Join(err, p.Sound())
 }
 
-// Sound is nil unless the process, which has ended, did so by itself and in bad order.
+// Sound returns an error if the process has ended by itself with a failure.
 func (p *Process) Sound() error {
 	status, ok := p.Cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if p.Cmd.ProcessState.Success() || ok && status.Signal() == syscall.SIGKILL {
@@ -89,5 +89,5 @@ func (p *Process) Sound() error {
 		p.Cmd.ProcessState, bytes.Join(lines[max(0, len(lines)-10):], nil)))
 }
 
-// CloseLog ends the log of a process that was killed.
+// CloseLog closes the log of a killed process.
 func (p *Process) CloseLog() error { return p.log.Close() }

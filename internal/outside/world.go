@@ -13,18 +13,18 @@ import (
 	"telex/standin/telegram"
 )
 
-// World is what a daemon lives in, and what outlives it.
+// World is the environment of a daemon, which survives it.
 type World struct {
 	Telegram              *telegram.Server
 	Model                 *openai.Server
 	TelegramURL, ModelURL string
-	Platforms             string // more lines below platforms of Config; empty: none
+	Platforms             string // more lines in section platforms of Config
 
 	connections connections // to Telegram
 	served      []chan error
 }
 
-// NewWorld serves both stand-ins. The caller closes the world.
+// NewWorld serves both stand-ins. The caller must close the world.
 func NewWorld(ctx context.Context, t telegram.Options, m openai.Options) (*World, error) {
 	w := &World{Telegram: telegram.New(t), Model: openai.New(m)}
 	var err error
@@ -61,8 +61,8 @@ func (w *World) Close() error {
 	return err
 }
 
-// Config is a configuration of telex for the world, whose model asks for key. Answers are as long as the model makes
-// them: more is what else the configuration says.
+// Config returns telex's configuration for the world. The model expects key, and answers have no length limit. more is
+// appended to the configuration.
 func (w *World) Config(key, more string) string {
 	return fmt.Sprintf(`
 models:
@@ -76,7 +76,7 @@ log: {format: json}
 %s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
 }
 
-// Pause waits, or returns why it could not.
+// Pause waits, and returns an error if ctx ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -86,7 +86,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// WriteJSON writes what came of a run to a file.
+// WriteJSON writes results to a file.
 func WriteJSON(file string, results any) error {
 	text, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {
