@@ -23,7 +23,7 @@ func (w *world) inTime(m *written, q *question) bool {
 		if grace := b.at.Add(restartGrace); i > 0 && !b.at.Before(q.filed) && grace.After(until) {
 			until = grace
 		}
-		if b.life.diedAt(until) || !b.life.stopping.IsZero() && !b.life.stopping.After(until) || w.cutShort(q, until) {
+		if b.life.diedAt(until) || b.life.silent(until) || !b.life.stopping.IsZero() && !b.life.stopping.After(until) || w.cutShort(q, until) {
 			continue
 		}
 		return !m.accepted.After(until)
