@@ -70,7 +70,7 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	wantText(t, "usage", stdout, "telegram:user:1001", "TOTAL")
 	run(exitDone, "pair", "list")
 	stdout, _ = run(exitDone, "doctor")
-	wantText(t, "doctor", stdout, "ok       store: database test1 at 127.0.0.1:", " is sound: 1 conversations\n")
+	wantText(t, "doctor", stdout, "ok       store: database test1 at 127.0.0.1:", " is sound; conversations: 1\n")
 	_, stderr := run(exitFailed, "store", "migrate")
 	wantText(t, "stderr of migrate", stderr, "a telex runs, and brought it up to date when it started")
 	_, stderr = run(exitFailed, "store", "backup", filepath.Join(s.dir, "b"))
