@@ -13,7 +13,7 @@ import (
 //go:embed texts/*.md
 var texts embed.FS
 
-// maxAsked bounds what `words: N` and `length: N` write, in words and characters.
+// maxAsked limits the results of `words: N` and `length: N`, in words and characters.
 const maxAsked = 4 << 20
 
 var (
@@ -25,16 +25,16 @@ var (
 	markupRE      = regexp.MustCompile("[\\\\`*_{}\\[\\]<>()#+|~!-]")
 )
 
-// said is one message of a conversation as the model reads it: without directives.
+// said is one message of a conversation as the model reads it, without directives.
 type said struct {
 	role, text string
 	images     []Image
 	documents  []Document
 }
 
-// Answer returns the text that the server answers to a conversation whose only message is
-// question, when no rule and no directive changes it. It is pure: the same question gives
-// the same bytes, in every process. Directives in the question are stripped first.
+// Answer returns the server's answer to a conversation whose only message is question, if no rule and no directive
+// changes it. It is pure: the same question gives the same bytes in every process. It removes directives from the
+// question first.
 func Answer(question string) string {
 	text, _, err := cutDirectives(question)
 	if err != nil {
@@ -69,7 +69,7 @@ func answer(talk []said) string {
 	return essay(question)
 }
 
-// command answers the short forms "word: rest"; ok is false when the text is none of them.
+// command answers the short forms "word: rest"; ok is false if the text is not a short form.
 func command(word, rest string, talk []said, users []string) (text string, ok bool) {
 	switch strings.ToLower(word) {
 	case "say":
@@ -124,7 +124,7 @@ func lastQuestion(talk []said) said {
 	return said{}
 }
 
-// essay writes the default answer: a few hundred words of Markdown which refer to the question.
+// essay returns the default answer: a few hundred words of Markdown that refer to the question.
 func essay(question string) string {
 	name := "tides"
 	if !tidesRE.MatchString(question) {
@@ -133,7 +133,7 @@ func essay(question string) string {
 	}
 	page, err := texts.ReadFile("texts/" + name + ".md")
 	if err != nil {
-		// The files are compiled in, so only a misspelt name can get here; the tests read all.
+		// The files are compiled in, so only a misspelt name can fail here, and the tests read all names.
 		panic("openai: " + err.Error())
 	}
 	line := clip(strings.Join(strings.Fields(question), " "), 160)
@@ -149,7 +149,7 @@ func essay(question string) string {
 	return strings.TrimSpace(text)
 }
 
-// clip shortens a line to n runes, with an ellipsis where something is missing.
+// clip shortens a line to n characters and marks the omission by an ellipsis.
 func clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -158,7 +158,7 @@ func clip(s string, n int) string {
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
 }
 
-// escape makes a line inert in Markdown, so that a question can't break the text round it.
+// escape escapes a line's Markdown, so that a question can't break the text around it.
 func escape(line string) string {
 	return markupRE.ReplaceAllStringFunc(line, func(c string) string {
 		if c == "-" || c == "(" || c == ")" || c == "!" || c == "+" {
@@ -168,11 +168,11 @@ func escape(line string) string {
 	})
 }
 
-// hashOf spreads texts evenly, equally in every process.
+// hashOf returns a hash of a text that is the same in every process.
 func hashOf(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s)) // Never fails, by the hash.Hash contract.
-	// The low bits of FNV are weak for short strings, so the high ones are folded in.
+	// The low bits of FNV are weak for short strings, so it mixes in the high ones.
 	v := h.Sum64()
 	return v ^ v>>29 ^ v>>47
 }

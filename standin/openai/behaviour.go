@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Named places for an ending, beside the number of tokens after which it happens.
+// Named places for an ending. Other places are a number of tokens.
 const (
 	afterText   = math.MaxInt - 2 // After the last token, before the chunk with finish_reason.
 	afterFinish = math.MaxInt - 1 // After the chunk with finish_reason, before usage.
@@ -19,20 +19,20 @@ const (
 	beforeAll   = -1              // Before the status line.
 )
 
-// ending is a way in which an answer stops short.
+// ending says where and how an answer ends early.
 type ending struct {
 	how   string // cut, eof, hang or fail; empty for a complete answer.
 	after int    // Tokens, or one of the named places.
 }
 
-// behaviour says how one request is answered. The zero value, with a rate, is a well-behaved
-// provider; settings change it one after the other.
+// behaviour says how one request is answered. The zero value with a rate is a provider without faults. Settings change
+// it one after the other.
 type behaviour struct {
-	on         string // stream, plain, chat or audio: other requests are not touched.
-	skip, take int    // Requests let pass first, requests touched then (0: all).
+	on         string // stream, plain, chat or audio: other requests are not affected
+	skip, take int    // number of requests to skip first, then of requests to affect (0: all)
 
 	rate             float64 // Tokens per second; ≤ 0 sends without pauses.
-	jitter           float64 // Share of an interval by which a token may come early or late.
+	jitter           float64 // fraction of an interval by which a token may be early or late
 	delay, first     time.Duration
 	stall            int // Tokens before a pause of stallFor.
 	stallFor         time.Duration
@@ -41,17 +41,17 @@ type behaviour struct {
 	commentInterval  time.Duration
 	chunk            int // Tokens in one delta.
 	pad              int // Bytes of padding in each chunk, on top of the usual.
-	noise            int // A meaningless chunk after every so many tokens.
+	noise            int // number of tokens between meaningless chunks
 	usage            string
 	cached           int
-	context          int     // Of the model, in tokens; 0 is without end.
-	tokenFactor      float64 // Of the count of the prompt; 0 is 1.
+	context          int     // of the model, in tokens; 0: no limit
+	tokenFactor      float64 // factor for the count of prompt tokens; 0: 1
 	finish           *string
 	say              *string
 	think, refusal   string
 	thinkAs, callsAs string
 	calls            []call
-	again            bool // Calls even when the results of earlier calls are there.
+	again            bool // make calls even if the results of earlier calls exist
 	end              ending
 	failAs           string
 	refuse, require  []string
@@ -69,7 +69,7 @@ type behaviour struct {
 // call is a tool call that the model makes.
 type call struct{ name, arguments string }
 
-// apply changes b by settings in their order; a later one wins.
+// apply applies settings in their order; a later one wins.
 func (b *behaviour) apply(settings []setting) error {
 	known := b.settings()
 	for _, s := range settings {
@@ -84,10 +84,10 @@ func (b *behaviour) apply(settings []setting) error {
 	return nil
 }
 
-// settings are all that there are, by key; each reads a value into b.
+// settings returns all settings by key. Each parses a value into b.
 func (b *behaviour) settings() map[string]func(value string) error {
 	list := map[string]func(string) error{
-		// When things happen, and to which requests.
+		// When things happen, and for which requests.
 		"on":               oneOf(&b.on, "stream", "plain", "chat", "audio"),
 		"skip":             count(&b.skip),
 		"times":            count(&b.take),
@@ -102,7 +102,7 @@ func (b *behaviour) settings() map[string]func(value string) error {
 		"comment_interval": duration(&b.commentInterval),
 		"chunk":            count(&b.chunk),
 
-		// What is answered.
+		// The content of the answer.
 		"say":          optional(&b.say),
 		"empty":        func(value string) error { b.say = new(string); return noValue(value) },
 		"think":        text(&b.think),
@@ -119,7 +119,7 @@ func (b *behaviour) settings() map[string]func(value string) error {
 		"noise":        count(&b.noise),
 		"pad":          count(&b.pad),
 
-		// An error from the beginning.
+		// An error instead of an answer.
 		"status":         b.setStatus,
 		"code":           text(&b.code),
 		"message":        text(&b.message),
@@ -130,7 +130,7 @@ func (b *behaviour) settings() map[string]func(value string) error {
 		"refuse":         func(value string) error { b.refuse = strings.Split(value, ","); return nil },
 		"require":        b.setRequired,
 
-		// How the bytes look.
+		// The encoding of the answer.
 		"fail_as":         oneOf(&b.failAs, "openai", "vllm", "openrouter", "event", "nested"),
 		"as":              oneOf(&b.as, "sse", "json", "html"),
 		"content_type":    line(&b.contentType),
@@ -151,7 +151,7 @@ func (b *behaviour) addCall(value string) error {
 	return nil
 }
 
-// setEnding sets how an answer stops short.
+// setEnding sets how an answer ends early.
 func (b *behaviour) setEnding(how, value string) (err error) {
 	b.end.how = how
 	b.end.after, err = place(value)
@@ -197,7 +197,7 @@ func text(to *string) func(string) error {
 	return func(value string) error { *to = value; return nil }
 }
 
-// optional is a text that may be empty, which is another thing than none.
+// optional sets a text that may be empty, which differs from an unset one.
 func optional(to **string) func(string) error {
 	return func(value string) error { *to = &value; return nil }
 }

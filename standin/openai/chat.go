@@ -17,21 +17,21 @@ import (
 	"telex/standin/rig"
 )
 
-// errClosed is the cause when Close ends an answer.
+// errClosed is the cause of an answer's end after Close.
 var errClosed = errors.New("server closed")
 
-// errCut makes the connection break off.
+// errCut drops the connection.
 var errCut = errors.New("connection cut")
 
-// exchange is one request that is being answered.
+// exchange is one running request.
 type exchange struct {
 	s      *Server
-	ctx    context.Context //nolint:containedctx // It lives as long as the exchange: until the client goes or the server closes.
+	ctx    context.Context //nolint:containedctx // It lives as long as the exchange: until the client leaves or the server closes.
 	w      http.ResponseWriter
 	rec    *Request
 	epoch  int
-	req    *chatRequest // of the Responses API: what it comes to
-	api    api          // that was called
+	req    *chatRequest // a request of the Responses API is converted to this form
+	api    api          // the called API
 	out    encoder
 	b      behaviour
 	p      plan
@@ -41,7 +41,7 @@ type exchange struct {
 	begun  bool // The status line has been written.
 }
 
-// api is a request of one of the APIs, which checks it once it is known how it is to be answered.
+// api is a request of one of the APIs. It checks the request after its behaviour is known.
 type api interface {
 	checkWindow(b behaviour)
 	checkDemands(b behaviour)
@@ -60,11 +60,11 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serve answers a request of bounded size by run, and records everything about it.
+// serve reads a request of limited size, answers it by run, and records it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run func(x *exchange, body []byte) error) {
 	began := time.Now()
 	body, bodyErr := readBody(w, r, most)
-	// The body has been read, so from here on the context ends as soon as the client goes.
+	// The body has been read, so the context now ends as soon as the client leaves.
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // The server's end is a second reason to stop.
@@ -72,7 +72,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run f
 	x := &exchange{s: s, ctx: ctx, w: w, wire: wire{w: w}}
 	rec := &Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)}
 	switch {
-	case most == maxAudio: // No recording is kept.
+	case most == maxAudio: // recordings are not stored
 	case json.Valid(body):
 		rec.Body = body
 	default:
@@ -102,7 +102,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	return body, nil
 }
 
-// converse reads a request, which parse does, and answers it.
+// converse parses a request by parse and answers it.
 func (x *exchange) converse(r *http.Request, body []byte, parse func()) error {
 	if err := checked(func() { x.prepare(r, body, parse) }); err != nil {
 		return err
@@ -110,17 +110,17 @@ func (x *exchange) converse(r *http.Request, body []byte, parse func()) error {
 	return x.answer()
 }
 
-// finish closes the record, and ends the response as it has to.
+// finish completes the record and ends the response.
 func (x *exchange) finish(err error) {
 	end := x.end(err)
 	x.close(end, err)
 	if errors.Is(err, errCut) || end == EndServerClosed {
-		// The only way to end a response without its proper end.
+		// Only this panic ends a response without its regular end.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// prepare reads the request and decides everything about the answer.
+// prepare parses the request and plans the whole answer.
 func (x *exchange) prepare(r *http.Request, body []byte, parse func()) {
 	contentType := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(contentType)
@@ -146,13 +146,13 @@ func (x *exchange) prepare(r *http.Request, body []byte, parse func()) {
 	x.checkDemands(body)
 	x.api.checkWindow(b)
 	x.p = makePlan(req, talk, b, x.serial)
-	x.dice = rand.New(rand.NewPCG(x.s.opts.Seed, hashOf(question))) //nolint:gosec // Jitter has to be repeatable.
+	x.dice = rand.New(rand.NewPCG(x.s.opts.Seed, hashOf(question))) //nolint:gosec // the jitter must be repeatable
 	x.wire = wire{w: x.w, crlf: b.crlf, noSpace: b.noSpace, multiline: b.multiline}
 	x.note(func(rec *Request) { rec.Planned = x.p.text })
 	x.out = x.api.encoder(x)
 }
 
-// checkDemands refuses what this provider, by its settings, can't do or insists on.
+// checkDemands refuses a request that the settings forbid, or that lacks something the settings require.
 func (x *exchange) checkDemands(body []byte) {
 	var params map[string]json.RawMessage
 	if err := json.Unmarshal(body, &params); err != nil {
@@ -178,7 +178,7 @@ func (x *exchange) checkDemands(body []byte) {
 	x.api.checkDemands(x.b)
 }
 
-// answer sends what was planned. A nil error is an answer that is complete.
+// answer sends the planned answer. It returns nil if the answer is complete.
 func (x *exchange) answer() error {
 	as := x.b.as
 	if as == "" {
@@ -200,7 +200,7 @@ func (x *exchange) answer() error {
 	})
 }
 
-// write starts an answer, of which body writes the rest, and returns how it ended.
+// write writes an answer by body and returns how it ended.
 func (x *exchange) write(body func()) error {
 	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
 		return end.why
@@ -208,7 +208,7 @@ func (x *exchange) write(body func()) error {
 	return nil
 }
 
-// start waits, and breaks off or refuses as the settings say, before anything is sent.
+// start waits, and breaks off or refuses the request before the status line if the settings say so.
 func (x *exchange) start() {
 	x.pause(x.b.delay)
 	if x.b.end.how != "" && x.b.end.after == beforeAll {
@@ -232,13 +232,13 @@ func (x *exchange) begin(status int, contentType string) {
 	x.note(func(rec *Request) { rec.Status = status })
 }
 
-// sendError answers with the error of the settings, which is the complete answer then, and ends it.
+// sendError sends the error of the settings as the complete answer.
 func (x *exchange) sendError() {
 	e := errorFor(x.b)
 	maps.Copy(x.w.Header(), x.b.headers)
 	body, form := e.body(), x.b.body
 	if form == "" && x.b.status >= http.StatusBadGateway {
-		form = "html" // So speak the proxies which these statuses come from.
+		form = "html" // proxies send these statuses with HTML pages
 	}
 	contentType := "application/json"
 	switch form {
@@ -277,7 +277,7 @@ func (x *exchange) note(change func(*Request)) {
 	change(x.rec)
 }
 
-// end names the way in which an answer ended, and sends the error body of a refused request.
+// end returns the way in which an answer ended, and sends the error body of a refused request.
 func (x *exchange) end(err error) string {
 	var refused *apiError
 	switch {
@@ -295,7 +295,7 @@ func (x *exchange) end(err error) string {
 			x.s.refuse(x.w, refused)
 		}
 		return EndRefused
-	case x.s.ctx.Err() != nil: // closing also ends the connection, in either order
+	case x.s.ctx.Err() != nil: // closing also breaks the connection, so this is checked first
 		return EndServerClosed
 	default:
 		return EndClientClosed

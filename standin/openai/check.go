@@ -10,9 +10,9 @@ import (
 	"telex/standin/rig"
 )
 
-// What follows refuses a request that breaks a rule, by a panic that checked recovers; see package rig.
+// These functions refuse an invalid request by a panic that checked recovers; see package rig.
 
-// checked runs checks and returns the refusal of the first one that fails.
+// checked runs checks and returns the first refusal.
 func checked(checks func()) error {
 	if _, refused := rig.Run[apiError](func() any { checks(); return nil }); refused != nil {
 		return refused
@@ -20,7 +20,7 @@ func checked(checks func()) error {
 	return nil
 }
 
-// invalidIf refuses a parameter when a rule about it is broken.
+// invalidIf refuses a parameter if it breaks a rule.
 func invalidIf(broken bool, param, code, format string, args ...any) {
 	if broken {
 		panic(invalid(param, code, format, args...))
@@ -52,7 +52,7 @@ func knownFields(object []byte, where, known string) {
 	}
 }
 
-// decode refuses what is not of the type that is wanted.
+// decode refuses a value of another type than wanted.
 func decode(raw json.RawMessage, into any, param, want string) {
 	if json.Unmarshal(raw, into) != nil {
 		panic(wrongType(param, want))
@@ -63,7 +63,7 @@ func wrongType(param, want string) *apiError {
 	return invalid(param, "invalid_type", "Invalid type for '%s': expected %s.", param, want)
 }
 
-// object refuses what is neither an object nor null.
+// object refuses a value that is neither an object nor null.
 func object(raw json.RawMessage, param string) {
 	if raw = bytes.TrimSpace(raw); !isNull(raw) && raw[0] != '{' {
 		panic(wrongType(param, "an object"))
@@ -76,20 +76,20 @@ func notEmpty(n int, param string) {
 		"Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", param)
 }
 
-// oneValue refuses a value that is not among those allowed. A nil value is accepted.
+// oneValue refuses a value other than the allowed ones or nil.
 func oneValue(param string, value *string, allowed ...string) {
 	if value != nil && !slices.Contains(allowed, *value) {
 		panic(invalid(param, "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", *value, strings.Join(allowed, "', '")))
 	}
 }
 
-// functionName refuses a name that no function can have.
+// functionName refuses an invalid function name.
 func functionName(name, param string) {
 	invalidIf(!functionNameRE.MatchString(name), param, "invalid_value",
 		"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", param, functionNameRE)
 }
 
-// bounds are those of a number in a request, which may be missing.
+// bounds are the limits of an optional number in a request.
 type bounds struct {
 	name, kind string // kind is integer or decimal.
 	value      *float64

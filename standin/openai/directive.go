@@ -9,12 +9,12 @@ import (
 // directiveOpen begins a directive in a message; "}}" ends it.
 const directiveOpen = "{{standin"
 
-// setting is one key=value of a directive or a rule; value is empty when the key stood alone.
+// setting is one key=value of a directive or a rule; value is empty if there is only a key.
 type setting struct{ key, value string }
 
-// cutDirectives takes the directives out of a message: it returns what is left for the model
-// to read and the settings in their order. White space round a directive goes with it, so
-// that "{{standin rate=5}} say: x" is the message "say: x".
+// cutDirectives removes the directives from a message. It returns the text for the model and the settings in their
+// order. It also removes white space around a directive, so that "{{standin rate=5}} say: x" becomes the message "say:
+// x".
 func cutDirectives(message string) (text string, settings []setting, err error) {
 	text = message
 	from := 0
@@ -26,7 +26,7 @@ func cutDirectives(message string) (text string, settings []setting, err error) 
 		at += from
 		rest := text[at+len(directiveOpen):]
 		if rest != "" && rest[0] != ' ' && rest[0] != '\n' && rest[0] != '\t' && !strings.HasPrefix(rest, "}}") {
-			from = at + len(directiveOpen) // A longer word that only begins alike.
+			from = at + len(directiveOpen) // only a longer word with the same beginning
 			continue
 		}
 		found, tail, closed, err := scanSettings(rest)
@@ -41,7 +41,7 @@ func cutDirectives(message string) (text string, settings []setting, err error) 
 	}
 }
 
-// join closes the gap that a directive left, and says where the search goes on.
+// join joins the texts around a removed directive, and returns where the search continues.
 func join(head, tail string) (text string, from int) {
 	switch {
 	case strings.TrimSpace(head) == "":
@@ -56,7 +56,7 @@ func join(head, tail string) (text string, from int) {
 	}
 }
 
-// parseSettings reads settings that stand alone, as in the Do of a rule.
+// parseSettings parses settings outside of a directive, as in the Do of a rule.
 func parseSettings(text string) ([]setting, error) {
 	settings, _, closed, err := scanSettings(text)
 	if err == nil && closed {
@@ -65,8 +65,8 @@ func parseSettings(text string) ([]setting, error) {
 	return settings, err
 }
 
-// scanSettings reads `key`, `key=value` and `key="quoted \" value"` parted by white space up
-// to "}}" or the end of the text. Quoted values follow Go's rules for string literals.
+// scanSettings parses `key`, `key=value` and `key="quoted \" value"`, separated by white space, up to "}}" or the end of
+// the text. Quoted values follow Go's rules for string literals.
 func scanSettings(text string) (settings []setting, tail string, closed bool, err error) {
 	for {
 		text = strings.TrimLeft(text, " \t\n\r")

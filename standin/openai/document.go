@@ -12,7 +12,7 @@ import (
 // https://platform.openai.com/docs/guides/pdf-files#file-size-limitations
 const maxDocuments = 50 << 20
 
-// Document is what the server found out about a file in a request.
+// Document describes a file in a request.
 type Document struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`  // The media type.
@@ -21,7 +21,7 @@ type Document struct {
 
 func (d Document) String() string { return fmt.Sprintf("%s, %s, %d bytes", d.Name, d.Type, d.Bytes) }
 
-// readDocument reads a file's name and data, which stand at param.
+// readDocument parses the name and the data of a file at param.
 // https://platform.openai.com/docs/guides/pdf-files#base64-encoded-files
 func readDocument(raw json.RawMessage, param string) Document {
 	var part struct {
@@ -47,7 +47,7 @@ func readDocument(raw json.RawMessage, param string) Document {
 	return Document{Name: *part.Name, Type: media, Bytes: len(data)}
 }
 
-// tokens is about what a document costs: a page of text and a picture of it for every 100 KB.
+// tokens returns about what a document costs: a page of text and a picture of it per 100 KB.
 func (d Document) tokens() int { return 1000 * (1 + d.Bytes/100_000) }
 
 // documents returns all files of a request, in their order.
@@ -59,7 +59,7 @@ func (r *chatRequest) documents() []Document {
 	return list
 }
 
-// refuseFiles is how a model that reads no files answers.
+// refuseFiles refuses a request with files, like a model that reads no files.
 func (r *chatRequest) refuseFiles() {
 	for i, m := range r.Messages {
 		invalidIf(len(m.documents) > 0, fmt.Sprintf("messages.[%d].content", i), "",
@@ -67,7 +67,7 @@ func (r *chatRequest) refuseFiles() {
 	}
 }
 
-// listDocuments is the answer to "files:".
+// listDocuments returns the answer to "files:".
 func listDocuments(documents []Document) string {
 	if len(documents) == 0 {
 		return "There is no file in this message."

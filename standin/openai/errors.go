@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// apiError is an answer that refuses a request; checks panic with it. It is in the shape of
+// apiError is the error body of a refused request; checks panic with it. Its form is that of
 // https://platform.openai.com/docs/guides/error-codes/api-errors.
 type apiError struct {
 	status  int
@@ -24,7 +24,7 @@ func newError(status int, kind, param, code, message string) *apiError {
 	return &apiError{status: status, Message: message, Type: kind, Param: orNull(param), Code: orNull(code)}
 }
 
-// invalid is the refusal of a parameter.
+// invalid returns the refusal of a parameter.
 func invalid(param, code, format string, args ...any) *apiError {
 	return newError(http.StatusBadRequest, "invalid_request_error", param, code, fmt.Sprintf(format, args...))
 }
@@ -41,7 +41,7 @@ func (e *apiError) body() []byte {
 	return mustJSON(map[string]any{"error": e})
 }
 
-// mustJSON marshals values of this package, which always can be.
+// mustJSON marshals a value of this package, which never fails.
 func mustJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -52,7 +52,7 @@ func mustJSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// errorFor returns what OpenAI says with a status, as far as a behaviour says nothing else.
+// errorFor returns OpenAI's usual error for a status, except for the parts that the behaviour sets.
 func errorFor(b behaviour) *apiError {
 	e := newError(b.status, "server_error", "", "", "The server had an error while processing your request. Sorry about that!")
 	switch b.status {
@@ -86,7 +86,7 @@ func errorFor(b behaviour) *apiError {
 	return e
 }
 
-// htmlPage is what a proxy in front of a provider answers.
+// htmlPage returns the error page of a proxy in front of a provider.
 func htmlPage(status int) []byte {
 	text := http.StatusText(status)
 	return fmt.Appendf(nil, "<html>\r\n<head><title>%d %s</title></head>\r\n<body>\r\n<center><h1>%d %s</h1></center>\r\n"+

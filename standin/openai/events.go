@@ -14,15 +14,14 @@ type event struct {
 	fields map[string]any
 }
 
-// output is an answer of the Responses API as it grows: items, each of them begun and ended, of
-// which at most the last one is open.
+// output is a growing answer of the Responses API. It is a list of items, of which at most the last one is open.
 type output struct {
 	*exchange
 	r        *responsesRequest
-	raw      bool // reasoning comes as it is
-	summary  bool // reasoning comes as a summary
+	raw      bool // reasoning is sent as plain text
+	summary  bool // reasoning is sent as a summary
 	items    []*item
-	sequence int // of the next event
+	sequence int // number of the next event
 }
 
 // item is one item of an output.
@@ -33,7 +32,7 @@ type item struct {
 	index  int
 	part   string // the kind of the open part: content or refusal
 	text   strings.Builder
-	parts  []any // of a message: the finished ones
+	parts  []any // the finished parts of a message
 	call   madeCall
 }
 
@@ -42,7 +41,7 @@ func (r *responsesRequest) encoder(x *exchange) encoder {
 	return &output{exchange: x, r: r, raw: as == "reasoning" || as == "both", summary: r.summarizes() && as != "reasoning"}
 }
 
-// add takes what the model produced in one step and returns the events that tell it.
+// add adds a unit and returns its events.
 func (o *output) add(u unit) (events []event) {
 	kind := "message"
 	switch u.kind {
@@ -83,7 +82,7 @@ func (o *output) open() *item {
 	return nil
 }
 
-// deltas names what a piece of text is told by.
+// deltas returns the names of the events for a piece of text.
 func (o *output) deltas(it *item, kind string) (names []string) {
 	switch {
 	case it.kind == "function_call":
@@ -102,7 +101,7 @@ func (o *output) deltas(it *item, kind string) (names []string) {
 	return names
 }
 
-// place adds to an event which part it is about.
+// place adds to an event the fields that identify its part.
 func (it *item) place(name string, fields map[string]any) map[string]any {
 	switch name {
 	case "response.output_text":
@@ -134,7 +133,7 @@ func (o *output) beginReasoning(it *item) (events []event) {
 	return events
 }
 
-// shownPart is the open part of a message.
+// shownPart returns the open part of a message.
 func (it *item) shownPart() map[string]any {
 	if it.part == "refusal" {
 		return map[string]any{"type": "refusal", "refusal": it.text.String()}
@@ -161,7 +160,7 @@ func (it *item) endPart() []event {
 	return events
 }
 
-// close ends the open item and returns the events that tell it.
+// close ends the open item and returns its events.
 func (o *output) close(status string) (events []event) {
 	it := o.open()
 	if it == nil {
@@ -187,7 +186,7 @@ func (o *output) close(status string) (events []event) {
 	return append(events, o.itemEvent("response.output_item.done", it))
 }
 
-// shown is an item as the answer's document has it.
+// shown returns an item in the form of the answer's document.
 func (o *output) shown(it *item) map[string]any {
 	begun := it.status != "in_progress"
 	switch it.kind {
@@ -231,7 +230,7 @@ func (o *output) noise(n int) {
 	}
 }
 
-// ending closes what is open and returns the event that ends the answer.
+// ending closes all that is open and returns the event that ends the answer.
 func (o *output) ending() []event {
 	status, unfinished := "completed", "completed"
 	switch o.p.finish {
@@ -245,7 +244,7 @@ func (o *output) ending() []event {
 }
 
 func (o *output) whole() any {
-	for left := o.p.units; len(left) > 0; { // each run of one kind at once: nobody hears the events
+	for left := o.p.units; len(left) > 0; { // whole runs of one kind at once, since the events are not sent
 		n := 1
 		for n < len(left) && left[n].kind == left[0].kind && left[n].made.id == left[0].made.id {
 			n++
@@ -259,8 +258,7 @@ func (o *output) whole() any {
 	return events[len(events)-1].fields["response"]
 }
 
-// document is the answer as it is now.
-// https://platform.openai.com/docs/api-reference/responses/object
+// document returns the answer in its current state. https://platform.openai.com/docs/api-reference/responses/object
 func (o *output) document(status string) map[string]any {
 	r := o.r
 	items := []any{}
@@ -325,7 +323,7 @@ func (o *output) finish() {
 	o.endAt(afterUsage)
 }
 
-// send writes events, numbered, and pieces of text padded to hide their length.
+// send numbers and writes events. It adds padding to pieces of text to hide their length.
 func (o *output) send(unfinished bool, events ...event) {
 	for i, e := range events {
 		o.alive()

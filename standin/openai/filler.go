@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// numberWords returns n words, the numbers from one on, each written as one word. All words
-// differ, so that a lost, doubled or misplaced one can be found in what a person saw.
+// numberWords returns the numbers from one to n, each as one word. All words differ, so that missing, duplicate or
+// misplaced words are easy to find.
 func numberWords(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -15,7 +15,7 @@ func numberWords(n int) string {
 	return strings.Join(words, " ")
 }
 
-// spell writes 1 ≤ n < 10,000,000 as one hyphenated word: 21 is "twenty-one".
+// spell returns 1 ≤ n < 10,000,000 as one hyphenated word: 21 is "twenty-one".
 func spell(n int) string {
 	small := []string{
 		"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -46,9 +46,8 @@ func spell(n int) string {
 	}
 }
 
-// textOfLength returns exactly n characters of Markdown: numbered blocks of every kind, and
-// plain text for the rest. It is ASCII, so that bytes, runes and UTF-16 units agree, and it
-// neither begins nor ends with white space.
+// textOfLength returns exactly n characters of Markdown: numbered blocks of every kind, then plain text. It is ASCII, so
+// that bytes, code points and UTF-16 units agree, and it neither begins nor ends with white space.
 func textOfLength(n int) string {
 	if n == 0 {
 		return ""
@@ -56,7 +55,7 @@ func textOfLength(n int) string {
 	var b strings.Builder
 	for i := 1; ; i++ {
 		block := fillerBlock(i)
-		// Two characters stay for the rest, which must not be empty.
+		// At least two characters must remain for the plain text.
 		if b.Len()+len(block)+2 > n {
 			break
 		}

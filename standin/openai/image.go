@@ -20,29 +20,28 @@ import (
 // https://platform.openai.com/docs/guides/images-vision#image-input-requirements
 const maxImage = 20 << 20
 
-// Image is what the server found out about an image in a request.
+// Image describes an image in a request.
 type Image struct {
 	Width  int    `json:"width"`  // In pixels.
 	Height int    `json:"height"` // In pixels.
 	Type   string `json:"type"`   // png, jpeg, gif or webp.
 	Bytes  int    `json:"bytes"`  // Of the file, not of its base64.
 
-	low bool // Asked for in low detail.
+	low bool // the client requested low detail
 }
 
 func (m Image) String() string {
 	return fmt.Sprintf("%dx%d %s, %d bytes", m.Width, m.Height, m.Type, m.Bytes)
 }
 
-// Shapes of the refusals, as OpenAI words them.
+// Error messages in OpenAI's words.
 const (
 	unsupportedImage = "You uploaded an unsupported image. Please make sure your image has of one the following formats: " +
 		"['png', 'jpeg', 'gif', 'webp']."
 	invalidImage = "You uploaded an unsupported image. Please make sure your image is valid."
 )
 
-// readImage reads the image_url of a content part, which stands at param.
-// https://platform.openai.com/docs/guides/images-vision
+// readImage parses the image_url of a content part at param. https://platform.openai.com/docs/guides/images-vision
 func readImage(raw json.RawMessage, param string) Image {
 	var part struct {
 		URL    string `json:"url"`
@@ -76,8 +75,8 @@ func readImage(raw json.RawMessage, param string) Image {
 	return found
 }
 
-// readImageHeader finds the size and the format of an image; the pixels are not looked at.
-// The declared media type may be another one: OpenAI goes by the content.
+// readImageHeader returns the size and the format of an image without decoding it. The declared media type may differ:
+// OpenAI uses the content.
 func readImageHeader(data []byte) (Image, error) {
 	if config, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		if config.Width < 1 || config.Height < 1 {
@@ -121,9 +120,8 @@ func webpSize(data []byte) (width, height int, err error) {
 	return width, height, nil
 }
 
-// tokens returns what an image costs: fitted into 2048 pixels square, then its shorter side to
-// 768, it is paid for by tiles of 512.
-// https://platform.openai.com/docs/guides/images-vision#calculating-costs
+// tokens returns the cost of an image. It is scaled to fit into 2048 by 2048 pixels, then its shorter side to 768. Each
+// tile of 512 pixels costs the same. https://platform.openai.com/docs/guides/images-vision#calculating-costs
 func (m Image) tokens() int {
 	const base, perTile = 85, 170
 	if m.low {
@@ -136,7 +134,7 @@ func (m Image) tokens() int {
 	return base + perTile*int(tiles)
 }
 
-// listImages is the answer to "images:".
+// listImages returns the answer to "images:".
 func listImages(images []Image) string {
 	if len(images) == 0 {
 		return "There is no image in this message."

@@ -29,7 +29,7 @@ type inputItem struct {
 	documents []Document
 }
 
-// fieldsOf returns what an item of a type may have; "" for types that are not known.
+// fieldsOf returns the allowed fields of an item type; "" for unknown types.
 func fieldsOf(kind string) string {
 	switch kind {
 	case "message":
@@ -44,7 +44,7 @@ func fieldsOf(kind string) string {
 	return ""
 }
 
-// checkInput reads the input and checks its order.
+// checkInput parses the input and checks its order.
 func (r *responsesRequest) checkInput() {
 	invalidIf(isNull(r.Input), "", "missing_required_parameter",
 		`Missing required parameter: one of "input", "previous_response_id", "prompt" or "conversation" must be provided.`)
@@ -62,7 +62,7 @@ func (r *responsesRequest) checkInput() {
 	r.checkOrder()
 }
 
-// readItem reads an item and checks it by itself.
+// readItem parses an item and checks it by itself.
 func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inputItem) {
 	if err := json.Unmarshal(raw, &item); err != nil {
 		panic(invalid(where, "invalid_type", "Invalid type for '%s': %v.", where, err))
@@ -91,13 +91,13 @@ func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inp
 	return item
 }
 
-// notStored is the answer to an id of something that nobody kept.
+// notStored returns the error for an id, since nothing is stored.
 func notStored(id string) *apiError {
 	return newError(http.StatusNotFound, "invalid_request_error", "input", "", fmt.Sprintf("Item with id '%s' not found. Items are not "+
 		"persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id))
 }
 
-// checkID refuses an id that belongs to items of another type.
+// checkID refuses an id with the prefix of another type.
 func (m *inputItem) checkID(where, prefix string) {
 	if m.ID != nil && !strings.HasPrefix(*m.ID, prefix) {
 		panic(invalid(where+".id", "invalid_value", "Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", where, *m.ID, prefix))
@@ -131,8 +131,8 @@ func (m *inputItem) checkResult(where string) {
 	m.readParts(m.Output, where+".output", false)
 }
 
-// checkReasoning takes only reasoning that this server has written and that says itself what it
-// was: nothing is stored.
+// checkReasoning accepts only reasoning that this server wrote and that contains its own content, because nothing is
+// stored.
 func (m *inputItem) checkReasoning(where, model string) {
 	var parts []struct {
 		Type string  `json:"type"`
@@ -148,7 +148,7 @@ func (m *inputItem) checkReasoning(where, model string) {
 	if !isNull(m.Content) {
 		decode(m.Content, &parts, where+".content", "an array of objects")
 		if m.Encrypted == nil && len(parts) > 0 {
-			return // as servers of open models send it and take it
+			return // servers of open models accept plain reasoning
 		}
 	}
 	if m.Encrypted == nil {
@@ -164,13 +164,13 @@ func (m *inputItem) checkReasoning(where, model string) {
 	}
 }
 
-// encrypt makes what nobody but this server is to read of a reasoning item.
+// encrypt encodes the text of a reasoning item so that only this server can read it.
 func encrypt(id, model, text string) string {
 	sealed := mustJSON([]string{id, model, text})
 	return "gAAAA" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%016x%s", hashOf(string(sealed)), sealed))
 }
 
-// decrypt returns whose reasoning it is and which model's; ok is false for what encrypt did not make.
+// decrypt decodes the result of encrypt; ok is false for other texts.
 func decrypt(encrypted string) (id, model string, ok bool) {
 	const sum = 16
 	payload, ours := strings.CutPrefix(encrypted, "gAAAA")
@@ -185,7 +185,7 @@ func decrypt(encrypted string) (id, model string, ok bool) {
 	return fields[0], fields[1], true
 }
 
-// readParts takes text, images and files out of a string or of an array of parts.
+// readParts extracts text, images and files from a string or an array of parts.
 func (m *inputItem) readParts(content json.RawMessage, where string, assistant bool) {
 	if json.Unmarshal(content, &m.text) == nil {
 		return
@@ -232,8 +232,8 @@ func (m *inputItem) readPart(raw json.RawMessage, where string, assistant bool) 
 	}
 }
 
-// checkOrder checks what belongs together: each call has one result after it, each result its
-// call before it, and reasoning is followed by what it led to.
+// checkOrder checks the order of items: each call is followed by one result, each result belongs to an earlier call, and
+// reasoning is followed by the items that it led to.
 func (r *responsesRequest) checkOrder() {
 	open := map[string]bool{} // calls without a result yet
 	var calls []string
@@ -258,7 +258,7 @@ func (r *responsesRequest) checkOrder() {
 	}
 }
 
-// leads reports whether reasoning may stand before these items.
+// leads reports whether reasoning may precede these items.
 func leads(after []inputItem) bool {
 	if len(after) == 0 {
 		return false
@@ -270,8 +270,7 @@ func leads(after []inputItem) bool {
 	return after[0].Type == "message" && after[0].Role == "assistant"
 }
 
-// messagesOf returns the input as messages of Chat Completions: calls belong to the message of
-// their assistant.
+// messagesOf converts the input to messages of Chat Completions, in which calls are part of an assistant's message.
 func messagesOf(instructions *string, items []inputItem) []message {
 	var list []message
 	if instructions != nil {

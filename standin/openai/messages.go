@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// checkMessages checks roles, contents and the order of tool messages, and fills in the texts.
+// checkMessages checks roles, contents and the order of tool messages, and sets the texts.
 func (r *chatRequest) checkMessages() {
 	notEmpty(len(r.Messages), "messages")
-	var open []string // Calls of the last assistant message without a result yet.
-	asked := 0        // Where they were made.
+	var open []string // calls of the last assistant message that have no result yet
+	asked := 0        // index of that message
 	answered := func() {
 		invalidIf(len(open) > 0, fmt.Sprintf("messages.[%d].role", asked), "", "An assistant message with 'tool_calls' must be followed by "+
 			"tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
@@ -23,7 +23,7 @@ func (r *chatRequest) checkMessages() {
 		if m.Role == "tool" {
 			at := slices.Index(open, m.ToolCallID)
 			invalidIf(at < 0, fmt.Sprintf("messages.[%d].role", i), "", "Invalid parameter: messages with role 'tool' must be "+
-				"a response to a preceeding message with 'tool_calls'.") //nolint:misspell // So OpenAI spells it.
+				"a response to a preceeding message with 'tool_calls'.") //nolint:misspell // OpenAI's own spelling
 			open = slices.Delete(open, at, at+1)
 			continue
 		}
@@ -56,7 +56,7 @@ func (m *message) check(i int) {
 	m.readContent(i)
 }
 
-// readContent takes the text out of a string or of an array of parts.
+// readContent extracts the text from a string or an array of parts.
 func (m *message) readContent(i int) {
 	param := fmt.Sprintf("messages.[%d].content", i)
 	if isNull(m.Content) {
@@ -106,7 +106,7 @@ func (r *chatRequest) images() []Image {
 	return list
 }
 
-// refuseImages is how a model without eyes answers.
+// refuseImages refuses a request with images, like a model without image input.
 func (r *chatRequest) refuseImages() {
 	for i, m := range r.Messages {
 		invalidIf(len(m.images) > 0, fmt.Sprintf("messages.[%d].content", i), "",
@@ -114,7 +114,7 @@ func (r *chatRequest) refuseImages() {
 	}
 }
 
-// checkDemands refuses calls that come back without what came with them.
+// checkDemands refuses calls that come back without the data that the settings require.
 func (r *chatRequest) checkDemands(b behaviour) {
 	for i, m := range r.Messages {
 		where := fmt.Sprintf("messages[%d]", i)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// plan is everything that a complete answer consists of, made before the first byte is sent.
+// plan is a complete answer, planned before the first byte is sent.
 type plan struct {
 	units     []unit
-	finish    string // "null" for an answer that names no reason.
+	finish    string // "null" for an answer without a reason
 	text      string // The content.
-	reasoning string // Reasoning in fields of its own.
+	reasoning string // reasoning in separate fields
 	refusal   string
 	calls     []madeCall
 	usage     usage
@@ -19,10 +19,10 @@ type plan struct {
 // unit is what the model produces in one step: usually one token.
 type unit struct {
 	kind   string // content, reasoning, refusal or call.
-	text   string // Of a call: its arguments.
+	text   string // for kind call: the arguments
 	tokens int
 	call   map[string]any // The element of tool_calls, for kind call.
-	made   madeCall       // Likewise.
+	made   madeCall       // for kind call: the call with its id
 }
 
 // madeCall is a tool call with its id.
@@ -41,7 +41,7 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// makePlan decides the answer to a conversation. serial makes the ids of tool calls unique.
+// makePlan plans the answer to a conversation. serial makes the ids of tool calls unique.
 func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 	p := plan{finish: "stop", refusal: b.refusal}
 	calls, rest := wantedCalls(talk, b)
@@ -79,8 +79,8 @@ func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 	return p
 }
 
-// wantedCalls returns the calls that settings or lines "call: NAME ARGUMENTS" of the question
-// ask for, and the text that goes with them.
+// wantedCalls returns the calls that the settings, or the lines "call: NAME ARGUMENTS" of the question, ask for. It also
+// returns the text beside them.
 func wantedCalls(talk []said, b behaviour) (calls []call, text string) {
 	if len(b.calls) > 0 {
 		if b.say != nil {
@@ -117,7 +117,7 @@ func makeCalls(calls []call, b behaviour, serial uint64) []madeCall {
 	return made
 }
 
-// toolResults lists the results that came after the last user message, as "- name: content".
+// toolResults lists the results after the last user message, as "- name: content".
 func (r *chatRequest) toolResults() []string {
 	var results []string
 	names := map[string]string{}
@@ -135,7 +135,7 @@ func (r *chatRequest) toolResults() []string {
 	return results
 }
 
-// cutAtStop ends a text before the first of the stop sequences.
+// cutAtStop cuts a text before the first stop sequence in it.
 func cutAtStop(text string, stop []string) string {
 	for _, s := range stop {
 		text, _, _ = strings.Cut(text, s)
@@ -143,7 +143,7 @@ func cutAtStop(text string, stop []string) string {
 	return text
 }
 
-// makeUnits cuts reasoning, content, refusal and calls into steps, in this order.
+// makeUnits splits reasoning, content, refusal and calls into units, in this order.
 func (p *plan) makeUnits(b behaviour) []unit {
 	var units []unit
 	for _, t := range []struct{ kind, text string }{{"reasoning", p.reasoning}, {"content", p.text}, {"refusal", p.refusal}} {
@@ -157,14 +157,14 @@ func (p *plan) makeUnits(b behaviour) []unit {
 	return units
 }
 
-// callUnits writes one call as elements of tool_calls, the way a provider does.
+// callUnits encodes one call as elements of tool_calls, in the form of a provider.
 func callUnits(index int, c madeCall, as string) []unit {
 	whole := map[string]any{
 		"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": c.arguments},
 	}
 	tokens := len(Tokens(c.arguments)) + 1
 	switch as {
-	case "gemini": // No index, all at once, with a signature that has to come back.
+	case "gemini": // no index, everything at once, and a signature that must be sent back
 		whole["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": c.signature}}
 		return []unit{{kind: "call", text: c.arguments, tokens: tokens, call: whole, made: c}}
 	case "ollama": // Every call has index 0: https://github.com/ollama/ollama/issues/15457
@@ -192,8 +192,7 @@ func callUnits(index int, c madeCall, as string) []unit {
 	return units
 }
 
-// limit ends the answer at max_tokens or the end of the context window, as a model does: in
-// the middle of whatever it is at.
+// limit ends the answer at max_tokens or at the end of the context window, like a model, at any place.
 func (p *plan) limit(r *chatRequest, b behaviour) {
 	most, ok := r.mostTokens(b)
 	if !ok || p.tokens() <= most {
@@ -206,7 +205,7 @@ func (p *plan) limit(r *chatRequest, b behaviour) {
 	}
 	p.units, p.finish = p.units[:n], "length"
 	p.text, p.reasoning, p.refusal = p.joined("content"), p.joined("reasoning"), p.joined("refusal")
-	p.calls = nil // A call that was cut is of no use to anyone.
+	p.calls = nil // a cut call is useless
 }
 
 // joined returns the text of all units of a kind.

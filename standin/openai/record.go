@@ -11,16 +11,16 @@ import (
 // Ways in which a request ended, as in Request.End.
 const (
 	EndNone         = ""              // Still being answered.
-	EndComplete     = "complete"      // Answered in full, as far as the request and its settings go.
+	EndComplete     = "complete"      // complete, as far as the request and its settings allow
 	EndRefused      = "refused"       // Answered with an error status.
-	EndCut          = "cut"           // The connection was cut by the server, as told.
-	EndEOF          = "eof"           // The stream was ended early by the server, as told.
-	EndFailed       = "failed"        // The stream was ended by an error event, as told.
+	EndCut          = "cut"           // the server dropped the connection, as configured
+	EndEOF          = "eof"           // the server ended the stream early, as configured
+	EndFailed       = "failed"        // the server ended the stream by an error event, as configured
 	EndClientClosed = "client_closed" // The client went away before the answer was complete.
 	EndServerClosed = "server_closed" // Close came first.
 )
 
-// Request is what the server knows about one request for an answer.
+// Request is the record of one request for an answer.
 type Request struct {
 	ID      int             `json:"id"` // From 1 up, in the order of arrival.
 	Time    time.Time       `json:"time"`
@@ -28,10 +28,10 @@ type Request struct {
 	Path    string          `json:"path"`
 	Header  http.Header     `json:"header"` // Secrets masked.
 	Body    json.RawMessage `json:"body,omitempty"`
-	Invalid string          `json:"invalid_body,omitempty"` // The body, when it isn't JSON.
+	Invalid string          `json:"invalid_body,omitempty"` // the body, if it is not JSON
 
 	Model    string  `json:"model,omitempty"`
-	Question string  `json:"question,omitempty"` // The last user message without directives, or the recording's file name.
+	Question string  `json:"question,omitempty"` // the last user message without directives, or the recording's file name
 	Stream   bool    `json:"stream"`
 	Rule     int     `json:"rule,omitempty"`   // The number of the rule that applied, from 1 up.
 	Images   []Image `json:"images,omitempty"` // In all messages of the request.
@@ -41,9 +41,9 @@ type Request struct {
 
 	Status     int       `json:"status,omitempty"`
 	Error      string    `json:"error,omitempty"` // The message of an error answer.
-	Planned    string    `json:"planned"`         // The whole content of the answer.
+	Planned    string    `json:"planned"`         // the whole planned content of the answer
 	Sent       string    `json:"sent"`            // The content that was written.
-	Tokens     int       `json:"tokens"`          // Tokens written, reasoning and calls included.
+	Tokens     int       `json:"tokens"`          // tokens written, including reasoning and calls
 	FirstToken time.Time `json:"first_token,omitzero"`
 	LastToken  time.Time `json:"last_token,omitzero"`
 	End        string    `json:"end"`
@@ -51,41 +51,41 @@ type Request struct {
 	Marks      []Mark    `json:"marks,omitempty"`
 }
 
-// File is what the server knows about an uploaded recording.
+// File describes an uploaded recording.
 type File struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"` // As declared by the client.
 	Bytes int    `json:"bytes"`
 }
 
-// Mark says how much content had been written at a time: len(Sent) was Bytes.
+// Mark is a time and the length of Sent at that time.
 type Mark struct {
 	Time  time.Time `json:"time"`
 	Bytes int       `json:"bytes"`
 }
 
-// Stats counts what happened since the start or the last reset.
+// Stats are counters since the start or the last reset.
 type Stats struct {
-	Requests       int `json:"requests"`        // Requests for an answer, refused ones included.
+	Requests       int `json:"requests"`        // requests for an answer, including refused ones
 	Active         int `json:"active"`          // Being answered now.
-	MaxActive      int `json:"max_active"`      // The most at the same time.
+	MaxActive      int `json:"max_active"`      // maximum number at the same time
 	Complete       int `json:"complete"`        // Ended with EndComplete.
 	Refused        int `json:"refused"`         // Ended with EndRefused.
 	Cancelled      int `json:"cancelled"`       // Ended with EndClientClosed.
 	Broken         int `json:"broken"`          // Ended with EndCut, EndEOF or EndFailed.
 	Tokens         int `json:"tokens"`          // Written in all.
 	Connections    int `json:"connections"`     // Network connections open now, of Serve.
-	MaxConnections int `json:"max_connections"` // The most at the same time.
+	MaxConnections int `json:"max_connections"` // maximum number at the same time
 }
 
-// Bounds of the memory of a server that runs for long: older records are dropped.
+// Limits of the memory of a long-running server: older records are dropped.
 const (
 	maxRecords = 5000
-	// maxBodies is for the bodies of all records together, in bytes; images make them large.
+	// maxBodies limits the bodies of all records together, in bytes; images make them large.
 	maxBodies = 256 << 20
 )
 
-// remember adds a record, and drops old ones where there are too many; s.mu is held.
+// remember adds a record, and drops old ones if there are too many. s.mu must be held.
 func (s *Server) remember(rec *Request) {
 	if len(s.records) == maxRecords {
 		s.forget(maxRecords / 10)
@@ -97,7 +97,7 @@ func (s *Server) remember(rec *Request) {
 	s.records = append(s.records, rec)
 }
 
-// forget drops the n oldest records; s.mu is held.
+// forget drops the n oldest records. s.mu must be held.
 func (s *Server) forget(n int) {
 	for _, r := range s.records[:n] {
 		s.bodies -= r.size()
@@ -105,11 +105,11 @@ func (s *Server) forget(n int) {
 	s.records = slices.Delete(s.records, 0, n)
 }
 
-// size is what the body of a request takes, in bytes.
+// size returns the size of a request's body in bytes.
 func (r *Request) size() int { return len(r.Body) + len(r.Invalid) }
 
-// Requests returns copies of the records, oldest first, of at most the last 5,000 requests, and
-// of fewer when their bodies are large.
+// Requests returns copies of the records, oldest first: those of the last 5,000 requests, or fewer if their bodies are
+// large.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Server) Requests() []Request {
 	return list
 }
 
-// sentBytes returns how much of Planned was written.
+// sentBytes returns how many bytes of Planned were written.
 func (r *Request) sentBytes() int {
 	if len(r.Marks) == 0 {
 		return 0
@@ -137,8 +137,8 @@ func (s *Server) Stats() Stats {
 	return s.stats
 }
 
-// Wait blocks until the counters satisfy ok, or the context or the server ends. It returns
-// whether they did. Ok is called with every change and must not call the server.
+// Wait blocks until the counters satisfy ok, and returns true. It returns false if the context or the server ends first.
+// It calls ok after every change; ok must not call the server.
 func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	for {
 		s.mu.Lock()
@@ -160,8 +160,7 @@ func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 	}
 }
 
-// Reset forgets rules, records and counters; what is being answered goes on, and is counted
-// from zero.
+// Reset forgets rules, records and counters. Running answers continue and are counted from zero.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +171,7 @@ func (s *Server) Reset() {
 	s.notify()
 }
 
-// notify wakes those who wait for a change; s.mu is held.
+// notify wakes waiters after a change. s.mu must be held.
 func (s *Server) notify() {
 	if s.changed != nil {
 		close(s.changed)

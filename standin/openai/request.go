@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// chatRequest is the part of a chat completion request that is looked into.
+// chatRequest has the fields of a chat completion request that are checked.
 // https://platform.openai.com/docs/api-reference/chat/create
 type chatRequest struct {
 	Model               string          `json:"model"`
@@ -82,7 +82,7 @@ type part struct {
 	File     json.RawMessage `json:"file"`
 }
 
-// knownParams are the parameters of the API; others are refused, as OpenAI does.
+// knownParams are the parameters of the API. Others are refused, as by OpenAI.
 const knownParams = " audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens " +
 	"messages metadata modalities model moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key " +
 	"prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream " +
@@ -107,7 +107,7 @@ func parseRequest(body []byte, models []string) *chatRequest {
 	return r
 }
 
-// parse reads a request body into r, which has at most the known fields.
+// parse decodes a request body into r. Unknown fields are refused.
 func parse(body []byte, known string, r any) {
 	knownFields(body, "", known)
 	err := json.Unmarshal(body, r)
@@ -178,10 +178,11 @@ func (r *chatRequest) checkTools() {
 		"Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 }
 
-// speaker is a name before a message, as programs for groups write it.
+// speaker matches a name before a message, as programs for groups write it.
 var speaker = regexp.MustCompile(`^\[[^\]\n]{1,80}\] `)
 
-// said returns the conversation without directives and without names before messages, and the settings of the last user message.
+// said returns the conversation without directives and without names before messages, and the settings of the last user
+// message.
 func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text

@@ -11,7 +11,7 @@ import (
 	"telex/standin/rig"
 )
 
-// responsesRequest is the part of a request of the Responses API that is looked into.
+// responsesRequest has the fields of a request of the Responses API that are checked.
 // https://platform.openai.com/docs/api-reference/responses/create
 type responsesRequest struct {
 	Model              string                  `json:"model"`
@@ -37,7 +37,7 @@ type responsesRequest struct {
 	Prompt             json.RawMessage         `json:"prompt"`
 
 	items []inputItem
-	chat  chatRequest // the same in the words of Chat Completions
+	chat  chatRequest // the same request in the form of Chat Completions
 }
 
 type responsesStreamOptions struct {
@@ -58,7 +58,7 @@ type responsesTool struct {
 	Strict      *bool           `json:"strict"`
 }
 
-// What the API knows; anything else is refused, as OpenAI does.
+// The fields that the API knows. Others are refused, as by OpenAI.
 const (
 	knownResponsesParams = " background context_management conversation include input instructions max_output_tokens max_tool_calls " +
 		"metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options " +
@@ -69,11 +69,11 @@ const (
 	encryptedContent = "reasoning.encrypted_content"
 )
 
-// minOutputTokens is the least that max_output_tokens may be.
+// minOutputTokens is the smallest allowed max_output_tokens.
 const minOutputTokens = 16
 
-// serveResponses answers a request of the Responses API. Nothing is stored: whatever refers to an
-// earlier answer is not found.
+// serveResponses answers a request of the Responses API. Nothing is stored, so references to earlier answers are not
+// found.
 func (s *Server) serveResponses(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, maxBody, func(x *exchange, body []byte) error {
 		return x.converse(r, body, func() {
@@ -105,7 +105,7 @@ func parseResponses(body []byte, models []string) *responsesRequest {
 	return r
 }
 
-// checkState refuses what refers to something stored.
+// checkState refuses references to stored data.
 func (r *responsesRequest) checkState() {
 	if r.PreviousResponseID != nil {
 		panic(invalid("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", *r.PreviousResponseID))
@@ -129,7 +129,7 @@ func (r *responsesRequest) checkOptions() {
 	}
 }
 
-// checkTools checks the declared functions, which lie flat here, and are strict where they say so.
+// checkTools checks the declared functions. Unlike in Chat Completions, their fields are not nested.
 // https://platform.openai.com/docs/guides/function-calling#strict-mode
 func (r *responsesRequest) checkTools() {
 	for i, raw := range r.Tools {
@@ -137,7 +137,7 @@ func (r *responsesRequest) checkTools() {
 		var t responsesTool
 		decode(raw, &t, where, "an object")
 		invalidIf(t.Type != "function", where+".type", "invalid_value", "Invalid value: '%s'. This stand-in knows 'function'.", t.Type)
-		required(t.Name != "", where, "name") // the usual mistake: the form of Chat Completions
+		required(t.Name != "", where, "name") // a common mistake is the form of Chat Completions
 		knownFields(raw, where, " type name description parameters strict ")
 		functionName(t.Name, where+".name")
 		object(t.Parameters, where+".parameters")
@@ -169,15 +169,15 @@ func (t responsesTool) checkSchema(param string) {
 	}
 }
 
-// checkWindow refuses an input that doesn't fit into the context window. What the answer may have is
-// not counted: it ends where the window does.
+// checkWindow refuses an input that does not fit into the context window. The answer does not count, since it ends at
+// the window's end.
 func (r *responsesRequest) checkWindow(b behaviour) {
 	messages, functions := r.chat.promptTokens(b)
 	invalidIf(b.context != 0 && messages+functions > b.context, "input", "context_length_exceeded",
 		"Your input exceeds the context window of this model. Please adjust your input and try again.")
 }
 
-// checkDemands refuses calls that come back without the reasoning that led to them.
+// checkDemands refuses calls that come back without the reasoning before them.
 func (r *responsesRequest) checkDemands(b behaviour) {
 	if !slices.Contains(b.require, "reasoning_content") {
 		return
@@ -195,7 +195,7 @@ func (r *responsesRequest) checkDemands(b behaviour) {
 	}
 }
 
-// wants reports whether the request includes something.
+// wants reports whether the request includes a kind of output.
 func (r *responsesRequest) wants(include string) bool { return slices.Contains(r.Include, include) }
 
 // summarizes reports whether summaries of the reasoning were asked for.

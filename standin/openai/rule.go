@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Rule changes how requests that it matches are answered. Of the rules that match, the
-// oldest one that is not used up applies; settings in the question itself win over it.
+// Rule changes the answers to matching requests. If several rules match, the oldest one that is not used up applies.
+// Settings in the question take precedence.
 type Rule struct {
-	Match string `json:"match,omitempty"` // A part of the last user message, or of a recording's file name; empty matches all.
-	Regex string `json:"regex,omitempty"` // An expression (RE2) that the same matches.
+	Match string `json:"match,omitempty"` // a part of the last user message or of a recording's file name; empty matches all
+	Regex string `json:"regex,omitempty"` // an expression (RE2) for the same texts
 	Model string `json:"model,omitempty"` // The exact name of the model; empty matches all.
-	Skip  int    `json:"skip,omitempty"`  // Matching requests that pass before the rule applies.
-	Times int    `json:"times,omitempty"` // Requests to which it applies then; 0 is all.
+	Skip  int    `json:"skip,omitempty"`  // number of matching requests before the rule applies
+	Times int    `json:"times,omitempty"` // number of requests to which it applies then; 0: all
 	Do    string `json:"do"`              // Settings, as in a directive: `rate=20 cut=120`.
 }
 
-// activeRule is a rule with its expression compiled and its settings read.
+// activeRule is a rule with its compiled expression and parsed settings.
 type activeRule struct {
 	Rule
 	regex    *regexp.Regexp
@@ -28,7 +28,7 @@ type activeRule struct {
 	number   int // From 1 up.
 }
 
-// Rule adds a rule. Its error says what is wrong with the settings or the expression.
+// Rule adds a rule. It returns an error if the settings or the expression are invalid.
 func (s *Server) Rule(r Rule) error {
 	a := &activeRule{Rule: r}
 	var err error
@@ -53,14 +53,14 @@ func (s *Server) Rule(r Rule) error {
 	return nil
 }
 
-// ask is what rules look at in a request.
+// ask has the properties of a request that rules match.
 type ask struct {
 	model    string
 	question string // The last user message, or the name of a recording.
 	kind     string // stream, plain or audio.
 }
 
-// behave decides how a request is answered; settings are those of its question.
+// behave returns the behaviour for a request; settings are those in its question.
 func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	return b, rule
 }
 
-// takeOwn counts the settings of a question, which may be meant for some requests only.
+// takeOwn counts the settings of a question and reports whether they apply to this request.
 func (s *Server) takeOwn(own behaviour, question string, settings []setting) bool {
 	if own.skip == 0 && own.take == 0 {
 		return true
@@ -106,7 +106,7 @@ func (a *activeRule) matches(r ask) bool {
 		strings.Contains(r.question, a.Match) && a.regex.MatchString(r.question)
 }
 
-// take counts a request that matches and reports whether the rule applies to it.
+// take counts a matching request and reports whether the rule applies to it.
 func (a *activeRule) take() bool {
 	n := a.seen - a.Skip
 	if a.Times > 0 && n >= a.Times {
@@ -116,7 +116,7 @@ func (a *activeRule) take() bool {
 	return n >= 0
 }
 
-// meant reports whether settings "on=…" are for a request of this kind.
+// meant reports whether settings with "on=…" are for a request of this kind.
 func meant(on, kind string) bool {
 	return on == "" || on == kind || on == "chat" && kind != "audio"
 }

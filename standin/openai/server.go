@@ -23,15 +23,14 @@ const (
 	maxBody = 32 << 20
 )
 
-// Options configure a Server. The zero value is usable: no key is asked for, and there is
-// one model, "standin".
+// Options configure a Server. The zero value is usable: it needs no key and has one model, "standin".
 type Options struct {
-	Key    string       // What clients must send as Bearer token; empty lets everybody in.
-	Models []string     // The models that exist, first the one shown first; "*" stands for any name.
+	Key    string       // the Bearer token of clients; empty: none is needed
+	Models []string     // the existing models, in their order; "*" stands for any name
 	Log    *slog.Logger // Gets one line for each request; nil for none.
 	Rate   float64      // Tokens per second; 0 is 50, less than 0 sends without pauses.
-	// Context is the size of the models' context window in tokens, by the server's own count;
-	// 0 is without end. Contexts sets it for single models.
+	// Context is the size of the models' context window in tokens, by the server's own count; 0: no limit. Contexts sets
+	// it for single models.
 	Context  int
 	Contexts map[string]int
 	Seed     uint64 // Varies jitter and ids, never the texts.
@@ -45,14 +44,14 @@ type Server struct {
 	mux     *http.ServeMux
 	http    *http.Server
 	started time.Time
-	ctx     context.Context //nolint:containedctx // The server owns this lifetime, which Close ends.
+	ctx     context.Context //nolint:containedctx // Close ends it, since the server owns this lifetime.
 	stop    context.CancelFunc
 	active  sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
 	rules   []*activeRule
-	used    map[string]int // How often the settings in a question were met.
+	used    map[string]int // how often the settings in a question were used
 	records []*Request
 	bodies  int // Bytes of the bodies in records.
 	serial  int
@@ -62,8 +61,7 @@ type Server struct {
 	changed chan struct{} // Closed with the next change; nil while nobody waits.
 }
 
-// New returns a server that answers as soon as it is given requests. It starts no goroutine.
-// Close it to end answers that are under way.
+// New returns a server. It starts no goroutine. Close ends its running answers.
 func New(o Options) *Server {
 	if len(o.Models) == 0 {
 		o.Models = []string{"standin"}
@@ -107,8 +105,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Close ends all answers under way, closes listeners and connections, and waits until no
-// request is being answered any more.
+// Close ends all running answers, closes listeners and connections, and waits for all requests.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -166,7 +163,7 @@ func (s *Server) authorize(r *http.Request) {
 		"invalid_request_error", "", "invalid_api_key", "Incorrect API key provided: "+maskKey(token)+"."))
 }
 
-// maskKey shows a key as OpenAI does, with only its ends.
+// maskKey returns only the ends of a key, like OpenAI.
 func maskKey(key string) string {
 	if len(key) < 12 {
 		return strings.Repeat("*", len(key))
@@ -183,7 +180,7 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	s.write(w, e.status, "application/json", e.body())
 }
 
-// write sends a whole answer. That the client is gone shows in its context, not here.
+// write sends a whole answer. It ignores errors, because the context shows that the client has left.
 func (s *Server) write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
@@ -192,7 +189,7 @@ func (s *Server) write(w http.ResponseWriter, status int, contentType string, bo
 	}
 }
 
-// model describes a model, in the shape of https://platform.openai.com/docs/api-reference/models.
+// model describes a model in the form of https://platform.openai.com/docs/api-reference/models.
 func (s *Server) model(id string) map[string]any {
 	return map[string]any{"id": id, "object": "model", "created": s.started.Unix(), "owned_by": "standin"}
 }
@@ -220,7 +217,7 @@ func (s *Server) serveModel(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// answer writes what a method returns, or its refusal.
+// answer writes the result of a method, or its refusal.
 func (s *Server) answer(w http.ResponseWriter, method func() any) {
 	result, refused := rig.Run[apiError](method)
 	if refused != nil {
@@ -230,7 +227,7 @@ func (s *Server) answer(w http.ResponseWriter, method func() any) {
 	s.write(w, http.StatusOK, "application/json", mustJSON(result))
 }
 
-// serveUnknown answers what no route takes: a wrong method, or a wrong address.
+// serveUnknown answers requests without a route: a wrong method, or a wrong address.
 func (s *Server) serveUnknown(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	allowed := ""

@@ -14,30 +14,30 @@ var (
 	errFailed = errors.New("stream failed")
 )
 
-// over is the end of an answer before it is complete. What writes an answer panics with it, and answer recovers it: so
-// that what is written stands there in order.
+// over ends an answer early. The code that writes an answer panics with it, and answer recovers it, so that writing code
+// needs no error handling.
 type over struct{ why error }
 
-// must ends the answer when something did not succeed.
+// must ends the answer if an operation failed.
 func must(err error) {
 	if err != nil {
 		panic(&over{err})
 	}
 }
 
-// encoder writes an answer as an API has it.
+// encoder writes an answer in the form of an API.
 type encoder interface {
-	// begin sends what comes before the first token, and waits for that.
+	// begin sends the part before the first token, and waits until that token is due.
 	begin()
-	// unit sends what the model produced in one step.
+	// unit sends one unit.
 	unit(u unit, unfinished bool)
-	// noise sends what means nothing, of several kinds in turn.
+	// noise sends meaningless data, of several kinds in turn.
 	noise(n int)
-	// finish sends what comes after the last token.
+	// finish sends the part after the last token.
 	finish()
 	// fail sends an error in the middle of a stream.
 	fail(code, text string)
-	// whole is the answer in one piece.
+	// whole returns the answer in one piece.
 	whole() any
 }
 
@@ -54,7 +54,7 @@ func (x *exchange) stream() {
 	x.out.finish()
 }
 
-// sendUnits sends the tokens in their time, and what the settings put between them.
+// sendUnits sends the tokens at their times, with the data that the settings insert between them.
 func (x *exchange) sendUnits() {
 	start, sent, noise := time.Now(), 0, 0
 	for left := x.p.units; len(left) > 0; {
@@ -85,8 +85,8 @@ func (x *exchange) sendUnits() {
 // every reports whether a multiple of n lies in (before, after].
 func every(n, before, after int) bool { return n > 0 && before/n != after/n }
 
-// group returns how many of the units left go into one delta: as many as the settings say,
-// of one kind, and none beyond a place where something happens.
+// group returns how many of the units left form one delta. It is limited by the settings, by the next unit of another
+// kind, and by the next place where something happens.
 func (x *exchange) group(left []unit, sent int) int {
 	n := 1
 	for ; n < x.b.chunk && n < len(left) && left[n].kind == left[0].kind && left[0].kind != "call"; n++ {
@@ -97,7 +97,7 @@ func (x *exchange) group(left []unit, sent int) int {
 	return n
 }
 
-// merge makes one unit of several of the same kind.
+// merge joins units of the same kind.
 func merge(units []unit) unit {
 	if len(units) == 1 {
 		return units[0]
@@ -106,7 +106,7 @@ func merge(units []unit) unit {
 	return unit{kind: units[0].kind, text: whole.joined(units[0].kind), tokens: whole.tokens()}
 }
 
-// due returns when the token after n others is to be sent.
+// due returns when the token after n others must be sent.
 func (x *exchange) due(start time.Time, n int) time.Time {
 	if x.b.rate <= 0 {
 		return start
@@ -118,7 +118,7 @@ func (x *exchange) due(start time.Time, n int) time.Time {
 	return start.Add(time.Duration(at / x.b.rate * float64(time.Second)))
 }
 
-// pause waits, with comments when the settings ask for them in a silence. The answer ends when the client has gone.
+// pause waits, and sends comments if the settings ask for them. If the client leaves, the answer ends.
 func (x *exchange) pause(d time.Duration) {
 	for until := time.Now().Add(d); ; {
 		x.alive()
@@ -139,7 +139,7 @@ func (x *exchange) pause(d time.Duration) {
 		x.alive()
 		switch {
 		case !comment:
-		case x.rec.isPlain(x.b): // in a JSON answer an empty line says nothing.
+		case x.rec.isPlain(x.b): // JSON allows empty lines
 			x.wire.raw([]byte("\n"))
 		default:
 			x.wire.comment(x.b.comment)
@@ -147,15 +147,15 @@ func (x *exchange) pause(d time.Duration) {
 	}
 }
 
-// alive ends the answer when the client has gone, or the server is closed.
+// alive ends the answer if the client has left or the server is closed.
 func (x *exchange) alive() {
 	if err := x.ctx.Err(); err != nil {
 		panic(&over{fmt.Errorf("answer: %w", err)})
 	}
 }
 
-// ends reports whether the stream ends by a clean EOF right after a chunk, and that without
-// the line end of the chunk. next is the named place that follows when sent is the last token.
+// ends reports whether the stream ends right after a chunk by a clean EOF, without the chunk's line end. next is the
+// named place after the last token.
 func (x *exchange) ends(sent, next int) bool {
 	if x.b.end.how != "eof" || !x.b.noLastNewline {
 		return false
@@ -163,23 +163,23 @@ func (x *exchange) ends(sent, next int) bool {
 	return x.b.end.after == sent || next == afterText && sent >= x.p.tokens() && x.b.end.after <= afterText
 }
 
-// endAt ends the answer if it is to end at a place: a number of tokens or a named one.
+// endAt ends the answer if the settings name this place: a number of tokens or a named one.
 func (x *exchange) endAt(at int) {
-	// An answer shorter than the number ends where its text ends.
+	// If the answer has fewer tokens than the number, it ends after its text.
 	reached := x.b.end.after == at || at == afterText && x.b.end.after < afterText
 	if x.b.end.how != "" && reached {
 		x.breakOff()
 	}
 }
 
-// breakOff ends the answer in the way of the settings.
+// breakOff ends the answer as the settings say.
 func (x *exchange) breakOff() {
 	switch x.b.end.how {
 	case "cut":
 		must(errCut)
 	case "eof":
 		must(errEOF)
-	case "hang": // silent, but for comments, until the client goes away
+	case "hang": // no data except comments until the client leaves
 		for {
 			x.pause(1000 * time.Hour)
 		}
@@ -266,7 +266,7 @@ func (x completions) delta(fields map[string]any) chunk {
 	return c
 }
 
-// soFar returns the usage up to now, as some providers send it with every chunk.
+// soFar returns the current usage, which some providers send with every chunk.
 func (x completions) soFar() usage {
 	u := x.p.usage
 	x.note(func(rec *Request) { u.CompletionTokens = rec.Tokens })
@@ -287,7 +287,7 @@ func (x completions) fields(u unit) map[string]any {
 	}
 }
 
-// reasoningFields names reasoning as a provider does.
+// reasoningFields returns reasoning in the fields of a provider.
 func reasoningFields(text, as string) map[string]any {
 	switch as {
 	case "reasoning": // vLLM, OpenRouter, Ollama.
@@ -299,7 +299,7 @@ func reasoningFields(text, as string) map[string]any {
 	}
 }
 
-// send writes a chunk, padded to hide the length of its text as OpenAI does.
+// send writes a chunk with padding that hides the length of its text, like OpenAI.
 func (x completions) send(c chunk, unfinished bool) {
 	x.alive()
 	if o := x.req.StreamOptions; o == nil || o.IncludeObfuscation == nil || *o.IncludeObfuscation {

@@ -5,11 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens splits text as a model's tokenizer would: a token is a short word with its leading
-// space, a piece of a long word, up to three digits, a run of white space, or punctuation.
-// Markdown markers are sometimes cut in two, and so are characters made of several runes, as
-// in real streams; a rune never is. The tokens joined are the text, and each of them is valid
-// UTF-8 when the text is.
+// Tokens splits text like a model's tokenizer. A token is a short word with its leading space, a piece of a long word,
+// up to three digits, a run of white space, or punctuation. As in real streams, Markdown markers are sometimes split,
+// and so are characters of several code points, but never a code point. The tokens joined are the text. Each of them is
+// valid UTF-8 if the text is.
 func Tokens(text string) []string {
 	tokens := make([]string, 0, len(text)/4+1)
 	roll := uint64(14695981039346656037)
@@ -24,8 +23,7 @@ func Tokens(text string) []string {
 	return tokens
 }
 
-// tokenLen returns the length in bytes of the first token of a text that isn't empty. roll
-// decides where a tokenizer could go either way.
+// tokenLen returns the length in bytes of the first token of a non-empty text. roll decides between possible splits.
 func tokenLen(text string, roll uint64) int {
 	dice := roll >> 33
 	start := 0
@@ -60,7 +58,7 @@ func tokenLen(text string, roll uint64) int {
 	}
 }
 
-// runLen returns the length in bytes of the leading runes, at most limit of them, that belong.
+// runLen returns the length in bytes of the longest beginning whose code points belong, at most limit of them.
 func runLen(text string, limit int, belongs func(rune) bool) int {
 	n := 0
 	for range limit {

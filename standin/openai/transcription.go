@@ -26,7 +26,7 @@ type recording struct {
 	fields map[string]string // The other fields, by name.
 }
 
-// serveTranscription answers what is heard in a recording, and records everything about it.
+// serveTranscription answers and records a request for a transcription.
 func (s *Server) serveTranscription(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, maxAudio, func(x *exchange, body []byte) error { return x.transcribe(r.Header.Get("Content-Type"), body) })
 }
@@ -35,7 +35,7 @@ func (s *Server) serveTranscription(w http.ResponseWriter, r *http.Request) {
 func (x *exchange) transcribe(contentType string, body []byte) error {
 	rec, rule := recording{fields: map[string]string{}}, 0
 	err := checked(func() { rec.parse(contentType, body) })
-	if rec.file != nil { // What could be read is noted, whatever is wrong with the rest.
+	if rec.file != nil { // record the readable part even if the rest is invalid
 		x.note(func(r *Request) { r.Model, r.Question, r.File = rec.fields["model"], rec.file.Name, rec.file })
 	}
 	if err == nil {
@@ -91,7 +91,7 @@ func (rec *recording) take(name string, part rig.Upload) {
 	}
 }
 
-// check finds the first thing that OpenAI would refuse.
+// check refuses the request for the first reason that OpenAI would.
 func (rec *recording) check(models []string) {
 	model := rec.fields["model"]
 	required(rec.file != nil, "", "file")
@@ -104,7 +104,7 @@ func (rec *recording) check(models []string) {
 	rec.checkFields(model)
 }
 
-// checkFields checks what is optional.
+// checkFields checks the optional fields.
 func (rec *recording) checkFields(model string) {
 	format, given := rec.fields["response_format"]
 	invalidIf(given && !slices.Contains([]string{"json", "text", "srt", "verbose_json", "vtt"}, format), "response_format", "invalid_value",
@@ -115,13 +115,12 @@ func (rec *recording) checkFields(model string) {
 	t, err := strconv.ParseFloat(text, 64)
 	invalidIf(given && (err != nil || !(t >= 0 && t <= 1)), "temperature", "invalid_value",
 		"Invalid 'temperature': expected a number from 0 to 1, but got '%s' instead.", text)
-	// whisper-1 ignores the parameter; nobody here asks for a transcription in pieces.
+	// whisper-1 ignores the parameter, and streamed transcriptions are not supported here.
 	invalidIf(rec.fields["stream"] == "true" && model != "whisper-1", "stream", "unsupported_value",
 		"Unsupported value: 'stream' is not supported with this model.")
 }
 
-// heard returns what is said in a recording: the text of an ASCII line "say: TEXT" anywhere in
-// it, else a sentence with its size.
+// heard returns the words in a recording: the text of an ASCII line "say: TEXT" in it, else a sentence with its size.
 func (rec *recording) heard() string {
 	for line := range bytes.Lines(rec.data) {
 		text, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("say: "))
@@ -132,7 +131,7 @@ func (rec *recording) heard() string {
 	return fmt.Sprintf("This is a recording of %d bytes.", len(rec.data))
 }
 
-// answer writes the text in the format that was asked for. A recording here lasts a second.
+// answer returns the text in the requested format. Every recording counts as one second long.
 func (rec *recording) answer(text string) (contentType string, body []byte) {
 	const plain = "text/plain; charset=utf-8"
 	usage := map[string]any{"type": "duration", "seconds": 1}

@@ -35,7 +35,7 @@ func (r *Request) isPlain(b behaviour) bool {
 // sendWhole sends the answer as one JSON document, after the time that its tokens take.
 func (x *exchange) sendWhole() {
 	if x.b.commentInterval > 0 {
-		// Who fills the silence has to begin the body before the answer is there.
+		// To send comments during the wait, the body must begin before the answer is complete.
 		x.begin(http.StatusOK, "application/json")
 	}
 	sent, length := x.p.tokens(), x.p.tokens()
@@ -63,7 +63,7 @@ func (x *exchange) sendWhole() {
 		x.begin(http.StatusOK, "application/json")
 	}
 	if breaks {
-		// Half a document: the connection breaks, or the body just ends.
+		// Send half a document; then the connection breaks, or the body just ends.
 		share := len(body)
 		if length > 0 {
 			share = len(body) * sent / (length + 1)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// promptTokens counts a request as this provider does. A message costs four tokens beside its
-// text, roughly as with https://github.com/openai/openai-cookbook (counting tokens); calls,
-// images, files and the declared tools cost what they take.
+// promptTokens counts a request's tokens. A message costs four tokens besides its text, roughly as in
+// https://github.com/openai/openai-cookbook (counting tokens). Calls, images, files and declared tools cost extra.
 func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
 	for _, m := range r.Messages {
 		messages += 4 + len(Tokens(strings.ToValidUTF8(m.text, "\uFFFD")))
@@ -27,7 +26,7 @@ func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
 	return b.scaled(messages), b.scaled(functions)
 }
 
-// scaled applies the factor by which this provider's tokens differ from the usual ones.
+// scaled applies the factor of the settings to a number of tokens.
 func (b behaviour) scaled(tokens int) int {
 	if b.tokenFactor == 0 {
 		return tokens
@@ -35,8 +34,7 @@ func (b behaviour) scaled(tokens int) int {
 	return int(math.Ceil(float64(tokens) * b.tokenFactor))
 }
 
-// checkWindow refuses what doesn't fit into the context window: the prompt, and the longest
-// answer that was asked for.
+// checkWindow refuses a prompt that does not fit into the context window together with the longest requested answer.
 // https://platform.openai.com/docs/guides/error-codes
 func (r *chatRequest) checkWindow(b behaviour) {
 	if b.context == 0 {
@@ -64,8 +62,8 @@ func (r *chatRequest) checkWindow(b behaviour) {
 	}
 }
 
-// mostTokens returns how long the answer can be: as asked for, and what the context window
-// leaves. ok is false when nothing bounds it.
+// mostTokens returns the maximum length of the answer: the requested one, limited by the rest of the context window. ok
+// is false if nothing limits it.
 func (r *chatRequest) mostTokens(b behaviour) (most int, ok bool) {
 	most, ok = r.maxTokens()
 	if b.context == 0 {
