@@ -231,7 +231,7 @@ func TestSystemdSetup(t *testing.T) {
 	platform, model := startStandins(t, "60")
 	said := m.run("env", "TELEGRAM_BOT_TOKEN="+testToken, "OPENAI_API_KEY="+testKey, "/root/telex", "setup", "--non-interactive", "--service",
 		"--platform=telegram", "--set=telegram.api_base="+platform.url, "--base-url="+model.url+"/v1", "--model=standin", "--allow=telegram:user:1001")
-	for _, want := range []string{"ok       endpoint telegram: Telegram is @", "/etc/telex/config.yaml: written", "telex starts", "telex.service runs"} {
+	for _, want := range []string{"ok       endpoint telegram: Telegram is @", "/etc/telex/config.yaml: written", "telex starts", "telegram is connected\n", "telex.service runs"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing in\n%s", want, said)
 		}

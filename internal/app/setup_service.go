@@ -112,8 +112,8 @@ func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	defer ticker.Stop()
 	for {
 		now, err := askStatus(ctx, s.env, serviceState)
-		starting := func(e EndpointStatus) bool { return e.State == string(gateway.Starting) }
-		if err != nil || !slices.ContainsFunc(now.Endpoints, starting) {
+		trying := func(e EndpointStatus) bool { return e.State != string(gateway.Connected) && e.Error == "" } // for the first time
+		if err != nil || !slices.ContainsFunc(now.Endpoints, trying) {
 			return now.Endpoints
 		}
 		select {
