@@ -112,7 +112,7 @@ func checkMemory(mediaType string, c image.Config, data []byte) error {
 	return nil
 }
 
-// bytesPerPixel returns the maximum memory that the decoders in these versions use per pixel.
+// bytesPerPixel returns the maximum memory per pixel that the decoders need, in the versions that go.mod names.
 func bytesPerPixel(mediaType string, m color.Model, data []byte) int {
 	switch mediaType {
 	case "image/gif":

@@ -192,7 +192,7 @@ func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
-// wantNoneDangling checks that no question by command looks unanswered. what describes what happened before.
+// wantNoneDangling checks that no question by command looks unanswered. The argument what describes what happened before.
 func (s *scene) wantNoneDangling(w Asker, what string) {
 	s.Helper()
 	if got := w.Dangling(); got != 0 {

@@ -144,7 +144,7 @@ func (s *scene) wantCalls(op chat.Op, want int) {
 	}
 }
 
-// wantNone checks that a list is empty. what describes its elements.
+// wantNone checks that a list is empty. The argument what describes its elements.
 func (s *scene) wantNone(list []string, what string, args ...any) {
 	s.Helper()
 	if len(list) != 0 {
