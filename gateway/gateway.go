@@ -229,7 +229,7 @@ func (g *Gateway) live(ctx context.Context, ready func()) error {
 func (g *Gateway) receiveUntil(ctx context.Context, ready func()) {
 	g.reloading.Lock()
 	g.receiving = ctx
-	g.startReceiving()
+	g.startReceiving() //nolint:contextcheck // its context is g.receiving
 	g.reloading.Unlock()
 	ready()
 	<-ctx.Done()

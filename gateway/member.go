@@ -91,12 +91,12 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 		_, ended := g.stop()
 		return g.abort(ended)
 	}
-	m.leave()
+	m.leave(working)
 	loops.Go(func() { m.handOver(working) })
 	if err = g.drain(); errors.Is(err, chat.ErrLost) {
 		return err
 	}
-	m.unregister()
+	m.unregister(working)
 	return err
 }
 
@@ -214,7 +214,7 @@ func (m *member) work(ctx context.Context) {
 			if n++; n%reloadEvery == 0 {
 				m.signals.Or(uint32(chat.SignalAll))
 			}
-			m.free(false)
+			m.free(ctx, false)
 		case <-ctx.Done():
 			return
 		case <-m.lease.Lost():
@@ -290,7 +290,7 @@ func (m *member) elect(ctx context.Context) error {
 			m.receives[id] = true
 			m.mu.Unlock()
 			m.g.Log.Info("this replica receives from now on", slog.String("endpoint", string(id)))
-			m.g.receiveMore()
+			m.g.receiveMore() //nolint:contextcheck // receiving outlives this election
 		}
 	}
 	return nil
@@ -362,12 +362,12 @@ func isForwarded(in chat.Inbound) bool {
 }
 
 // free gives up chats in which nothing goes on.
-func (m *member) free(leaving bool) {
+func (m *member) free(ctx context.Context, leaving bool) {
 	idle := m.chats.Idle(time.Now(), leaving, m.g.isBusy)
 	if len(idle) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), workWait)
+	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
 	if err := m.store.Free(ctx, leaving, idle...); err != nil {
 		m.g.checkLease(err)
@@ -378,9 +378,9 @@ func (m *member) free(leaving bool) {
 }
 
 // leave tells the other replicas that this one stops.
-func (m *member) leave() {
+func (m *member) leave(ctx context.Context) {
 	m.leaving.Store(true)
-	m.renew(context.Background())
+	m.renew(ctx)
 }
 
 // handOver gives up the chats one after the other, while the process finishes what it does there.
@@ -388,7 +388,7 @@ func (m *member) handOver(ctx context.Context) {
 	ticks := time.NewTicker(leaveEvery)
 	defer ticks.Stop()
 	for {
-		m.free(true)
+		m.free(ctx, true)
 		select {
 		case <-ticks.C:
 		case <-ctx.Done():
@@ -400,8 +400,8 @@ func (m *member) handOver(ctx context.Context) {
 }
 
 // unregister ends the membership.
-func (m *member) unregister() {
-	ctx, cancel := context.WithTimeout(context.Background(), renewWait)
+func (m *member) unregister(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, renewWait)
 	defer cancel()
 	m.lease.Lose() // from now on others may own the chats
 	if err := m.store.Unregister(ctx); err != nil {

@@ -227,11 +227,12 @@ func (l *life) isOver() bool {
 
 // silent reports whether a process could not store what it learned at a time, until it lost its lease or died.
 func (l *life) silent(at time.Time) bool {
-	if l.died.IsZero() {
+	lost := l.lost || l.id != 0 && !l.gaveUp && !l.w.store.IsAlive(l.id) // a paused process does not know yet
+	if l.died.IsZero() && !lost {
 		return false
 	}
 	for _, c := range l.w.s.cuts {
-		if !l.lost && l.died.After(l.w.began.Add(c.until)) {
+		if !lost && l.died.After(l.w.began.Add(c.until)) {
 			continue
 		}
 		if c.slot == l.slot && c.what != cutPlatform && !at.Before(l.w.began.Add(c.from)) && !at.After(l.w.began.Add(c.until)) {

@@ -11,7 +11,7 @@ import (
 // owned is free for the others.
 const LeaseTime = 5 * time.Second
 
-// ErrLost: this replica's lease is over, or another replica owns the chat. The process must call no platform any more.
+// ErrLost means that this replica's lease is over, or that another replica owns the chat. The process must call no platform any more.
 var ErrLost = fmt.Errorf("the lease is lost: %w", ErrFenced)
 
 // ReplicaID names one incarnation of a process. A store gives each id once, in growing order, so it is a fencing token
