@@ -30,7 +30,7 @@ type thinkFilter struct {
 	afterCloseTag bool // only white space since a closing tag
 	code          codeState
 
-	// What the current write brought.
+	// The results of the current write.
 	text, reasoning, void strings.Builder
 	reset                 bool
 }

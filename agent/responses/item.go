@@ -103,7 +103,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 		case it.Type == typeMessage && it.emitted:
 			before = append(before, place{Type: typeMessage, Phase: it.Phase}.raw())
 		case it.Type == typeReasoning && it.done && (it.Encrypted != "" || len(it.Content) > 0):
-			// Reasoning without both is only a reference to an item that the provider does not store.
+			// Reasoning without encrypted text and without content is only a reference to an item that the provider does not store.
 			before = append(before, it.raw)
 		case it.Type == typeCall && it.Name != "" && it.Status != "incomplete" && (it.done || finish == agent.FinishStop):
 			call := agent.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.arguments.String()}

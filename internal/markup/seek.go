@@ -14,7 +14,7 @@ import (
 
 var (
 	angleAddress = regexp.MustCompile(`^<[A-Za-z0-9][A-Za-z0-9+.-]*[:@]`)
-	// What may become a tag or an address in angle brackets.
+	// A possible beginning of a tag or of an address in angle brackets.
 	growingAngle = regexp.MustCompile("^<(?:[^\\s<>]*$|[!?]|/?[A-Za-z][A-Za-z0-9-]*" +
 		"(?:\\s+[A-Za-z_:][A-Za-z0-9_.:-]*(?:\\s*=\\s*(?:[^\\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*" +
 		"\\s*(?:/|=\\s*(?:'[^']*|\"[^\"]*)?)?$)")
