@@ -49,7 +49,7 @@ type Membership interface {
 type Ownership interface {
 	// Take first makes this replica the owner of up to orphans chats with unfinished work that have no live owner. Then it
 	// returns what is unfinished in its own chats and was not given to this registration yet. A turn that this replica
-	// began counts as given.
+	// began counts as given, and so do the messages of a turn that it releases.
 	//
 	// call numbers the calls of a registration, from 1. What was given in a call counts as given once a call with a larger
 	// number is made; with the same number, it is given again. So an answer that gets lost loses nothing.

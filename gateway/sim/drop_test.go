@@ -18,7 +18,7 @@ func (w *world) mayDrop(n int) bool {
 		w.except(crowded)
 		return true
 	}
-	if m.user == stranger && w.s.receivesBeside() {
+	if m.user == stranger && w.s.replicas > 0 {
 		return slices.ContainsFunc(w.order, func(t *turnLog) bool { return len(t.messages) == 1 && w.messages[t.messages[0]].user == stranger })
 	}
 	switch m.kind {

@@ -316,7 +316,7 @@ func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if !w.s.pair || !w.s.private(m.place) {
 		w.complain("a stranger is answered where none may be")
 	}
-	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && !w.s.receivesBeside() { // else whoever answers knows
+	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && w.s.replicas == 0 { // else whoever answers knows
 		w.complain("a stranger is given a code twice within an hour")
 	}
 	w.knocked = time.Now()

@@ -284,7 +284,9 @@ func testReplicaOrphans(c *cluster) {
 		}
 	}
 	b.takes(nil, nil)
-	b.must(b.End(b.Context(), "t", chat.Growth{}))
+	b.must(b.Release(b.Context(), "t"))
+	b.takes(nil, nil) // it has the messages of the turn that it was given
+	b.waits("tg:1/1", "tg:2/2")
 }
 
 // writes are the fenced writes about a conversation with the unfinished turn t and the waiting message 2.

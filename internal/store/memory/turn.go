@@ -177,7 +177,7 @@ func (s *Store) Release(_ context.Context, turn string, used ...chat.Usage) erro
 	s.end(t)
 	for _, m := range s.inbox {
 		if m.turn == turn {
-			m.turn = ""
+			m.turn, m.given = "", gift{to: s.self} // whoever releases the turn has its messages
 			m.Begun--
 		}
 	}
