@@ -170,7 +170,6 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 			d.places[at] = placeOf(p.keyNode)
 		}
 		field := v.Field(f.index)
-		was := field.Interface()
 		switch {
 		case isFile && present[name]:
 			d.fail(p.keyNode, "keep one of them", "both %s and %s in %s", name, p.key, human(path))
@@ -179,7 +178,6 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 		default:
 			d.value(at, p.value, field, f.tags)
 		}
-		d.refuseUnbuilt(at, placeOf(p.keyNode), f.tags, was, field.Interface())
 	}
 	d.requireKeys(path, n, v)
 }

@@ -10,11 +10,8 @@
 //	required:"true"   the key must be there and not be empty
 //	allow:"empty"     a secret may be empty
 //	allow:"zero"      a duration may be 0
-//	unbuilt:"x is"    this version takes only the default, and what built lists; the words begin the complaint
-//	built:"a|b"       values that work all the same; of a list, its elements
 //
 // The order of work: the bytes are parsed into YAML nodes, the nodes are decoded strictly over the defaults
 // (decode.go, scalar.go), with ${NAME} filled in per scalar so that a value can never change the structure
-// (expand.go), each value that this version can't do is refused (notbuilt.go), and rules that span keys are checked
-// (validate.go). Errors show text of the file only where it can't be a secret.
+// (expand.go), and rules that span keys are checked (validate.go). Errors show text of the file only where it can't be a secret.
 package config

@@ -107,28 +107,6 @@ func TestExampleSections(t *testing.T) {
 	}
 }
 
-// Every thing that is not built is met in the example.
-func TestNotBuiltIsMet(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile(exampleFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := uncomment(string(data))
-	d, _ := decodeText(text)
-	if !d.anyPlace("platforms.*.kind") {
-		t.Error("nothing in the example is of a kind that is named")
-	}
-	for path, f := range schemaPaths() {
-		if f.tags.unbuilt != "" && !d.anyPlace(path) && !d.inOtherEndpoint(path) {
-			t.Errorf("%s is not built, and the example does not show it", path)
-		}
-		if len(f.tags.built) > 0 && f.tags.unbuilt == "" {
-			t.Errorf("%s: built without unbuilt", path)
-		}
-	}
-}
-
 func exampleEnv(name string) (string, bool) {
 	switch name {
 	case envStreaming, envCredentials:

@@ -21,8 +21,6 @@ type tags struct {
 	unit     string
 	required bool
 	allow    string
-	unbuilt  string
-	built    []string
 }
 
 // fieldsOf lists the keys of a struct, in the order of declaration.
@@ -39,7 +37,7 @@ func fieldsOf(t reflect.Type) []field {
 		}
 		out = append(out, field{key: key, index: i, typ: f.Type, tags: tags{
 			enum: words("enum"), min: f.Tag.Get("min"), max: f.Tag.Get("max"), unit: f.Tag.Get("unit"),
-			required: f.Tag.Get("required") == "true", allow: f.Tag.Get("allow"), unbuilt: f.Tag.Get("unbuilt"), built: words("built"),
+			required: f.Tag.Get("required") == "true", allow: f.Tag.Get("allow"),
 		}})
 	}
 	return out

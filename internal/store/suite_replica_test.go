@@ -293,7 +293,7 @@ func testReplicaOrphans(c *cluster) {
 func writes(p *process, to chat.Conversation) map[string]error {
 	ctx := p.Context()
 	out := map[string]error{
-		"Begin": p.Begin(ctx, turnOf("u", to, "2")), "Rerun": p.Begin(ctx, turnOf("t", to, "1")), "Join": p.shared.Join(ctx, "t", "2"),
+		"Begin": p.Begin(ctx, turnOf("u", to, "2")), "Rerun": p.Begin(ctx, turnOf("t", to, "1")), "Join": p.Join(ctx, "t", "2"),
 		"Note": p.Note(ctx, "t", step(chat.StepSaid, "", "x")), "Record": p.Record(ctx, "t", chat.Part{State: chat.PartStands}),
 		"Drop": p.Drop(ctx, to, "2"), "Revise": p.Revise(ctx, to, message(to, "2")), "Forget": p.Forget(ctx, to),
 		"Choose": p.Choose(ctx, to, "m"), "Consent": p.Consent(ctx, to, "u", "tool"), "Cut": p.Cut(ctx, "t", []byte("x")),
