@@ -176,7 +176,8 @@ func TestAddressInUse(t *testing.T) {
 			t.Parallel()
 			p := launch{}.start(t, args...)
 			code := p.exit(patience)
-			want := fmt.Sprintf("telex: listen for the stand-in: listen tcp %s: bind: address already in use; --listen takes another address\n", l.Addr())
+			what := map[bool]string{true: "the stand-in", false: "the demo"}[args[0] == "standin"]
+			want := fmt.Sprintf("telex: listen for %s: listen tcp %s: bind: address already in use; --listen takes another address\n", what, l.Addr())
 			if got := p.stderr.String(); code != exitFailed || got != want {
 				t.Errorf("exit %d, stderr\ngot  %q\nwant %d and\n     %q", code, got, exitFailed, want)
 			}
