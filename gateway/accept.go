@@ -91,7 +91,7 @@ func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	if g.policy.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.policy.Rules().Pair {
 		return ""
 	}
-	return g.current().Texts[TextNoAccess]
+	return g.texts()[TextNoAccess]
 }
 
 // admit stores a message and passes it to its conversation.

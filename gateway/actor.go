@@ -227,7 +227,7 @@ func (a *actor) tooMany(in chat.Inbound) {
 		a.drop(in)
 		return
 	}
-	a.say(in, a.g.current().Texts[TextQueueFull])
+	a.say(in, a.g.texts()[TextQueueFull])
 }
 
 // begin starts a turn that answers the messages. Requeued messages already count in the limits per minute.
@@ -294,7 +294,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 		a.owe(TextFailed, id, in)
 		return
 	}
-	a.say(in, a.g.current().Texts.fill(TextPair, "code", code))
+	a.say(in, a.g.texts().fill(TextPair, "code", code))
 }
 
 func (a *actor) person(in chat.Inbound) chat.Person {

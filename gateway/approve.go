@@ -39,14 +39,14 @@ func (a *actor) inquiry(to chat.Target, p *approval.Proposal) inquiry {
 	if to.Kind != chat.Private {
 		how = TextHowGroup
 	}
-	places := []string{"id", p.ID, "slash", slash, "how", a.g.current().Texts.fill(how, "id", p.ID, "slash", slash)}
-	out := a.g.current().Texts.proposing(p.Text, places...)
+	places := []string{"id", p.ID, "slash", slash, "how", a.g.texts().fill(how, "id", p.ID, "slash", slash)}
+	out := a.g.texts().proposing(p.Text, places...)
 	if p.Whole != "" || !preview.Shows(a.endpoint.account().out, to, a.endpoint.account().Streaming.Cursor, out.text, out.code) {
-		places[len(places)-1] += " " + a.g.current().Texts.fill(TextShow, "id", p.ID, "slash", slash)
-		out = a.g.current().Texts.proposing(p.Text, places...)
+		places[len(places)-1] += " " + a.g.texts().fill(TextShow, "id", p.ID, "slash", slash)
+		out = a.g.texts().proposing(p.Text, places...)
 	}
 	if a.endpoint.account().buttons {
-		out.actions = approval.Buttons(p, a.g.current().Texts[TextApproveButton], a.g.current().Texts[TextDenyButton], a.g.current().Texts[TextAlwaysButton])
+		out.actions = approval.Buttons(p, a.g.texts()[TextApproveButton], a.g.texts()[TextDenyButton], a.g.texts()[TextAlwaysButton])
 	}
 	return out
 }
@@ -111,9 +111,9 @@ func (a *actor) saysYesOrNo(m queue.Message) bool {
 		return false
 	}
 	switch {
-	case approval.SaysNo(a.g.current().Texts[TextNo], m.Text): // checked first, in case a word is in both lists
+	case approval.SaysNo(a.g.texts()[TextNo], m.Text): // checked first, in case a word is in both lists
 		a.decideProposal(m, approval.Answer{Verdict: agent.Denied})
-	case approval.SaysYes(a.g.current().Texts[TextYes], m.Text):
+	case approval.SaysYes(a.g.texts()[TextYes], m.Text):
 		a.decideProposal(m, approval.Answer{Verdict: agent.Approved})
 	default:
 		return false
@@ -162,10 +162,10 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 	case p == nil && m.Kind == chat.Button:
 		a.drop(m.Inbound) // it was decided before the button was removed
 	case p == nil:
-		a.say(m.Inbound, a.g.current().Texts[TextNoProposal])
+		a.say(m.Inbound, a.g.texts()[TextNoProposal])
 	case m.Sender.ID != of.Asker.User && (p.Personal || !a.g.policy.Rules().Admin(me)):
 		if a.g.refused.Allow(me.String() + " " + string(TextNotYours) + " " + p.ID) {
-			a.say(m.Inbound, a.g.current().Texts[TextNotYours])
+			a.say(m.Inbound, a.g.texts()[TextNotYours])
 			return
 		}
 		a.drop(m.Inbound)
@@ -194,9 +194,9 @@ func (a *actor) carryOut(m queue.Message, of *approval.Approvals, p *approval.Pr
 // interrupt the question is withdrawn, otherwise the message waits for the decision. It tells this once per
 // question.
 func (a *actor) inTheWay(m queue.Message, p *approval.Proposal, interrupts bool) {
-	line := a.g.current().Texts[TextDecideFirst]
+	line := a.g.texts()[TextDecideFirst]
 	if interrupts {
-		line = a.g.current().Texts.fill(TextWithdrawn, "what", inCode(clip(p.Text)))
+		line = a.g.texts().fill(TextWithdrawn, "what", inCode(clip(p.Text)))
 	}
 	if a.turn.mentioned != p.ID {
 		a.turn.mentioned = p.ID

@@ -37,13 +37,13 @@ func (a *actor) help(in chat.Inbound) {
 	}
 	var list []string
 	for _, c := range a.listed(in) {
-		list = append(list, a.slash(in.To)+c.name+" – "+a.g.current().Texts[c.textKey()])
+		list = append(list, a.slash(in.To)+c.name+" – "+a.g.texts()[c.textKey()])
 	}
 	attachments := ""
 	if a.endpoint.account().fetcher != nil {
-		attachments = a.g.current().Texts[TextAttachments]
+		attachments = a.g.texts()[TextAttachments]
 	}
-	a.say(in, a.g.current().Texts.fill(TextHelp, "attachments", attachments, "commands", strings.Join(list, "\n")))
+	a.say(in, a.g.texts().fill(TextHelp, "attachments", attachments, "commands", strings.Join(list, "\n")))
 }
 
 // choose shows the model of the conversation, or sets it.
@@ -56,7 +56,7 @@ func (a *actor) choose(in chat.Inbound) {
 	args := words(in)
 	if len(args) == 0 {
 		now := a.settings(a.g.current(), stored.Session, in.Sender.ID).model.Name
-		a.say(in, a.g.current().Texts.fill(TextModels, "model", now, "models", a.g.listModels(now), "slash", a.slash(in.To)))
+		a.say(in, a.g.texts().fill(TextModels, "model", now, "models", a.g.listModels(now), "slash", a.slash(in.To)))
 		return
 	}
 	now := a.g.current()
@@ -65,14 +65,14 @@ func (a *actor) choose(in chat.Inbound) {
 		m, ok = now.Models[n-1], true
 	}
 	if !ok {
-		a.say(in, a.g.current().Texts.fill(TextNoModel, "models", a.g.listModels("")))
+		a.say(in, a.g.texts().fill(TextNoModel, "models", a.g.listModels("")))
 		return
 	}
 	if err := a.g.store.accounts.Choose(a.g.deliveries, a.conversation, m.Name); err != nil {
 		a.fail(in, "the chosen model was not stored", err)
 		return
 	}
-	a.say(in, a.g.current().Texts.fill(TextModelChosen, "model", m.Name))
+	a.say(in, a.g.texts().fill(TextModelChosen, "model", m.Name))
 }
 
 // listModels lists the models and marks the current one.
@@ -101,19 +101,19 @@ func (a *actor) status(in chat.Inbound) {
 		return
 	}
 	m := a.settings(a.g.current(), s.Session, in.Sender.ID).model
-	state, waiting := a.g.current().Texts[TextIdle], a.queue.Len()
+	state, waiting := a.g.texts()[TextIdle], a.queue.Len()
 	if a.turn != nil {
 		waiting += a.turn.offers.Len()
-		state = a.g.current().Texts.fill(TextBusy, "time", time.Since(a.turn.began).Round(time.Second).String())
+		state = a.g.texts().fill(TextBusy, "time", time.Since(a.turn.began).Round(time.Second).String())
 		if a.turn.approvals.Waiting() {
-			state = a.g.current().Texts[TextAwaits]
+			state = a.g.texts()[TextAwaits]
 		}
 	}
 	window := "∞"
 	if m.Window > 0 {
 		window = group(m.Window)
 	}
-	a.say(in, a.g.current().Texts.fill(TextStatus,
+	a.say(in, a.g.texts().fill(TextStatus,
 		"model", m.Name, "answered", cmp.Or(used.Last, "–"), "context", group(s.Tokens()), "window", window,
 		"messages", strconv.Itoa(len(s.Messages)), "compactions", strconv.Itoa(s.Compactions),
 		"state", state, "waiting", strconv.Itoa(waiting)))
@@ -132,7 +132,7 @@ func (a *actor) usage(in chat.Inbound) {
 		a.fail(in, "usage could not be read", err)
 		return
 	}
-	a.say(in, a.g.current().Texts.fill(TextUsage,
+	a.say(in, a.g.texts().fill(TextUsage,
 		"here", tokens(here), "here_answers", strconv.Itoa(here.Turns),
 		"today", tokens(today), "today_answers", strconv.Itoa(today.Turns)))
 }
@@ -164,7 +164,7 @@ func (a *actor) pair(in chat.Inbound) {
 	me, args := a.person(in), words(in)
 	switch {
 	case len(args) == 0:
-		a.say(in, a.g.current().Texts.fill(TextPairs, "waiting", listPairingRequests(a.g.policy.PairingRequests()), "admitted", listAdmitted(a.g.policy.Admitted()),
+		a.say(in, a.g.texts().fill(TextPairs, "waiting", listPairingRequests(a.g.policy.PairingRequests()), "admitted", listAdmitted(a.g.policy.Admitted()),
 			"slash", a.slash(in.To)))
 	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
 		a.revoke(in, me, args[1])
@@ -173,11 +173,11 @@ func (a *actor) pair(in chat.Inbound) {
 		admitted, err := a.g.policy.Approve(a.g.deliveries, code, me.String())
 		switch {
 		case errors.Is(err, access.ErrCode):
-			a.say(in, a.g.current().Texts[TextNoCode])
+			a.say(in, a.g.texts()[TextNoCode])
 		case err != nil:
 			a.fail(in, "pairing request could not be approved", err)
 		default:
-			a.say(in, a.g.current().Texts.fill(TextAdmitted, "person", described(admitted.Person, admitted.Name)))
+			a.say(in, a.g.texts().fill(TextAdmitted, "person", described(admitted.Person, admitted.Name)))
 		}
 	}
 }
@@ -189,11 +189,11 @@ func (a *actor) revoke(in chat.Inbound, by chat.Person, who string) {
 	}
 	switch {
 	case errors.Is(err, access.ErrNobody), errors.Is(err, errNoPerson):
-		a.say(in, a.g.current().Texts.fill(TextNobody, "slash", a.slash(in.To)))
+		a.say(in, a.g.texts().fill(TextNobody, "slash", a.slash(in.To)))
 	case err != nil:
 		a.fail(in, "an admission could not be revoked", err)
 	default:
-		a.say(in, a.g.current().Texts.fill(TextRevoked, "person", "`"+p.String()+"`"))
+		a.say(in, a.g.texts().fill(TextRevoked, "person", "`"+p.String()+"`"))
 	}
 }
 

@@ -53,5 +53,5 @@ func (a *actor) stopButton(rec chat.Turn) *chat.Action {
 	if a.endpoint.account().StopButton == ButtonOff || !a.endpoint.account().buttons {
 		return nil
 	}
-	return &chat.Action{ID: stopAction + rec.ID, Label: a.g.current().Texts[TextStopButton]}
+	return &chat.Action{ID: stopAction + rec.ID, Label: a.g.texts()[TextStopButton]}
 }

@@ -39,7 +39,7 @@ func (a *actor) tellCarriedOut(t *turn) {
 
 // carriedOut returns the lines about a turn's actions.
 func (a *actor) carriedOut(t *turn) string {
-	return a.g.current().Texts.carriedOut(t.approvals, history.Changes(t.result.Append, t.journal.Changing()))
+	return a.g.texts().carriedOut(t.approvals, history.Changes(t.result.Append, t.journal.Changing()))
 }
 
 // lined joins two texts with a line break.

@@ -108,7 +108,7 @@ func (g *Gateway) menu() []chat.CommandSpec {
 	var out []chat.CommandSpec
 	for _, c := range offered(g.current().Remembers) {
 		out = append(out, chat.CommandSpec{
-			Name: c.name, Description: g.current().Texts[c.textKey()], Argument: c.argument, Asks: c.asks(), Admin: c.admin, Alone: c.alone,
+			Name: c.name, Description: g.texts()[c.textKey()], Argument: c.argument, Asks: c.asks(), Admin: c.admin, Alone: c.alone,
 		})
 	}
 	return out
@@ -138,9 +138,9 @@ func (a *actor) command(m queue.Message) bool {
 	}
 	switch c := all[i]; {
 	case c.admin && !a.g.policy.Rules().Admin(a.person(m.Inbound)):
-		a.say(m.Inbound, a.g.current().Texts[TextNotAdmin])
+		a.say(m.Inbound, a.g.texts()[TextNotAdmin])
 	case c.private && m.To.Kind != chat.Private:
-		a.say(m.Inbound, a.g.current().Texts[TextPrivateOnly])
+		a.say(m.Inbound, a.g.texts()[TextPrivateOnly])
 	default:
 		c.run(a, m)
 	}
@@ -152,7 +152,7 @@ func (a *actor) command(m queue.Message) bool {
 func (a *actor) suggest(in chat.Inbound) bool {
 	for _, c := range a.listed(in) {
 		if mistyped(in.Command, c.name) {
-			a.say(in, a.g.current().Texts.fill(TextDidYouMean, "command", a.slash(in.To)+c.name))
+			a.say(in, a.g.texts().fill(TextDidYouMean, "command", a.slash(in.To)+c.name))
 			return true
 		}
 	}

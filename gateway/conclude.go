@@ -87,7 +87,7 @@ func (t *turn) panicked() bool { return errors.Is(t.outcome.Err, errPanic) || t.
 // tellFailure tells the asker that a turn panicked.
 func (a *actor) tellFailure(t *turn) {
 	if t.panicked() {
-		a.say(t.in, a.g.current().Texts.line(TextFailed, t.id))
+		a.say(t.in, a.g.texts().line(TextFailed, t.id))
 	}
 }
 
@@ -125,7 +125,7 @@ func (a *actor) tellSummary(t *turn) {
 	if t.result.Compaction == nil || t.history.Compactions > 0 || t.void || a.g.isStopping() {
 		return
 	}
-	a.answer(preview.Ending{Text: a.g.current().Texts[TextCompacted]}, t.in.To)
+	a.answer(preview.Ending{Text: a.g.texts()[TextCompacted]}, t.in.To)
 }
 
 // stopped answers the command that stopped a turn. Shown text stays visible, so only a reply that had shown
@@ -144,7 +144,7 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 	case visible:
 		a.drop(in)
 	default:
-		a.say(in, a.g.current().Texts[TextStopped])
+		a.say(in, a.g.texts()[TextStopped])
 	}
 }
 

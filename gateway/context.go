@@ -70,7 +70,7 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	if err != nil {
 		a.log.Warn("what was written in the thread before was not read", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	return history.WithoutGreeting(quotes, a.g.current().Texts[TextGreeting])
+	return history.WithoutGreeting(quotes, a.g.texts()[TextGreeting])
 }
 
 // follows reports whether a message that does not name the bot continues a conversation with it: it stands in a thread in

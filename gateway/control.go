@@ -51,7 +51,7 @@ func (a *actor) stop(m queue.Message) {
 		a.turn.stoppedBy = &in
 		a.interrupt(errStopped)
 	case idle:
-		a.say(in, a.g.current().Texts[TextNothing])
+		a.say(in, a.g.texts()[TextNothing])
 	default:
 		a.confirmStop(in, marked)
 	}
@@ -120,7 +120,7 @@ func (a *actor) fresh(m queue.Message, done TextKey) {
 		a.fail(m.Inbound, "history could not be deleted", err)
 		return
 	}
-	a.say(m.Inbound, a.g.current().Texts[done])
+	a.say(m.Inbound, a.g.texts()[done])
 }
 
 // void ends the running turn, if there is one, without adding it to the history.
@@ -172,7 +172,7 @@ func (a *actor) undo(in chat.Inbound) {
 				a.undoLast(in)
 				return
 			}
-			a.say(in, a.g.current().Texts[TextUndone])
+			a.say(in, a.g.texts()[TextUndone])
 		})
 	default:
 		a.undoLast(in)
@@ -199,7 +199,7 @@ func (a *actor) undoLeft(in chat.Inbound) bool {
 			a.undoLast(in)
 			return true
 		}
-		a.say(in, a.g.current().Texts[TextUndone])
+		a.say(in, a.g.texts()[TextUndone])
 		return true
 	}
 	return false
@@ -214,11 +214,11 @@ func (a *actor) undoLast(in chat.Inbound) {
 	}
 	last, found := past.Newest()
 	if !found || !mine(in, last.User) {
-		a.say(in, a.g.current().Texts[TextNothingToUndo])
+		a.say(in, a.g.texts()[TextNothingToUndo])
 		return
 	}
 	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // its rest is no longer wanted
-	says, e := a.record(in), preview.Ending{Text: a.g.current().Texts[TextUndone], At: time.Now()}
+	says, e := a.record(in), preview.Ending{Text: a.g.texts()[TextUndone], At: time.Now()}
 	says.Ending = encodeEnding(e)
 	if _, err = a.g.store.histories.Undo(a.g.deliveries, a.conversation, says); err != nil {
 		a.fail(in, "the last turn could not be undone", err)
@@ -248,7 +248,7 @@ func (a *actor) forget(m queue.Message) {
 		a.fail(m.Inbound, "history could not be deleted", err)
 		return
 	}
-	a.say(m.Inbound, a.g.current().Texts[TextForgotten])
+	a.say(m.Inbound, a.g.texts()[TextForgotten])
 }
 
 // erase deletes what a person asked here, ends the person's running turn and drops their queued messages.
@@ -274,7 +274,7 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 func (a *actor) fail(in chat.Inbound, what string, err error) {
 	id := newID()
 	a.log.Error(what, slog.String("turn", id), slog.Any("error", err)) //nolint:sloglint // one line for each command
-	a.say(in, a.g.current().Texts.line(TextFailed, id))
+	a.say(in, a.g.texts().line(TextFailed, id))
 }
 
 // words returns the arguments of a command.

@@ -45,7 +45,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	case t.err == nil && t.withoutAnswer():
 		return preview.Ending{Note: t.result.Text} // no model was asked
 	case t.err == nil:
-		return preview.Ending{Text: t.result.Text, Note: a.g.current().Texts[gapLine(t.approvals.Gap())], Files: files(t.result)}
+		return preview.Ending{Text: t.result.Text, Note: a.g.texts()[gapLine(t.approvals.Gap())], Files: files(t.result)}
 	case ctx.Err() != nil:
 		shutdown := errors.Is(context.Cause(ctx), errShutdown)
 		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && t.approvals.Waiting()}
@@ -54,7 +54,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	if t.journal.Failed() { // the model is not to blame
 		why = TextFailed
 	}
-	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.current().Texts.line(why, t.id), Files: files(t.result)}
+	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.texts().line(why, t.id), Files: files(t.result)}
 	if e.Text == "" {
 		e.Text = t.slot.Text()
 	}

@@ -37,7 +37,7 @@ func (a *actor) memory(in chat.Inbound) {
 	forgets := asksForMemory(args)
 	switch {
 	case !forgets && in.To.Kind != chat.Private:
-		a.say(in, a.g.current().Texts[TextPrivateOnly]) // others must not read the facts
+		a.say(in, a.g.texts()[TextPrivateOnly]) // others must not read the facts
 	case !forgets:
 		a.listFacts(in, me) // the list explains how to delete facts
 	case strings.EqualFold(args[1], "all"):
@@ -45,7 +45,7 @@ func (a *actor) memory(in chat.Inbound) {
 			a.fail(in, "facts could not be forgotten", err)
 			return
 		}
-		a.say(in, a.g.current().Texts[TextAllFactsGone])
+		a.say(in, a.g.texts()[TextAllFactsGone])
 	default:
 		a.forgetFact(in, me, args[1])
 	}
@@ -58,14 +58,14 @@ func (a *actor) listFacts(in chat.Inbound, p chat.Person) {
 		return
 	}
 	if len(facts) == 0 {
-		a.say(in, a.g.current().Texts[TextNoMemory])
+		a.say(in, a.g.texts()[TextNoMemory])
 		return
 	}
 	var list []string
 	for _, f := range facts {
 		list = append(list, fmt.Sprintf("%s: %s", f.ID, inCode(strings.Join(strings.Fields(f.Text), " "))))
 	}
-	a.say(in, a.g.current().Texts.fill(TextMemory, "facts", strings.Join(list, "\n"), "slash", a.slash(in.To)))
+	a.say(in, a.g.texts().fill(TextMemory, "facts", strings.Join(list, "\n"), "slash", a.slash(in.To)))
 }
 
 func (a *actor) forgetFact(in chat.Inbound, p chat.Person, id string) {
@@ -74,8 +74,8 @@ func (a *actor) forgetFact(in chat.Inbound, p chat.Person, id string) {
 	case err != nil:
 		a.fail(in, "a fact could not be forgotten", err)
 	case !was:
-		a.say(in, a.g.current().Texts.fill(TextNoFact, "slash", a.slash(in.To)))
+		a.say(in, a.g.texts().fill(TextNoFact, "slash", a.slash(in.To)))
 	default:
-		a.say(in, a.g.current().Texts[TextFactGone])
+		a.say(in, a.g.texts()[TextFactGone])
 	}
 }

@@ -132,6 +132,9 @@ type configured struct {
 // knows it, is taken from one call.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
+// texts returns the fixed lines that people see, as the newest configuration has them.
+func (g *Gateway) texts() Texts { return g.current().Texts }
+
 // New checks the options and returns a gateway that is not running yet.
 func New(o Options) (*Gateway, error) {
 	g := &Gateway{

@@ -72,7 +72,7 @@ func (a *actor) storeOwed() {
 // prepareNote stores the line that tells why there is no answer, and returns the function that sends it. The
 // throttle counts the line only now, since a line that is not stored may still be dropped or lost.
 func (a *actor) prepareNote(n note) (deliver func()) {
-	deliver = a.prepareAnswer(preview.Ending{Note: a.g.current().Texts.line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
+	deliver = a.prepareAnswer(preview.Ending{Note: a.g.texts().line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {
 		a.g.refused.Mark(n.about)
 	}

@@ -47,14 +47,14 @@ func CheckText(key, text string) error {
 }
 
 // greet greets a person who opened a new thread in the pane. The suggestions follow the greeting; see suggestAfter.
-func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.current().Texts[TextGreeting]) }
+func (a *actor) greet(in chat.Inbound) { a.say(in, a.g.texts()[TextGreeting]) }
 
 // opened suggests questions to a person who opened a pane without threads of its own. Nothing is stored: the platform says
 // so each time, and suggesting again changes nothing.
 func (g *Gateway) opened(c chat.Conversation, to chat.Target) {
 	g.wake(c, func(a *actor) {
 		a.orders = append(a.orders, func() {
-			a.answers.Go(func() { a.suggestPrompts(to, a.g.current().Texts[TextGreeting]) })
+			a.answers.Go(func() { a.suggestPrompts(to, a.g.texts()[TextGreeting]) })
 		})
 	})
 }
@@ -68,7 +68,7 @@ func (a *actor) suggestAfter(greeted []chat.Inbound) {
 }
 
 func (a *actor) suggestPrompts(to chat.Target, heading string) {
-	prompts, err := ParsePrompts(a.g.current().Texts[TextPrompts])
+	prompts, err := ParsePrompts(a.g.texts()[TextPrompts])
 	if a.endpoint.account().pane == nil || err != nil { // the configuration has checked them
 		return
 	}

@@ -220,7 +220,7 @@ func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	if s, ok := p.(Screener); ok && !known {
 		s.Screen(chat.Screen{
 			Refusal:  func(in chat.Inbound) string { return g.refusal(e.ID, in) },
-			Unstored: func() string { return g.current().Texts[TextUnstored] }, Commands: g.menu,
+			Unstored: func() string { return g.texts()[TextUnstored] }, Commands: g.menu,
 		})
 	}
 	r.pulse, _ = p.(Pulse)

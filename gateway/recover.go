@@ -182,7 +182,7 @@ func (a *actor) resume(rec chat.Turn) {
 		if rec.Runs >= mostRuns {
 			key = TextFailed
 		}
-		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.current().Texts.line(key, rec.ID), a.g.current().Texts.carriedOut(asked, history.Changes(r.Said, r.Changing)))}
+		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.texts().line(key, rec.ID), a.g.texts().carriedOut(asked, history.Changes(r.Said, r.Changing)))}
 		a.decide(rec.ID, e, a.shown(rec))
 		a.conclusion(rec, e, preview.Outcome{})
 		return

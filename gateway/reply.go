@@ -53,8 +53,8 @@ func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
 
 // replyTo returns the options for the reply of a turn.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
-	c.StopMark = a.g.current().Texts[TextStopMark]
-	c.FileLine, c.FilesLine, c.Button = a.g.current().Texts[TextRest], a.g.current().Texts[TextFilesLeft], a.stopButton(rec)
+	c.StopMark = a.g.texts()[TextStopMark]
+	c.FileLine, c.FilesLine, c.Button = a.g.texts()[TextRest], a.g.texts()[TextFilesLeft], a.stopButton(rec)
 	c.ButtonAlways = a.endpoint.account().StopButton == ButtonOn
 	if a.endpoint.account().LinkPreviews {
 		asker := chat.Person{Endpoint: a.conversation.Endpoint, User: rec.User}

@@ -123,7 +123,7 @@ func (a *actor) startOver(t *turn) {
 	switch {
 	case err != nil: // the next process continues the turn
 		a.log.Error("an answer can't start over", slog.String("turn", t.id), slog.Any("error", err))
-		a.say(t.in, a.g.current().Texts.line(TextFailed, t.id))
+		a.say(t.in, a.g.texts().line(TextFailed, t.id))
 	case again:
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
 		a.left = slices.Insert(a.left, 0, rec)

@@ -187,7 +187,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 // nothingToRetry answers a retry without a question. It stores the answer at once: after a restart there might
 // be a question.
 func (a *actor) nothingToRetry(rec chat.Turn) {
-	text := a.g.current().Texts[TextNothingToRetry]
+	text := a.g.texts()[TextNothingToRetry]
 	if rec.Runs == 0 {
 		a.say(rec.Messages[len(rec.Messages)-1], text)
 		return
@@ -253,11 +253,11 @@ func (a *actor) read(ctx context.Context, t *turn) (agent.Message, string) {
 	case q.Message.Role != "":
 		return q.Message, ""
 	case q.Unheard && len(q.Failed) == 1:
-		return q.Message, a.g.current().Texts[TextNoVoice]
+		return q.Message, a.g.texts()[TextNoVoice]
 	case len(q.Failed) > 0:
-		return q.Message, a.g.current().Texts.fill(TextUnreadable, "files", strings.Join(q.Failed, ", "))
+		return q.Message, a.g.texts().fill(TextUnreadable, "files", strings.Join(q.Failed, ", "))
 	default:
-		return q.Message, a.g.current().Texts[TextUnsupported]
+		return q.Message, a.g.texts()[TextUnsupported]
 	}
 }
 

@@ -198,7 +198,7 @@ func (a *actor) tellUnsaved(ctx context.Context, rec chat.Turn) {
 	notice := rec
 	notice.ID = newID()
 	slot := preview.NewSlot()
-	slot.Finish(preview.Ending{Note: a.g.current().Texts.line(TextUnsaved, rec.ID)})
+	slot.Finish(preview.Ending{Note: a.g.texts().line(TextUnsaved, rec.ID)})
 	o := a.replyTo(notice, slot, a.endpoint.streaming())
 	o.Recorder = nil
 	if out := show(ctx, o); !out.Delivered {
