@@ -138,7 +138,7 @@ func (r *serving) await() {
 // ServeHTTP handles one request.
 func (r *serving) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if r.ctx.Err() != nil {
-		http.Error(w, "try again later", http.StatusServiceUnavailable)
+		later(w)
 		return
 	}
 	if !r.requests.TryAcquire(1) {
@@ -163,7 +163,7 @@ func (r *serving) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived}) //nolint:contextcheck // a client that goes away must not end what it began
 	if err != nil {
-		http.Error(w, "try again later", http.StatusServiceUnavailable)
+		later(w)
 		r.end(err)
 		return
 	}
@@ -203,6 +203,12 @@ func write(w http.ResponseWriter, reply Reply) {
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(reply.Body)                // a connection that broke is seen by nobody but the platform
 	_ = http.NewResponseController(w).Flush() // before the server may close; without it, the request comes again
+}
+
+// later asks the platform to repeat the request.
+func later(w http.ResponseWriter) {
+	http.Error(w, "try again later", http.StatusServiceUnavailable)
+	_ = http.NewResponseController(w).Flush() // before the server may close
 }
 
 // refuse answers an invalid request with an error, and closes its connection, so that nothing more of it is read.
