@@ -55,8 +55,9 @@ package: ## Make a .deb and an .rpm of the daemon in bin/package, for GOARCH.
 # How each package is tested, tools/packages.sh reads from the sources:
 #   test-raced        what is concurrent, with the race detector
 #   test-unraced      without it, what is not concurrent, where the detector finds nothing and takes ten times as long;
-#                     the files for tests without it (go:build !race); and agent and gateway, where this run measures the
-#                     coverage too: counting with the detector takes longer than the second run
+#                     the files for tests without it (go:build !race), of cmd/telex only these, since whole processes take
+#                     minutes; and agent and gateway, where this run measures the coverage too: counting with the detector
+#                     takes longer than the second run
 #   test-environment  once more with streaming switched off by the environment, what can see the environment
 # RAPID_CHECKS is how often a property is checked in a run: what runs twice adds up. The simulator has schedules of its own
 # unless it is told how many, the same ones each time, so it is played once. `make lint` vets, so the runs need not.
@@ -75,7 +76,8 @@ test-raced:
 
 .PHONY: test-unraced
 test-unraced: | bin
-	$(RAPID) go test -vet=off -shuffle=on -coverprofile=$(COVER_PROFILE) $(UNRACED)
+	$(RAPID) go test -vet=off -shuffle=on -coverprofile=$(COVER_PROFILE) $(filter-out ./cmd/telex,$(UNRACED))
+	go test -vet=off -run='^($(shell tools/packages.sh tests ./cmd/telex))$$' ./cmd/telex
 
 .PHONY: test-environment
 test-environment:

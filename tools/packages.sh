@@ -1,11 +1,12 @@
 #!/bin/sh
-# packages.sh raced|unraced|environment: print the packages whose tests run with the race detector, without it, or once
-# more with another environment. What the sources say decides, so that no list grows stale, and in doubt a package is
+# packages.sh raced|unraced|environment|tests DIR: print the packages whose tests run with the race detector, without it, or
+# once more with another environment. What the sources say decides, so that no list grows stale, and in doubt a package is
 # raced.
 #   raced        code or tests start a goroutine, use a channel or import what does
 #   unraced      the others; and those with a file that is for tests without the race detector only (go:build !race)
 #   environment  whoever hands on the process's whole environment (os.LookupEnv itself, not a call of it), for no other
 #                package can see a variable of the program's: what one looks up by its name are variables of the tests
+#   tests DIR    of one package, the names of the tests in files for tests without the race detector only, with | between
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -23,9 +24,10 @@ unraced)
 		folders '^package ' | grep -vxF -e "$raced"
 	} | sort -u
 	;;
+tests) grep -l '^//go:build !race$' "$2"/*_test.go | xargs sed -n 's/^func \(Test[[:alnum:]_]*\)(.*/\1/p' | paste -sd'|' ;;
 environment) folders 'os\.LookupEnv([^(]|$)' ;;
 *)
-	echo 'usage: packages.sh raced|unraced|environment' >&2
+	echo 'usage: packages.sh raced|unraced|environment|tests DIR' >&2
 	exit 2
 	;;
 esac
