@@ -86,7 +86,7 @@ test-environment:
 # The same set each time, so that a failure is a change's doing. SET=2 is another one, SET=random one that nobody has
 # played, SETS=40 plays so many from SET on. A violation is printed with the command that plays its schedule alone.
 .PHONY: sim
-sim: ## Play 22,500 random schedules of the whole gateway in virtual time; SCHEDULES of each KIND of each of SETS from SET on, or one SEED. REPLICAS=1 lets several gateways share a store.
+sim: ## Play 24,000 random schedules of the whole gateway in virtual time; SCHEDULES of each KIND of each of SETS from SET on, or one SEED. REPLICAS=1 lets several gateways share a store.
 	@SET='$(SET)' SETS='$(SETS)' SCHEDULES='$(SCHEDULES)' KIND='$(KIND)' SEED='$(SEED)' REPLICAS='$(REPLICAS)' tools/sim.sh
 
 .PHONY: mutate
