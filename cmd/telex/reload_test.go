@@ -244,7 +244,7 @@ func TestReloadEndpoints(t *testing.T) {
 	other := telegram.New(telegram.Options{Token: second, Latency: 10 * time.Millisecond})
 	otherURL := serve(t, other, listen(t))
 	every := "{enabled: true}"
-	r := newReloadable(t, sections{streaming: every})
+	r := newReloadable(t, sections{streaming: every}, streamingVariable+"=true") // telegram has no setting of its own, since it goes
 	both := sections{streaming: every, platforms: fmt.Sprintf("{$telegram, other: {kind: telegram, token: %q, api_base: %q}}", second, otherURL)}
 	r.reload(both, "platforms.other added")
 	other.Say(telegram.Incoming{User: ada, FirstName: "Ada", Text: "say: from the other"})
@@ -430,7 +430,7 @@ func TestReloadOfAService(t *testing.T) {
 	write(filepath.Join(copies, "config.yaml"), text("|"))
 	write(filepath.Join(copies, "secrets_telegram-token"), testToken)
 	r := &reloadable{world: w, state: s, file: original}
-	r.daemon = launch{env: []string{s.env, "CREDENTIALS_DIRECTORY=" + copies}}.start(t, "run", "--config", filepath.Join(copies, "config.yaml"))
+	r.daemon = launch{env: []string{s.env, "CREDENTIALS_DIRECTORY=" + copies, streamingVariable + "=true"}}.start(t, "run", "--config", filepath.Join(copies, "config.yaml"))
 	r.daemon.awaitLog("receiving", 1)
 
 	write(original, text("_"))
