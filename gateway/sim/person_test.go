@@ -28,6 +28,7 @@ type message struct {
 	live      bool // a stream that was not stopped
 	frozen    bool
 	known     bool // some call of a process named it: its id was learned
+	twin      bool // a search found it for another reply than the one that made it, since both had created the same text
 	file      *chat.File
 }
 

@@ -170,6 +170,7 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 	}
 	now := m.now()
 	if now.Text == content.Text && slices.Equal(now.Spans, content.Spans) && slices.Equal(now.Actions, content.Actions) {
+		m.twin = m.twin || m.turn != c.turn
 		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key // of two with the same content, nobody can tell which is whose
 		return true, false
 	}
