@@ -1,3 +1,2 @@
-// Package pgtest runs real PostgreSQL servers for tests: each in a temporary directory, on a free port of the loopback interface,
-// as a user that is not root.
+// Package pgtest runs PostgreSQL servers that end with a test. What goes wrong with a server ends the test.
 package pgtest

@@ -1,282 +1,79 @@
 package pgtest
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"net"
-	"net/url"
-	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/jackc/pgx/v5"
+	"telex/internal/store/pgserver"
 )
 
-const (
-	// Password is the one of the user telex. The server does not ask for it.
-	Password  = "pg-pass-not-shown"
-	superuser = "telex"
-	// patience is how long a server may take to start or to stop.
-	patience = 60 * time.Second
-	// again is the pause between two looks at a server that starts.
-	again = 20 * time.Millisecond
-)
+// Password is the one of the server's user.
+const Password = pgserver.Password
 
 // Server is a running server.
-type Server struct {
-	bin, dir string
-	port     int
-	durable  bool
-	cred     *syscall.Credential // nil: this process's user
-	cmd      *exec.Cmd
-	log      bytes.Buffer
-	count    atomic.Int64 // of databases
-}
+type Server struct{ server *pgserver.Server }
 
 // Start starts a server, which ends with the test. A durable one may be killed: it syncs to the disk; others save that time.
 func Start(t testing.TB, durable bool) *Server {
 	t.Helper()
-	s := &Server{durable: durable}
-	if err := s.prepare(); err != nil {
+	s, err := pgserver.Start(t.Context(), pgserver.Options{Durable: durable})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		s.Kill(t)
-		if err := os.RemoveAll(s.dir); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	s.Restart(t)
-	return s
-}
-
-// prepare makes the directory of a new server.
-func (s *Server) prepare() (err error) {
-	if s.bin, err = programs(); err != nil {
-		return err
-	}
-	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // not the test's: another user can't enter that
-		return err
-	}
-	if os.Geteuid() == 0 { // initdb refuses root
-		if err := s.dropRoot(); err != nil {
-			return err
-		}
-	}
-	if s.port, err = freePort(); err != nil {
-		return err
-	}
-	initdb := s.command("initdb", "--pgdata="+s.data(), "--username="+superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	return nil
-}
-
-// programs returns the directory of the newest PostgreSQL that is installed.
-func programs() (string, error) {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's place, which is not in PATH
-	if err != nil {
-		return "", err
-	}
-	if path, err := exec.LookPath("postgres"); err == nil {
-		found = append(found, path)
-	}
-	if len(found) == 0 {
-		return "", errors.New("no PostgreSQL found: install Debian's package postgresql, or put its programs into PATH")
-	}
-	slices.Sort(found)
-	return filepath.Dir(found[len(found)-1]), nil
-}
-
-func (s *Server) dropRoot() error {
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
-		gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
-		if err := errors.Join(errUID, errGID); err != nil {
-			return err
-		}
-		s.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		return os.Chown(s.dir, int(uid), int(gid))
-	}
-	return errors.New("no user postgres or nobody to run PostgreSQL as")
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(port)
-}
-
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-func (s *Server) command(program string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.bin, program), args...)
-	c.Dir = s.dir
-	c.Env = []string{"LC_ALL=C", "PATH=" + os.Getenv("PATH")}
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
-	return c
+	return &Server{s}
 }
 
 // Restart starts the server after Kill or Stop, and waits until it answers.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	set := []string{
-		"-D", s.data(), "-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(s.port), "-c", "unix_socket_directories=",
-		"-c", "max_connections=300", "-c", "shared_buffers=32MB", "-c", "dynamic_shared_memory_type=mmap", "-c", "max_wal_size=256MB",
-	}
-	if !s.durable {
-		set = append(set, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
-	}
-	s.cmd = s.command("postgres", set...)
-	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	deadline := time.Now().Add(patience)
-	for {
-		err := s.do("postgres", func(context.Context, *pgx.Conn) error { return nil })
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.Kill(t)
-			t.Fatalf("PostgreSQL does not start: %v\n%s", err, s.log.String())
-		}
-		time.Sleep(again)
-	}
+	must(t, s.server.Restart(t.Context()))
 }
 
 // Kill kills the server's processes with SIGKILL, as if its machine had gone. It does nothing to a server that does not run.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	if s.cmd == nil || s.cmd.Process == nil {
-		return
-	}
-	pids := append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...)
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("kill PostgreSQL: %v", err)
-		}
-	}
-	_ = s.cmd.Wait() // it was killed
-	s.cmd = nil
+	must(t, s.server.Kill())
 }
 
 // Stop stops the server as an administrator does: connections are ended.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	if err := s.cmd.Process.Signal(os.Interrupt); err != nil { // a fast shutdown
-		t.Fatal(err)
-	}
-	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("PostgreSQL stopped: %v\n%s", err, s.log.String())
-	}
-	s.cmd = nil
-}
-
-// children lists the processes that a process has started. Those of PostgreSQL are in groups of their own.
-func children(parent int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, name := range stats {
-		stat, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) || err != nil {
-			continue
-		}
-		// The name, in parentheses, may contain anything: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			if err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
+	must(t, s.server.Stop())
 }
 
 // DSN is the connection string of a database.
-func (s *Server) DSN(database string) string {
-	u := url.URL{
-		Scheme: "postgres", User: url.UserPassword(superuser, Password), Path: "/" + database,
-		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), RawQuery: "sslmode=disable",
-	}
-	return u.String()
-}
+func (s *Server) DSN(database string) string { return s.server.DSN(database) }
 
 // Create makes a new database, a copy of another one unless that is empty, and returns its connection string.
 func (s *Server) Create(t testing.TB, template string) (name, dsn string) {
 	t.Helper()
-	name = fmt.Sprintf("test%d", s.count.Add(1))
-	query := "CREATE DATABASE " + name
-	if template != "" {
-		query += " TEMPLATE " + template + " STRATEGY file_copy"
-	}
-	s.Exec(t, "postgres", query)
-	return name, s.DSN(name)
+	name, dsn, err := s.server.Create(t.Context(), template)
+	must(t, err)
+	return name, dsn
 }
 
-// Exec runs statements in a database.
+// Exec runs statements in a database. Cleanups of a test may call it, too.
 func (s *Server) Exec(t testing.TB, database string, statements ...string) {
 	t.Helper()
-	err := s.do(database, func(ctx context.Context, conn *pgx.Conn) error {
-		for _, one := range statements {
-			if _, err := conn.Exec(ctx, one); err != nil {
-				return fmt.Errorf("%s: %w", one, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.server.Exec(context.WithoutCancel(t.Context()), database, statements...))
 }
 
 // Query returns the first column of a query's rows, as text.
-func (s *Server) Query(t testing.TB, database, query string) (values []string) {
+func (s *Server) Query(t testing.TB, database, query string) []string {
 	t.Helper()
-	err := s.do(database, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, query)
-		if err != nil {
-			return err
-		}
-		values, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	values, err := s.server.Query(context.WithoutCancel(t.Context()), database, query)
+	must(t, err)
 	return values
 }
 
-func (s *Server) do(database string, use func(context.Context, *pgx.Conn) error) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, s.DSN(database))
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
-	return use(ctx, conn)
 }

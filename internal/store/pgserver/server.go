@@ -1,0 +1,278 @@
+package pgserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// Password is the one of the user telex. The server does not ask for it.
+	Password  = "pg-pass-not-shown"
+	superuser = "telex"
+	// patience is how long a server may take to start or to stop.
+	patience = 60 * time.Second
+	// again is the pause between two looks at a server that starts.
+	again = 20 * time.Millisecond
+)
+
+// Server is a running server.
+type Server struct {
+	o        Options
+	bin, dir string
+	port     int
+	cred     *syscall.Credential // nil: this process's user
+	cmd      *exec.Cmd
+	log      bytes.Buffer
+	count    atomic.Int64 // of databases
+}
+
+// Options configure a server.
+type Options struct {
+	Durable  bool     // it syncs to the disk, so it may be killed; others save that time
+	Settings []string // more of its parameters, such as shared_preload_libraries=pg_stat_statements
+}
+
+// Start starts a server in a new directory. The caller must close it.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{o: o}
+	err := s.prepare()
+	if err == nil {
+		err = s.Restart(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close kills the server and removes its directory.
+func (s *Server) Close() error { return errors.Join(s.Kill(), os.RemoveAll(s.dir)) }
+
+// prepare makes the directory of a new server.
+func (s *Server) prepare() (err error) {
+	if s.bin, err = programs(); err != nil {
+		return err
+	}
+	if s.dir, err = os.MkdirTemp("", "telex-postgres-"); err != nil { // not the test's: another user can't enter that
+		return err
+	}
+	if os.Geteuid() == 0 { // initdb refuses root
+		if err := s.dropRoot(); err != nil {
+			return err
+		}
+	}
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	initdb := s.command("initdb", "--pgdata="+s.data(), "--username="+superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// programs returns the directory of the newest PostgreSQL that is installed.
+func programs() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // Debian's place, which is not in PATH
+	if err != nil {
+		return "", err
+	}
+	if path, err := exec.LookPath("postgres"); err == nil {
+		found = append(found, path)
+	}
+	if len(found) == 0 {
+		return "", errors.New("no PostgreSQL found: install Debian's package postgresql, or put its programs into PATH")
+	}
+	slices.Sort(found)
+	return filepath.Dir(found[len(found)-1]), nil
+}
+
+func (s *Server) dropRoot() error {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
+		gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(errUID, errGID); err != nil {
+			return err
+		}
+		s.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return os.Chown(s.dir, int(uid), int(gid))
+	}
+	return errors.New("no user postgres or nobody to run PostgreSQL as")
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(port)
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, program), args...)
+	c.Dir = s.dir
+	c.Env = []string{"LC_ALL=C", "PATH=" + os.Getenv("PATH")}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
+	return c
+}
+
+// Restart starts the server after Kill or Stop, and waits until it answers.
+func (s *Server) Restart(ctx context.Context) error {
+	set := []string{
+		"-D", s.data(), "-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(s.port), "-c", "unix_socket_directories=",
+		"-c", "max_connections=300", "-c", "shared_buffers=32MB", "-c", "dynamic_shared_memory_type=mmap", "-c", "max_wal_size=256MB",
+	}
+	if !s.o.Durable {
+		set = append(set, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+	}
+	for _, setting := range s.o.Settings {
+		set = append(set, "-c", setting)
+	}
+	s.cmd = s.command("postgres", set...)
+	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
+	if err := s.cmd.Start(); err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		err := s.do(ctx, "postgres", func(context.Context, *pgx.Conn) error { return nil })
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return fmt.Errorf("PostgreSQL does not start: %w\n%s", errors.Join(err, s.Kill()), s.log.String())
+		}
+		time.Sleep(again)
+	}
+}
+
+// Kill kills the server's processes with SIGKILL, as if its machine had gone. It does nothing to a server that does not run.
+func (s *Server) Kill() error {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return nil
+	}
+	var errs []error
+	for _, pid := range append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, fmt.Errorf("kill PostgreSQL: %w", err))
+		}
+	}
+	_ = s.cmd.Wait() // it was killed
+	s.cmd = nil
+	return errors.Join(errs...)
+}
+
+// Stop stops the server as an administrator does: connections are ended.
+func (s *Server) Stop() error {
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil { // a fast shutdown
+		return fmt.Errorf("stop PostgreSQL: %w", err)
+	}
+	err := s.cmd.Wait()
+	s.cmd = nil
+	if err != nil {
+		return fmt.Errorf("PostgreSQL stopped: %w\n%s", err, s.log.String())
+	}
+	return nil
+}
+
+// children lists the processes that a process has started. Those of PostgreSQL are in groups of their own.
+func children(parent int) (pids []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
+	for _, name := range stats {
+		stat, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) || err != nil {
+			continue
+		}
+		// The name, in parentheses, may contain anything: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// DSN is the connection string of a database.
+func (s *Server) DSN(database string) string {
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(superuser, Password), Path: "/" + database,
+		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// Create makes a new database, a copy of another one unless that is empty, and returns its connection string.
+func (s *Server) Create(ctx context.Context, template string) (name, dsn string, err error) {
+	name = fmt.Sprintf("test%d", s.count.Add(1))
+	query := "CREATE DATABASE " + name
+	if template != "" {
+		query += " TEMPLATE " + template + " STRATEGY file_copy"
+	}
+	return name, s.DSN(name), s.Exec(ctx, "postgres", query)
+}
+
+// Exec runs statements in a database.
+func (s *Server) Exec(ctx context.Context, database string, statements ...string) error {
+	return s.do(ctx, database, func(ctx context.Context, conn *pgx.Conn) error {
+		for _, one := range statements {
+			if _, err := conn.Exec(ctx, one); err != nil {
+				return fmt.Errorf("%s: %w", one, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Query returns the first column of a query's rows, as text.
+func (s *Server) Query(ctx context.Context, database, query string) (values []string, err error) {
+	err = s.do(ctx, database, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, query)
+		if err != nil {
+			return err
+		}
+		values, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return values, err
+}
+
+func (s *Server) do(ctx context.Context, database string, use func(context.Context, *pgx.Conn) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.DSN(database))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	return use(ctx, conn)
+}
