@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"telex/gateway/queue"
+	"telex/gateway/replica"
+	"telex/internal/chat"
+)
+
+// work takes work until ctx ends or the lease is lost.
+func (m *member) work(ctx context.Context) {
+	ticks := time.NewTicker(renewEvery)
+	defer ticks.Stop()
+	m.hear(chat.SignalWork)
+	for n := 1; ; {
+		select {
+		case <-m.heard:
+		case <-ticks.C:
+			m.signals.Or(uint32(chat.SignalWork))
+			if n++; n%reloadEvery == 0 {
+				m.signals.Or(uint32(chat.SignalAll))
+			}
+			m.free(ctx, false)
+		case <-ctx.Done():
+			return
+		case <-m.lease.Lost():
+			return
+		}
+		if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
+			m.g.checkLease(err)
+			m.g.Log.Warn("work was not taken; trying again", slog.Any("error", err))
+		}
+	}
+}
+
+// handle does what signals ask for.
+func (m *member) handle(ctx context.Context, s chat.Signal) error {
+	ctx, cancel := context.WithTimeout(ctx, workWait)
+	defer cancel()
+	if s&(chat.SignalAccess|chat.SignalBlocks) != 0 {
+		if err := m.reload(ctx); err != nil {
+			return err
+		}
+	}
+	if s&chat.SignalWork == 0 {
+		return nil
+	}
+	if err := m.elect(ctx); err != nil {
+		return err
+	}
+	return m.take(ctx)
+}
+
+// reload reads what other replicas may have changed.
+func (m *member) reload(ctx context.Context) error {
+	known := make(map[chat.Move]bool)
+	for _, move := range m.g.policy.Moves() {
+		known[move] = true
+	}
+	if err := m.g.policy.Load(ctx); err != nil {
+		return err
+	}
+	for _, move := range m.g.policy.Moves() {
+		if !known[move] {
+			if err := m.g.readdressShared(ctx, move); err != nil {
+				return err
+			}
+		}
+	}
+	for id, e := range m.g.current().endpoints {
+		learner, ok := e.account().Platform.(Learner)
+		if !ok {
+			continue
+		}
+		from, err := m.g.store.inbox.Resume(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read sent messages: %w", err)
+		}
+		learner.Learn(from.Sent)
+	}
+	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
+}
+
+// take takes work and passes it to the actors.
+func (m *member) take(ctx context.Context) error {
+	taken, err := m.store.Take(ctx, m.taken+1, maxOrphans)
+	if err != nil {
+		return fmt.Errorf("take work: %w", err)
+	}
+	m.taken++
+	now := time.Now()
+	resumes := make(map[chat.Conversation]bool) // chats in which another replica was at work
+	for _, c := range taken.Chats {
+		m.chats.Touch(c, now)
+		resumes[c] = true
+	}
+	left := leftovers{of: make(map[chat.Conversation]*leftover)}
+	for _, t := range taken.Turns {
+		m.chats.Touch(t.Conversation, now)
+		resumes[replica.Of(t.Conversation)] = true
+		l := left.in(t.Conversation)
+		l.turns = append(l.turns, t)
+	}
+	var rest []chat.Pending
+	for _, p := range taken.Messages {
+		m.chats.Touch(p.Conversation, now)
+		if isForwarded(p.Message) || p.Begun == 0 && !resumes[replica.Of(p.Conversation)] {
+			rest = append(rest, p)
+			continue
+		}
+		l := left.in(p.Conversation)
+		l.messages = append(l.messages, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
+	}
+	m.g.resumeAll(left)
+	for _, p := range rest {
+		m.g.give(p)
+	}
+	return nil
+}
+
+// give passes a new message to its actor.
+func (g *Gateway) give(p chat.Pending) {
+	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
+		g.tell(p.Conversation, p.Message)
+		return
+	}
+	g.remind(p.Conversation)
+	g.wake(p.Conversation, func(a *actor) {
+		a.inbox = append(a.inbox, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
+	})
+}
+
+// isForwarded reports whether a message is one that Forward passes on.
+func isForwarded(in chat.Inbound) bool {
+	return in.Kind == chat.Edited || in.Kind == chat.Deleted || in.Kind == chat.Forgotten || in.Kind == chat.Erased
+}
+
+// free gives up chats in which nothing goes on.
+func (m *member) free(ctx context.Context, leaving bool) {
+	idle := m.chats.Idle(time.Now(), leaving, m.g.isBusy)
+	if len(idle) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, workWait)
+	defer cancel()
+	if err := m.store.Free(ctx, leaving, idle...); err != nil {
+		m.g.checkLease(err)
+		for _, c := range idle { // tried again
+			m.chats.Touch(c, time.Now())
+		}
+	}
+}
+
+// handOver gives up the chats one after the other, while the process finishes what it does there.
+func (m *member) handOver(ctx context.Context) {
+	ticks := time.NewTicker(leaveEvery)
+	defer ticks.Stop()
+	for {
+		m.free(ctx, true)
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		case <-m.lease.Lost():
+			return
+		}
+	}
+}
+
+// isBusy reports whether a conversation of a chat is active here, or has a reply that is undone.
+func (g *Gateway) isBusy(c chat.Conversation) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for other := range g.actors {
+		if replica.Of(other) == c {
+			return true
+		}
+	}
+	for other := range g.undone {
+		if replica.Of(other) == c && !g.stopping {
+			return true
+		}
+	}
+	return false
+}
