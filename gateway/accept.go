@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"telex/gateway/queue"
+	"telex/gateway/replica"
 	"telex/internal/chat"
 )
 
@@ -99,7 +100,14 @@ func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, i
 	if len(in.Text)+len(in.Args) > mostText {
 		in.Text, in.Args, in.Command, in.Attachments, in.Kind = "", "", "", nil, chat.Oversized
 	}
+	m, key := g.member.Load(), replica.Key(g.now(c), in)
+	if m != nil {
+		m.accepted.Add(key, time.Now())
+	}
 	fresh, err := g.store.inbox.Accept(ctx, c, in)
+	if m != nil && !fresh {
+		m.accepted.Remove(key)
+	}
 	if err != nil {
 		g.checkLease(err)
 		return fmt.Errorf("store message: %w", err)
@@ -107,7 +115,7 @@ func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, i
 	if !fresh {
 		return g.repeated(ctx, e, c, in)
 	}
-	if m := g.member.Load(); m != nil { // the owner takes it, in order with what other replicas accept
+	if m != nil { // the owner takes it, in order with what other replicas accept
 		m.hear(chat.SignalWork)
 		return nil
 	}

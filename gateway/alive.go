@@ -64,6 +64,13 @@ func (v *vital) retries(wait time.Duration, err error) {
 	v.running, v.since = false, time.Now().Add(wait)
 }
 
+// rests records that Run is not called any more. Why it last returned is kept.
+func (v *vital) rests() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.running, v.since = false, time.Time{}
+}
+
 // accepting records that a message is being accepted. The caller calls done when it is stored.
 func (v *vital) accepting() (done func()) {
 	v.mu.Lock()

@@ -116,7 +116,11 @@ type Gateway struct {
 	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
 	endTurns, endAll  context.CancelCauseFunc
 	edits             *edits
-	member            atomic.Pointer[member] // of a shared store; nil before the first registration
+
+	// Of a shared store.
+	member                atomic.Pointer[member] // nil before the first registration
+	leaseErr              atomic.Pointer[error]  // why this process could not join or renew its lease last time; nil: it could
+	lostLeases, forwarded atomic.Int64           // see ReplicaState
 }
 
 // errShutdown is the cause of contexts that end because the daemon stops.
@@ -179,6 +183,9 @@ const lastWait = 2 * time.Second
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	for {
 		err := g.live(ctx, ready)
+		if errors.Is(err, chat.ErrLost) {
+			g.lostLeases.Add(1)
+		}
 		switch {
 		case !errors.Is(err, chat.ErrLost):
 			return err

@@ -38,8 +38,9 @@ type member struct {
 	leaving atomic.Bool
 
 	renewing chan struct{} // capacity 1: a renewal is under way
-	troubled bool          // the last renewal failed; guarded by renewing
 	peers    atomic.Pointer[[]chat.Replica]
+
+	accepted *replica.Accepted
 
 	signals atomic.Uint32 // chat.Signals that are not handled yet
 	heard   chan struct{} // capacity 1: there are some
@@ -101,19 +102,19 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 
 // register makes this process a replica, trying until it succeeds or ctx ends.
 func (g *Gateway) register(ctx context.Context) (*member, error) {
-	m := &member{g: g, store: g.shared, chats: replica.NewChats(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), shareNow: make(chan struct{}, 1)}
-	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
+	m := &member{g: g, store: g.shared, chats: replica.NewChats(), accepted: replica.NewAccepted(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), shareNow: make(chan struct{}, 1)}
+	for ; ctx.Err() == nil; pause(ctx, renewEvery) {
 		asked := time.Now()
 		err := m.registerOnce(ctx)
 		if err == nil {
 			m.lease = replica.NewLease(asked)
+			g.leaseErr.Store(nil)
 			g.Log.Info("joined the replicas", slog.Int64("replica", int64(m.id)))
 			return m, nil
 		}
-		if !failing && ctx.Err() == nil {
+		if g.leaseErr.Swap(&err) == nil && ctx.Err() == nil {
 			g.Log.Error("can't join the replicas; trying again until it works", slog.Any("error", err))
 		}
-		failing = true
 	}
 	return nil, ctx.Err()
 }
@@ -170,12 +171,11 @@ func (m *member) renew(ctx context.Context) {
 	case errors.Is(err, chat.ErrLost):
 		m.lease.Lose()
 	case err != nil:
-		if !m.troubled {
+		if m.g.leaseErr.Swap(&err) == nil {
 			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))
 		}
-		m.troubled = true
 	default:
-		m.troubled = false
+		m.g.leaseErr.Store(nil)
 		m.lease.Renewed(asked)
 		m.peers.Store(&peers)
 	}
@@ -249,12 +249,10 @@ func (g *Gateway) abort(ended <-chan struct{}) error {
 	}
 }
 
-// Peers returns the replicas of the store, as this process saw them last; none if it is the only one.
-func (g *Gateway) Peers() []chat.Replica {
+// forward passes a message that is not stored to the owner of its chat. It returns false if the chat has none.
+func (g *Gateway) forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	if m := g.member.Load(); m != nil {
-		if peers := m.peers.Load(); peers != nil {
-			return *peers
-		}
+		m.accepted.Add(replica.Key(c, in), time.Now())
 	}
-	return nil
+	return g.shared.Forward(ctx, c, in)
 }

@@ -18,7 +18,7 @@ func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 		return g.store.histories.Forget(ctx, c)
 	}
 	if g.shared != nil {
-		owned, err := g.shared.Forward(ctx, g.now(c), chat.Inbound{Kind: chat.Forgotten})
+		owned, err := g.forward(ctx, g.now(c), chat.Inbound{Kind: chat.Forgotten})
 		if err != nil || owned {
 			return err
 		}
@@ -100,7 +100,7 @@ func (g *Gateway) eraseShared(ctx context.Context, p chat.Person) error {
 		}
 	}
 	for c := range theirs {
-		if _, err := g.shared.Forward(ctx, c, chat.Inbound{Kind: chat.Erased, Sender: chat.Sender{ID: p.User}}); err != nil {
+		if _, err := g.forward(ctx, c, chat.Inbound{Kind: chat.Erased, Sender: chat.Sender{ID: p.User}}); err != nil {
 			return fmt.Errorf("tell the owner of a chat: %w", err)
 		}
 	}

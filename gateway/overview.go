@@ -21,6 +21,7 @@ type Observer interface {
 type Overview struct {
 	Endpoints     []EndpointState     // by name
 	Conversations []ConversationState // those in which something waits or runs, the one that began first first
+	Replica       *ReplicaState       // nil: no other process uses the store
 }
 
 // Reception is the state of an endpoint's connection to its platform.
@@ -31,6 +32,7 @@ const (
 	Starting  Reception = "starting"  // it has not tried yet
 	Connected Reception = "connected" // it has received for a while
 	Retrying  Reception = "retrying"  // it connects, or waits before it tries again
+	Standby   Reception = "standby"   // another replica receives, or this one has no lease
 	Stopped   Reception = "stopped"   // the platform refuses its credentials: it does not try again
 )
 
@@ -98,10 +100,12 @@ func (a *actor) publish() {
 
 // Overview returns what the gateway does now. It blocks no conversation.
 func (g *Gateway) Overview() Overview {
-	var o Overview
+	o := Overview{Replica: g.replica()}
 	for _, e := range g.current().endpoints {
 		s := EndpointState{ID: e.ID, Network: e.account().Network, Budget: e.purse.Standing()}
-		s.State, s.Since, s.Err = e.reception(time.Now())
+		if s.State, s.Since, s.Err = e.reception(time.Now()); s.State != Stopped && (!g.mayCall() || !g.mayReceive(e)) {
+			s.State, s.Since, s.Err = Standby, time.Time{}, nil
+		}
 		o.Endpoints = append(o.Endpoints, s)
 	}
 	slices.SortFunc(o.Endpoints, func(x, y EndpointState) int { return cmp.Compare(x.ID, y.ID) })

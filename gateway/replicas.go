@@ -34,8 +34,8 @@ type Membership interface {
 	// of self are read. No other call of an earlier registration may be under way.
 	Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error)
 	// Renew prolongs the lease to chat.LeaseTime from now and stores Endpoints and Leaving. It returns the replicas with
-	// a lease, this one included, oldest first. It fails with chat.ErrLost if the lease is over. A leaving replica stops
-	// being a receiver.
+	// a lease, this one included, oldest first, and with the endpoints that each receives for, by name. It fails with
+	// chat.ErrLost if the lease is over. A leaving replica stops being a receiver.
 	Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error)
 	// Unregister gives up the lease at once, and signals the others.
 	Unregister(ctx context.Context) error

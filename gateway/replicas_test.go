@@ -225,7 +225,7 @@ func TestReplicasShareTheChats(t *testing.T) {
 				t.Errorf("replica %d made %d calls for 3 chats", i, n)
 			}
 		}
-		if peers := r[1].gateway.Peers(); len(peers) != 3 || peers[0].Chats != 3 {
+		if peers := r[1].gateway.Overview().Replica.Peers; len(peers) != 3 || peers[0].Chats != 3 {
 			t.Errorf("got replicas %+v", peers)
 		}
 	})

@@ -32,7 +32,7 @@ var errEdited = errors.New("the question was edited")
 // question that waits or is being answered matters, and its conversation is active.
 func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	if g.shared != nil {
-		_, err := g.shared.Forward(ctx, c, in)
+		_, err := g.forward(ctx, c, in)
 		return err
 	}
 	g.tell(c, in)

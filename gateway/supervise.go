@@ -31,6 +31,7 @@ const (
 // setting of the platform: each try says so. It calls connects once it has begun to connect.
 func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 	defer connects()
+	defer e.vital.rests()
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
 	var last chat.ErrorKind

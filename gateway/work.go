@@ -92,6 +92,7 @@ func (m *member) take(ctx context.Context) error {
 		return fmt.Errorf("take work: %w", err)
 	}
 	m.taken++
+	m.countForwarded(taken.Messages)
 	now := time.Now()
 	resumes := make(map[chat.Conversation]bool) // chats in which another replica was at work
 	for _, c := range taken.Chats {

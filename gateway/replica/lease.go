@@ -78,5 +78,12 @@ func (l *Lease) lose() {
 	l.timer.Stop()
 }
 
+// Requested returns when the newest granted request for the lease was sent.
+func (l *Lease) Requested() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.until.Add(margin - chat.LeaseTime)
+}
+
 // Lost is closed when the lease is over.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }

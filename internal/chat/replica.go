@@ -24,6 +24,7 @@ type Replica struct {
 	Name      string       // of its host, for people to read
 	Version   string       // of its program
 	Endpoints []EndpointID // that it runs: it gets no chat of others
+	Receives  []EndpointID // of those with one receiver, the ones whose receiver it is
 	Leaving   bool         // it is about to stop: it gets nothing any more
 	Began     time.Time    // when it registered
 	Renewed   time.Time    // when it renewed its lease last

@@ -420,6 +420,9 @@ func testReplicaReceive(c *cluster) {
 	a.receives(true)
 	b.receives(false)
 	a.receives(true)
+	if list := b.renew(); len(list) != 2 || !slices.Equal(list[0].Receives, []chat.EndpointID{"tg"}) || len(list[1].Receives) != 0 {
+		c.Fatalf("got %+v", list)
+	}
 	cursor := func(p *process, id chat.MessageID, resume string) error {
 		in := message(private("1"), id)
 		in.Resume = resume

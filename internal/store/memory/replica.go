@@ -84,7 +84,7 @@ func (s *Store) living() (list []chat.Replica) {
 	for _, id := range slices.Sorted(maps.Keys(s.replicas)) {
 		if r := s.alive(id); r != nil {
 			one := r.Replica
-			one.Endpoints, one.Chats = slices.Clone(one.Endpoints), s.owned(id)
+			one.Endpoints, one.Receives, one.Chats = slices.Clone(one.Endpoints), s.received(id), s.owned(id)
 			list = append(list, one)
 		}
 	}
@@ -182,6 +182,17 @@ func (s *Store) owned(id chat.ReplicaID) (n int) {
 		}
 	}
 	return n
+}
+
+// received returns the endpoints whose receiver a replica is, by name.
+func (s *Store) received(id chat.ReplicaID) (list []chat.EndpointID) {
+	for e, by := range s.receivers {
+		if by == id {
+			list = append(list, e)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // home returns the chat of a conversation, under its current id.

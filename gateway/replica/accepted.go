@@ -1,0 +1,53 @@
+package replica
+
+import (
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// rememberFor is how long a replica remembers at least that it accepted a message. Its owner takes it within a second.
+const rememberFor = 10 * time.Second
+
+// MessageKey names one message.
+type MessageKey struct {
+	conversation chat.Conversation
+	id           chat.MessageID
+	kind         chat.InboundKind
+}
+
+// Key returns the key of a message.
+func Key(c chat.Conversation, in chat.Inbound) MessageKey { return MessageKey{c, in.ID, in.Kind} }
+
+// Accepted remembers for a while which messages this replica accepted itself. It forgets those that another replica answers.
+type Accepted struct {
+	mu           sync.Mutex
+	newer, older map[MessageKey]bool
+	turned       time.Time // when newer was begun
+}
+
+// NewAccepted returns an empty set.
+func NewAccepted() *Accepted {
+	return &Accepted{newer: make(map[MessageKey]bool), older: make(map[MessageKey]bool)}
+}
+
+// Add adds a message.
+func (a *Accepted) Add(k MessageKey, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now.Sub(a.turned) >= rememberFor {
+		a.newer, a.older, a.turned = make(map[MessageKey]bool), a.newer, now
+	}
+	a.newer[k] = true
+}
+
+// Remove removes a message and reports whether it was there.
+func (a *Accepted) Remove(k MessageKey) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	was := a.newer[k] || a.older[k]
+	delete(a.newer, k)
+	delete(a.older, k)
+	return was
+}

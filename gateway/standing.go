@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"slices"
+	"time"
+
+	"telex/gateway/replica"
+	"telex/internal/chat"
+)
+
+// ReplicaState is this process's part in a store that several processes share.
+type ReplicaState struct {
+	ID        chat.ReplicaID // 0: the process has not joined the replicas yet
+	Holds     bool           // the process holds its lease, so it may answer
+	Renewed   time.Time      // when the newest renewal of the lease was requested; zero: never
+	Err       error          // why joining or renewing fails; nil: neither failed last time
+	Peers     []chat.Replica // all with a lease, as this process saw them last, itself included; oldest first
+	Chats     int            // that this process owns, as far as it knows
+	Lost      int64          // leases that this process has lost
+	Forwarded int64          // messages that another replica received and this process answers
+}
+
+// replica returns this process's part in a shared store; nil if the store is not shared.
+func (g *Gateway) replica() *ReplicaState {
+	if g.shared == nil {
+		return nil
+	}
+	s := &ReplicaState{Lost: g.lostLeases.Load(), Forwarded: g.forwarded.Load()}
+	if err := g.leaseErr.Load(); err != nil {
+		s.Err = *err
+	}
+	m := g.member.Load()
+	if m == nil {
+		return s
+	}
+	s.ID, s.Holds, s.Renewed, s.Chats = m.id, m.lease.Holds(), m.lease.Requested(), m.chats.Len()
+	if peers := m.peers.Load(); peers != nil {
+		s.Peers = slices.Clone(*peers)
+		for i := range s.Peers {
+			s.Peers[i].Receives = g.receives(s.Peers[i])
+		}
+	}
+	return s
+}
+
+// receives returns the endpoints for which a replica receives, by name: those with one receiver for which it was elected, and
+// those for which all replicas receive. The configuration of this process tells which those are.
+func (g *Gateway) receives(r chat.Replica) (list []chat.EndpointID) {
+	list = slices.Clone(r.Receives)
+	for _, id := range r.Endpoints {
+		if e := g.current().endpoints[id]; e != nil && !r.Leaving && !e.account().Platform.Capabilities().OneReceiver {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// countForwarded counts the messages of a call of Take that other replicas received.
+func (m *member) countForwarded(messages []chat.Pending) {
+	for _, p := range messages {
+		if !m.accepted.Remove(replica.Key(p.Conversation, p.Message)) {
+			m.g.forwarded.Add(1)
+		}
+	}
+}
