@@ -12,75 +12,74 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// defaultAPIBase is the platform itself.
+// defaultAPIBase is Discord itself.
 const defaultAPIBase = "https://discord.com"
 
-// Options says which bot to be and how to reach the platform. The configuration has checked them.
+// Options says which bot to run and how to reach the platform. The configuration has validated them.
 type Options struct {
 	Token   string            // without "Bot "; required
-	Version string            // of the program; empty: not known
-	APIBase string            // scheme and host; empty: the platform itself
-	Threads bool              // a question in a guild's channel is answered in a thread that begins with it
-	Content bool              // the privileged intent is requested, which tells the text of all messages
-	HTTP    http.RoundTripper // nil: a transport of the bot's own
+	Version string            // of the program; empty: unknown
+	APIBase string            // scheme and host; empty: Discord itself
+	Threads bool              // answer a question in a guild's channel in a thread that starts at the question
+	Content bool              // request the privileged intent, which sends the text of all messages
+	HTTP    http.RoundTripper // nil: the bot creates its own transport
 	Log     *slog.Logger      // nil: nothing is logged
 }
 
-// Bot is one bot account. Its methods may be called at the same time from many goroutines, but only one
-// Run may be active.
+// Bot is one bot account. Its methods are safe for concurrent use, but only one Run may be active.
 type Bot struct {
-	token   string
-	secrets calls.Secrets
-	api     string // with the version, without a slash
-	threads bool
-	content bool
-	agent   string // how the bot calls itself to servers
-	client  *http.Client
-	log     *slog.Logger
+	token         string
+	secrets       calls.Secrets
+	api           string // base URL with the version, without a trailing slash
+	threads       bool
+	contentIntent bool
+	userAgent     string // value of the User-Agent header
+	client        *http.Client
+	log           *slog.Logger
 
 	heart        chat.Heartbeat
 	interactions *interactions
 	buckets      *buckets
-	places       *places
-	questions    *receiving.Recent[string] // the names of threads that were not made yet
-	concluded    chan command              // those that may still show that the bot is thinking
+	channels     *channelCache
+	questions    *receiving.Recent[string] // names of threads that do not exist yet, by question
+	answered     chan command              // answered commands that may still show "thinking…"
 	session      *session
 	greeting     receiving.Greeting
 	screen       chat.Screen // set before Run
 
-	mu   sync.Mutex // guards what follows
-	self string     // the bot's user id; empty: not known yet
-	name string     // the bot's username; empty: not known yet
-	app  string     // the application's id; empty: not known yet
+	mu     sync.Mutex // guards the following fields
+	selfID string     // the bot's user id; empty: not known yet
+	name   string     // the bot's username; empty: not known yet
+	appID  string     // the application's id; empty: not known yet
 }
 
-// New returns a bot. It makes no network call: a wrong token shows in the first one.
+// New returns a bot. It makes no network call, so only the first call finds a wrong token.
 func New(o Options) *Bot {
 	return &Bot{
-		token:   o.Token,
-		secrets: calls.Secrets{o.Token},
-		api:     calls.Base(o.APIBase, defaultAPIBase) + "/api/v10",
-		threads: o.Threads,
-		content: o.Content,
-		agent:   userAgent(o.Version),
-		client:  calls.NewClient(o.HTTP, endpointCount),
-		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		token:         o.Token,
+		secrets:       calls.Secrets{o.Token},
+		api:           calls.Base(o.APIBase, defaultAPIBase) + "/api/v10",
+		threads:       o.Threads,
+		contentIntent: o.Content,
+		userAgent:     userAgent(o.Version),
+		client:        calls.NewClient(o.HTTP, maxPerSecond),
+		log:           cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 
 		interactions: &interactions{known: receiving.NewRecent[*interaction](maxInteractions)},
 		buckets:      newBuckets(),
-		places: &places{
+		channels: &channelCache{
 			channels: receiving.NewRecent[channelInfo](maxChannels), threadless: receiving.NewRecent[bool](maxChannels), roles: make(map[string]string),
 		},
 		questions: receiving.NewRecent[string](maxQuestions),
-		concluded: make(chan command, maxConcluded),
-		session:   &session{past: receiving.NewRecent[struct{}](maxPast)},
+		answered:  make(chan command, maxAnswered),
+		session:   &session{accepted: receiving.NewRecent[struct{}](maxAccepted)},
 	}
 }
 
-// Screen tells the bot what to answer before a message is stored.
+// Screen sets what the bot answers before a message is stored.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
-// Close lets go of the connections that no call uses. Calls may follow; they open new ones.
+// Close closes idle connections. Later calls open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
@@ -90,5 +89,5 @@ func (b *Bot) Capabilities() chat.Capabilities {
 	}
 }
 
-// Dialect returns how text is written, the same everywhere.
+// Dialect returns the dialect, which is the same in all chats.
 func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }

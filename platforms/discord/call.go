@@ -14,11 +14,11 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// homepage stands for the address of the project, which has none yet; .invalid is a domain that nobody can own.
+// homepage is a placeholder for the project's URL, which does not exist yet. Nobody can own a domain under .invalid.
 const homepage = "https://telex.invalid"
 
-// userAgent is what the platform asks clients to call themselves, with an address and a version. Others may be turned away.
-// https://docs.discord.com/developers/reference#user-agent
+// userAgent returns the User-Agent header in the form that Discord requires, with a URL and a version. Discord may
+// block clients with another form. https://docs.discord.com/developers/reference#user-agent
 func userAgent(version string) string {
 	number := strings.TrimPrefix(version, "v")
 	if !versionNumber.MatchString(number) {
@@ -27,28 +27,28 @@ func userAgent(version string) string {
 	return "DiscordBot (" + homepage + ", " + number + ")"
 }
 
-// versionNumber is a version that says nothing but numbers, and what a release candidate adds.
+// versionNumber matches a version number, optionally with the suffix of a release candidate.
 var versionNumber = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
 
 // request is one call of the API.
 type request struct {
-	name string // in errors, since the path may hold a token
-	verb string
-	path string // below the version, with its query
-	body any    // as JSON; nil: none
-	file *chat.File
-	op   chat.Op // what it counts as
-	// token is that of the interaction in the path, which no error may show; such calls prove by it who they
-	// are, and count apart from all others.
+	name   string // used in errors, because the path may contain a token
+	method string
+	path   string // after the version, with the query
+	body   any    // as JSON; nil: none
+	file   *chat.File
+	op     chat.Op // the operation that it counts as for limits
+	// token is the interaction's token in the path, which must not appear in errors. Such calls are authorized by this
+	// token and have separate limits.
 	token string
 }
 
-// answer is the outcome of a call that succeeded.
-type answer calls.Outcome
+// response is the response to a successful call.
+type response calls.Outcome
 
-// id returns the id of what the answer shows: a decoder of the whole would fail with the first field
-// that is not known yet.
-func (a *answer) id() string {
+// id returns the id of the message in the response. It decodes nothing else, so that an unknown field can't make it
+// fail.
+func (a *response) id() string {
 	var v struct {
 		ID string `json:"id"`
 	}
@@ -58,13 +58,13 @@ func (a *answer) id() string {
 	return v.ID
 }
 
-// call makes one call. A failure is a *chat.SendError. It blocks until the answer is there or ctx ends.
-func (b *Bot) call(ctx context.Context, r request) (*answer, error) {
+// call makes one call. A failure is a *chat.SendError. It blocks until the response arrives or ctx ends.
+func (b *Bot) call(ctx context.Context, r request) (*response, error) {
 	var content []byte
 	if r.body != nil {
-		content, _ = json.Marshal(r.body) // of texts and numbers, which never fails
+		content, _ = json.Marshal(r.body) // encoding can't fail: texts and numbers only
 	}
-	req, err := http.NewRequestWithContext(ctx, r.verb, b.api+r.path, bytes.NewReader(content))
+	req, err := http.NewRequestWithContext(ctx, r.method, b.api+r.path, bytes.NewReader(content))
 	if err != nil {
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: invalid URL", r.name)}
 	}
@@ -77,18 +77,18 @@ func (b *Bot) call(ctx context.Context, r request) (*answer, error) {
 	if r.token == "" {
 		req.Header.Set("Authorization", "Bot "+b.token)
 	}
-	req.Header.Set("User-Agent", b.agent)
+	req.Header.Set("User-Agent", b.userAgent)
 	o := calls.Do(b.client, req)
 	switch {
 	case o.Err != nil:
 		return nil, o.Unanswered(r.name, b.secrets.With(r.token))
 	case o.Status < 200 || o.Status > 299:
-		return nil, b.refused(r, o)
+		return nil, b.callError(r, o)
 	}
-	return (*answer)(&o), nil
+	return (*response)(&o), nil
 }
 
-// codeOf returns the platform's code of the answer that err is about, 0 without one.
+// codeOf returns the platform's error code in err, or 0.
 func codeOf(err error) int {
 	code, _ := strconv.Atoi(calls.Code(err))
 	return code

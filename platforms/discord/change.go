@@ -8,21 +8,21 @@ import (
 	"telex/internal/chat"
 )
 
-// takeEdit hands on the new text of a message. Discord tells of other changes too, such as embeds that were found; a message
-// that was edited before looks the same then, so that each edit is handed on once.
+// handleEdit delivers the new text of a message. Discord also reports other changes, such as added embeds. For a
+// message that was edited before, these look like edits, so each edit is delivered only once.
 // https://docs.discord.com/developers/events/gateway-events#message-update
-func (r *reception) takeEdit(ctx context.Context, m *incoming) error {
-	if m.Edited == nil || r.gap.keeps(m) { // a backfill reads the newest text
+func (r *receiver) handleEdit(ctx context.Context, m *incoming) error {
+	if m.Edited == nil || r.backfill.mustHold(m) { // a backfill reads the newest text
 		return nil
 	}
 	once := fmt.Sprint(m.ID, " ", m.Edited.UnixMicro())
-	if r.session.past.Has(once) {
+	if r.session.accepted.Has(once) {
 		return nil
 	}
-	deciding, cancel := context.WithTimeout(ctx, answerTime)
-	in, found, err := r.decodeMessage(deciding, m)
+	decodeCtx, cancel := context.WithTimeout(ctx, callTimeout)
+	in, found, err := r.decodeMessage(decodeCtx, m)
 	cancel()
-	if err != nil { // what an edit is worth does not justify waiting
+	if err != nil { // an edit is not important enough to wait
 		r.log.WarnContext(ctx, "edit skipped", slog.Any("error", err))
 		return nil
 	}
@@ -30,16 +30,16 @@ func (r *reception) takeEdit(ctx context.Context, m *incoming) error {
 		return nil
 	}
 	in.Kind, in.Command, in.Args, in.At = chat.Edited, "", "", *m.Edited
-	if err := r.handOn(ctx, in, m.seq); err != nil {
+	if err := r.deliverChange(ctx, in, m.seq); err != nil {
 		return err
 	}
-	r.session.past.Put(once, struct{}{})
+	r.session.accepted.Put(once, struct{}{})
 	return nil
 }
 
-// takeDeletion hands on that messages were deleted. Nobody is told who wrote them, or who deleted them.
+// handleDeletion reports deleted messages. Discord tells neither who wrote them nor who deleted them.
 // https://docs.discord.com/developers/events/gateway-events#message-delete
-func (r *reception) takeDeletion(ctx context.Context, gone *removed, seq int64) error {
+func (r *receiver) handleDeletion(ctx context.Context, gone *deletion, seq int64) error {
 	ids := gone.IDs
 	if gone.ID != "" {
 		ids = append(ids, gone.ID)
@@ -48,8 +48,8 @@ func (r *reception) takeDeletion(ctx context.Context, gone *removed, seq int64) 
 		if !isSnowflake(id) || !isSnowflake(gone.Channel) {
 			continue
 		}
-		deciding, cancel := context.WithTimeout(ctx, answerTime)
-		to, ok, err := r.where(deciding, &incoming{ID: id, Channel: gone.Channel, Guild: gone.Guild})
+		deciding, cancel := context.WithTimeout(ctx, callTimeout)
+		to, ok, err := r.targetOf(deciding, &incoming{ID: id, Channel: gone.Channel, Guild: gone.Guild})
 		cancel()
 		if err != nil {
 			r.log.WarnContext(ctx, "deletion skipped", slog.Any("error", err))
@@ -58,17 +58,17 @@ func (r *reception) takeDeletion(ctx context.Context, gone *removed, seq int64) 
 		if !ok {
 			return nil
 		}
-		if err := r.handOn(ctx, chat.Inbound{To: to, ID: chat.MessageID(id), Kind: chat.Deleted}, seq); err != nil {
+		if err := r.deliverChange(ctx, chat.Inbound{To: to, ID: chat.MessageID(id), Kind: chat.Deleted}, seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// handOn hands on a change of a message that may have been accepted.
-func (r *reception) handOn(ctx context.Context, in chat.Inbound, seq int64) error {
+// deliverChange delivers a change of a message that may have been accepted.
+func (r *receiver) deliverChange(ctx context.Context, in chat.Inbound, seq int64) error {
 	at := r.cursorAt("", seq)
-	in.Resume, in.Missed = at.String(), r.replays
+	in.Resume, in.Missed = at.String(), r.replaying
 	if err := r.accept(ctx, in); err != nil {
 		return fmt.Errorf("accept a change of message %s: %w", in.ID, err)
 	}

@@ -12,25 +12,23 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a 429 that names none. Discord always names one; a proxy in front of it may not, and
-// blocks for longer.
+// defaultRetryAfter is the wait after a 429 without retry_after. Discord always sends one. A proxy in front of it may
+// not, and blocks for longer.
 const defaultRetryAfter = time.Minute
 
-// Codes that the library does not know.
-// https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+// Error codes that the library lacks. https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 const (
 	codeBlockedByAutoMod   = 200000
 	codeTitleByAutoMod     = 200001
 	codeHarmfulLink        = 240000
 	codeServiceRateLimited = 40062
-	// A proxy in front of Discord answers so, with status 403, to calls that it blocks.
+	// A proxy in front of Discord sends this code with status 403 when it blocks a call.
 	// https://github.com/discord/discord-api-docs/issues/6473
-	codeStopped = 40333
+	codeBlockedByProxy = 40333
 )
 
-// problem is the body of a failed call's answer.
-// https://docs.discord.com/developers/reference#error-messages
-type problem struct {
+// apiError is the body of the response to a failed call. https://docs.discord.com/developers/reference#error-messages
+type apiError struct {
 	Code       int             `json:"code"` // 0: none
 	Message    string          `json:"message"`
 	Errors     json.RawMessage `json:"errors"`
@@ -38,22 +36,22 @@ type problem struct {
 	Global     bool            `json:"global"`
 }
 
-// refused returns the failure of a call that was answered with no success.
-func (b *Bot) refused(r request, o calls.Outcome) error {
-	var p problem
+// callError converts an unsuccessful response to an error.
+func (b *Bot) callError(r request, o calls.Outcome) error {
+	var p apiError
 	ours := json.Unmarshal(o.Body, &p) == nil && p.Message != ""
-	if !ours { // a page of a proxy
-		p = problem{}
+	if !ours { // an error page of a proxy
+		p = apiError{}
 	}
 	failure := &chat.SendError{Kind: kindOf(o.Status, p, ours, r.token != "")}
 	if failure.Kind == chat.RateLimited {
 		failure.RetryAfter = calls.RetryAfter(p.RetryAfter, o.Header, defaultRetryAfter)
-		failure.Scope, failure.Ops = b.closedBy(r, o.Header, p, ours)
+		failure.Scope, failure.Ops = b.rateLimitScope(r, o.Header, p, ours)
 	}
 	if ours && o.Status == http.StatusTooManyRequests {
 		failure.RateLimits = b.buckets.rateLimitInfo(r, o.Header)
 	}
-	// The message alone: the fields that were found wrong can repeat what was sent.
+	// Use only the message: the invalid fields can repeat what was sent.
 	code, words := "", p.Message
 	if p.Code != 0 {
 		code = strconv.Itoa(p.Code)
@@ -63,41 +61,41 @@ func (b *Bot) refused(r request, o calls.Outcome) error {
 	return failure
 }
 
-// closedBy returns what a 429 closes: the bucket that it names, for the kinds of calls that are known to share it. A 429 of a
-// proxy in front of Discord closes everything, because it counts by IP address.
+// rateLimitScope returns what a 429 blocks: the named bucket, for the kinds of calls that are known to share it. A 429
+// of a proxy in front of Discord blocks everything, because the proxy counts by IP address.
 // https://docs.discord.com/developers/topics/rate-limits#header-format
-func (b *Bot) closedBy(r request, h http.Header, p problem, ours bool) (chat.Scope, chat.Op) {
+func (b *Bot) rateLimitScope(r request, h http.Header, p apiError, ours bool) (chat.Scope, chat.Op) {
 	op := r.op
-	if op == 0 { // a call that helps to send, such as opening a thread
+	if op == 0 { // an auxiliary call, such as one that creates a thread
 		op = chat.OpSend | chat.OpFile
 	}
 	switch name := h.Get("X-RateLimit-Bucket"); {
 	case !ours, p.Global, h.Get("X-RateLimit-Global") != "", h.Get("X-RateLimit-Scope") == "global":
 		return chat.ScopeEndpoint, chat.OpAll
 	case r.token != "" && r.op == chat.OpEdit:
-		return chat.ScopeMessage, op // its bucket is the interaction's
+		return chat.ScopeMessage, op // each interaction has its own bucket
 	case r.token == "" && r.op != 0 && name != "":
-		return chat.ScopeThread, b.buckets.sharing(r.op, name)
+		return chat.ScopeThread, b.buckets.recordBucket(r.op, name)
 	}
 	return chat.ScopeThread, op
 }
 
-// kindOf classifies a failed call. byToken: the call used an interaction's token, so that a refusal says nothing about the
-// bot's own token.
-func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
+// kindOf classifies a failed call. byToken says that the call used an interaction's token, so a refusal says nothing
+// about the bot's token.
+func kindOf(status int, p apiError, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
-		// The limit is a secret and hours long: another message takes this one's place.
+		// The limit is undocumented and lasts for hours, so another message must replace this one.
 		// https://github.com/discord/discord-api-docs/issues/4413
 		return chat.Frozen
 	case status == http.StatusTooManyRequests:
 		return chat.RateLimited
-	case status == http.StatusRequestEntityTooLarge: // a proxy says so too, in its own words
+	case status == http.StatusRequestEntityTooLarge: // also from proxies, with other texts
 		return chat.TooLong
 	case !ours && status >= http.StatusInternalServerError:
 		return chat.Uncertain
 	case !ours:
-		return chat.Temporary // a proxy's: it let nothing through, and that does not last
+		return chat.Temporary // a proxy blocked the call, which is temporary
 	}
 	if kind, ok := kindOfCode(p); ok {
 		return kind
@@ -112,15 +110,15 @@ func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
 	case status == http.StatusForbidden:
 		return chat.Forbidden
 	case status == http.StatusNotFound, status < http.StatusBadRequest:
-		// Nothing was done: the address leads past the API, which a server that is put in its place mends.
+		// Nothing was done: the URL does not lead to the API. This may be repaired, so it is temporary.
 		return chat.Temporary
 	}
 	return chat.Rejected
 }
 
-// kindOfCode classifies by the platform's own code, where that says more than the status.
+// kindOfCode classifies a failure by the platform's error code, if the code says more than the status.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
-func kindOfCode(p problem) (chat.ErrorKind, bool) {
+func kindOfCode(p apiError) (chat.ErrorKind, bool) {
 	switch p.Code {
 	case discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeCannotEditFromAnotherUser,
 		discordgo.ErrCodeUnknownWebhook, discordgo.ErrCodeUnknownInteraction, discordgo.ErrCodeInvalidWebhookTokenProvided:
@@ -133,7 +131,7 @@ func kindOfCode(p problem) (chat.ErrorKind, bool) {
 		}
 		return chat.Rejected, true
 	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeSendMessagesHasBeenTemporarilyDisabled,
-		discordgo.ErrCodeFeatureTemporarilyDisabledServerSide, codeStopped:
+		discordgo.ErrCodeFeatureTemporarilyDisabledServerSide, codeBlockedByProxy:
 		return chat.Temporary, true
 	case codeServiceRateLimited:
 		return chat.RateLimited, true
@@ -149,7 +147,7 @@ func kindOfCode(p problem) (chat.ErrorKind, bool) {
 	return 0, false
 }
 
-// tooLong reports whether the content was refused for its length.
+// tooLong reports whether the content was refused because of its length.
 func tooLong(errs json.RawMessage) bool {
 	var fields struct {
 		Content struct {
@@ -169,9 +167,9 @@ func tooLong(errs json.RawMessage) bool {
 	return false
 }
 
-// deadToken reports whether a call by an interaction's token failed because the token is dead, or because the interaction was
-// never acknowledged. The bot's own token is then left. A deleted message is no such failure.
-func deadToken(err error) bool {
+// isDeadToken reports whether a call by an interaction's token failed because the token is invalid, or because the
+// interaction was never acknowledged. The bot can then use its own token. A deleted message is not such a failure.
+func isDeadToken(err error) bool {
 	switch codeOf(err) {
 	case discordgo.ErrCodeUnknownMessage:
 		return false

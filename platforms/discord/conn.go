@@ -35,51 +35,51 @@ const (
 )
 
 const (
-	// intents are the events that the bot receives. None of them is privileged: Discord tells the text of DMs and of
-	// messages that mention the bot in any case.
-	// https://docs.discord.com/developers/events/gateway#gateway-intents
+	// intents are the events that the bot receives. None of them is privileged. Discord sends the text of DMs and of
+	// messages that mention the bot in any case. https://docs.discord.com/developers/events/gateway#gateway-intents
 	intents = int(discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages)
-	// contentIntent is the privileged one, which tells the text of all messages.
+	// contentIntent is the privileged intent, with which Discord sends the text of all messages.
 	// https://docs.discord.com/developers/events/gateway#message-content-intent
 	contentIntent = int(discordgo.IntentMessageContent)
 
-	// helloTime is how long a connection may take to open and to send Hello.
-	helloTime = 15 * time.Second
-	// greetTime is how long Ready or Resumed may take. The gateway acknowledges heartbeats even where neither will come.
-	greetTime = 30 * time.Second
-	// writeTime is how long one payload may take to leave.
-	writeTime = 10 * time.Second
-	// maxPayload bounds one payload, in bytes. A large guild's has a few megabytes.
+	// helloTimeout limits the time to connect and receive Hello.
+	helloTimeout = 15 * time.Second
+	// readyTimeout limits the wait for Ready or Resumed. The gateway may acknowledge heartbeats although neither will
+	// arrive.
+	readyTimeout = 30 * time.Second
+	// writeTimeout limits the time to write one payload.
+	writeTimeout = 10 * time.Second
+	// maxPayload is the maximum size of a payload in bytes. A large guild has a few megabytes.
 	maxPayload = 64 << 20
-	// maxWaiting is how many events may wait to be handled before no more are read.
-	maxWaiting = 1024
+	// maxQueuedEvents is how many events may wait before reading stops.
+	maxQueuedEvents = 1024
 )
 
-// Why a connection ends that could go on in another one.
+// Reasons for the end of a connection that another connection can continue.
 var (
 	errReconnect   = errors.New("the platform asks to reconnect")
-	errNotAnswered = errors.New("heartbeats are not answered any more")
-	errNoSession   = errors.New("it neither begins a session nor refuses one")
+	errNotAnswered = errors.New("heartbeats are no longer acknowledged")
+	errNoSession   = errors.New("the server neither starts a session nor refuses it")
 )
 
-// connError is the end of a connection to the gateway, after which another may be opened.
+// connError is the end of a connection to the gateway. Another connection may be opened.
 type connError struct {
-	reason  error
-	up      bool // it received events
-	refused bool // the session was not resumed
-	forget  bool // the session is over
+	reason         error
+	receivedEvents bool // the connection received events
+	resumeRefused  bool // the session was not resumed
+	sessionOver    bool // the session no longer exists
 }
 
 func (l *connError) Error() string { return "gateway: " + l.reason.Error() }
 
 func (l *connError) Unwrap() error { return l.reason }
 
-// conn is one connection to the gateway. It reads and sends heartbeats by itself, until either fails or close is called.
+// conn is one connection to the gateway. Its goroutines read and send heartbeats until either fails or close is called.
 type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
 	interval time.Duration
-	events   chan *discordgo.Event // closed when no more come; err says why
+	events   chan *discordgo.Event // closed after the last event; err then says why
 	onEvent  func(*discordgo.Event)
 	err      error
 	seq      atomic.Int64 // of the last event
@@ -88,22 +88,22 @@ type conn struct {
 	workers  sync.WaitGroup
 }
 
-// open connects to the gateway and waits for Hello. onEvent is called with each event as soon as it is read; the event then
-// waits in conn.events behind others.
+// open connects to the gateway and waits for Hello. It calls onEvent with each event as soon as the event is read. The
+// event then waits in conn.events.
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
-		return nil, errors.New("invalid gateway URL") // least of all one without encryption
+		return nil, errors.New("invalid gateway URL") // in particular, no URL without encryption
 	}
 	u.RawQuery = "v=10&encoding=json"
-	opening, cancel := context.WithTimeout(ctx, helloTime)
+	opening, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
 	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{ //nolint:bodyclose // the library does that.
 		HTTPClient: b.client, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		if resp != nil {
-			return nil, fmt.Errorf("the handshake is answered HTTP %d", resp.StatusCode)
+			return nil, fmt.Errorf("handshake: HTTP %d", resp.StatusCode)
 		}
 		return nil, b.secrets.Error("connect", err)
 	}
@@ -113,7 +113,7 @@ func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.
 		_ = ws.CloseNow()
 		return nil, fmt.Errorf("no hello: %w", err)
 	}
-	l := &conn{ws: ws, log: b.log, interval: interval, events: make(chan *discordgo.Event, maxWaiting), onEvent: onEvent}
+	l := &conn{ws: ws, log: b.log, interval: interval, events: make(chan *discordgo.Event, maxQueuedEvents), onEvent: onEvent}
 	l.acked.Store(true)
 	running, stop := context.WithCancelCause(ctx)
 	l.cancel = stop
@@ -122,11 +122,11 @@ func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.
 		l.err = l.read(running)
 		stop(l.err)
 	})
-	l.workers.Go(func() { stop(l.beat(running)) })
+	l.workers.Go(func() { stop(l.heartbeats(running)) })
 	return l, nil
 }
 
-// hello reads the first payload, which says how often heartbeats are wanted.
+// hello reads the first payload, which contains the heartbeat interval.
 func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
 	_, data, err := ws.Read(ctx)
 	if err != nil {
@@ -139,12 +139,12 @@ func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
 		} `json:"d"`
 	}
 	if err := json.Unmarshal(data, &f); err != nil || f.Op != opHello || f.Data.Interval <= 0 {
-		return 0, errors.New("the first payload is another")
+		return 0, errors.New("the first payload is not Hello")
 	}
 	return min(time.Duration(f.Data.Interval)*time.Millisecond, time.Hour), nil
 }
 
-// close ends the connection without a close frame: with one, Discord would end the session.
+// close ends the connection without a close frame, because Discord would end the session after one.
 // https://docs.discord.com/developers/events/gateway#disconnecting
 func (l *conn) close() {
 	l.cancel(context.Canceled)
@@ -154,13 +154,13 @@ func (l *conn) close() {
 
 // send writes one payload.
 func (l *conn) send(ctx context.Context, op int, data any) error {
-	payload, _ := json.Marshal(map[string]any{"op": op, "d": data}) // of numbers and texts, which never fails
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	payload, _ := json.Marshal(map[string]any{"op": op, "d": data}) // encoding can't fail: numbers and texts only
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	return l.ws.Write(ctx, websocket.MessageText, payload)
 }
 
-// read hands on events until the connection ends, and returns why it did.
+// read queues events until the connection ends, and returns the reason.
 func (l *conn) read(ctx context.Context) error {
 	for {
 		_, data, err := l.ws.Read(ctx)
@@ -187,7 +187,7 @@ func (l *conn) read(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 		case opHeartbeat:
-			if err := l.pulse(ctx); err != nil {
+			if err := l.heartbeat(ctx); err != nil {
 				return err
 			}
 		case opHeartbeatACK:
@@ -196,21 +196,20 @@ func (l *conn) read(ctx context.Context) error {
 			return errReconnect
 		case opInvalidSession:
 			resumable := string(f.RawData) == "true"
-			return &connError{reason: errors.New("the session is invalid"), refused: true, forget: !resumable}
+			return &connError{reason: errors.New("the session is invalid"), resumeRefused: true, sessionOver: !resumable}
 		}
 	}
 }
 
-// beat sends heartbeats until one fails. A connection whose last heartbeat was not acknowledged is dead, even if it is
-// still open.
-// https://docs.discord.com/developers/events/gateway#sending-heartbeats
-func (l *conn) beat(ctx context.Context) error {
+// heartbeats sends heartbeats until one fails. If the last heartbeat was not acknowledged, the connection is dead, even
+// if it is still open. https://docs.discord.com/developers/events/gateway#sending-heartbeats
+func (l *conn) heartbeats(ctx context.Context) error {
 	pause := time.Duration(rand.Float64() * float64(l.interval))
 	for receiving.Sleep(ctx, pause) == nil {
 		if !l.acked.Swap(false) {
 			return errNotAnswered
 		}
-		if err := l.pulse(ctx); err != nil {
+		if err := l.heartbeat(ctx); err != nil {
 			return err
 		}
 		pause = l.interval
@@ -218,8 +217,8 @@ func (l *conn) beat(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// pulse sends one heartbeat.
-func (l *conn) pulse(ctx context.Context) error {
+// heartbeat sends one heartbeat.
+func (l *conn) heartbeat(ctx context.Context) error {
 	var seq any
 	if n := l.seq.Load(); n > 0 {
 		seq = n
@@ -227,7 +226,7 @@ func (l *conn) pulse(ctx context.Context) error {
 	return l.send(ctx, opHeartbeat, seq)
 }
 
-// identify begins a session. content requests the privileged intent.
+// identify starts a session. content requests the privileged intent.
 func (l *conn) identify(ctx context.Context, token string, content bool) error {
 	wanted := intents
 	if content {
@@ -245,22 +244,22 @@ func (l *conn) resume(ctx context.Context, token string, c cursor) error {
 	return l.send(ctx, opResume, map[string]any{"token": token, "session_id": c.session, "seq": c.seq})
 }
 
-// refusedFor is the pause after a refusal that only the operator can fix. Each try begins a session, and a bot that begins
-// more than 1,000 in a day loses its token.
+// refusedPause is the pause after a refusal that only the operator can fix. Each attempt starts a session, and a bot
+// that starts more than 1,000 per day loses its token.
 // https://docs.discord.com/developers/events/gateway#session-start-limit
-const refusedFor = 10 * time.Minute
+const refusedPause = 10 * time.Minute
 
-// ended returns what the end of a connection means, by its close code.
+// closeError converts the end of a connection to an error, by its close code.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
-func ended(err error, up bool) error {
+func closeError(err error, up bool) error {
 	if l, ok := errors.AsType[*connError](err); ok {
-		l.up = up
+		l.receivedEvents = up
 		return l
 	}
 	mend := func(what string) error {
-		return &chat.SendError{Kind: chat.Rejected, RetryAfter: refusedFor, Err: fmt.Errorf("the gateway refuses this bot: %s", what)}
+		return &chat.SendError{Kind: chat.Rejected, RetryAfter: refusedPause, Err: fmt.Errorf("the gateway refuses this bot: %s", what)}
 	}
-	l := &connError{reason: err, up: up}
+	l := &connError{reason: err, receivedEvents: up}
 	switch code := websocket.CloseStatus(err); code {
 	case 4004:
 		return &chat.SendError{Kind: chat.Auth, Err: errors.New("the gateway refuses the token: reset it in the Developer Portal, page Bot")}
@@ -274,7 +273,7 @@ func ended(err error, up bool) error {
 		return mend("it requests an intent that is not enabled for it: in the Developer Portal, open the application's page Bot " +
 			"and switch on Message Content Intent below Privileged Gateway Intents, or set message_content to false")
 	case 4003, 4007, 4009:
-		l.forget = true
+		l.sessionOver = true
 	}
 	return l
 }

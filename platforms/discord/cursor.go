@@ -8,18 +8,19 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// cursor is where receiving continues. The gateway of telex stores it with each message. It names the session too: a process
-// that follows soon resumes it, and Discord then delivers all that was missed, even what can't be read later, such as commands.
+// cursor is the position from which receiving continues. telex's gateway stores it with each message. It also names the
+// session, so that a new process can resume it soon. Discord then delivers everything that was missed, including
+// commands, which can't be read later.
 type cursor struct {
 	newest          string // id of the newest message or interaction that was accepted
-	backfillPending bool   // older messages are not all accepted: a backfill must read them
+	backfillPending bool   // some older messages are not accepted yet, so a backfill must read them
 	session         string // empty: none
-	address         string // where the session is resumed
-	seq             int64  // of the last event that was handled
+	address         string // gateway URL at which the session is resumed
+	seq             int64  // of the last handled event
 	content         bool   // the session has the privileged intent
 }
 
-// String writes c as a URL query.
+// String encodes c as a URL query.
 func (c cursor) String() string {
 	v := url.Values{"m": {c.newest}}
 	if c.backfillPending {
@@ -36,7 +37,7 @@ func (c cursor) String() string {
 	return v.Encode()
 }
 
-// parseCursor reads what String wrote. It returns false if it can't.
+// parseCursor decodes the result of String. It returns false if s is invalid.
 func parseCursor(s string) (cursor, bool) {
 	v, err := url.ParseQuery(s)
 	if err != nil || s != "" && !v.Has("m") {
@@ -55,40 +56,40 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session is how far receiving has come. It outlives connections and calls of Run. It belongs to the goroutine of Run, except
-// past.
+// session is the progress of receiving. It survives connections and calls of Run. Only the goroutine of Run uses it,
+// except for accepted.
 type session struct {
-	// past are the ids that were accepted: a backfill reads some messages again.
-	past *receiving.Recent[struct{}]
+	// accepted holds the ids of accepted messages, because a backfill reads some messages again.
+	accepted *receiving.Recent[struct{}]
 
-	now           cursor
-	used          bool      // now is newer than any cursor that the store has
-	identified    time.Time // when the last session was begun
-	failedResumes int       // tries in a row to resume the session that ended without an answer
-	// stuckAt is the message that all others wait for, and stuckSince since when.
+	cursor        cursor
+	ahead         bool      // cursor is newer than any cursor in the store
+	identified    time.Time // when the last session was started
+	failedResumes int       // attempts in a row to resume the session that got no answer
+	// stuckAt is the message that blocks all later ones, and stuckSince is when it began to.
 	stuckAt    string
 	stuckSince time.Time
 }
 
-// start sets the place to continue from, unless a newer one is known than the store has. A session keeps the intents that
-// it began with: one that lacks the privileged intent, or has it although it is no longer wanted, is not resumed.
+// start sets the position to continue from, unless a newer position than the store's is known. A session keeps its
+// intents. So if its privileged intent does not match the setting, the session is not resumed.
 func (s *session) start(from cursor, content bool) {
-	if s.used {
+	if s.ahead {
 		return
 	}
 	if from.session != "" && from.content != content {
 		from.session, from.address, from.seq, from.backfillPending = "", "", 0, from.newest != ""
 	}
 	from.content = content
-	s.now, s.used = from, true
+	s.cursor, s.ahead = from, true
 }
 
 // maxFailedResumes is how often in a row a connection may end before Discord answers whether the session continues. The
 // machine that holds the session may be broken.
 const maxFailedResumes = 3
 
-// resumed notes how an attempt to resume ended, and reports whether it was the last.
-func (s *session) resumed(answered bool) (last bool) {
+// noteResume records the result of an attempt to resume, and reports whether it was the last allowed one.
+func (s *session) noteResume(answered bool) (last bool) {
 	if s.failedResumes++; answered || s.failedResumes >= maxFailedResumes {
 		s.failedResumes = 0
 		return !answered
@@ -96,13 +97,13 @@ func (s *session) resumed(answered bool) (last bool) {
 	return false
 }
 
-// stuck notes that a message could not be handed on, and returns for how long that has been so.
-func (s *session) stuck(id string) time.Duration {
+// noteStuck records that a message can't be delivered, and returns how long that has lasted.
+func (s *session) noteStuck(id string) time.Duration {
 	if s.stuckAt != id {
 		s.stuckAt, s.stuckSince = id, time.Now()
 	}
 	return time.Since(s.stuckSince)
 }
 
-// maxPast bounds how many messages are remembered to have been accepted.
-const maxPast = 4000
+// maxAccepted limits the number of remembered messages.
+const maxAccepted = 4000

@@ -10,10 +10,9 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Dialect writes Discord's Markdown, which the clients read from the text of a message
-// (https://support.discord.com/hc/en-us/articles/210298617). They look for the marks with
-// regular expressions, the longest match first, and know no words or punctuation as
-// CommonMark does. How exactly is not published; this follows what was found by trying
+// Dialect writes Discord's Markdown, which the clients parse (https://support.discord.com/hc/en-us/articles/210298617).
+// They find marks by regular expressions, the longest match first, without CommonMark's rules for words and punctuation.
+// Discord does not publish the exact rules. This follows the results of experiments
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/parse.py).
 //
 //	Markdown                      becomes
@@ -32,37 +31,37 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols, and asks for the items of lists.
+// Shape returns the usual symbols and enables list items.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Lists
 	return s
 }
 
-// Render writes the piece as one string. Mentions in it are broken, but for those in code, so that they
-// show nobody as called. That they notify nobody is what allowed_mentions says.
+// Render returns the piece as one string. It breaks mentions outside code, so that nobody appears to be mentioned.
+// allowed_mentions prevents the notifications themselves.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }
 
 // Len counts UTF-16 code units. The limit is in "characters"
-// (https://docs.discord.com/developers/resources/message#create-message): the server is
-// known to count code points, of which there are never more.
+// (https://docs.discord.com/developers/resources/message#create-message). The server is known to count code points, and
+// there are never more of those.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
-// grammar is Discord's Markdown.
+// grammar describes Discord's Markdown.
 type grammar struct{}
 
-// Rules returns that there are three levels of headings, and lists.
+// Rules returns the features: three levels of headings, and lists.
 func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3, Lists: true, Language: language} }
 
 var (
 	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
-	emoji    = regexp.MustCompile(`^:(?:\w*[A-Za-z]\w*|100|1234):`) // a time, such as 10:30:45, has none
+	emoji    = regexp.MustCompile(`^:(?:\w*[A-Za-z]\w*|100|1234):`) // a time, such as 10:30:45, does not match
 	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
-// Escape appends a character of text. Nothing that needs it is in a label.
+// Escape appends a character of text. It is not used for labels.
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	if at.Label {
@@ -72,14 +71,14 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	switch c {
 	case '\\', '*', '_', '`', '<', '[':
 		escaped = true
-	case '~', '|': // two of them begin something
+	case '~', '|': // two of them open a style
 		escaped = at.Next() == c || at.Prev() == c
 	case '#', '>':
 		escaped = at.Start()
 	case '-', '+':
 		escaped = at.Start() && (at.Next() == 0 || strings.IndexByte(" \t\n#", at.Next()) >= 0)
 	case ']':
-		if at.Next() == '(' { // would end the label of a link before it, even behind a backslash
+		if at.Next() == '(' { // it would end the label of a preceding link, even after a backslash
 			return append(out, "]"+marks.Joiner...)
 		}
 	case '@':
@@ -87,7 +86,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 			return append(out, "@"+marks.Joiner...)
 		}
 	case ':':
-		if strings.HasPrefix(at.Rest(), "://") { // an address only where Address says so
+		if strings.HasPrefix(at.Rest(), "://") { // a URL only where Address finds one
 			return append(out, ":"+marks.Joiner...)
 		}
 		escaped = emoji.MatchString(at.Rest())
@@ -100,15 +99,14 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code, where nothing but the fence means anything to a client. People copy code, so that a
-// mention in it stays as it is: every message and every edit has allowed_mentions, by which it notifies nobody.
+// Code appends a character of code, unchanged: in code, only the fence has a meaning. Mentions stay as they are,
+// because people copy code. They notify nobody, since every message and edit has allowed_mentions.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
-// What Discord does not count to an address at its end.
-const trailing = `.,:;"'])`
+// trailingPunctuation is what Discord excludes from the end of a URL.
+const trailingPunctuation = `.,:;"'])`
 
-// Address finds what Discord takes for an address: all up to white space or "<", whatever
-// marks are in it.
+// Address finds what Discord reads as a URL: everything up to white space or "<", including marks.
 func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
@@ -123,7 +121,7 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 	if n := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || r == '<' || r == '>' }); n >= 0 {
 		rest = rest[:n]
 	}
-	rest = strings.TrimRight(rest, trailing)
+	rest = strings.TrimRight(rest, trailingPunctuation)
 	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(rest, scheme))
 	if len(rest) < len(scheme)+2 || !unicode.IsLetter(first) && !unicode.IsDigit(first) {
 		return out, 0
@@ -134,8 +132,8 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 		}
 	}
 	behind := text[i+len(rest) : end]
-	if !g.Fragile(rest) { // else a mark may open before the first character of it
-		behind = strings.TrimLeft(behind, trailing)
+	if !g.Fragile(rest) { // otherwise a mark may open before its first character
+		behind = strings.TrimLeft(behind, trailingPunctuation)
 	}
 	if behind == "" && !opens {
 		behind = text[end:]
@@ -146,8 +144,8 @@ func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byt
 	return append(append(append(out, '<'), rest...), '>'), len(rest)
 }
 
-// Link returns where a masked link goes. One that shows its own address needs no mask, and
-// Discord takes none then.
+// Link returns the target of a masked link. If the label is the URL itself, it returns "", because Discord does not
+// accept such a mask.
 func (grammar) Link(text string, f markup.Format, _ bool) string {
 	to := marks.Destination(f.URL, "http", "https")
 	if to == "" || text[f.Start:f.End] == f.URL {
@@ -156,8 +154,8 @@ func (grammar) Link(text string, f markup.Format, _ bool) string {
 	return strings.ReplaceAll(to, "@", "%40")
 }
 
-// Label reports whether a character can be in the label of a masked link. There is no
-// escaping in it, and one with an emoji, a mention or an address is no link at all
+// Label reports whether the label of a masked link can contain a character. Labels have no escapes, and a link whose
+// label contains an emoji, a mention or a URL is not a link
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/string.py).
 func (grammar) Label(text string, i int, first bool) bool {
 	r, n := utf8.DecodeRuneInString(text[i:])
@@ -168,15 +166,15 @@ func (grammar) Label(text string, i int, first bool) bool {
 	switch r {
 	case '\\', '*', '`', '<', '>', '[', ']', '@':
 		return false
-	case '_': // within a word only
+	case '_': // only inside a word
 		return at.InWord()
 	case '~', '|':
 		return at.Prev() != byte(r) && at.Next() != byte(r)
 	case ':':
 		return !strings.HasPrefix(at.Rest(), "://") && !emoji.MatchString(at.Rest())
-	case '\u203c', '\u2049', '\u2194', '\u3030', '\u303d', '\ufe0f', '\u20e3': // emoji that are no symbols otherwise, or a part of one
+	case '\u203c', '\u2049', '\u2194', '\u3030', '\u303d', '\ufe0f', '\u20e3': // emoji outside the symbol category, or parts of emoji
 		return false
-	case '\u200c', '\u200d': // a part of words in some scripts
+	case '\u200c', '\u200d': // parts of words in some scripts
 		return true
 	}
 	if next, _ := utf8.DecodeRuneInString(at.Rest()[n:]); next == '\ufe0f' || next == '\u20e3' {
@@ -188,6 +186,6 @@ func (grammar) Label(text string, i int, first bool) bool {
 	return !unicode.In(r, unicode.So, unicode.Sk, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) && (r < 0x25fb || r > 0x25fe)
 }
 
-// Fragile reports whether a style around s could end in it: Discord looks for the end of the
-// one before it looks for code.
+// Fragile reports whether a style around s could end inside s, because Discord looks for the end of the style before it
+// looks for code.
 func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, `*~\`) }

@@ -8,15 +8,14 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The structs hold the fields that are used. The library's structs are not used, because they fail as a whole with the first
-// component or field that they don't know.
+// The following structs hold the used fields. The library's structs are not used, because decoding them fails
+// completely at the first unknown component or field.
 
-// incoming holds what is used of a message.
-// https://docs.discord.com/developers/resources/message#message-object
+// incoming holds the used fields of a message. https://docs.discord.com/developers/resources/message#message-object
 type incoming struct {
 	ID          string                `json:"id"`
 	Channel     string                `json:"channel_id"`
-	Guild       string                `json:"guild_id"` // in events only
+	Guild       string                `json:"guild_id"` // only in events
 	ChannelType *int                  `json:"channel_type"`
 	Type        discordgo.MessageType `json:"type"`
 	Author      *user                 `json:"author"`
@@ -34,31 +33,31 @@ type incoming struct {
 	} `json:"sticker_items"`
 	Poll    any       `json:"poll"`
 	ReplyTo *incoming `json:"referenced_message"`
-	// Forwarded are the messages that this one forwards: without author and id.
+	// Forwarded are the messages that this one forwards, without author and id.
 	Forwarded []struct {
 		Message incoming `json:"message"`
 	} `json:"message_snapshots"`
 
-	missed bool  // it was written before this connection was opened
-	seq    int64 // of its event; 0: a backfill read it
+	backlog bool  // written before this connection was opened
+	seq     int64 // of its event; 0: read by a backfill
 }
 
-// user holds what is used of a user.
+// user holds the used fields of a user.
 type user struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"username"`
 	Global string  `json:"global_name"`
 	Bot    bool    `json:"bot"`
-	Member *member `json:"member"` // of those that are mentioned
+	Member *member `json:"member"` // only of mentioned users
 }
 
-// member holds what is used of who a user is in a guild.
+// member holds the used fields of a user's membership in a guild.
 type member struct {
 	Nick string `json:"nick"`
-	User *user  `json:"user"` // in interactions
+	User *user  `json:"user"` // only in interactions
 }
 
-// attachment holds what is used of a file.
+// attachment holds the used fields of a file.
 type attachment struct {
 	Name      string `json:"filename"`
 	MediaType string `json:"content_type"`
@@ -66,9 +65,9 @@ type attachment struct {
 	URL       string `json:"url"`
 }
 
-// interacted holds what is used of an interaction.
+// incomingInteraction holds the used fields of an interaction.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object
-type interacted struct {
+type incomingInteraction struct {
 	ID      string                    `json:"id"`
 	App     string                    `json:"application_id"`
 	Type    discordgo.InteractionType `json:"type"`
@@ -92,16 +91,16 @@ type interacted struct {
 	} `json:"data"`
 }
 
-// removed holds what is used of the end of one message, or of several.
+// deletion holds the used fields of the deletion of one or several messages.
 // https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
-type removed struct {
+type deletion struct {
 	ID      string   `json:"id"`
 	IDs     []string `json:"ids"`
 	Channel string   `json:"channel_id"`
 	Guild   string   `json:"guild_id"`
 }
 
-// channelInfo holds what is used of a channel or a thread.
+// channelInfo holds the used fields of a channel or thread.
 type channelInfo struct {
 	ID     string                `json:"id"`
 	Type   discordgo.ChannelType `json:"type"`
@@ -115,7 +114,7 @@ func (r *channelInfo) isThread() bool {
 		r.Type == discordgo.ChannelTypeGuildPrivateThread
 }
 
-// guild holds what is used of a guild.
+// guild holds the used fields of a guild.
 type guild struct {
 	ID       string        `json:"id"`
 	Channels []channelInfo `json:"channels"`
@@ -128,7 +127,7 @@ type guild struct {
 	} `json:"roles"`
 }
 
-// ready holds what is used of the greeting of a session.
+// ready holds the used fields of the event that starts a session.
 type ready struct {
 	User    user   `json:"user"`
 	Session string `json:"session_id"`
@@ -141,4 +140,4 @@ type ready struct {
 	} `json:"application"`
 }
 
-var errNoID = errors.New("it has no id or no channel")
+var errNoID = errors.New("missing id or channel")

@@ -9,15 +9,16 @@ import (
 	"telex/internal/chat"
 )
 
-// contentFlags are the flags of an application that may read all messages.
+// contentFlags are the flags of applications that may read all messages.
 // https://docs.discord.com/developers/resources/application#application-object-application-flags
 const contentFlags = 1<<18 | 1<<19
 
-// Examine returns what Discord says about the bot. It receives and sends nothing. Errors are a *chat.SendError.
+// Examine returns what Discord says about the bot. It neither receives nor sends messages. Errors are a
+// *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	a, err := b.call(ctx, request{name: "getApplication", verb: http.MethodGet, path: "/applications/@me"})
+	a, err := b.call(ctx, request{name: "getApplication", method: http.MethodGet, path: "/applications/@me"})
 	if err != nil {
 		return chat.Examination{}, receiveError(err)
 	}
@@ -26,10 +27,10 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 		Flags int    `json:"flags"`
 	}
 	if err := json.Unmarshal(a.Body, &app); err != nil {
-		return chat.Examination{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getApplication: the answer is no application")}
+		return chat.Examination{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getApplication: invalid response")}
 	}
 	out := chat.Examination{Account: app.Name}
-	if b.content && app.Flags&contentFlags == 0 {
+	if b.contentIntent && app.Flags&contentFlags == 0 {
 		out.Findings = append(out.Findings, chat.Finding{
 			What: "message_content is true, and the application has no Message Content Intent: Discord refuses the connection",
 			Mend: "switch on Message Content Intent in the Developer Portal, page Bot, or set message_content: false",

@@ -12,24 +12,25 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. An attachment's address says where it is; only those of the platform
-// are asked, without the bot's token, which they don't need. An address is Gone after about a day.
+// Fetch implements gateway.Fetcher. It loads an attachment from its URL, without the bot's token, and only from the
+// platform's servers. A URL expires after about a day and is then Gone.
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
-	if a.ID != "" && !b.ours(a.ID) {
+	if a.ID != "" && !b.isPlatformURL(a.ID) {
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: not a Discord URL")}
 	}
 	content, err := calls.Download{
-		Client: b.client, Header: http.Header{"User-Agent": {b.agent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,
+		Client: b.client, Header: http.Header{"User-Agent": {b.userAgent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,
 	}.Fetch(ctx, a.ID, nil)
 	if code := calls.Status(err); code == http.StatusForbidden || code == http.StatusUnauthorized {
-		return nil, calls.Instead(err, chat.Gone, chat.Forbidden, chat.Auth) // so is an address answered that is too old
+		return nil, calls.Instead(err, chat.Gone, chat.Forbidden, chat.Auth) // the response for an expired URL
 	}
 	return content, err
 }
 
-// ours reports whether an address is one of the platform's for files, or of the server that takes its place.
-func (b *Bot) ours(address string) bool {
+// isPlatformURL reports whether a URL is on the platform's file servers, or on the configured server that replaces the
+// platform.
+func (b *Bot) isPlatformURL(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
 		return false

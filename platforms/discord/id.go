@@ -8,15 +8,15 @@ import (
 	"telex/internal/chat"
 )
 
-// epoch is the first second of 2015, in Unix milliseconds, from which snowflakes count.
+// epoch is the start of 2015 in Unix milliseconds, from which snowflakes count.
 // https://docs.discord.com/developers/reference#snowflakes
 const epoch = 1420070400000
 
-// isSnowflake reports whether id is one: a positive number of 64 bits.
-func isSnowflake(id string) bool { return number(id) > 0 }
+// isSnowflake reports whether id is a snowflake: a positive number of 64 bits.
+func isSnowflake(id string) bool { return snowflakeNumber(id) > 0 }
 
-// number returns a snowflake as a number, which grows with time; 0 if it is no snowflake.
-func number(id string) int64 {
+// snowflakeNumber returns a snowflake as a number, which grows with time, or 0 if id is not a snowflake.
+func snowflakeNumber(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n <= 0 || id[0] == '+' || id[0] == '0' {
 		return 0
@@ -24,58 +24,57 @@ func number(id string) int64 {
 	return n
 }
 
-// moment returns when a snowflake was made.
-func moment(id string) time.Time { return time.UnixMilli(number(id)>>22 + epoch) }
+// snowflakeTime returns when a snowflake was created.
+func snowflakeTime(id string) time.Time { return time.UnixMilli(snowflakeNumber(id)>>22 + epoch) }
 
-// snowflake returns the least id of a moment; 0 of one before there were any.
+// snowflake returns the smallest id at a time, or 0 for times before the epoch.
 func snowflake(t time.Time) int64 { return max(0, t.UnixMilli()-epoch) << 22 }
 
-// newer returns the newer one of two ids, either of which may be empty.
+// newer returns the newer of two ids. Either may be empty.
 func newer(a, b string) string {
-	if number(a) >= number(b) {
+	if snowflakeNumber(a) >= snowflakeNumber(b) {
 		return a
 	}
 	return b
 }
 
-// command names the interaction of a slash command, as the id of the message that it counts as:
-// "cmd.<application>.<interaction>.<token>", or "own.…" for one whose answer only the asker sees. All that is
-// needed to answer is in it, so that another process can. Ids and the application are digits and the token is
-// last, so that it reads in one way whatever the token holds.
+// command identifies the interaction of a slash command. Its message id is "cmd.<application>.<interaction>.<token>",
+// or "own.…" if only the asker sees the answer. The id contains everything that another process needs to answer. Ids
+// consist of digits and the token is last, so parsing is unambiguous whatever the token contains.
 type command struct {
 	app, interaction, token string
-	alone                   bool // only the asker sees the answer
+	ephemeral               bool // only the asker sees the answer
 }
 
 const (
-	commandPrefix = "cmd."
-	alonePrefix   = "own."
+	commandPrefix   = "cmd."
+	ephemeralPrefix = "own."
 )
 
 func (c command) id() chat.MessageID {
-	if c.alone {
-		return chat.MessageID(alonePrefix + c.rest())
+	if c.ephemeral {
+		return chat.MessageID(ephemeralPrefix + c.suffix())
 	}
-	return chat.MessageID(commandPrefix + c.rest())
+	return chat.MessageID(commandPrefix + c.suffix())
 }
 
-func (c command) rest() string { return c.app + "." + c.interaction + "." + c.token }
+func (c command) suffix() string { return c.app + "." + c.interaction + "." + c.token }
 
-// parseCommand reads what command.id wrote.
+// parseCommand parses the result of command.id.
 func parseCommand(id chat.MessageID) (command, bool) {
-	rest, alone := strings.CutPrefix(string(id), alonePrefix)
+	rest, alone := strings.CutPrefix(string(id), ephemeralPrefix)
 	if !alone {
 		var ok bool
 		if rest, ok = strings.CutPrefix(string(id), commandPrefix); !ok {
 			return command{}, false
 		}
 	}
-	c, ok := readCommand(rest)
-	c.alone = ok && alone
+	c, ok := parseSuffix(rest)
+	c.ephemeral = ok && alone
 	return c, ok
 }
 
-func readCommand(s string) (command, bool) {
+func parseSuffix(s string) (command, bool) {
 	parts := strings.SplitN(s, ".", 3)
 	if len(parts) != 3 || !isSnowflake(parts[0]) || !isSnowflake(parts[1]) || parts[2] == "" {
 		return command{}, false
@@ -83,49 +82,49 @@ func readCommand(s string) (command, bool) {
 	return command{app: parts[0], interaction: parts[1], token: parts[2]}, true
 }
 
-// pressID is the id of the message that a press on a button counts as; nothing can refer to it.
+// pressID returns the message id of a button press. Nothing can reply to it.
 func pressID(interaction string) chat.MessageID { return chat.MessageID("press." + interaction) }
 
-// sent names a message of the bot, in the id of a chat.MessageRef:
+// sentID identifies a message of the bot in the id of a chat.MessageRef:
 //
-//	<message>                                      in the place that it was sent to
-//	<message>/<channel>                            in another channel, where no thread could be made
+//	<message>                                      in the channel of the target
+//	<message>/<channel>                            in another channel, because no thread could be created
 //	<message>.<application>.<interaction>.<token>  the answer to a slash command
-type sent struct {
+type sentID struct {
 	message string
-	channel string  // empty: the place's
-	by      command // zero: sent through the channel; never alone
+	channel string  // empty: the target's channel
+	command command // zero: sent through the channel; never ephemeral
 }
 
-func (s sent) id() chat.MessageID {
+func (s sentID) messageID() chat.MessageID {
 	switch {
-	case s.by != command{}:
-		return chat.MessageID(s.message + "." + s.by.rest())
+	case s.command != command{}:
+		return chat.MessageID(s.message + "." + s.command.suffix())
 	case s.channel != "":
 		return chat.MessageID(s.message + "/" + s.channel)
 	}
 	return chat.MessageID(s.message)
 }
 
-// parseSent reads what sent.id wrote.
-func parseSent(id chat.MessageID) (sent, bool) {
+// parseSent parses the result of sentID.messageID.
+func parseSent(id chat.MessageID) (sentID, bool) {
 	head, rest, byCommand := strings.Cut(string(id), ".")
-	s := sent{message: head}
+	s := sentID{message: head}
 	if byCommand {
 		var ok bool
-		if s.by, ok = readCommand(rest); !ok {
-			return sent{}, false
+		if s.command, ok = parseSuffix(rest); !ok {
+			return sentID{}, false
 		}
 	} else if message, channel, ok := strings.Cut(head, "/"); ok {
 		s.message, s.channel = message, channel
 		if !isSnowflake(channel) {
-			return sent{}, false
+			return sentID{}, false
 		}
 	}
 	return s, isSnowflake(s.message)
 }
 
-// channelOf returns the channel that a place is.
+// channelOf returns the channel or thread of a target.
 func channelOf(to chat.Target) string {
 	if to.Thread != "" {
 		return string(to.Thread)

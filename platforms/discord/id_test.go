@@ -17,7 +17,7 @@ func TestIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := command{
 			app: snowflakes().Draw(t, "app"), interaction: snowflakes().Draw(t, "interaction"), token: rapid.StringN(1, 60, -1).Draw(t, "token"),
-			alone: rapid.Bool().Draw(t, "alone"),
+			ephemeral: rapid.Bool().Draw(t, "alone"),
 		}
 		if got, ok := parseCommand(c.id()); !ok || got != c {
 			t.Fatalf("%q: got %+v, want %+v", c.id(), got, c)
@@ -25,14 +25,14 @@ func TestIDs(t *testing.T) {
 		if _, ok := parseSent(c.id()); ok {
 			t.Fatalf("%q is read as a message of the bot", c.id())
 		}
-		c.alone = false // the id of a message does not say so
+		c.ephemeral = false // the id of a message does not say so
 		message := snowflakes().Draw(t, "message")
-		for _, s := range []sent{{message: message}, {message: message, by: c}, {message: message, channel: snowflakes().Draw(t, "channel")}} {
-			if got, ok := parseSent(s.id()); !ok || got != s {
-				t.Fatalf("%q: got %+v, want %+v", s.id(), got, s)
+		for _, s := range []sentID{{message: message}, {message: message, command: c}, {message: message, channel: snowflakes().Draw(t, "channel")}} {
+			if got, ok := parseSent(s.messageID()); !ok || got != s {
+				t.Fatalf("%q: got %+v, want %+v", s.messageID(), got, s)
 			}
-			if _, ok := parseCommand(s.id()); ok {
-				t.Fatalf("%q is read as a command", s.id())
+			if _, ok := parseCommand(s.messageID()); ok {
+				t.Fatalf("%q is read as a command", s.messageID())
 			}
 		}
 	})
@@ -57,8 +57,8 @@ func FuzzIDs(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, ok := parseSent(chat.MessageID(s)); ok && string(got.id()) != s {
-			t.Errorf("%q is read as %+v, which is %q", s, got, got.id())
+		if got, ok := parseSent(chat.MessageID(s)); ok && string(got.messageID()) != s {
+			t.Errorf("%q is read as %+v, which is %q", s, got, got.messageID())
 		}
 		if got, ok := parseCommand(chat.MessageID(s)); ok && string(got.id()) != s {
 			t.Errorf("%q is read as %+v, which is %q", s, got, got.id())
@@ -96,7 +96,7 @@ func TestCursor(t *testing.T) {
 func TestSnowflakes(t *testing.T) {
 	t.Parallel()
 	// The example of https://docs.discord.com/developers/reference#snowflakes.
-	if got, want := moment("175928847299117063"), time.UnixMilli(1462015105796); !got.Equal(want) {
+	if got, want := snowflakeTime("175928847299117063"), time.UnixMilli(1462015105796); !got.Equal(want) {
 		t.Errorf("the moment is %v, want %v", got, want)
 	}
 	if got := snowflake(time.UnixMilli(1462015105796)); got != 175928847299117063>>22<<22 {

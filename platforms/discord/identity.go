@@ -15,15 +15,15 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// identifyEvery is the least time between two sessions.
+// identifyEvery is the minimum time between the starts of two sessions.
 // https://docs.discord.com/developers/events/gateway#rate-limiting
 const identifyEvery = 5 * time.Second
 
-// identity returns the id of the bot's user; empty: it is not known yet.
+// identity returns the id of the bot's user, or "" if it is not known yet.
 func (b *Bot) identity() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.self
+	return b.selfID
 }
 
 // Name implements gateway.Named.
@@ -33,17 +33,17 @@ func (b *Bot) Name() string {
 	return b.name
 }
 
-// learn returns an id of the bot's, which it asks for unless it is known.
-func (b *Bot) learn(ctx context.Context, id *string, name, path string) (string, error) {
+// fetchID returns one of the bot's ids. It requests the id unless it is known.
+func (b *Bot) fetchID(ctx context.Context, id *string, name, path string) (string, error) {
 	b.mu.Lock()
 	known := *id
 	b.mu.Unlock()
 	if known != "" {
 		return known, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	a, err := b.call(ctx, request{name: name, verb: http.MethodGet, path: path})
+	a, err := b.call(ctx, request{name: name, method: http.MethodGet, path: path})
 	if err != nil {
 		return "", err
 	}
@@ -56,18 +56,18 @@ func (b *Bot) learn(ctx context.Context, id *string, name, path string) (string,
 	return known, nil
 }
 
-// learnSelf asks who the bot is, unless that is known.
-func (b *Bot) learnSelf(ctx context.Context) error {
-	_, err := b.learn(ctx, &b.self, "getMe", "/users/@me")
+// fetchSelf requests the bot's user unless it is known.
+func (b *Bot) fetchSelf(ctx context.Context) error {
+	_, err := b.fetchID(ctx, &b.selfID, "getMe", "/users/@me")
 	return err
 }
 
-// gateway asks where the gateway is, and where a session is to begin whether one may.
+// gatewayURL requests the gateway's URL. If begins is set, it also waits until a session may start.
 // https://docs.discord.com/developers/events/gateway#get-gateway-bot
-func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
-	calling, cancel := context.WithTimeout(ctx, answerTime)
+func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
+	calling, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	a, err := b.call(calling, request{name: "getGateway", verb: http.MethodGet, path: "/gateway/bot"})
+	a, err := b.call(calling, request{name: "getGateway", method: http.MethodGet, path: "/gateway/bot"})
 	if err != nil {
 		return "", receiveError(err)
 	}
@@ -91,8 +91,8 @@ func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
 	return v.URL, nil
 }
 
-// receiveError turns the failure of a call into what Run returns. Asking again can't do harm, so that Uncertain
-// becomes Temporary, and what only the operator can end says how.
+// receiveError converts the failure of a call to Run's error. Repeating such a call does no harm, so Uncertain becomes
+// Temporary. If only the operator can mend the problem, the error says how.
 func receiveError(err error) error {
 	failure := calls.Repeatable(err)
 	switch {

@@ -15,35 +15,35 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// decodeMessage decides whether a message is for the bot and what it says. It may ask the platform where a
-// thread is; a *chat.SendError says that it could not. A panic is an error that tells nothing of the text.
+// decodeMessage decides whether a message is for the bot, and decodes it. It may request the parent of a thread; a
+// *chat.SendError means that this failed. A panic becomes an error that contains nothing of the text.
 func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
 	defer receiving.Recover("decode message", &err)
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
 		return chat.Inbound{}, false, errNoID
 	}
 	self := b.identity()
-	plain := m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
-	if !plain || m.Author == nil || m.Author.ID == "" || m.Author.ID == self {
+	userMessage := m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
+	if !userMessage || m.Author == nil || m.Author.ID == "" || m.Author.ID == self {
 		return chat.Inbound{}, false, nil
 	}
 	text, addressed, follows := b.addressing(m, self)
-	bare := strings.TrimSpace(m.Content) != "" // else the text may be one that only others may know
-	origin := m.unfold()
+	textVisible := strings.TrimSpace(m.Content) != "" // otherwise Discord may have withheld the text
+	origin := m.unwrapForward()
 	if origin == chat.Forwarded {
-		text, _ = m.read("", "")
+		text, _ = m.readText("", "")
 	}
 	files, quotes := m.files(), b.quotes(m, self)
-	said := text != "" || len(files) > 0 || len(m.Forwarded) > 0 && len(quotes) > 0
-	if !addressed && !follows || !said && !bare {
+	hasContent := text != "" || len(files) > 0 || len(m.Forwarded) > 0 && len(quotes) > 0
+	if !addressed && !follows || !hasContent && !textVisible {
 		return chat.Inbound{}, false, nil
 	}
-	to, ok, err := b.where(ctx, m)
+	to, ok, err := b.targetOf(ctx, m)
 	if err != nil || !ok {
 		return chat.Inbound{}, false, err
 	}
 	if addressed && to.Kind == chat.Group && to.Thread == chat.ThreadID(m.ID) {
-		b.questions.Put(m.ID, nameOf(text))
+		b.questions.Put(m.ID, threadNameOf(text))
 	}
 	return receiving.Command(chat.Inbound{
 		To:          to,
@@ -57,31 +57,32 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
 		At:          m.Timestamp,
-		Missed:      m.missed,
+		Missed:      m.backlog,
 	}), true, nil
 }
 
-// addressing returns the text of a message, whether it is for the bot, and whether it may go on with a conversation with it.
+// addressing returns the text of a message, whether it is for the bot, and whether it may continue a conversation with
+// the bot.
 //
-// A reply notifies the author of what it replies to, without being about them: if that is the bot, only a mention in the
-// text names the bot, and a mention of somebody else means that the message is for them.
+// A reply notifies the author of the message that it replies to, even if it is not for the author. So in a reply to the
+// bot, only a mention in the text addresses the bot, and a mention of somebody else means that the message is for them.
 func (b *Bot) addressing(m *incoming, self string) (text string, addressed, follows bool) {
-	role := b.places.role(m.Guild)
-	text, named := m.read(self, role)
+	role := b.channels.role(m.Guild)
+	text, named := m.readText(self, role)
 	reply := self != "" && m.ReplyTo != nil && m.ReplyTo.Author != nil && m.ReplyTo.Author.ID == self
 	named = named || role != "" && slices.Contains(m.Roles, role) || !reply && m.mentions(self)
 	others := m.Everyone ||
 		slices.ContainsFunc(m.Mentions, func(p user) bool { return p.ID != self && p.ID != m.Author.ID }) ||
 		slices.ContainsFunc(m.Roles, func(id string) bool { return id != role })
 	addressed = m.Guild == "" || named || reply && !others
-	if addressed || others || !b.content || m.fromBot() {
+	if addressed || others || !b.contentIntent || m.fromBot() {
 		return text, addressed, false
 	}
-	where, _ := b.places.channels.Get(m.Channel)
+	where, _ := b.channels.channels.Get(m.Channel)
 	if m.ChannelType != nil {
 		where.Type = discordgo.ChannelType(*m.ChannelType)
 	}
-	// A chain of replies goes on where somebody replies to a message that is for the bot.
+	// A chain of replies continues if somebody replies to a message that is for the bot.
 	return text, false, where.isThread() || m.ReplyTo != nil && m.ReplyTo.mentions(self)
 }
 
@@ -93,8 +94,8 @@ func (m *incoming) mentions(id string) bool {
 // fromBot reports whether a program wrote m.
 func (m *incoming) fromBot() bool { return m.Author.Bot || m.Webhook != "" }
 
-// files lists m's attachments. A sticker or poll has no content to fetch. It is listed without an id, and only if there is
-// nothing else, so that the bot can say that it was not understood.
+// files lists m's attachments. A sticker or poll has no content to fetch. If there is nothing else, it is listed
+// without an id, so that the bot can say that it can't read it.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {
@@ -114,20 +115,21 @@ func (m *incoming) files() []chat.Attachment {
 	return list
 }
 
-// where returns the place of a message, or the thread that its answer will begin; false if nobody can answer there.
-func (b *Bot) where(ctx context.Context, m *incoming) (chat.Target, bool, error) {
+// targetOf returns the target of a message, which may be the thread that the answer will create. It returns false if
+// nobody can answer there.
+func (b *Bot) targetOf(ctx context.Context, m *incoming) (chat.Target, bool, error) {
 	if m.Guild == "" {
-		b.places.direct(m.Channel)
+		b.channels.addDM(m.Channel)
 		return chat.Target{Chat: chat.ChatID(m.Channel)}, true, nil
 	}
-	r, ok := b.places.channels.Get(m.Channel)
+	r, ok := b.channels.channels.Get(m.Channel)
 	if !ok && m.ChannelType != nil {
 		r = channelInfo{ID: m.Channel, Type: discordgo.ChannelType(*m.ChannelType)}
-		ok = !r.isThread() // of which the parent must be known
+		ok = !r.isThread() // a thread's parent must be known
 	}
 	if !ok {
 		var err error
-		if r, err = b.askChannel(ctx, m.Channel); err != nil {
+		if r, err = b.fetchChannel(ctx, m.Channel); err != nil {
 			switch chat.AsSendError(err).Kind {
 			case chat.Forbidden, chat.Gone, chat.Rejected: // nobody can answer there
 				return chat.Target{}, false, nil
@@ -135,25 +137,25 @@ func (b *Bot) where(ctx context.Context, m *incoming) (chat.Target, bool, error)
 			return chat.Target{}, false, err
 		}
 	}
-	return b.target(r, m.ID), true, nil
+	return b.channelTarget(r, m.ID), true, nil
 }
 
-// target returns the place that a guild's channel is, or the thread that begins with a message in it.
-func (b *Bot) target(r channelInfo, message string) chat.Target {
+// channelTarget returns the target for a guild's channel, or for the thread that starts at a message in it.
+func (b *Bot) channelTarget(r channelInfo, message string) chat.Target {
 	to := chat.Target{Chat: chat.ChatID(r.ID), Kind: chat.Group}
 	text := r.Type == discordgo.ChannelTypeGuildText || r.Type == discordgo.ChannelTypeGuildNews
 	switch {
 	case r.isThread() && r.Parent != "":
 		to.Chat, to.Thread = chat.ChatID(r.Parent), chat.ThreadID(r.ID)
-	case b.threads && message != "" && text && !b.places.isThreadless(r.ID):
+	case b.threads && message != "" && text && !b.channels.isThreadless(r.ID):
 		to.Thread = chat.ThreadID(message)
 	}
 	return to
 }
 
-// askChannel looks a channel up.
-func (b *Bot) askChannel(ctx context.Context, channel string) (channelInfo, error) {
-	a, err := b.call(ctx, request{name: "getChannel", verb: http.MethodGet, path: "/channels/" + channel})
+// fetchChannel requests a channel.
+func (b *Bot) fetchChannel(ctx context.Context, channel string) (channelInfo, error) {
+	a, err := b.call(ctx, request{name: "getChannel", method: http.MethodGet, path: "/channels/" + channel})
 	if err != nil {
 		return channelInfo{}, err
 	}
@@ -161,12 +163,12 @@ func (b *Bot) askChannel(ctx context.Context, channel string) (channelInfo, erro
 	if err != nil || r.ID != channel {
 		return channelInfo{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getChannel: unexpected answer")}
 	}
-	b.places.add(*r)
+	b.channels.add(*r)
 	return *r, nil
 }
 
-// decodeInteraction decodes the use of a command or a press of a button.
-func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, found bool, err error) {
+// decodeInteraction decodes a command or a button press.
+func (b *Bot) decodeInteraction(i *incomingInteraction) (in chat.Inbound, c command, found bool, err error) {
 	defer receiving.Recover("decode interaction", &err)
 	c = command{app: i.App, interaction: i.ID, token: i.Token}
 	if !isSnowflake(i.ID) || !isSnowflake(i.App) || !isSnowflake(i.Channel) || i.Token == "" {
@@ -180,10 +182,10 @@ func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, foun
 		return chat.Inbound{}, c, false, nil
 	}
 	in = chat.Inbound{
-		To:        b.placeOf(i),
+		To:        b.interactionTarget(i),
 		Sender:    chat.Sender{ID: chat.UserID(who.ID), Name: who.name(i.Member), Bot: who.Bot},
 		Addressed: true,
-		At:        began(i.ID, time.Now()),
+		At:        beganAt(i.ID, time.Now()),
 	}
 	switch i.Type {
 	case discordgo.InteractionApplicationCommand:
@@ -197,7 +199,7 @@ func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, foun
 		}
 		in.Kind, in.Command, in.Args = chat.Command, strings.ToLower(i.Data.Name), i.argument()
 		in.Text = strings.TrimSpace("/" + in.Command + " " + in.Args)
-		c.alone = in.To.Kind == chat.Group && b.isAlone(in.Command)
+		c.ephemeral = in.To.Kind == chat.Group && b.isEphemeral(in.Command)
 		in.ID = c.id()
 		return in, c, in.Command != "", nil
 	case discordgo.InteractionMessageComponent:
@@ -207,17 +209,17 @@ func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, foun
 	return chat.Inbound{}, c, false, nil
 }
 
-// isAlone reports whether only the asker needs to see the answer to a command.
-func (b *Bot) isAlone(name string) bool {
+// isEphemeral reports whether only the asker needs to see the answer to a command.
+func (b *Bot) isEphemeral(name string) bool {
 	return b.screen.Commands != nil && slices.ContainsFunc(b.screen.Commands(), func(c chat.CommandSpec) bool { return c.Name == name && c.Alone })
 }
 
 // argument returns the value of a command's first option.
-func (i *interacted) argument() string {
+func (i *incomingInteraction) argument() string {
 	for _, o := range i.Data.Options {
 		var text string
 		if err := json.Unmarshal(o.Value, &text); err != nil {
-			text = string(o.Value) // a number or a truth value
+			text = string(o.Value) // a number or a boolean
 		}
 		if text = strings.TrimSpace(text); text != "" {
 			return text
@@ -226,19 +228,19 @@ func (i *interacted) argument() string {
 	return ""
 }
 
-// placeOf returns where an interaction happened. It describes its channel itself.
-func (b *Bot) placeOf(i *interacted) chat.Target {
+// interactionTarget returns the target of an interaction, which describes its channel itself.
+func (b *Bot) interactionTarget(i *incomingInteraction) chat.Target {
 	if i.Guild == "" {
-		b.places.direct(i.Channel)
+		b.channels.addDM(i.Channel)
 		return chat.Target{Chat: chat.ChatID(i.Channel)}
 	}
 	r := channelInfo{ID: i.Channel}
 	if i.Where != nil && i.Where.ID == i.Channel {
 		r = *i.Where
 		r.Guild = i.Guild
-		b.places.add(r)
-	} else if known, ok := b.places.channels.Get(i.Channel); ok {
+		b.channels.add(r)
+	} else if known, ok := b.channels.channels.Get(i.Channel); ok {
 		r = known
 	}
-	return b.target(r, "")
+	return b.channelTarget(r, "")
 }

@@ -26,14 +26,14 @@ const (
 func decoder(t testing.TB, threads bool) *Bot {
 	t.Helper()
 	b := New(Options{Token: testToken, APIBase: "http://127.0.0.1:1", Threads: threads})
-	b.self = selfID
+	b.selfID = selfID
 	g, err := receiving.Decode[guild](json.RawMessage(`{"id":"300","channels":[{"id":"400","type":0},{"id":"402","type":2},{"id":"403","type":5}],
 		"threads":[{"id":"450","type":11,"parent_id":"400"}],
 		"roles":[{"id":"300","tags":null},{"id":"900","tags":{"bot_id":"100"}},{"id":"901","tags":{"bot_id":"101"}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.places.join(g, selfID)
+	b.channels.addGuild(g, selfID)
 	return b
 }
 
@@ -285,7 +285,7 @@ func TestDecodeInteraction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			i, err := receiving.Decode[interacted](json.RawMessage("{" + c.data + "}"))
+			i, err := receiving.Decode[incomingInteraction](json.RawMessage("{" + c.data + "}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -327,7 +327,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"id":"500","application_id":"111","token":"t","channel_id":"600","user":{"id":"2"},"type":2,"data":{"name":"a","options":[{"value":[]}]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := decoder(t, true)
-		b.content = true
+		b.contentIntent = true
 		if m, err := receiving.Decode[incoming](data); err == nil {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel() // nothing is asked for
@@ -340,12 +340,12 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("got %+v", in)
 			}
 			for _, q := range in.Quotes {
-				if utf8.RuneCountInString(q.Text) > maxQuote || len(q.Attachments) > maxQuoted || strings.Contains(q.Author, "\n") || q.Text == "" && len(q.Attachments) == 0 {
+				if utf8.RuneCountInString(q.Text) > maxQuote || len(q.Attachments) > maxQuotedFiles || strings.Contains(q.Author, "\n") || q.Text == "" && len(q.Attachments) == 0 {
 					t.Errorf("the quote is %+v", q)
 				}
 			}
 		}
-		if i, err := receiving.Decode[interacted](data); err == nil {
+		if i, err := receiving.Decode[incomingInteraction](data); err == nil {
 			in, _, found, err := b.decodeInteraction(i)
 			if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Error(err)
@@ -355,7 +355,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if g, err := receiving.Decode[guild](data); err == nil {
-			b.places.join(g, selfID)
+			b.channels.addGuild(g, selfID)
 		}
 	})
 }

@@ -18,116 +18,117 @@ import (
 )
 
 const (
-	// maxConcluded bounds the answered commands that wait for conclude.
-	maxConcluded = 256
-	// maxInteractions bounds the interactions that are remembered: more than are in progress at once.
+	// maxAnswered limits the answered commands that wait for conclude.
+	maxAnswered = 256
+	// maxInteractions limits the remembered interactions. It exceeds the number that are in progress at once.
 	maxInteractions = 1000
-	// concludeTime is how long conclude may take.
-	concludeTime = 30 * time.Second
+	// concludeTimeout limits one call of conclude.
+	concludeTimeout = 30 * time.Second
 )
 
-// errOwnWay says that a command can't be answered through its interaction.
-var errOwnWay = errors.New("the interaction can't be used")
+// errUseChannel means that a command can't be answered through its interaction.
+var errUseChannel = errors.New("the interaction can't be used")
 
-// respond replaces "thinking…" by an answer. It fails with errOwnWay, having changed nothing, if the message must be sent
-// through the channel instead: the token is dead, the command was never acknowledged, or its answer was deleted or is another
-// message already.
+// respond replaces "thinking…" with an answer. If the message must go through the channel instead, respond changes
+// nothing and fails with errUseChannel. The reasons: the token is invalid, the command was never acknowledged, or its
+// response was deleted or is used by another message.
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
-	if err := b.interactions.acknowledged(ctx, c); err != nil {
+	if err := b.interactions.waitAcknowledged(ctx, c); err != nil {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: %w", name, err)}
 	}
 	if !b.interactions.claim(c, m.Key) {
-		return chat.Receipt{}, errOwnWay
+		return chat.Receipt{}, errUseChannel
 	}
-	r := request{name: name, verb: http.MethodPatch, path: ownPath(c, "@original"), body: encode(m), op: chat.OpSend, token: c.token}
+	r := request{name: name, method: http.MethodPatch, path: interactionPath(c, "@original"), body: encode(m), op: chat.OpSend, token: c.token}
 	a, err := b.call(ctx, r)
 	switch {
-	case deadToken(err):
+	case isDeadToken(err):
 		b.interactions.markDead(c)
-		return chat.Receipt{}, errOwnWay
+		return chat.Receipt{}, errUseChannel
 	case codeOf(err) == discordgo.ErrCodeUnknownMessage:
-		return chat.Receipt{}, errOwnWay
+		return chat.Receipt{}, errUseChannel
 	case err != nil:
 		return chat.Receipt{}, err
 	}
-	b.interactions.shown(c)
-	c.alone = false
-	return a.receipt(name, to, sent{by: c})
+	b.interactions.markShown(c)
+	c.ephemeral = false
+	return a.receipt(name, to, sentID{command: c})
 }
 
-// followUp sends a part of the answer to a command that only the asker sees, or in a channel where the bot may not write by
-// itself. It has no key: if its outcome is unknown and it is repeated, the message may stand twice.
-// https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
+// followUp sends a part of the answer to a command that only the asker sees, or in a channel where the bot may not
+// write. Follow-ups have no idempotency key. If the outcome is unknown and it is repeated, the message may appear
+// twice. https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
 func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	body := encode(m)
-	if c.alone {
+	if c.ephemeral {
 		body.Flags |= discordgo.MessageFlagsEphemeral
-		c.alone = false
+		c.ephemeral = false
 	}
 	if f != nil {
 		body.Attachments = []upload{{Filename: f.Name}}
 	}
 	r := request{
-		name: "followUp", verb: http.MethodPost, path: "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "?wait=true",
+		name: "followUp", method: http.MethodPost, path: "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "?wait=true",
 		body: body, file: f, op: chat.OpSend, token: c.token,
 	}
 	a, err := b.call(ctx, r)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	return a.receipt(r.name, to, sent{by: c})
+	return a.receipt(r.name, to, sentID{command: c})
 }
 
-// sendAlone sends a message that only the asker of a command sees. When the interaction is over nothing can do so, and others
-// must not see it.
-func (b *Bot) sendAlone(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
+// sendEphemeral sends a message that only the asker of a command sees. After the interaction has ended this is
+// impossible, and others must not see the message.
+func (b *Bot) sendEphemeral(ctx context.Context, c command, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	over := &chat.SendError{Kind: chat.Rejected, Err: errors.New("only the asker may see the answer, and the interaction is over")}
-	if !b.interactions.get(c).alive(tokenLife) {
+	if !b.interactions.get(c).tokenValid(tokenLifetime) {
 		return chat.Receipt{}, over
 	}
 	r, err := b.followUp(ctx, c, to, m, f)
-	if deadToken(err) {
+	if isDeadToken(err) {
 		b.interactions.markDead(c)
 		return chat.Receipt{}, over
 	}
 	return r, err
 }
 
-// acknowledge answers an interaction for the first time. A failed try is repeated until the platform's deadline: the platform
-// takes only one.
+// acknowledge sends the first response to an interaction. It retries until the platform's deadline. Repeating is safe,
+// because the platform accepts only one response.
 func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
-	ctx, cancel := context.WithTimeout(ctx, callbackTime)
+	ctx, cancel := context.WithTimeout(ctx, callbackDeadline)
 	defer cancel()
 	r := request{
-		name: "callback", verb: http.MethodPost, path: "/interactions/" + c.interaction + "/" + url.PathEscape(c.token) + "/callback",
+		name: "callback", method: http.MethodPost, path: "/interactions/" + c.interaction + "/" + url.PathEscape(c.token) + "/callback",
 		body: body, token: c.token,
 	}
 	var err error
 	_ = receiving.Retry(ctx, callbackTries, callbackPause, func() error {
-		trying, stop := context.WithTimeout(ctx, callbackTry)
+		trying, stop := context.WithTimeout(ctx, callbackTimeout)
 		defer stop()
 		_, err = b.call(trying, r)
 		return err
 	})
 	switch {
-	case err == nil, codeOf(err) == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged: // by us, before it came again
+	case err == nil, codeOf(err) == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged: // an earlier attempt succeeded
 	case ctx.Err() != nil || chat.AsSendError(err).Kind != chat.Gone:
 		b.log.WarnContext(ctx, "interaction was not acknowledged", slog.String("interaction", c.interaction), slog.Any("error", err))
-	default: // it came too late, after an outage
+	default: // the deadline has passed, after an outage
 		b.log.DebugContext(ctx, "interaction is over", slog.String("interaction", c.interaction), slog.Any("error", err))
 	}
 }
 
-// Concluded implements gateway.Concluder: it has "thinking…" removed from commands without an answer. Run does the work.
+// Concluded implements gateway.Concluder. It queues the removal of "thinking…" from commands without an answer. Run
+// does the work.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	for _, id := range messages {
 		c, ok := parseCommand(id)
-		if !ok || !b.interactions.get(c).waits() {
+		if !ok || !b.interactions.get(c).showsThinking() {
 			continue
 		}
 		select {
-		case b.concluded <- c:
+		case b.answered <- c:
 		default:
 			b.log.Debug("\"thinking…\" of a command may stay: too many commands were answered at once")
 		}
@@ -136,12 +137,12 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 
 // conclude removes "thinking…" from a command that still shows it.
 func (b *Bot) conclude(ctx context.Context, c command) {
-	ctx, cancel := context.WithTimeout(ctx, concludeTime)
+	ctx, cancel := context.WithTimeout(ctx, concludeTimeout)
 	defer cancel()
-	if err := b.interactions.acknowledged(ctx, c); err != nil || !b.interactions.get(c).waits() {
+	if err := b.interactions.waitAcknowledged(ctx, c); err != nil || !b.interactions.get(c).showsThinking() {
 		return
 	}
-	r := request{name: "getOwn", verb: http.MethodGet, path: ownPath(c, "@original"), token: c.token}
+	r := request{name: "getOwn", method: http.MethodGet, path: interactionPath(c, "@original"), token: c.token}
 	a, err := b.call(ctx, r)
 	var m struct {
 		Flags int `json:"flags"`
@@ -150,7 +151,7 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 		err = json.Unmarshal(a.Body, &m)
 	}
 	if err == nil && m.Flags&int(discordgo.MessageFlagsLoading) != 0 {
-		r.name, r.verb = "deleteOwn", http.MethodDelete
+		r.name, r.method = "deleteOwn", http.MethodDelete
 		_, err = b.call(ctx, r)
 	}
 	if err != nil {
@@ -159,61 +160,62 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 }
 
-// interactions remembers interactions while they last. It may forget any: ids hold what is needed, and the platform says what
-// is over.
+// interactions remembers interactions that are in progress. It may forget any of them: message ids contain everything
+// needed, and the platform reports when an interaction has ended.
 type interactions struct {
 	mu    sync.Mutex
 	known *receiving.Recent[*interaction]
 }
 
 type interaction struct {
-	at    time.Time     // when it began
-	place string        // the channel that shows "thinking…"; empty: not known, or none does
-	acked chan struct{} // closed when the platform has answered our acknowledgement, or never will
-	key   string        // of the message that is to replace "thinking…"; empty: none has tried
-	shown bool          // the message with the key has replaced it
-	dead  bool
+	began   time.Time     // when it began
+	channel string        // the channel that shows "thinking…"; empty: unknown or none
+	acked   chan struct{} // closed when the platform has answered the acknowledgement, or the attempts have ended
+	key     string        // key of the message that replaces "thinking…"; empty: none has tried
+	shown   bool          // the message with the key has replaced "thinking…"
+	dead    bool
 }
 
-// of returns what is known of an interaction. For one of an earlier process, acked is closed: its acknowledgement is over.
-func (s *interactions) of(id string) *interaction {
+// entry returns what is known of an interaction. If it belongs to an earlier process, acked is closed, because its
+// acknowledgement has ended. The caller holds mu.
+func (s *interactions) entry(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {
 		return i
 	}
 	acked := make(chan struct{})
 	close(acked)
-	i := &interaction{at: began(id, time.Now()), acked: acked}
+	i := &interaction{began: beganAt(id, time.Now()), acked: acked}
 	s.known.Put(id, i)
 	return i
 }
 
-// began returns when an interaction began, by its id, which has the time of the platform's clock. If that is far from our
-// clock, it returns now; the platform then says when the interaction is over.
-func began(id string, now time.Time) time.Time {
-	if at := moment(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
+// beganAt returns when an interaction began, from its id, which uses the platform's clock. If that differs too much
+// from this machine's clock, it returns now. The platform then reports when the interaction has ended.
+func beganAt(id string, now time.Time) time.Time {
+	if at := snowflakeTime(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
 		return at
 	}
 	return now
 }
 
-// begin notes that an interaction is being acknowledged, until done is called. Acknowledging one a second time is harmless.
-// Interactions are delivered at once, so it begins now, however wrong our clock is. If it was delivered late, after a lost
-// connection, its token ends a little earlier than assumed, and the platform then says so.
+// begin records that an interaction is being acknowledged, until done is called. Acknowledging twice does no harm.
+// Interactions are delivered at once, so this one begins now, even if the clock is wrong. If it was delivered late,
+// after a lost connection, its token ends earlier than assumed, and the platform reports that.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	again := s.known.Has(id)
-	i := s.of(id)
+	i := s.entry(id)
 	if !again {
-		i.at = time.Now()
+		i.began = time.Now()
 	}
 	acked := make(chan struct{})
-	i.acked, i.place = acked, place
+	i.acked, i.channel = acked, place
 	return sync.OnceFunc(func() { close(acked) })
 }
 
-// acknowledged waits until no acknowledgement of the command is in progress.
-func (s *interactions) acknowledged(ctx context.Context, c command) error {
+// waitAcknowledged waits until no acknowledgement of the command is in progress.
+func (s *interactions) waitAcknowledged(ctx context.Context, c command) error {
 	select {
 	case <-s.get(c).acked:
 		return nil
@@ -226,46 +228,46 @@ func (s *interactions) acknowledged(ctx context.Context, c command) error {
 func (s *interactions) get(c command) interaction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return *s.of(c.interaction)
+	return *s.entry(c.interaction)
 }
 
-// alive reports whether the token may be used, as far as is known. use is its lifetime: tokenLife, or tokenUse for a call that
-// could meet its end.
-func (i interaction) alive(use time.Duration) bool { return !i.dead && time.Since(i.at) < use }
+// tokenValid reports whether the token is probably valid. lifetime is tokenLifetime, or tokenUseTime for a call that
+// must not meet the token's end.
+func (i interaction) tokenValid(lifetime time.Duration) bool { return !i.dead && time.Since(i.began) < lifetime }
 
-// waits reports whether "thinking…" may still be shown, and can be removed.
-func (i interaction) waits() bool { return !i.shown && i.alive(tokenLife) }
+// showsThinking reports whether "thinking…" may still be shown and can be removed.
+func (i interaction) showsThinking() bool { return !i.shown && i.tokenValid(tokenLifetime) }
 
-// thinking reports whether a channel shows "thinking…" of a command.
+// thinking reports whether a channel shows "thinking…" for a command.
 func (s *interactions) thinking(place string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, i := range s.known.Values() {
-		if i.place == place && i.waits() {
+		if i.channel == place && i.showsThinking() {
 			return true
 		}
 	}
 	return false
 }
 
-// markDead notes that a token is dead.
+// markDead records that a token is invalid.
 func (s *interactions) markDead(c command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of(c.interaction).dead = true
+	s.entry(c.interaction).dead = true
 }
 
-// claim reports whether the message with a key may replace "thinking…". Only the first message may: another would overwrite it.
-// A message that tried before may try as long as the token can live, since it may stand already.
+// claim reports whether the message with a key may replace "thinking…". Only the first message may, because another one
+// would overwrite it. That message may try again while the token is valid, since it may have arrived.
 func (s *interactions) claim(c command, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := s.of(c.interaction)
-	use := tokenUse
+	i := s.entry(c.interaction)
+	use := tokenUseTime
 	if i.key != "" {
-		use = tokenLife
+		use = tokenLifetime
 	}
-	if !i.alive(use) {
+	if !i.tokenValid(use) {
 		return false
 	}
 	if i.key == "" {
@@ -274,9 +276,9 @@ func (s *interactions) claim(c command, key string) bool {
 	return i.key == key
 }
 
-// shown notes that an answer replaced "thinking…".
-func (s *interactions) shown(c command) {
+// markShown records that an answer replaced "thinking…".
+func (s *interactions) markShown(c command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of(c.interaction).shown = true
+	s.entry(c.interaction).shown = true
 }

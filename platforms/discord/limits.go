@@ -8,70 +8,68 @@ import (
 
 // Limits of message content.
 const (
-	// textLimit is the longest content of a message, in characters.
+	// textLimit is the maximum length of a message in characters.
 	// https://docs.discord.com/developers/resources/message#create-message
 	textLimit = 2000
 
-	// maxUpload is the largest file that every guild takes.
+	// maxUpload is the maximum file size that every guild accepts.
 	// https://docs.discord.com/developers/reference#uploading-files
 	maxUpload = 10 << 20 // bytes
 
-	// maxLabel and maxButtons bound a row of buttons.
-	// https://docs.discord.com/developers/components/reference#button
+	// maxLabel and maxButtons limit a row of buttons. https://docs.discord.com/developers/components/reference#button
 	maxLabel   = 80 // characters
 	maxButtons = 5
 
-	// maxThreadName is the longest name of a thread.
+	// maxThreadName is the maximum length of a thread's name.
 	// https://docs.discord.com/developers/resources/channel#start-thread-from-message
 	maxThreadName = 100 // characters
 
-	// typingEvery renews "typing", which is shown for 10 seconds.
+	// typingEvery is the interval at which "typing" is renewed. Clients show it for 10 seconds.
 	// https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingEvery = 9 * time.Second
 
-	// keyFor is how long a create that is repeated with its nonce makes no second message. The documentation says "the past
-	// few minutes", of which two is the safe reading: with a longer one a repeated create could make a second message.
-	// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
-	keyFor = 2 * time.Minute
+	// nonceLifetime is how long a repeated create with the same nonce makes no second message. The documentation says
+	// "the past few minutes". Two minutes is the safe interpretation, because with a longer one a repeated create could
+	// make a second message. https://docs.discord.com/developers/resources/message#create-message-jsonform-params
+	nonceLifetime = 2 * time.Minute
 )
 
-// endpointCount leaves a fifth of the 50 calls that one bot may make in a second to those that it
-// makes by itself: threads, commands, and asking what came while it was away.
-// https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
-const endpointCount = 40
+// maxPerSecond is less than the 50 calls that a bot may make per second. The remaining fifth is for auxiliary calls:
+// threads, commands, and backfills. https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
+const maxPerSecond = 40
 
 // Limits of interactions.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback
 const (
-	// callbackTime is how long the first answer to an interaction may take.
-	callbackTime = 3 * time.Second
-	// callbackTry is how long one try may take, so that a connection that is dead leaves time for another,
-	// and callbackPause is after the first. There is hardly time for more than callbackTries.
-	callbackTry   = 1200 * time.Millisecond
-	callbackPause = 100 * time.Millisecond
-	callbackTries = 6
-	// tokenLife is how long an interaction's token is good for.
-	tokenLife = 15 * time.Minute
-	// tokenUse is how long it is used: an edit that begins just before the end could fail (F53).
-	tokenUse = 14 * time.Minute
+	// callbackDeadline is Discord's deadline for the first response to an interaction.
+	callbackDeadline = 3 * time.Second
+	// callbackTimeout limits one attempt, so that a dead connection leaves time for another. callbackPause follows the
+	// first attempt. The deadline hardly allows more than callbackTries attempts.
+	callbackTimeout = 1200 * time.Millisecond
+	callbackPause   = 100 * time.Millisecond
+	callbackTries   = 6
+	// tokenLifetime is how long an interaction's token is valid.
+	tokenLifetime = 15 * time.Minute
+	// tokenUseTime is how long the token is used, because an edit just before the token's end could fail (F53).
+	tokenUseTime = 14 * time.Minute
 )
 
-// Profile states what holds in a place, which is the same everywhere. Buckets are told in the headers of answers and never
-// fixed (https://docs.discord.com/developers/topics/rate-limits); the limits of threads are what bots observe before the
-// first answer told. That sends and edits share their bucket is a remark of the platform's staff:
-// https://github.com/discord/discord-api-docs/issues/20.
+// Profile returns the limits of a chat, which are the same everywhere. Discord announces its buckets in response
+// headers and does not guarantee them (https://docs.discord.com/developers/topics/rate-limits). The limits of threads
+// are what bots observe, for the time before the first response. A member of Discord's staff wrote that sends and edits
+// share their bucket: https://github.com/discord/discord-api-docs/issues/20.
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	return chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1200 * time.Millisecond, // inside the rate of one channel
+		EditInterval: 1200 * time.Millisecond, // within the rate of one channel
 		TypingEvery:  typingEvery,
-		KeyFor:       keyFor,
+		KeyFor:       nonceLifetime,
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
 			{Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile | chat.OpEdit, Count: 5, Window: 5 * time.Second, Burst: 5},
 			{Scope: chat.ScopeThread, Ops: chat.OpDelete, Count: 5, Window: time.Second, Burst: 5},
 			{Scope: chat.ScopeThread, Ops: chat.OpTyping, Count: 5, Window: 5 * time.Second, Burst: 5},
-			{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: endpointCount, Window: time.Second, Burst: endpointCount},
+			{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: maxPerSecond, Window: time.Second, Burst: maxPerSecond},
 		},
 	}
 }

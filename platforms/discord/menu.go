@@ -18,18 +18,18 @@ import (
 // Limits of commands.
 // https://docs.discord.com/developers/interactions/application-commands#application-command-object
 const (
-	maxCommands = 100
-	maxSummary  = 100 // characters of a description
-	// entryPoint is the type of a command that opens an Activity, which is not ours to remove.
+	maxCommands    = 100
+	maxDescription = 100 // characters of a description
+	// entryPoint is the type of the command that opens an Activity. telex must not remove it.
 	entryPoint = 4
-	// askAbout is what the menu of a message offers: a question about this message.
-	askAbout = "Ask about this"
+	// messageCommand is the entry in a message's menu: a question about this message.
+	messageCommand = "Ask about this"
 )
 
-// commandName is what commands and options may be called.
+// commandName matches valid names of commands and options.
 var commandName = regexp.MustCompile(`^[-_\p{Ll}\p{Lo}\p{N}]{1,32}$`)
 
-// menuEntry is one command: the fields that telex sets.
+// menuEntry is one command, with the fields that telex sets.
 type menuEntry struct {
 	Type         discordgo.ApplicationCommandType       `json:"type"`
 	Name         string                                 `json:"name"`
@@ -51,30 +51,30 @@ func (e menuEntry) equal(o menuEntry) bool {
 		slices.Equal(slices.Sorted(slices.Values(e.Contexts)), slices.Sorted(slices.Values(o.Contexts))) && slices.Equal(e.Integrations, o.Integrations)
 }
 
-// SetCommands offers the commands in all guilds and DMs. Those that are for admins are offered in DMs alone, where
-// everybody sees them, since Discord knows no admins of ours; without any admin they are not offered. It asks
-// first, and where anything differs sets the whole list at once: commands that are in it as they were stay
-// untouched and count against no limit. A list that Discord would refuse is Rejected before any call.
+// SetCommands sets the commands for all guilds and DMs. Commands for admins appear only in DMs, where everybody sees
+// them, since Discord does not know telex's admins. Without any admin they are omitted. It reads the list first and
+// sets the whole list if anything differs. Unchanged commands in the list are not touched and count against no limit.
+// It returns Rejected before any call if Discord would refuse the list.
 // https://docs.discord.com/developers/interactions/application-commands#bulk-overwrite-global-application-commands
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	want := []menuEntry{}
 	for _, c := range commands {
 		if !c.Admin || len(admins) > 0 {
-			want = append(want, entryOf(c))
+			want = append(want, menuEntryOf(c))
 		}
 		if c.Asks {
-			want = append(want, aboutEntry())
+			want = append(want, messageMenuEntry())
 		}
 	}
 	if err := checkMenu(commands); err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setCommands: %w", err)}
 	}
-	app, err := b.learn(ctx, &b.app, "getApplication", "/applications/@me") // which that of the bot may differ from
+	app, err := b.fetchID(ctx, &b.appID, "getApplication", "/applications/@me") // may differ from the bot's user id
 	if err != nil {
 		return err
 	}
 	path := "/applications/" + app + "/commands"
-	a, err := b.call(ctx, request{name: "getCommands", verb: http.MethodGet, path: path})
+	a, err := b.call(ctx, request{name: "getCommands", method: http.MethodGet, path: path})
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,14 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	for _, w := range want {
 		list = append(list, w)
 	}
-	_, err = b.call(ctx, request{name: "setCommands", verb: http.MethodPut, path: path, body: list})
+	_, err = b.call(ctx, request{name: "setCommands", method: http.MethodPut, path: path, body: list})
 	return err
 }
 
-// entryOf returns a command as Discord keeps it.
-func entryOf(c chat.CommandSpec) menuEntry {
+// menuEntryOf returns a command in Discord's form.
+func menuEntryOf(c chat.CommandSpec) menuEntry {
 	e := menuEntry{
-		Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: cut(strings.TrimSpace(c.Description), maxSummary),
+		Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: truncate(strings.TrimSpace(c.Description), maxDescription),
 		Contexts:     []discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM},
 		Integrations: []discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
 	}
@@ -121,21 +121,21 @@ func entryOf(c chat.CommandSpec) menuEntry {
 	return e
 }
 
-// aboutEntry is the command in the menu of each message.
+// messageMenuEntry returns the command in the menu of each message.
 // https://docs.discord.com/developers/interactions/application-commands#message-commands
-func aboutEntry() menuEntry {
-	e := entryOf(chat.CommandSpec{Name: askAbout})
+func messageMenuEntry() menuEntry {
+	e := menuEntryOf(chat.CommandSpec{Name: messageCommand})
 	e.Type = discordgo.MessageApplicationCommand
 	return e
 }
 
-// checkMenu refuses what Discord would refuse.
+// checkMenu returns an error if Discord would refuse the commands.
 func checkMenu(commands []chat.CommandSpec) error {
 	if len(commands) > maxCommands {
-		return fmt.Errorf("there are %d commands, and %d is the most", len(commands), maxCommands)
+		return fmt.Errorf("there are %d commands; the maximum is %d", len(commands), maxCommands)
 	}
 	for _, c := range commands {
-		e := entryOf(c)
+		e := menuEntryOf(c)
 		switch {
 		case !commandName.MatchString(e.Name):
 			return fmt.Errorf("%q is not a valid command name: lower-case letters, digits, - and _, 32 at most", e.Name)

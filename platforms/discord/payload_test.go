@@ -133,11 +133,11 @@ func TestNonce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		key, channel := rapid.StringN(1, 50, -1).Draw(t, "key"), snowflakes().Draw(t, "channel")
-		a := message{}.keyed(channel, key).Nonce
-		if len(a) > 25 || a != (message{}).keyed(channel, key).Nonce {
+		a := message{}.withNonce(channel, key).Nonce
+		if len(a) > 25 || a != (message{}).withNonce(channel, key).Nonce {
 			t.Fatalf("the nonce is %q", a)
 		}
-		if a == (message{}).keyed(channel, key+"x").Nonce || a == (message{}).keyed(channel+"1", key).Nonce {
+		if a == (message{}).withNonce(channel, key+"x").Nonce || a == (message{}).withNonce(channel+"1", key).Nonce {
 			t.Fatal("two messages have one nonce")
 		}
 	})
@@ -153,12 +153,12 @@ func TestNameOfThread(t *testing.T) {
 		strings.Repeat("x", 200):    strings.Repeat("x", 59) + "…",
 		strings.Repeat("word ", 40): strings.TrimSpace(strings.Repeat("word ", 12)) + "…",
 	} {
-		if got := nameOf(text); got != want {
+		if got := threadNameOf(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		if n := utf8.RuneCountInString(nameOf(rapid.String().Draw(t, "text"))); n < 1 || n > maxThreadName {
+		if n := utf8.RuneCountInString(threadNameOf(rapid.String().Draw(t, "text"))); n < 1 || n > maxThreadName {
 			t.Fatalf("a name has %d characters", n)
 		}
 	})

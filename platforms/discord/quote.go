@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// maxQuote bounds the text of a quote, in characters: the longest message that anybody may send.
+	// maxQuote limits the text of a quote, in characters. It is the maximum length of any person's message.
 	// https://docs.discord.com/developers/resources/message#message-object
 	maxQuote = 4000
-	// maxQuotes and maxQuoted bound the quotes of a message, and the files of a quote. Discord has one and ten.
-	maxQuotes = 10
-	maxQuoted = 10
+	// maxQuotes and maxQuotedFiles limit the quotes of a message and the files of a quote. Discord allows one and ten.
+	maxQuotes      = 10
+	maxQuotedFiles = 10
 )
 
-// unfold replaces an empty message's content by that of the message it forwards, and returns the content's origin. Discord's
-// apps send a text of one's own as a message of its own. If there is one all the same, or there are several forwarded
-// messages, they stay, and are quotes.
+// unwrapForward replaces the content of an empty message with the one message that it forwards, and returns the
+// content's origin. Discord's apps send a person's own text as a separate message. If there is text nevertheless, or
+// several forwarded messages, they become quotes.
 // https://docs.discord.com/developers/resources/message#message-snapshot-object
-func (m *incoming) unfold() chat.Origin {
+func (m *incoming) unwrapForward() chat.Origin {
 	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) != 1 {
 		return chat.Typed
 	}
@@ -50,11 +50,11 @@ func (b *Bot) quotes(m *incoming, self string) []chat.Quote {
 	return list
 }
 
-// quote returns m as a quote. It returns false if Discord does not tell what m says: without the privileged intent, text and
-// attachments of most messages are empty.
+// quote returns m as a quote. It returns false if Discord withholds m's content: without the privileged intent, the
+// text and attachments of most messages are empty.
 func (m *incoming) quote(self string) (chat.Quote, bool) {
-	m.unfold()
-	text, _ := m.read("", "") // mentions of the bot stay: the quote is not about who was asked
+	m.unwrapForward()
+	text, _ := m.readText("", "") // keep mentions of the bot: the quote's addressee does not matter
 	q := chat.Quote{Attachments: m.files()}
 	if m.Author != nil {
 		q.Author, q.Own = m.Author.name(m.Member), self != "" && m.Author.ID == self
@@ -62,10 +62,10 @@ func (m *incoming) quote(self string) (chat.Quote, bool) {
 	if q.Own {
 		text = escaped.ReplaceAllString(strings.ReplaceAll(text, marks.Joiner, ""), "$1")
 	}
-	q.Text = cut(text, maxQuote)
-	q.Attachments = q.Attachments[:min(len(q.Attachments), maxQuoted)]
+	q.Text = truncate(text, maxQuote)
+	q.Attachments = q.Attachments[:min(len(q.Attachments), maxQuotedFiles)]
 	return q, q.Text != "" || len(q.Attachments) > 0
 }
 
-// escaped is a character that the dialect wrote behind a backslash.
+// escaped matches a character that the dialect escaped with a backslash.
 var escaped = regexp.MustCompile(`\\([^0-9A-Za-z\s])`)

@@ -147,12 +147,12 @@ func TestFollows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := decoder(t, false)
-			b.content = true
+			b.contentIntent = true
 			in, found := decoded(t, b, c.fields)
 			if found != c.found || in.Addressed != c.addressed || in.Follows != c.follows {
 				t.Errorf("got %+v, %t, want %+v", in, found, c)
 			}
-			b.content = false
+			b.contentIntent = false
 			if in, found := decoded(t, b, c.fields); found && !in.Addressed {
 				t.Errorf("without the intent: got %+v", in)
 			}
@@ -166,7 +166,7 @@ func TestDecodeAbout(t *testing.T) {
 	const data = `{"id":"500","application_id":"111","token":"tok","type":2,"channel_id":"600","user":{"id":"200","username":"ann"},
 		"data":{"type":3,"name":"Ask about this","target_id":"%","resolved":{"messages":{"7":{"id":"7","content":"why?","author":{"id":"201","username":"bob"}}}}}}`
 	for target, want := range map[string][]chat.Quote{"7": {{Author: "bob", Text: "why?"}}, "8": nil, "": nil} {
-		i, err := receiving.Decode[interacted](json.RawMessage(strings.Replace(data, "%", target, 1)))
+		i, err := receiving.Decode[incomingInteraction](json.RawMessage(strings.Replace(data, "%", target, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}

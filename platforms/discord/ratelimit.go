@@ -9,17 +9,17 @@ import (
 	"telex/internal/chat"
 )
 
-// buckets knows which calls count together: those whose answers name the same bucket.
+// buckets records which calls share a limit: those whose responses name the same bucket.
 // https://docs.discord.com/developers/topics/rate-limits#header-format
 type buckets struct {
 	mu    sync.Mutex
-	names map[chat.Op]string // of the calls through a channel, by one kind of call each
+	names map[chat.Op]string // by one kind of call: the bucket of such calls through a channel
 }
 
 func newBuckets() *buckets { return &buckets{names: make(map[chat.Op]string)} }
 
-// rateLimitInfo returns what an answer says of the limit that its call counted against. A channel's bucket
-// counts for itself; calls by an interaction's token have one for each, which only edits are many enough to fill.
+// rateLimitInfo returns what a response says about the limit of its call. Each channel has a bucket of its own. Each
+// interaction token has one too, and only edits are frequent enough to exhaust it.
 func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	left, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
@@ -33,7 +33,7 @@ func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	t := chat.RateLimitInfo{Scope: chat.ScopeThread, Limit: limit, Remaining: left, Reset: time.Duration(reset * float64(time.Second))}
 	switch {
 	case r.token == "":
-		t.Ops = b.sharing(r.op, name)
+		t.Ops = b.recordBucket(r.op, name)
 	case r.op == chat.OpEdit:
 		t.Scope, t.Ops = chat.ScopeMessage, chat.OpEdit
 	default:
@@ -42,8 +42,8 @@ func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	return []chat.RateLimitInfo{t}
 }
 
-// sharing notes the bucket of a kind of call, and returns all kinds that share it as far as is known.
-func (b *buckets) sharing(op chat.Op, name string) chat.Op {
+// recordBucket records the bucket of a kind of call, and returns all kinds that are known to share it.
+func (b *buckets) recordBucket(op chat.Op, name string) chat.Op {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.names[op] = name
@@ -53,7 +53,7 @@ func (b *buckets) sharing(op chat.Op, name string) chat.Op {
 		}
 	}
 	if op&chat.OpSend != 0 {
-		op |= chat.OpFile // a file is sent by the same route
+		op |= chat.OpFile // files use the same route
 	}
 	return op
 }

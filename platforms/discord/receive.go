@@ -17,41 +17,42 @@ import (
 )
 
 const (
-	// answerTime is how long the calls may take that receiving makes.
-	answerTime = 15 * time.Second
-	// maxRefused is how many sessions in a row may be refused before the caller decides when to go on.
+	// callTimeout limits each call that receiving makes.
+	callTimeout = 15 * time.Second
+	// maxRefused is how many sessions in a row may be refused before Run returns, so that its caller decides when to
+	// continue.
 	maxRefused = 3
-	// shortLived is how long a connection must last for the next one to follow at once.
+	// shortLived is the minimum duration of a connection before the next one follows without a pause.
 	shortLived = 5 * time.Second
-	// maxStuck is how long receiving waits if a message's channel can't be looked up. A platform that is down for longer most
-	// likely ends the connection too.
+	// maxStuck is how long receiving waits if a message's channel can't be requested. If the platform is down for
+	// longer, it most likely closes the connection too.
 	maxStuck = 5 * time.Minute
 )
 
-// Run receives until ctx ends and hands each message to accept, one after the other; those of one channel in
-// their order. When a connection ends, Run opens another and resumes the session: Discord then delivers what was
-// missed. A process that follows soon does the same by the cursor. If the session is lost, a backfill reads what
-// people wrote meanwhile in guilds and in known DMs, before newer messages of the same channel are handed on.
-// Commands that were used meanwhile are lost: Discord told the person that the application did not respond.
+// Run receives until ctx ends and passes each message to accept, one after the other. Messages of one channel keep
+// their order. When a connection ends, Run opens another one and resumes the session. Discord then delivers what was
+// missed. A new process does the same with the cursor if it starts soon. If the session is lost, a backfill reads what
+// people wrote in guilds and in known DMs meanwhile, before newer messages of the same channel are delivered. Commands
+// from that time are lost: Discord told the person that the application did not respond.
 //
-// An event is handled once accept has returned nil; other events are delivered again, and first, in the next
-// Run. Without a cursor only new messages are received.
+// An event is handled after accept has returned nil. The next Run receives other events again, and first. Without a
+// cursor, Run receives only new messages.
 //
-// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError otherwise: Auth
-// if Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may
-// begin, or Temporary.
+// Run returns ctx's error if ctx ended, accept's error if accept failed, and otherwise a *chat.SendError: Auth if
+// Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may start, or
+// Temporary.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	start, ok := parseCursor(from.Cursor)
 	if !ok {
 		b.log.WarnContext(ctx, "invalid resume cursor; missed messages are not read")
 	}
 	running, cancel := context.WithCancel(ctx)
-	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks)}
+	r := &receiver{Bot: b, accept: accept, earlier: from.Places, callbacks: make(chan struct{}, maxCallbacks)}
 	defer r.workers.Wait()
 	defer cancel()
-	b.session.start(start, b.content)
-	for range concluders {
-		r.workers.Go(func() { r.concludeAll(running) })
+	b.session.start(start, b.contentIntent)
+	for range concludeWorkers {
+		r.workers.Go(func() { r.runConclusions(running) })
 	}
 	err := r.run(running)
 	if ctx.Err() != nil {
@@ -60,27 +61,27 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return err
 }
 
-// Pulse implements gateway.Pulse: the loop turns with every event and every BeatEvery. Calls for one event may take
-// answerTime each.
+// Pulse implements gateway.Pulse. The loop runs at every event and every BeatEvery. Handling one event may take several
+// calls of callTimeout each.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 3 * time.Minute }
 
-// reception is one Run.
-type reception struct {
+// receiver is the state of one Run.
+type receiver struct {
 	*Bot
 	accept    func(context.Context, chat.Inbound) error
-	asked     []chat.Target // the places of earlier turns
+	earlier   []chat.Target // the chats of earlier turns
 	workers   sync.WaitGroup
 	callbacks chan struct{} // holds a token for each interaction that is being acknowledged
 
-	gap gap   // that is being filled in
-	seq int64 // of the last event that this connection brought
+	backfill backfillState // that is being filled in
+	seq      int64         // of the last event on this connection
 
-	connected time.Time // when the connection was opened: what was written later is new, even if a backfill reads it
-	replays   bool      // the session was resumed, and Discord still delivers what was missed
+	connected time.Time // when the connection was opened; messages after it count as new, even if a backfill reads them
+	replaying bool      // the session was resumed, and Discord is still delivering missed events
 }
 
 // run opens one connection after the other.
-func (r *reception) run(ctx context.Context) error {
+func (r *receiver) run(ctx context.Context) error {
 	for refused := 0; ; {
 		began := time.Now()
 		err := r.connect(ctx)
@@ -88,20 +89,20 @@ func (r *reception) run(ctx context.Context) error {
 		if !ok {
 			return err
 		}
-		if end.forget || end.refused && refused > 0 {
-			c := &r.session.now
+		if end.sessionOver || end.resumeRefused && refused > 0 {
+			c := &r.session.cursor
 			c.session, c.backfillPending = "", c.backfillPending || c.newest != ""
 		}
 		switch {
-		case end.up:
+		case end.receivedEvents:
 			refused = 0
-		case end.refused && refused < maxRefused:
+		case end.resumeRefused && refused < maxRefused:
 			refused++
 		default:
 			return &chat.SendError{Kind: chat.Temporary, Err: end}
 		}
-		r.log.DebugContext(ctx, "connection to the gateway ended", slog.Any("reason", end.reason), slog.Bool("session_lost", end.forget))
-		if end.refused || time.Since(began) < shortLived {
+		r.log.DebugContext(ctx, "connection to the gateway ended", slog.Any("reason", end.reason), slog.Bool("session_lost", end.sessionOver))
+		if end.resumeRefused || time.Since(began) < shortLived {
 			// https://docs.discord.com/developers/events/gateway#resuming asks for 1 to 5 seconds.
 			if err := receiving.Sleep(ctx, time.Second+time.Duration(rand.Float64()*float64(2*time.Second))); err != nil {
 				return err
@@ -110,50 +111,50 @@ func (r *reception) run(ctx context.Context) error {
 	}
 }
 
-// connect handles what one connection brings, until it ends.
-func (r *reception) connect(ctx context.Context) error {
+// connect opens a connection and handles its events until it ends.
+func (r *receiver) connect(ctx context.Context) error {
 	r.heart.Beat()
-	if err := r.learnSelf(ctx); err != nil {
+	if err := r.fetchSelf(ctx); err != nil {
 		return receiveError(err)
 	}
-	c := r.session.now
-	if c.backfillPending && !r.gap.open() {
-		c.session = "" // only a new session tells which channels have new messages
+	c := r.session.cursor
+	if c.backfillPending && !r.backfill.active() {
+		c.session = "" // only a new session reports which channels have new messages
 	}
 	address := c.address
 	if c.session == "" || address == "" {
 		var err error
-		if address, err = r.gateway(ctx, c.session == ""); err != nil {
+		if address, err = r.gatewayURL(ctx, c.session == ""); err != nil {
 			return err
 		}
 	}
 	l, err := r.open(ctx, address, func(f *discordgo.Event) { r.acknowledgeEarly(ctx, f) })
 	if err != nil {
-		r.session.now.address = "" // elsewhere next time
+		r.session.cursor.address = "" // use another URL next time
 		return &connError{reason: err}
 	}
 	defer l.close()
 	r.connected = time.Now()
-	r.gap.held, r.seq, r.replays = nil, c.seq, c.session != "" // held messages are delivered again
+	r.backfill.held, r.seq, r.replaying = nil, c.seq, c.session != "" // Discord delivers held messages again
 	if c.session == "" {
-		err = l.identify(ctx, r.token, r.content)
+		err = l.identify(ctx, r.token, r.contentIntent)
 	} else {
 		err = l.resume(ctx, r.token, c)
 	}
 	if err != nil {
 		return &connError{reason: err}
 	}
-	err = r.follow(ctx, l)
+	err = r.handleEvents(ctx, l)
 	if end, ok := errors.AsType[*connError](err); ok && c.session != "" {
-		end.forget = r.session.resumed(end.up || end.refused) || end.forget
+		end.sessionOver = r.session.noteResume(end.receivedEvents || end.resumeRefused) || end.sessionOver
 	}
 	return err
 }
 
-// follow handles events until the connection ends.
-func (r *reception) follow(ctx context.Context, l *conn) error {
+// handleEvents handles events until the connection ends.
+func (r *receiver) handleEvents(ctx context.Context, l *conn) error {
 	up := false
-	silence := time.NewTimer(greetTime) //nolint:forbidigo // receiving must see that a connection is dead.
+	silence := time.NewTimer(readyTimeout) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer silence.Stop()
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
 	defer beat.Stop()
@@ -165,34 +166,34 @@ func (r *reception) follow(ctx context.Context, l *conn) error {
 			return ctx.Err()
 		case <-silence.C:
 			return &connError{reason: errNoSession}
-		case f := <-r.gap.steps:
+		case f := <-r.backfill.steps:
 			if err := r.catchUp(ctx, f); err != nil {
 				return err
 			}
 		case f, ok := <-l.events:
 			if !ok {
-				return ended(l.err, up)
+				return closeError(l.err, up)
 			}
 			if f.Type == "READY" || f.Type == "RESUMED" {
-				up, r.replays = true, false
+				up, r.replaying = true, false
 				silence.Stop()
 			}
 			if err := r.dispatch(ctx, f); err != nil {
 				return err
 			}
 			r.seq = max(r.seq, f.Sequence)
-			if !r.gap.open() {
-				r.session.now.seq = r.seq
+			if !r.backfill.active() {
+				r.session.cursor.seq = r.seq
 			}
 			if !up {
-				silence.Reset(greetTime) // what was missed comes first
+				silence.Reset(readyTimeout) // missed events come first
 			}
 		}
 	}
 }
 
-// dispatch handles an event. One that can't be decoded is logged and counts as handled.
-func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
+// dispatch handles an event. It logs events that can't be decoded and treats them as handled.
+func (r *receiver) dispatch(ctx context.Context, f *discordgo.Event) error {
 	skip := func(err error) error {
 		r.log.WarnContext(ctx, "event skipped", slog.String("type", f.Type), slog.Any("error", err))
 		return nil
@@ -201,9 +202,9 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	case "READY":
 		hi, err := receiving.Decode[ready](f.RawData)
 		if err != nil {
-			return &connError{reason: fmt.Errorf("the greeting can't be read: %w", err), forget: true}
+			return &connError{reason: fmt.Errorf("decode READY: %w", err), sessionOver: true}
 		}
-		r.begin(ctx, hi, f.Sequence)
+		r.beginSession(ctx, hi, f.Sequence)
 	case "RESUMED":
 		r.greeting.Log(ctx, r.log, slog.Bool("resumed", true))
 	case "GUILD_CREATE":
@@ -211,57 +212,57 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 		if err != nil {
 			return skip(err)
 		}
-		r.join(g)
+		r.handleGuild(g)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
 		c, err := receiving.Decode[channelInfo](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
-		r.places.add(*c)
+		r.channels.add(*c)
 	case "MESSAGE_CREATE":
 		m, err := receiving.Decode[incoming](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
-		m.missed, m.seq = r.replays, f.Sequence
-		if r.gap.keeps(m) {
+		m.backlog, m.seq = r.replaying, f.Sequence
+		if r.backfill.mustHold(m) {
 			return r.hold(m)
 		}
-		return r.take(ctx, m)
+		return r.handleMessage(ctx, m)
 	case "MESSAGE_UPDATE":
 		m, err := receiving.Decode[incoming](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
 		m.seq = f.Sequence
-		return r.takeEdit(ctx, m)
+		return r.handleEdit(ctx, m)
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		gone, err := receiving.Decode[removed](f.RawData)
+		gone, err := receiving.Decode[deletion](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
-		return r.takeDeletion(ctx, gone, f.Sequence)
+		return r.handleDeletion(ctx, gone, f.Sequence)
 	case "INTERACTION_CREATE":
-		i, err := receiving.Decode[interacted](f.RawData)
+		i, err := receiving.Decode[incomingInteraction](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
-		return r.interact(ctx, i, f.Sequence)
+		return r.handleInteraction(ctx, i, f.Sequence)
 	}
 	return nil
 }
 
-// begin notes that a session has begun, and starts the backfill of what was missed before it.
-func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
+// beginSession records that a session has started, and starts the backfill of what was missed before.
+func (r *receiver) beginSession(ctx context.Context, hi *ready, seq int64) {
 	r.mu.Lock()
-	r.self, r.name = hi.User.ID, hi.User.Name
+	r.selfID, r.name = hi.User.ID, hi.User.Name
 	if isSnowflake(hi.App.ID) {
-		r.app = hi.App.ID
+		r.appID = hi.App.ID
 	}
 	r.mu.Unlock()
 	r.greeting.Log(ctx, r.log, slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
 	r.seq = seq
-	c := &r.session.now
+	c := &r.session.cursor
 	c.session, c.address, c.seq = hi.Session, hi.Address, seq
 	c.backfillPending = c.newest != ""
 	if now := snowflake(time.Now()); !c.backfillPending && now > 0 {
@@ -272,47 +273,47 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	}
 }
 
-// join notes a guild's channels and roles.
-func (r *reception) join(g *guild) {
+// handleGuild records a guild's channels and roles.
+func (r *receiver) handleGuild(g *guild) {
 	self := r.identity()
-	r.places.join(g, self)
-	if r.gap.open() {
-		r.gap.addGuild(g)
+	r.channels.addGuild(g, self)
+	if r.backfill.active() {
+		r.backfill.addGuild(g)
 	}
 }
 
 // cursorAt returns the cursor to store with the message or interaction of an event.
-func (r *reception) cursorAt(id string, seq int64) cursor {
-	c := r.session.now
-	if !r.gap.open() {
+func (r *receiver) cursorAt(id string, seq int64) cursor {
+	c := r.session.cursor
+	if !r.backfill.active() {
 		c.newest, c.seq = newer(c.newest, id), max(c.seq, seq)
 	}
 	return c
 }
 
-// noteHandled notes that a message or interaction was handled.
-func (r *reception) noteHandled(id string, at cursor) {
-	r.gap.newest = newer(r.gap.newest, id)
-	r.session.now.newest = at.newest
+// noteHandled records that a message or interaction was handled.
+func (r *receiver) noteHandled(id string, at cursor) {
+	r.backfill.newest = newer(r.backfill.newest, id)
+	r.session.cursor.newest = at.newest
 }
 
-// take hands a message on if it is for the bot.
-func (r *reception) take(ctx context.Context, m *incoming) error {
+// handleMessage passes a message to accept if it is for the bot.
+func (r *receiver) handleMessage(ctx context.Context, m *incoming) error {
 	r.heart.Beat()
 	at := r.cursorAt(m.ID, m.seq)
-	if r.session.past.Has(m.ID) {
+	if r.session.accepted.Has(m.ID) {
 		return nil
 	}
-	deciding, cancel := context.WithTimeout(ctx, answerTime)
-	in, found, err := r.decodeMessage(deciding, m)
+	decodeCtx, cancel := context.WithTimeout(ctx, callTimeout)
+	in, found, err := r.decodeMessage(decodeCtx, m)
 	cancel()
 	switch {
-	case err != nil && receiving.Passing(err) && r.session.stuck(m.ID) > maxStuck:
+	case err != nil && receiving.Passing(err) && r.session.noteStuck(m.ID) > maxStuck:
 		r.log.ErrorContext(ctx, "message skipped: its channel can't be looked up",
 			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:
 		if _, ok := errors.AsType[*chat.SendError](err); ok {
-			return receiveError(err) // where it was written can't be learned now
+			return receiveError(err) // its channel can't be requested now
 		}
 		r.log.WarnContext(ctx, "message skipped", slog.Any("error", err))
 	case found:
@@ -320,7 +321,7 @@ func (r *reception) take(ctx context.Context, m *incoming) error {
 		if err := r.accept(ctx, in); err != nil {
 			return fmt.Errorf("accept message %s: %w", m.ID, err)
 		}
-		r.session.past.Put(m.ID, struct{}{})
+		r.session.accepted.Put(m.ID, struct{}{})
 	}
 	r.noteHandled(m.ID, at)
 	return nil

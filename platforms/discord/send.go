@@ -14,47 +14,46 @@ import (
 	"telex/internal/chat"
 )
 
-// errNoPlace is the cause when a target's ids are none of Discord's.
-var errNoPlace = errors.New("not a Discord chat")
+// errInvalidTarget means that a target's ids are not Discord's.
+var errInvalidTarget = errors.New("not a Discord chat")
 
-// Send shows a new message. Repeating it with its key within [keyFor] makes no second one. The answer
-// to a slash command takes the place of "thinking…", which can be repeated as well; where that can't be
-// done any more it is a message like any other.
+// Send sends a new message. Repeating it with its key within [nonceLifetime] creates no second message. The answer to a
+// slash command replaces "thinking…", which can be repeated too. If that is impossible, it is sent as a normal message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if c, ok := parseCommand(m.ReplyTo); ok {
 		r, err := b.respond(ctx, c, to, m)
-		if !errors.Is(err, errOwnWay) {
+		if !errors.Is(err, errUseChannel) {
 			return r, err
 		}
 	}
-	if c, ok := parseCommand(cmp.Or(m.Answers, m.ReplyTo)); ok && c.alone {
-		return b.sendAlone(ctx, c, to, m, nil)
+	if c, ok := parseCommand(cmp.Or(m.Answers, m.ReplyTo)); ok && c.ephemeral {
+		return b.sendEphemeral(ctx, c, to, m, nil)
 	}
 	r, err := b.create(ctx, "createMessage", to, m, nil)
-	if c, ok := parseCommand(m.Answers); ok && forbidden(err) && b.interactions.get(c).alive(tokenLife) {
+	if c, ok := parseCommand(m.Answers); ok && isForbidden(err) && b.interactions.get(c).tokenValid(tokenLifetime) {
 		return b.followUp(ctx, c, to, m, nil)
 	}
 	return r, err
 }
 
-// create shows a new message through the channel.
+// create sends a new message through the channel.
 func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	content := encode(m)
 	if f != nil {
 		content.Attachments = []upload{{Filename: f.Name}}
 	}
-	post := func(channel string, reply bool) (*answer, error) {
-		body := content.keyed(channel, m.Key)
+	post := func(channel string, reply bool) (*response, error) {
+		body := content.withNonce(channel, m.Key)
 		if reply {
-			body = body.replying(channel, m.ReplyTo)
+			body = body.withReply(channel, m.ReplyTo)
 		}
 		return b.call(ctx, request{
-			name: name, verb: http.MethodPost, path: "/channels/" + channel + "/messages", body: body, file: f, op: chat.OpSend,
+			name: name, method: http.MethodPost, path: "/channels/" + channel + "/messages", body: body, file: f, op: chat.OpSend,
 		})
 	}
-	a, channel, err := b.inPlace(ctx, name, to, func(channel string) (*answer, error) {
+	a, channel, err := b.inChannel(ctx, name, to, func(channel string) (*response, error) {
 		a, err := post(channel, true)
-		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // who may not read the past can't refer to it
+		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // without permission to read the history, send it without the reference
 			return post(channel, false)
 		}
 		return a, err
@@ -62,7 +61,7 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	var s sent
+	var s sentID
 	if channel != channelOf(to) {
 		s.channel = channel
 	}
@@ -71,58 +70,60 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	return receipt, err
 }
 
-// receipt names the message that an answer shows. If the answer has no id, the message stands all the same: the failure is
-// Uncertain.
-func (a *answer) receipt(name string, to chat.Target, s sent) (chat.Receipt, error) {
+// receipt returns the receipt for the message in the response. If the response has no id, the message exists
+// nevertheless, so the failure is Uncertain.
+func (a *response) receipt(name string, to chat.Target, s sentID) (chat.Receipt, error) {
 	if s.message = a.id(); s.message == "" {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
 	}
-	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.messageID()}}, nil
 }
 
-// Edit replaces what a message shows, its buttons included. One that is older than an hour may be edited only so
-// often, which nobody tells: it is Frozen then.
+// Edit replaces a message's content and its buttons. Discord limits the edits of messages older than an hour by an
+// undocumented limit; the failure is then Frozen.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
-	a, r, err := b.change(ctx, ref, request{name: "editMessage", verb: http.MethodPatch, body: encode(m), op: chat.OpEdit})
+	a, r, err := b.callForMessage(ctx, ref, request{name: "editMessage", method: http.MethodPatch, body: encode(m), op: chat.OpEdit})
 	if err != nil {
 		return chat.Receipt{}, err
 	}
 	return chat.Receipt{Ref: ref, RateLimits: b.buckets.rateLimitInfo(r, a.Header)}, nil
 }
 
-// Delete removes a message. A message that is gone already is a success.
+// Delete removes a message. It succeeds if the message no longer exists.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
-	_, _, err := b.change(ctx, ref, request{name: "deleteMessage", verb: http.MethodDelete, op: chat.OpDelete})
+	_, _, err := b.callForMessage(ctx, ref, request{name: "deleteMessage", method: http.MethodDelete, op: chat.OpDelete})
 	if codeOf(err) == discordgo.ErrCodeUnknownMessage {
 		return nil
 	}
 	return err
 }
 
-// change makes a call about a message: by the interaction that it answers while that lasts, else
-// through the channel. It returns the call that was made last.
-func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answer, request, error) {
+// callForMessage makes a call about a message, with the interaction's token while that is valid, otherwise through the
+// channel. It returns the last call that was made.
+func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request) (*response, request, error) {
 	s, ok := parseSent(ref.ID)
 	channel := cmp.Or(s.channel, channelOf(ref.Target))
 	if !ok || !isSnowflake(channel) {
 		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", r.name, s.message)}
 	}
-	own := r // by the token of the interaction
-	own.path, own.token = ownPath(s.by, s.message), s.by.token
+	byToken := r // by the token of the interaction
+	byToken.path, byToken.token = interactionPath(s.command, s.message), s.command.token
 	r.path = "/channels/" + channel + "/messages/" + s.message
-	alive := func(use time.Duration) bool { return s.by != (command{}) && b.interactions.get(s.by).alive(use) }
-	if alive(tokenUse) {
-		a, err := b.call(ctx, own)
-		if !deadToken(err) {
-			return a, own, err
+	tokenValid := func(lifetime time.Duration) bool {
+		return s.command != (command{}) && b.interactions.get(s.command).tokenValid(use)
+	}
+	if tokenValid(tokenUseTime) {
+		a, err := b.call(ctx, byToken)
+		if !isDeadToken(err) {
+			return a, byToken, err
 		}
-		b.interactions.markDead(s.by)
+		b.interactions.markDead(s.command)
 	}
 	a, err := b.call(ctx, r)
 	switch {
-	case forbidden(err) && alive(tokenLife): // the bot does not see the channel
-		a, err = b.call(ctx, own)
-		return a, own, err
+	case isForbidden(err) && tokenValid(tokenLifetime): // the bot does not see the channel
+		a, err = b.call(ctx, byToken)
+		return a, byToken, err
 	case codeOf(err) == discordgo.ErrCodePerformedOperationOnArchivedThread:
 		if err := b.unarchive(ctx, channel); err != nil {
 			return nil, r, err
@@ -132,23 +133,23 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 	return a, r, err
 }
 
-// forbidden reports whether a call failed for a missing permission in a channel.
-func forbidden(err error) bool { return err != nil && chat.AsSendError(err).Kind == chat.Forbidden }
+// isForbidden reports whether a call failed because of a missing permission in a channel.
+func isForbidden(err error) bool { return err != nil && chat.AsSendError(err).Kind == chat.Forbidden }
 
-// ownPath is the path of a message that answers an interaction.
+// interactionPath returns the path of a message that answers an interaction.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#edit-original-interaction-response
-func ownPath(c command, message string) string {
+func interactionPath(c command, message string) string {
 	return "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "/messages/" + message
 }
 
-// Typing shows that the bot is typing, for ten seconds or until it sends a message. Where a command shows that the bot
-// is thinking it does nothing.
+// Typing shows that the bot is typing, for ten seconds or until it sends a message. It does nothing while a command
+// shows "thinking…".
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	if b.interactions.thinking(channelOf(to)) {
-		return nil // which everybody sees, and typing would outlast the answer
+		return nil // everybody would see it, and it would outlast the answer
 	}
-	_, _, err := b.inPlace(ctx, "typing", to, func(channel string) (*answer, error) {
-		return b.call(ctx, request{name: "typing", verb: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})
+	_, _, err := b.inChannel(ctx, "typing", to, func(channel string) (*response, error) {
+		return b.call(ctx, request{name: "typing", method: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})
 	})
 	return err
 }

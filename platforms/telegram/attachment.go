@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// attachments lists m's attachments. A place or a poll has no content to fetch. In a message without a text it is listed without an
-// id, under a common name, so that the bot can say that it was not understood.
+// attachments lists m's attachments. A location or a poll has no content to fetch. If the message has no text, it is
+// listed without an id, under a common name, so that the bot can say that it can't read it.
 func attachments(m *media, text string) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {
@@ -34,13 +34,13 @@ func attachments(m *media, text string) []chat.Attachment {
 	if s := m.Sticker; s != nil {
 		add(&s.mediaFile, "sticker", s.mediaType())
 	}
-	if name := m.thing(); name != "" && text == "" && len(list) == 0 {
+	if name := m.kind(); name != "" && text == "" && len(list) == 0 {
 		list = append(list, chat.Attachment{Name: name})
 	}
 	return list
 }
 
-// mediaType returns the one of the three that a sticker comes in.
+// mediaType returns the format of the sticker; stickers have three of them.
 // https://core.telegram.org/stickers
 func (s *sticker) mediaType() string {
 	switch {
@@ -52,8 +52,8 @@ func (s *sticker) mediaType() string {
 	return "image/webp"
 }
 
-// extension returns the ending of a file name that says the same as a media type, for the
-// types that Telegram's apps send without a name. Readers of sound go by the name.
+// extension returns the file extension for a media type that Telegram's apps send without a file name. Transcription
+// services choose the decoder by the name.
 func extension(mediaType string) string {
 	switch strings.ToLower(mediaType) {
 	case "image/jpeg":
@@ -76,8 +76,8 @@ func extension(mediaType string) string {
 	return ""
 }
 
-// thing returns the name of the first field that is present; empty: none.
-func (w *wordless) thing() string {
+// kind returns the name of the first field that is present, or "".
+func (w *unreadable) kind() string {
 	for _, t := range []struct {
 		name  string
 		value any

@@ -9,8 +9,9 @@ import (
 	"telex/internal/chat"
 )
 
-// The parts of a rich message that are used here, https://core.telegram.org/bots/api#inputrichmessage. They are objects, so
-// that no text can be taken for markup. An expression of the API's type RichText is a string, a list, or a richText.
+// The parts of a rich message that are used here, https://core.telegram.org/bots/api#inputrichmessage. Because they are
+// objects, Telegram can't mistake text for markup. A value of the API's type RichText is a string, a list, or a
+// richText.
 type (
 	richMessage struct {
 		Blocks []richBlock `json:"blocks"`
@@ -51,22 +52,22 @@ type (
 
 const typeFormula = "mathematical_expression"
 
-// nothing is the text of a block that has no text of its own: Telegram requires one.
-const nothing = "\u00a0"
+// blankText is the text of a block without text of its own. Telegram requires one.
+const blankText = "\u00a0"
 
-// richContent returns a message as blocks.
+// richContent converts a message to blocks.
 func richContent(m chat.Outgoing) richMessage {
-	w := blockWriter{text: m.Text, spans: byteSpans(m.Text, m.Spans), paragraphs: maxParagraphs}
+	w := blockWriter{text: m.Text, spans: toByteSpans(m.Text, m.Spans), paragraphs: maxParagraphs}
 	blocks := w.blocks(0, len(m.Text), false)
 	if len(blocks) == 0 {
-		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // Telegram says what is wrong with it
+		blocks = []richBlock{{Type: "paragraph", Text: m.Text}} // Telegram's error says what is wrong with it
 	}
 	return richMessage{Blocks: blocks, SkipDetection: true}
 }
 
-// byteSpans returns spans with their offsets in bytes, in order. It leaves out what is not within the text.
-func byteSpans(text string, spans []chat.Span) []styled {
-	at := make([]int, 0, len(text)+1) // by the offset in UTF-16 code units
+// toByteSpans converts the offsets of spans to bytes and sorts the spans. It leaves out spans that exceed the text.
+func toByteSpans(text string, spans []chat.Span) []byteSpan {
+	at := make([]int, 0, len(text)+1) // byte offset of each UTF-16 code unit
 	for i, r := range text {
 		at = append(at, i)
 		if r > 0xffff {
@@ -74,28 +75,28 @@ func byteSpans(text string, spans []chat.Span) []styled {
 		}
 	}
 	at = append(at, len(text))
-	var out []styled
+	var out []byteSpan
 	for _, s := range spans {
 		if s.Offset < 0 || s.Length <= 0 || s.Offset >= len(at) || s.Length >= len(at)-s.Offset || s.Kind == kindRich {
 			continue
 		}
-		out = append(out, styled{kind: s.Kind, start: at[s.Offset], end: at[s.Offset+s.Length], url: s.URL, lang: s.Language})
+		out = append(out, byteSpan{kind: s.Kind, start: at[s.Offset], end: at[s.Offset+s.Length], url: s.URL, lang: s.Language})
 	}
-	inOrder(out)
+	sortByStart(out)
 	return out
 }
 
-// blockWriter makes blocks of a text, line by line.
+// blockWriter converts a text to blocks, line by line.
 type blockWriter struct {
-	text       string
-	spans      []styled
-	paragraphs int // how many more may begin before the rest becomes one
-	within     int // how many details are around what is written
+	text         string
+	spans        []byteSpan
+	paragraphs   int // how many more paragraphs may begin before all the rest becomes one
+	detailsDepth int // number of details that enclose the current text
 }
 
-// find returns the first span of a kind that begins between two places, or false.
-func (w *blockWriter) find(kind string, from, to int) (styled, bool) {
-	first, _ := slices.BinarySearchFunc(w.spans, from, func(s styled, at int) int { return s.start - at })
+// find returns the first span of a kind that begins in the range from..to, or false.
+func (w *blockWriter) find(kind string, from, to int) (byteSpan, bool) {
+	first, _ := slices.BinarySearchFunc(w.spans, from, func(s byteSpan, at int) int { return s.start - at })
 	for _, s := range w.spans[first:] {
 		if s.start > to {
 			break
@@ -104,10 +105,10 @@ func (w *blockWriter) find(kind string, from, to int) (styled, bool) {
 			return s, true
 		}
 	}
-	return styled{}, false
+	return byteSpan{}, false
 }
 
-// line returns the end of the line at a place, and where its text begins.
+// line returns where the text of the line at an offset begins, after its indentation, and where the line ends.
 func (w *blockWriter) line(at, to int) (first, end int) {
 	end = to
 	if n := strings.IndexByte(w.text[at:to], '\n'); n >= 0 {
@@ -116,14 +117,14 @@ func (w *blockWriter) line(at, to int) (first, end int) {
 	return end - len(strings.TrimLeft(w.text[at:end], " ")), end
 }
 
-// blocks returns the blocks of the text between two places. Whatever stands behind a block on its line, such as the cursor,
-// stays behind it.
+// blocks converts a range of the text to blocks. Text that follows a block on the same line, such as the cursor, comes
+// after the block.
 func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 	paragraph := from
-	end := func(at int) {
+	endParagraph := func(at int) {
 		if text := strings.TrimSpace(w.text[paragraph:at]); text != "" {
 			start := paragraph + strings.Index(w.text[paragraph:at], text)
-			if line := strings.LastIndexByte(w.text[:start], '\n') + 1; line >= paragraph { // with its indentation
+			if line := strings.LastIndexByte(w.text[:start], '\n') + 1; line >= paragraph { // include the indentation
 				start = line
 			}
 			out = append(out, richBlock{Type: "paragraph", Text: w.inline(start, start+len(strings.TrimRightFunc(w.text[start:at], unicode.IsSpace)), false)})
@@ -134,7 +135,7 @@ func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 		block, next := w.block(at, first, stop, to, quoted)
 		switch {
 		case next > at:
-			end(at)
+			endParagraph(at)
 			out = append(out, block)
 			at, paragraph = next, next
 			continue
@@ -142,20 +143,20 @@ func (w *blockWriter) blocks(from, to int, quoted bool) (out []richBlock) {
 			if strings.TrimSpace(w.text[paragraph:at]) != "" {
 				w.paragraphs--
 			}
-			end(at)
+			endParagraph(at)
 			paragraph = min(stop+1, to)
 		}
 		at = stop + 1
 	}
 	if paragraph < to {
-		end(to)
+		endParagraph(to)
 	}
 	return out
 }
 
-// block returns the block that begins with a line, and where the text goes on behind it. It returns 0 for a paragraph.
+// block returns the block that begins at a line, and the offset after it. The offset is 0 for a paragraph.
 func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, int) {
-	behind := func(end int) int { // the line break belongs to the block
+	skipNewline := func(end int) int { // a block includes its line break
 		if end < to && w.text[end] == '\n' {
 			end++
 		}
@@ -164,31 +165,31 @@ func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, in
 	if q, ok := w.find(kindQuote, at, first); ok && !quoted {
 		_, end := w.line(min(q.end, to), to)
 		if inner := w.blocks(at, end, true); len(inner) > 0 {
-			return richBlock{Type: "blockquote", Blocks: inner}, behind(end)
+			return richBlock{Type: "blockquote", Blocks: inner}, skipNewline(end)
 		}
 	}
-	if d, ok := w.find(kindDetails, at, first); ok && w.within < maxDetails {
+	if d, ok := w.find(kindDetails, at, first); ok && w.detailsDepth < maxDetails {
 		if s, ok := w.find(kindSummary, d.start, d.start); ok {
 			_, end := w.line(min(d.end, to), to)
-			return w.details(d, s, end, quoted), behind(end)
+			return w.details(d, s, end, quoted), skipNewline(end)
 		}
 	}
 	if m, ok := w.find(kindFormula, at, first); ok && m.lang == "block" && m.end <= to {
 		if e := expression(w.text[m.start:m.end]); e != "" {
-			return richBlock{Type: typeFormula, Expression: e}, behind(m.end)
+			return richBlock{Type: typeFormula, Expression: e}, skipNewline(m.end)
 		}
 	}
 	if p, ok := w.find(kindPre, at, first); ok {
 		end := min(p.end, to)
 		if table, ok := w.table(p.start, end); ok {
-			return table, behind(end)
+			return table, skipNewline(end)
 		}
-		return richBlock{Type: "pre", Text: w.text[at:end], Language: p.lang}, behind(end)
+		return richBlock{Type: "pre", Text: w.text[at:end], Language: p.lang}, skipNewline(end)
 	}
 	if h, ok := w.find(kindHeading, at, first); ok && first < stop {
 		size, err := strconv.Atoi(h.lang)
 		if err == nil {
-			return richBlock{Type: "heading", Text: w.inline(first, stop, false), Size: min(max(size, 1), 6)}, behind(stop)
+			return richBlock{Type: "heading", Text: w.inline(first, stop, false), Size: min(max(size, 1), 6)}, skipNewline(stop)
 		}
 	}
 	if tasks, next := w.tasks(at, to); len(tasks) > 0 {
@@ -197,19 +198,19 @@ func (w *blockWriter) block(at, first, stop, to int, quoted bool) (richBlock, in
 	return richBlock{}, 0
 }
 
-// details returns the details that end at a place.
-func (w *blockWriter) details(d, summary styled, end int, quoted bool) richBlock {
-	w.within++
+// details returns the block for details that end at an offset.
+func (w *blockWriter) details(d, summary byteSpan, end int, quoted bool) richBlock {
+	w.detailsDepth++
 	b := richBlock{Type: "details", Summary: w.inline(summary.start, min(summary.end, end), false), Open: d.lang == "open"}
 	b.Blocks = w.blocks(min(summary.end, end), end, quoted)
-	w.within--
+	w.detailsDepth--
 	if len(b.Blocks) == 0 {
-		b.Blocks = []richBlock{{Type: "paragraph", Text: nothing}}
+		b.Blocks = []richBlock{{Type: "paragraph", Text: blankText}}
 	}
 	return b
 }
 
-// table returns the table between two places, or false if there are no rows.
+// table returns the table in a range, or false if it has no rows.
 func (w *blockWriter) table(from, to int) (richBlock, bool) {
 	t := richBlock{Type: "table", Bordered: true}
 	columns := 0
@@ -221,31 +222,31 @@ func (w *blockWriter) table(from, to int) (richBlock, bool) {
 			if err != nil || n <= len(cells) || n > maxColumns {
 				continue
 			}
-			cells = widened(cells, n, row.lang)
+			cells = padRow(cells, n, row.lang)
 			cells[n-1].Text, cells[n-1].Align = w.inline(c.start, c.end, true), align
 		}
 		columns = max(columns, len(cells))
-		t.Cells = append(t.Cells, widened(cells, 1, row.lang))
+		t.Cells = append(t.Cells, padRow(cells, 1, row.lang))
 	}
 	for i := range t.Cells { // Telegram refuses a table whose rows differ in length
 		head := ""
 		if t.Cells[i][0].Header {
 			head = "head"
 		}
-		t.Cells[i] = widened(t.Cells[i], columns, head)
+		t.Cells[i] = padRow(t.Cells[i], columns, head)
 	}
 	return t, len(t.Cells) > 0
 }
 
-// widened returns a row with at least n cells.
-func widened(cells []richCell, n int, row string) []richCell {
+// padRow adds empty cells to a row until it has at least n.
+func padRow(cells []richCell, n int, row string) []richCell {
 	for len(cells) < n {
-		cells = append(cells, richCell{Text: nothing, Header: row == "head", Align: "left", VAlign: "middle"})
+		cells = append(cells, richCell{Text: blankText, Header: row == "head", Align: "left", VAlign: "middle"})
 	}
 	return cells
 }
 
-// inline returns the text between two places with its formats.
+// inline returns the text of a range with its formats.
 func (w *blockWriter) inline(from, to int, cell bool) any {
 	inner := w.formats(from, to, cell)
 	cuts := []int{from, to}
@@ -254,7 +255,7 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 	}
 	slices.Sort(cuts)
 	cuts = slices.DeleteFunc(slices.Compact(cuts), func(at int) bool {
-		return slices.ContainsFunc(inner, func(s styled) bool { return s.kind == kindFormula && s.start < at && at < s.end })
+		return slices.ContainsFunc(inner, func(s byteSpan) bool { return s.kind == kindFormula && s.start < at && at < s.end })
 	})
 	var list []any
 	for i, start := range cuts[:len(cuts)-1] {
@@ -262,16 +263,16 @@ func (w *blockWriter) inline(from, to int, cell bool) any {
 	}
 	switch len(list) {
 	case 0:
-		return nothing
+		return blankText
 	case 1:
 		return list[0]
 	}
 	return list
 }
 
-// formats returns the formats of the text between two places. There are none within formulas.
-func (w *blockWriter) formats(from, to int, cell bool) (list []styled) {
-	var formula styled // the last one
+// formats returns the formats in a range. Formulas contain no other formats.
+func (w *blockWriter) formats(from, to int, cell bool) (list []byteSpan) {
+	var formula byteSpan // the last formula
 	for _, s := range w.spans {
 		if s.start >= to || s.end <= from {
 			continue
@@ -297,11 +298,11 @@ func (w *blockWriter) formats(from, to int, cell bool) (list []styled) {
 	return list
 }
 
-// piece returns a text within which no format begins or ends.
-func (w *blockWriter) piece(from, to int, formats []styled) any {
-	formats = slices.DeleteFunc(slices.Clone(formats), func(s styled) bool { return s.start > from || s.end < to })
+// piece returns a text inside which no format begins or ends.
+func (w *blockWriter) piece(from, to int, formats []byteSpan) any {
+	formats = slices.DeleteFunc(slices.Clone(formats), func(s byteSpan) bool { return s.start > from || s.end < to })
 	var out any
-	if i := slices.IndexFunc(formats, func(s styled) bool { return s.kind == kindFormula }); i >= 0 {
+	if i := slices.IndexFunc(formats, func(s byteSpan) bool { return s.kind == kindFormula }); i >= 0 {
 		out = richText{Type: typeFormula, Expression: expression(w.text[formats[i].start:formats[i].end])}
 		formats = slices.Delete(formats, i, i+1)
 	} else {
@@ -320,7 +321,7 @@ func (w *blockWriter) piece(from, to int, formats []styled) any {
 	return out
 }
 
-// indented returns a text in which indentation is shown: spaces at the start of a line are no-break spaces.
+// indented returns a range of the text with indentation that stays visible: leading spaces become no-break spaces.
 func (w *blockWriter) indented(from, to int) string {
 	if !strings.Contains(w.text[from:to], " ") {
 		return w.text[from:to]

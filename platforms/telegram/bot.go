@@ -15,46 +15,46 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// defaultAPIBase is the cloud server.
+// defaultAPIBase is Telegram's cloud server.
 const defaultAPIBase = "https://api.telegram.org"
 
-// Options says which bot to be and how to reach the API. The configuration has checked them.
+// Options says which bot to run and how to reach the API. The configuration has validated them.
 type Options struct {
 	Token   string            // from @BotFather; required
-	APIBase string            // scheme and host, maybe a path; empty: the cloud server
-	HTTP    http.RoundTripper // nil: a transport of the bot's own
+	APIBase string            // scheme and host, optionally with a path; empty: the cloud server
+	HTTP    http.RoundTripper // nil: the bot creates its own transport
 	Log     *slog.Logger      // nil: nothing is logged
-	Rich    Rich              // which messages are rich messages
-	Webhook Webhook           // by which updates arrive; without a URL: by polling
+	Rich    Rich              // which messages are sent as rich messages
+	Webhook Webhook           // receives updates by a webhook; without a URL, the bot polls
 }
 
-// Bot is one bot account. Its methods may be called at the same time from many goroutines,
-// but only one Run may be active: Telegram hands updates to one receiver.
+// Bot is one bot account. Its methods are safe for concurrent use, but only one Run may be active, because Telegram
+// delivers updates to one receiver.
 type Bot struct {
-	api      tgbotapi.BotAPI // a template: every call works on a copy with its own client
-	files    string          // the address that the paths of files continue; it holds the token
+	api      tgbotapi.BotAPI // a template: every call uses a copy with its own client
+	files    string          // prefix of file URLs; it contains the token
 	secrets  calls.Secrets
 	client   *http.Client
 	log      *slog.Logger
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
 	ids      ids
-	name     atomic.Pointer[string] // of the bot; nil until the first Run
+	name     atomic.Pointer[string] // the bot's username; nil until the first Run
 
-	webhookRemoved bool // for Run
+	webhookRemoved bool // used by Run
 	webhook        Webhook
-	recent         *receiving.Recent[struct{}] // updates that were accepted from the webhook, by id
+	recent         *receiving.Recent[struct{}] // ids of updates that were accepted from the webhook
 
-	rich     Rich
-	richless atomic.Bool // the server does not know rich messages
+	rich            Rich
+	richUnsupported atomic.Bool // the server does not support rich messages
 }
 
-// New returns a bot. It makes no network call: a wrong token shows in the first one.
+// New returns a bot. It makes no network call, so only the first call finds a wrong token.
 func New(o Options) *Bot {
 	b := &Bot{
 		api:     tgbotapi.BotAPI{Token: o.Token},
 		secrets: calls.Secrets{o.Token}.With(o.Webhook.Secret),
-		client:  calls.NewClient(o.HTTP, endpointCount),
+		client:  calls.NewClient(o.HTTP, maxPerSecond),
 		rich:    o.Rich,
 		webhook: o.Webhook,
 		recent:  receiving.NewRecent[struct{}](maxRecent),
@@ -66,18 +66,18 @@ func New(o Options) *Bot {
 	return b
 }
 
-// Close lets go of the connections that no call uses. Calls may follow; they open new ones.
+// Close closes idle connections. Later calls open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Find: true, Fetch: true, Menu: true, Buttons: true,
-		OneReceiver: b.webhook.URL == "", // https://core.telegram.org/bots/api#getupdates: a second poller gets 409
+		OneReceiver: b.webhook.URL == "", // a second poller gets 409: https://core.telegram.org/bots/api#getupdates
 	}
 }
 
-// Dialect returns how text is written, the same everywhere: by entities, and by blocks where rich messages are wanted.
+// Dialect returns the dialect of a chat: entities, and blocks where rich messages are enabled.
 func (b *Bot) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Private: to.Kind == chat.Private, Rich: b.richMode()}
 }

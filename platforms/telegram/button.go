@@ -10,27 +10,26 @@ import (
 	"telex/internal/chat"
 )
 
-// pressPrefix begins the message id of a press on a button, before that of its query: no message
-// has such an id, so that nothing can refer to it.
+// pressPrefix precedes the id of the callback query in the message id of a button press. No message has such an id, so
+// nothing can reply to the press.
 const pressPrefix = "q"
 
-// stopPrefix begins the message id of a press on the stop button of a draft, before that of its update.
+// stopPrefix precedes the update's id in the message id of a press on a draft's stop button.
 const stopPrefix = "s"
 
 const (
-	// answerTimeout bounds one answer to a press. Nothing depends on it: the press was accepted, and
-	// the client merely shows that it waits until the answer comes.
-	// https://core.telegram.org/bots/api#answercallbackquery
+	// answerTimeout limits one answer to a press. The press was accepted already; the answer only ends the client's
+	// progress indicator. https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// maxAnswers is how many presses are answered at a time. What is beyond it is left out: the client then
-	// stops to wait by itself.
+	// maxAnswers limits the answers that run at the same time. Further presses are not answered; the client then hides
+	// its progress indicator by itself.
 	maxAnswers = 64
 )
 
-// encodeActions adds the buttons, in one row. Without any nothing is added, and an edit then takes
-// those away that the message had: editMessageText replaces text and keyboard alike.
-func encodeActions(params tgbotapi.Params, actions []chat.Action) {
+// addButtons adds the buttons, in one row. Without buttons it adds nothing. An edit then removes the message's buttons,
+// because editMessageText replaces text and keyboard together.
+func addButtons(params tgbotapi.Params, actions []chat.Action) {
 	if len(actions) == 0 {
 		return
 	}
@@ -38,12 +37,12 @@ func encodeActions(params tgbotapi.Params, actions []chat.Action) {
 	for i, a := range actions {
 		row[i] = tgbotapi.NewInlineKeyboardButtonData(a.Label, a.ID)
 	}
-	encodeAs(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
+	addJSON(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
-// answerPress tells the client that a press that was accepted has arrived. Receiving does not wait for it: an answer that is
-// late, that fails or is left out is no loss.
-func (b *Bot) answerPress(ctx context.Context, r *reception, query string) {
+// answerPress tells the client that an accepted press has arrived. Receiving does not wait for it, because a late or
+// missing answer does no harm.
+func (b *Bot) answerPress(ctx context.Context, r *receiver, query string) {
 	begun := r.answers.TryGo(func() error {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 		defer cancel()

@@ -11,14 +11,14 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// call runs one method of the API and returns its result. A failure is a *chat.SendError.
-// It blocks until the answer is there or ctx ends.
+// call runs one method of the API and returns its result. A failure is a *chat.SendError. It blocks until the response
+// arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, params tgbotapi.Params) (json.RawMessage, error) {
-	return b.exchange(ctx, method, params, nil)
+	return b.callWithForm(ctx, method, params, nil)
 }
 
-// exchange is call with a form instead of params where there is one.
-func (b *Bot) exchange(ctx context.Context, method string, params tgbotapi.Params, f *calls.Form) (json.RawMessage, error) {
+// callWithForm is like call, with a form instead of params if f is not nil.
+func (b *Bot) callWithForm(ctx context.Context, method string, params tgbotapi.Params, f *calls.Form) (json.RawMessage, error) {
 	var o calls.Outcome
 	api := b.api
 	api.Client = calls.Doer(func(req *http.Request) (*http.Response, error) {
@@ -37,12 +37,12 @@ func (b *Bot) exchange(ctx context.Context, method string, params tgbotapi.Param
 	}
 	refusal, ok := errors.AsType[*tgbotapi.Error](err)
 	if !ok || (refusal.Code == 0 && refusal.Message == "") {
-		refusal = nil // not the API's answer: a proxy's page, or cut
+		refusal = nil // not from the API: a proxy's page, or an incomplete response
 	}
-	failure, words := classify(refusal, o), ""
+	failure, description := classify(refusal, o), ""
 	if refusal != nil {
-		words = refusal.Message // also used as the code: the Bot API has no error code but the HTTP status
+		description = refusal.Message // also used as the error code: besides the HTTP status, the Bot API has none
 	}
-	failure.Err = b.secrets.Refused(method, o, words, words)
+	failure.Err = b.secrets.Refused(method, o, description, description)
 	return nil, failure
 }

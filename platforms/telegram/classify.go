@@ -12,11 +12,12 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a 429 that names none. Real waits in groups are 18 to 35 seconds, in private chats a few.
-// A wait that is too short lengthens the penalty.
+// defaultRetryAfter is the wait after a 429 without retry_after. Actual waits are 18 to 35 seconds in groups and a few
+// seconds in private chats. Retrying too early lengthens the penalty.
 const defaultRetryAfter = 10 * time.Second
 
-// classify says what may be done after a refused call. api is the API's refusal; nil: the answer is not the API's.
+// classify decides what may be done after a refused call. api is the API's refusal; it is nil if the response is not
+// from the API.
 func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests || (api != nil && api.Code == http.StatusTooManyRequests):
@@ -25,7 +26,7 @@ func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 			seconds = api.RetryAfter
 		}
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(float64(seconds), o.Header, defaultRetryAfter)}
-	case o.Status == http.StatusRequestEntityTooLarge: // a proxy says so too, in its own words
+	case o.Status == http.StatusRequestEntityTooLarge: // also from proxies, with other texts
 		return &chat.SendError{Kind: chat.TooLong}
 	case api == nil:
 		return &chat.SendError{Kind: chat.Uncertain}
@@ -35,14 +36,14 @@ func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 	return &chat.SendError{Kind: kindOf(cmp.Or(api.Code, o.Status), strings.ToLower(api.Message))}
 }
 
-// kindOf classifies an answer of the API by its code and its description in lower case.
+// kindOf classifies a response of the API by its code and its description in lower case.
 func kindOf(code int, description string) chat.ErrorKind {
 	switch {
 	case code == http.StatusUnauthorized:
 		return chat.Auth
 	case code == http.StatusNotFound:
-		// Nothing was done: the address leads past the API, or the token is invalid. A server
-		// that is put in its place mends the first, so that this is not Auth.
+		// Nothing was done: the URL does not lead to the API, or the token is invalid. The first problem ends when the
+		// server is reachable again, so this is not Auth.
 		return chat.Temporary
 	case code == http.StatusForbidden:
 		return chat.Forbidden
@@ -61,22 +62,22 @@ func kindOf(code int, description string) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// described names the descriptions that mean one kind.
-type described struct {
+// descriptionKind maps descriptions to a kind of error.
+type descriptionKind struct {
 	kind  chat.ErrorKind
 	texts []string
 }
 
-// knownDescriptions lists the descriptions of a 400 that do not blame the content. Telegram
-// has no error codes below the HTTP status; the texts are those of
-// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp, which
-// passes the codes in capitals on from https://core.telegram.org/api/errors.
+// knownDescriptions lists the descriptions of a 400 that do not blame the content. Besides the HTTP status, Telegram
+// has no error codes. The texts come from
+// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp, which passes through the codes in
+// capitals from https://core.telegram.org/api/errors.
 //
-// A topic that is closed or gone counts as Forbidden: nothing can be written in that
-// conversation, although other topics of the same chat may work. Where drafts are not for
-// this chat, TEXTDRAFT_PEER_INVALID, there is no text to find here: Rejected says so.
-func knownDescriptions() []described {
-	return []described{
+// A closed or deleted topic counts as Forbidden: nothing can be written in that conversation, although other topics of
+// the same chat may work. TEXTDRAFT_PEER_INVALID, for chats without drafts, is not listed, because Rejected is right
+// for it.
+func knownDescriptions() []descriptionKind {
+	return []descriptionKind{
 		{chat.Gone, []string{
 			"message to edit not found",
 			"message_id_invalid",
@@ -118,7 +119,7 @@ func knownDescriptions() []described {
 	}
 }
 
-// says reports whether the API refused a call with this text.
-func says(err error, text string) bool {
+// hasDescription reports whether the API refused a call with this text.
+func hasDescription(err error, text string) bool {
 	return strings.Contains(strings.ToLower(calls.Code(err)), text)
 }

@@ -9,9 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// Dialect writes text with entities instead of a parse mode: nothing has to be escaped, and
-// an unfinished text can't be refused. The unit of lengths and offsets is the UTF-16 code
-// unit (https://core.telegram.org/bots/api#messageentity).
+// Dialect writes text with entities instead of a parse mode. So it escapes nothing, and Telegram can't refuse an
+// unfinished text. Lengths and offsets are in UTF-16 code units (https://core.telegram.org/bots/api#messageentity).
 //
 //	Markdown                      becomes
 //	**bold**, # heading           bold
@@ -21,29 +20,30 @@ import (
 //	fenced or indented code       pre, with the language of the fence
 //	table                         pre, with aligned columns
 //	[text](url), ![alt](url)      text_link for http, https, tg and mailto; else plain text
-//	@name                         code in groups, where it would notify who is there; as it is in private
+//	@name                         code in groups, because it would notify people; unchanged in private chats
 //	[text](tg://user?...)         plain text, which notifies nobody
 //	https://example.org           plain text, which Telegram links by itself
 //	> quote                       blockquote; a quote in a quote is part of the outer one
 //	- item, 1. item               "• item", "1. item"; nested ones indented, with ◦ and ▪
 //	- [ ] task, - [x] task        "☐ task", "☑ task"
 //	---                           ──────────
-//	<b>HTML</b>, [^1]             as it was written; <br> is a line break
+//	<b>HTML</b>, [^1]             unchanged; <br> is a line break
 type Dialect struct {
-	// Private is set in private chats. There a mention notifies nobody: who is mentioned does not read the chat.
+	// Private is set in private chats. A mention there notifies nobody, because the mentioned person does not read the
+	// chat.
 	Private bool
-	// Rich adds spans for rich messages, see [Rich]. Formulas are then as they were written, and <details> without the tags.
+	// Rich adds spans for rich messages, see [Rich]. Formulas then stay as written, and <details> loses its tags.
 	Rich Rich
 }
 
 var _ markup.Dialect = Dialect{}
 
-// tabStop is how far apart the columns are that code is aligned to.
+// tabStop is the distance between tab stops in code.
 const tabStop = 4
 
 // Shape returns the usual symbols. Telegram turns every tab into one space
-// (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string), which
-// would take the indentation from code.
+// (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string), which would destroy the
+// indentation of code. So tabs become spaces here.
 func (d Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Tab = tabStop
@@ -53,8 +53,8 @@ func (d Dialect) Shape() markup.Shape {
 	return s
 }
 
-// Len counts UTF-16 code units. The blocks of a rich message are limited too: each counts as its share of the longest text, but
-// for those that a single character may need.
+// Len counts UTF-16 code units. Telegram also limits the blocks of a rich message. So each block beyond the first
+// freeWeight counts as a share of the maximum text length.
 func (d Dialect) Len(r markup.Rendered) int {
 	n := markup.Units(r.Text)
 	if isRich(r.Spans) {
@@ -67,8 +67,8 @@ func isRich(spans []markup.Span) bool {
 	return slices.ContainsFunc(spans, func(s markup.Span) bool { return s.Kind == kindRich })
 }
 
-// Render returns the text and its entities. In groups mentions become code: Telegram reads none there,
-// and the text stays as it is.
+// Render returns the text and its entities. In groups, mentions become code: Telegram does not notify anybody for a
+// mention in code, and the text stays the same.
 func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
@@ -81,17 +81,18 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 		trimmed = breakSurplus(trimmed, formats)
 	}
 	list := entities(trimmed, formats, !d.Private)
-	if blocks := d.Rich.structure(trimmed, formats); len(blocks) > 0 {
+	if blocks := d.Rich.blockSpans(trimmed, formats); len(blocks) > 0 {
 		list = slices.Concat(blocks, list)
-		inOrder(list)
+		sortByStart(list)
 	} else {
-		list = fewest(list)
+		list = dropSurplus(list)
 	}
 	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, list)}
 }
 
-// fewest returns no more entities than Telegram takes. Entities that keep a mention from notifying come before formatting.
-func fewest(entities []styled) []styled {
+// dropSurplus removes entities beyond Telegram's limit. It keeps entities that prevent notifications, and drops
+// formatting.
+func dropSurplus(entities []byteSpan) []byteSpan {
 	surplus := len(entities) - maxEntities
 	for i := len(entities) - 1; i >= 0 && surplus > 0; i-- {
 		if !entities[i].quiet {
@@ -102,12 +103,12 @@ func fewest(entities []styled) []styled {
 	return entities
 }
 
-// styled is a span whose offsets are still bytes.
-type styled struct {
+// byteSpan is a span with offsets in bytes.
+type byteSpan struct {
 	kind       string
 	start, end int
 	url, lang  string
-	quiet      bool // keeps a mention from notifying anybody
+	quiet      bool // prevents a mention from notifying anybody
 }
 
 // The entity types of https://core.telegram.org/bots/api#messageentity that are used here.
@@ -121,11 +122,11 @@ const (
 	kindQuote  = "blockquote"
 )
 
-// entities returns the entities of text, in order. quiet makes code of mentions.
-func entities(text string, formats []markup.Format, quiet bool) []styled {
-	var solid, soft, linked []styled
+// entities returns the entities of text, sorted. If quiet is set, mentions become code.
+func entities(text string, formats []markup.Format, quiet bool) []byteSpan {
+	var solid, soft, linked []byteSpan
 	for _, f := range formats {
-		e := styled{start: max(f.Start, 0), end: min(f.End, len(text))}
+		e := byteSpan{start: max(f.Start, 0), end: min(f.End, len(text))}
 		e = trim(text, e)
 		if e.start >= e.end {
 			continue
@@ -142,10 +143,10 @@ func entities(text string, formats []markup.Format, quiet bool) []styled {
 		case markup.Pre:
 			e.kind, e.lang = kindPre, f.Language
 		case markup.Link:
-			if !linkable(f.URL, text[e.start:e.end]) {
-				// Where Markdown sees an address of mail Telegram may see a mention: <!team|@here> is one to Markdown alone.
+			if !needsLinkEntity(f.URL, text[e.start:e.end]) {
+				// Telegram may see a mention where Markdown sees a mail address, such as in <!team|@here>.
 				label := text[e.start:e.end]
-				if linksItself(f.URL, label) && (f.URL != "mailto:"+label || len(mentions(label)) == 0) {
+				if isAutoLinked(f.URL, label) && (f.URL != "mailto:"+label || len(mentions(label)) == 0) {
 					linked = append(linked, e)
 				}
 				continue
@@ -153,45 +154,45 @@ func entities(text string, formats []markup.Format, quiet bool) []styled {
 			e.kind, e.url = kindLink, f.URL
 		case markup.Quote:
 			e.kind = kindQuote
-		default: // of a rich message
+		default: // only in rich messages
 			continue
 		}
 		switch {
 		case e.kind == kindBold || e.kind == kindItalic || e.kind == kindStrike:
 			soft = append(soft, e)
-		case !inside(solid, e):
+		case !conflictsWithOuter(solid, e):
 			solid = append(solid, e)
 		}
 	}
 	if quiet {
-		solid = quieten(text, solid, linked)
+		solid = silenceMentions(text, solid, linked)
 	} else {
-		inOrder(solid)
+		sortByStart(solid)
 	}
 	all := slices.Clone(solid)
 	kept := map[string]int{}
 	for _, e := range soft {
 		if e.end <= kept[e.kind] {
-			continue // already so styled by an outer one
+			continue // an enclosing entity has this style already
 		}
 		kept[e.kind] = e.end
-		all = append(all, without(text, e, solid)...)
+		all = append(all, splitAroundCode(text, e, solid)...)
 	}
-	slices.SortStableFunc(all, func(a, b styled) int {
+	slices.SortStableFunc(all, func(a, b byteSpan) int {
 		return cmp.Or(a.start-b.start, b.end-a.end, rank(a.kind)-rank(b.kind))
 	})
 	return all
 }
 
-// rank orders entities of the same range as Telegram itself does
+// rank orders entities with the same range as Telegram does
 // (https://github.com/tdlib/td/blob/master/td/telegram/MessageEntity.cpp, get_type_priority).
 func rank(kind string) int {
 	return slices.Index([]string{kindQuote, kindPre, kindCode, kindLink, kindBold, kindItalic, kindStrike}, kind)
 }
 
-// inside reports whether e must give way to one of the outer entities: a quote in a quote,
-// code or a link in a link.
-func inside(outer []styled, e styled) bool {
+// conflictsWithOuter reports whether an outer entity excludes e. Quotes can't contain quotes, and code and links can't
+// contain code or links.
+func conflictsWithOuter(outer []byteSpan, e byteSpan) bool {
 	for _, o := range outer {
 		if o.end > e.start && (o.kind == e.kind || o.kind != kindQuote) {
 			return true
@@ -200,9 +201,9 @@ func inside(outer []styled, e styled) bool {
 	return false
 }
 
-// without returns the pieces of e that are not code: code can't be within another style.
-func without(text string, e styled, solid []styled) []styled {
-	var out []styled
+// splitAroundCode returns the pieces of e outside code, because code can't have another style.
+func splitAroundCode(text string, e byteSpan, solid []byteSpan) []byteSpan {
+	var out []byteSpan
 	for _, s := range solid {
 		if s.kind != kindCode && s.kind != kindPre || s.end <= e.start || s.start >= e.end {
 			continue
@@ -220,8 +221,8 @@ func without(text string, e styled, solid []styled) []styled {
 	return out
 }
 
-// trim takes white space off an entity's edges; Telegram would move them.
-func trim(text string, e styled) styled {
+// trim excludes white space from both ends of an entity. Telegram would move the ends.
+func trim(text string, e byteSpan) byteSpan {
 	if e.start >= e.end {
 		return e
 	}
@@ -232,29 +233,29 @@ func trim(text string, e styled) styled {
 	return e
 }
 
-// linkable reports whether a link needs an entity and may have one.
-func linkable(url, text string) bool {
+// needsLinkEntity reports whether a link needs an entity and is allowed to have one.
+func needsLinkEntity(url, text string) bool {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok || rest == "" {
 		return false
 	}
 	switch strings.ToLower(scheme) {
 	case "http", "https", "mailto":
-		return !linksItself(url, text)
+		return !isAutoLinked(url, text)
 	case "tg":
-		// A link to a person is a mention (https://core.telegram.org/bots/api#formatting-options).
+		// A link to a user is a mention (https://core.telegram.org/bots/api#formatting-options).
 		return !strings.HasPrefix(strings.ToLower(strings.TrimLeft(rest, "/")), "user")
 	}
 	return false
 }
 
-// linksItself reports whether Telegram makes a link to url of the text alone.
-func linksItself(url, text string) bool {
+// isAutoLinked reports whether Telegram turns the text alone into a link to url.
+func isAutoLinked(url, text string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }
 
-// spans converts entities, ordered by start, from bytes to UTF-16 code units.
-func spans(text string, entities []styled) []markup.Span {
+// spans converts entities, sorted by start, from bytes to UTF-16 code units.
+func spans(text string, entities []byteSpan) []markup.Span {
 	if len(entities) == 0 {
 		return nil
 	}

@@ -9,20 +9,21 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Draft shows an ephemeral preview in a private chat, where clients keep it for about 30
-// seconds or until a message of the bot arrives. The same id animates what is shown already.
-// There is nothing to refer to and nothing to preview: the API knows neither for drafts.
-// Any action stands for the one button that a draft can have, which stops it. The stopped text stays until the final arrives.
-// Servers before version 10.3 of the API show no button.
+// Draft shows an ephemeral preview in a private chat. Clients show it for about 30 seconds or until the bot's next
+// message. A call with the same id updates it with an animation. The API supports neither replies nor link previews in
+// drafts.
 //
-// Where there are no drafts, in groups and on servers of before 2026, the failure is
-// Rejected. A 429 is one for messages and edits as well: all count against one limit.
+// A draft can have only one button, which stops it. So any action enables that button. After a press, the text stays
+// until the final message arrives. Servers before version 10.3 of the API show no button.
+//
+// In groups, and on servers from before 2026, drafts don't exist and the failure is Rejected. A 429 also applies to
+// messages and edits, because all share one limit.
 func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error {
 	method, rich := "sendMessageDraft", b.sendsRich(m)
 	if rich {
 		method = "sendRichMessageDraft"
 	}
-	params, err := place(method, to)
+	params, err := targetParams(method, to)
 	if err != nil {
 		return err
 	}
@@ -30,19 +31,20 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 	params.AddBool("can_stop", len(m.Actions) > 0)
 	params.AddBool("keep_on_stop", len(m.Actions) > 0)
 	if rich {
-		encodeAs(params, "rich_message", richContent(m))
+		addJSON(params, "rich_message", richContent(m))
 		if _, err = b.call(ctx, method, params); err != nil {
-			return b.refused(method, err, m)
+			return b.richError(method, err, m)
 		}
 		return nil
 	}
-	encodeText(params, "text", "entities", m)
+	addText(params, "text", "entities", m)
 	_, err = b.call(ctx, method, params)
-	return optional(err)
+	return optionalMethodError(err)
 }
 
-// optional returns the failure of a method that a server may lack. The server then answers 404, which is Rejected.
-func optional(err error) error {
+// optionalMethodError converts the failure of a method that older servers lack. Those answer 404, which becomes
+// Rejected.
+func optionalMethodError(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err
 	}

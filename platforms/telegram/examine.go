@@ -6,7 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Examine returns what Telegram says about the bot. It receives and sends nothing. Errors are a *chat.SendError.
+// Examine returns what Telegram says about the bot. It neither receives nor sends messages. Errors are a
+// *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	self, err := b.self(ctx)
 	if err != nil {

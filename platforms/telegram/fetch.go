@@ -15,8 +15,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch implements gateway.Fetcher. It asks for the file's address and loads it,
-// two calls that count against no published limit. A file beyond the 20 MB that the cloud server hands out is too large, too.
+// Fetch implements gateway.Fetcher. It makes two calls, getFile and the download, which count against no published
+// limit. A file over 20 MB is TooLong too, because the cloud server does not provide it.
 // https://core.telegram.org/bots/api#getfile
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID == "" {
@@ -41,31 +41,31 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	return d.Fetch(ctx, address, nil)
 }
 
-// fetchError turns the failure of getFile into what Fetch returns. The texts are those of
+// fetchError converts the failure of getFile. The texts come from
 // https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp.
 func fetchError(err error) error {
 	failure := calls.Repeatable(err)
 	switch {
-	case says(failure, "file is too big"):
+	case hasDescription(failure, "file is too big"):
 		return fmt.Errorf("getFile: %w for a bot", chat.ErrTooLarge)
-	case says(failure, "file_id"), says(failure, "file is temporarily unavailable"),
-		says(failure, "remote file identifier"), says(failure, "file_reference_"):
+	case hasDescription(failure, "file_id"), hasDescription(failure, "file is temporarily unavailable"),
+		hasDescription(failure, "remote file identifier"), hasDescription(failure, "file_reference_"):
 		failure.Kind = chat.Gone
 	}
 	return failure
 }
 
-// errLocalFile is the answer of a server that does not hand out files.
+// errLocalFile means that the server does not offer files for download.
 var errLocalFile = errors.New("the Bot API server runs with --local and names a file on its own disk, " +
-	"which is not read; run it without --local")
+	"which telex can't read; run it without --local")
 
-// fileURL returns the address of a file by the path that the server gave it.
+// fileURL returns the URL of a file with the given path on the server.
 func (b *Bot) fileURL(path string) (string, error) {
 	switch {
 	case strings.HasPrefix(path, "/") || strings.Contains(path, `:\`):
 		return "", errLocalFile
 	case !fs.ValidPath(path):
-		return "", errors.New("the file's path leads elsewhere")
+		return "", errors.New("invalid file path")
 	}
 	return b.files + (&url.URL{Path: path}).EscapedPath(), nil
 }

@@ -63,7 +63,7 @@ func TestFileLimits(t *testing.T) {
 	})})
 	file := chat.File{Name: "a.md", Content: []byte("x")}
 	_, err := b.SendFile(t.Context(), private, chat.Outgoing{Text: strings.Repeat("🦊", 512) + "x"}, file)
-	if failure := wantKind(t, err, chat.TooLong); !strings.Contains(failure.Error(), "1025 UTF-16 units, and 1024") {
+	if failure := wantKind(t, err, chat.TooLong); !strings.Contains(failure.Error(), "1025 UTF-16 units, and the maximum is 1024") {
 		t.Errorf("a long caption: error = %q, want the limit in it", failure)
 	}
 	file.Content = make([]byte, 50_000_001)

@@ -9,91 +9,92 @@ import (
 	"telex/internal/chat"
 )
 
-// Find looks for the message of a create of unknown outcome. Telegram can't be asked for messages, but it tells whether an edit
-// would change one: Find tries to give a message the content that it was created with. "Message is not modified" proves that it
-// is the message. Somebody else's message can't be edited, and one in another chat is not found. Each call of Find tries one id.
+// Find looks for the message of a create with an unknown outcome. Telegram has no call that reads messages, but it
+// reports whether an edit changes one. So Find edits a message to the content of the create. "Message is not modified"
+// proves that it is the message. Other people's messages can't be edited, and messages of other chats are not found.
+// Each call of Find tries one id.
 //
-// The ids that the message can have lie above the newest one that was known before the create, and end a little above the
-// newest one that is known now. Known messages are left out: those of people, and all that the bot sent, by this process or by
-// an earlier one that recorded them. So an edit can only change a message of the bot's whose own outcome is unknown. It counts
-// as found then, as Taken, and the create that made it does not find its message and is sent again.
+// The candidates are the ids after the newest id that was known before the create, up to a little after the newest one
+// that is known now. Find skips known messages: those of people, and those that the bot sent, in this process or
+// recorded by an earlier one. So an edit can only change a message of the bot whose own outcome is unknown. Such a
+// message counts as found, with Taken set. The create that made it then does not find its message and is sent again.
 //
-// A file's message is tried by its caption and its buttons: texts have none, and uploading the file again would change it. That
-// two files with the same caption are in doubt in one chat at the same time can't be told from one.
+// For a file's message, Find edits its caption and its buttons: text messages have no caption, and uploading the file
+// again would change the message. Two uncertain files with the same caption in one chat can't be told apart.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, next string) (chat.Found, error) {
 	var from probe
 	if next != "" {
-		if _, err := fmt.Sscanf(next, "%d/%d", &from.id, &from.made); err != nil {
-			return chat.Found{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("a search can't go on with %q", next)}
+		if _, err := fmt.Sscanf(next, "%d/%d", &from.id, &from.count); err != nil {
+			return chat.Found{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("invalid search position %q", next)}
 		}
 	}
 	if c.Message.Text == "" && !c.File {
 		return chat.Found{Unsure: true}, nil
 	}
-	p, ok, err := b.ids.next(to, c, from)
+	p, ok, err := b.ids.nextProbe(to, c, from)
 	if err != nil {
 		return chat.Found{}, &chat.SendError{Kind: chat.Temporary, Err: err}
 	}
-	if !ok || p.made >= mostProbes(to) || p.above == 0 {
+	if !ok || p.count >= probeLimit(to) || p.after == 0 {
 		return b.notFound(ctx, to, c, p, ok), nil
 	}
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID(strconv.Itoa(p.id))}
-	what, err := b.try(ctx, ref, c)
-	own := b.ids.done(to, c.Key, p.id, what)
-	switch what {
-	case refused, unknown:
+	result, err := b.probeMessage(ctx, ref, c)
+	own := b.ids.finishProbe(to, c.Key, p.id, result)
+	switch result {
+	case inconclusive, maybeReplaced:
 		return chat.Found{}, err
 	case matched, replaced:
 		b.log.InfoContext(ctx, "found a message of unknown outcome", slog.String("key", c.Key), slog.Int("id", p.id),
-			slog.Int("above", p.above), slog.Int("upto", p.upto), slog.Int("probes", p.made+1), slog.Bool("by_content", what == matched && own))
-		return chat.Found{Ref: ref, Taken: what == replaced || !own}, nil
-	case missed, foreign:
+			slog.Int("above", p.after), slog.Int("upto", p.last), slog.Int("probes", p.count+1), slog.Bool("by_content", result == matched && own))
+		return chat.Found{Ref: ref, Taken: result == replaced || !own}, nil
+	case absent, foreign:
 	}
-	return chat.Found{Next: fmt.Sprintf("%d/%d", p.id, p.made+1)}, nil
+	return chat.Found{Next: fmt.Sprintf("%d/%d", p.id, p.count+1)}, nil
 }
 
-// notFound ends a search. more says that ids are left that were not tried.
+// notFound ends a search. more says that some ids were not tried.
 func (b *Bot) notFound(ctx context.Context, to chat.Target, c chat.Create, p probe, more bool) chat.Found {
-	unsure := more || p.above == 0
+	unsure := more || p.after == 0
 	if more {
-		b.ids.done(to, c.Key, p.id, missed)
+		b.ids.finishProbe(to, c.Key, p.id, absent)
 	}
-	b.ids.over(to, c.Key)
+	b.ids.endSearch(to, c.Key)
 	b.log.InfoContext(ctx, "found no message of unknown outcome", slog.String("key", c.Key),
-		slog.Int("above", p.above), slog.Int("upto", p.upto), slog.Int("probes", p.made), slog.Bool("unsure", unsure))
+		slog.Int("above", p.after), slog.Int("upto", p.last), slog.Int("probes", p.count), slog.Bool("unsure", unsure))
 	return chat.Found{Unsure: unsure}
 }
 
-// try probes whether a message has a content. Every answer that is about the message or its content means that it has not; all
-// others say nothing.
-func (b *Bot) try(ctx context.Context, ref chat.MessageRef, c chat.Create) (probed, error) {
+// probeMessage checks whether a message has the content of the create. Errors about the message or its content mean
+// that it does not. All other errors are inconclusive.
+func (b *Bot) probeMessage(ctx context.Context, ref chat.MessageRef, c chat.Create) (probeResult, error) {
 	method := methodEdit
 	if c.File {
 		method = "editMessageCaption"
 	}
-	params, err := message(method, ref)
+	params, err := messageParams(method, ref)
 	if err != nil {
-		return missed, nil
+		return absent, nil
 	}
 	if c.File {
-		encodeText(params, "caption", "caption_entities", c.Message)
-		encodeActions(params, c.Message.Actions)
+		addText(params, "caption", "caption_entities", c.Message)
+		addButtons(params, c.Message.Actions)
 	} else {
-		encode(params, c.Message, b.sendsRich(c.Message))
+		addContent(params, c.Message, b.sendsRich(c.Message))
 	}
 	_, err = b.call(ctx, method, params)
 	if err == nil {
 		return replaced, nil
 	}
 	switch e := chat.AsSendError(err); {
-	case says(err, "message is not modified"):
+	case hasDescription(err, "message is not modified"):
 		return matched, nil
-	case says(err, "message can't be edited"):
+	case hasDescription(err, "message can't be edited"):
 		return foreign, nil
 	case e.Kind == chat.Gone, e.Kind == chat.Frozen, e.Kind == chat.Rejected:
-		return missed, nil
+		return absent, nil
 	case e.Kind == chat.Uncertain:
-		return unknown, err
+		return maybeReplaced, err
 	}
-	return refused, err
+	return inconclusive, err
 }

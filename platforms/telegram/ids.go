@@ -11,38 +11,38 @@ import (
 	"telex/internal/chat"
 )
 
-// The bounds of what is remembered of messages.
+// Limits of what is remembered about messages.
 const (
-	maxKnownIDs  = 4096 // of one sequence
+	maxKnownIDs  = 4096 // per sequence
 	maxSequences = 256
-	// doubtFor is how long a create of unknown outcome makes searches in its sequence look further.
-	doubtFor = time.Minute
+	// uncertainFor is how long a create with an unknown outcome extends the searches in its sequence.
+	uncertainFor = time.Minute
 )
 
-// supergroups is the upper end of the ids of supergroups and channels.
+// supergroups is the greatest id of supergroups and channels.
 const supergroups = -1_000_000_000_000
 
-// ids is what a bot knows of the ids of messages. Telegram counts messages in one growing sequence for all private chats and
-// basic groups of a bot, and in one for each supergroup and channel. A search for a message leaves out the known ones: it is
-// none of them. The zero value knows nothing.
+// ids holds the known message ids. Telegram numbers messages in one growing sequence for all private chats and basic
+// groups of a bot, and in one sequence for each supergroup and channel. A search skips the known messages. The zero
+// value knows none.
 type ids struct {
-	mu        sync.Mutex
-	begun     bool // what was sent before this process began is known
-	sequences map[int64]*sequence
-	probing   map[chat.ChatID]int // the id that a probe in a chat is about to change
+	mu            sync.Mutex
+	historyLoaded bool // the messages that earlier processes sent are known
+	sequences     map[int64]*sequence
+	probing       map[chat.ChatID]int // by chat: the id that a running probe may change
 }
 
-// sequence is one sequence of ids.
+// sequence is one sequence of message ids.
 type sequence struct {
-	newest  int
-	known   map[int]struct{}
-	changed map[int]struct{}     // by a probe, surely or perhaps
-	found   map[int]time.Time    // by a search: found or changed, surely or perhaps
-	doubts  map[string]time.Time // by key: creates of unknown outcome
+	newest    int
+	known     map[int]struct{}
+	changed   map[int]struct{}     // ids that a probe has changed, or may have
+	found     map[int]time.Time    // ids that a search has found or changed, or may have
+	uncertain map[string]time.Time // by key: when a create got an unknown outcome
 }
 
-// in returns the sequence to which a chat belongs. The caller holds mu.
-func (i *ids) in(c int64) *sequence {
+// sequenceOf returns the sequence of a chat. The caller holds mu.
+func (i *ids) sequenceOf(c int64) *sequence {
 	if c > supergroups {
 		c = 0
 	}
@@ -55,19 +55,19 @@ func (i *ids) in(c int64) *sequence {
 			i.sequences[0] = kept
 		}
 	}
-	s := &sequence{known: make(map[int]struct{}), changed: make(map[int]struct{}), found: make(map[int]time.Time), doubts: make(map[string]time.Time)}
+	s := &sequence{known: make(map[int]struct{}), changed: make(map[int]struct{}), found: make(map[int]time.Time), uncertain: make(map[string]time.Time)}
 	i.sequences[c] = s
 	return s
 }
 
-// of is in for a chat as the gateway knows it.
-func (i *ids) of(to chat.Target) *sequence {
+// sequenceOfTarget is like sequenceOf, for a target. The caller holds mu.
+func (i *ids) sequenceOfTarget(to chat.Target) *sequence {
 	n, _ := strconv.ParseInt(string(to.Chat), 10, 64) // an invalid chat has no messages
-	return i.in(n)
+	return i.sequenceOf(n)
 }
 
-// learn notes that the message with an id is known.
-func (s *sequence) learn(id int) {
+// addKnown records that the message with this id is known.
+func (s *sequence) addKnown(id int) {
 	if id <= 0 {
 		return
 	}
@@ -85,35 +85,35 @@ func (s *sequence) learn(id int) {
 	}
 }
 
-// doubt notes that a create with a key has an unknown outcome, and returns how many there are.
-func (s *sequence) doubt(key string) int {
+// addUncertain records that the create with this key has an unknown outcome. It returns the number of such creates.
+func (s *sequence) addUncertain(key string) int {
 	now := time.Now()
-	s.doubts[key] = now
-	for k, since := range s.doubts {
-		if now.Sub(since) > doubtFor {
-			delete(s.doubts, k)
+	s.uncertain[key] = now
+	for k, since := range s.uncertain {
+		if now.Sub(since) > uncertainFor {
+			delete(s.uncertain, k)
 		}
 	}
-	return len(s.doubts)
+	return len(s.uncertain)
 }
 
-// begin notes what other processes sent.
-func (i *ids) begin(sent []chat.MessageRef) {
+// loadHistory records the messages that other processes sent.
+func (i *ids) loadHistory(sent []chat.MessageRef) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, ref := range sent {
 		if id, err := strconv.Atoi(string(ref.ID)); err == nil {
-			i.of(ref.Target).learn(id)
+			i.sequenceOfTarget(ref.Target).addKnown(id)
 		}
 	}
-	i.begun = true
+	i.historyLoaded = true
 }
 
 // Learn implements gateway.Learner.
-func (b *Bot) Learn(sent []chat.MessageRef) { b.ids.begin(sent) }
+func (b *Bot) Learn(sent []chat.MessageRef) { b.ids.loadHistory(sent) }
 
-// received notes the messages in updates, also in those that say nothing to the bot.
-func (i *ids) received(updates []json.RawMessage) {
+// addReceived records the messages in updates, even if the bot ignores them.
+func (i *ids) addReceived(updates []json.RawMessage) {
 	type message struct {
 		ID   int `json:"message_id"`
 		Chat struct {
@@ -130,29 +130,30 @@ func (i *ids) received(updates []json.RawMessage) {
 			} `json:"callback_query"`
 		}
 		if json.Unmarshal(raw, &u) != nil {
-			continue // the rest of the adapter tells
+			continue // the decoder reports the error
 		}
 		m := u.Message
 		if m == nil && u.Callback != nil {
 			m = u.Callback.Message
 		}
-		// A button may have come before the answer to the create of its message: the create tells its id.
+		// Skip the message of a button press: the press may arrive before the response to the create, which records the
+		// id.
 		if m != nil && u.Callback == nil {
-			i.in(m.Chat.ID).learn(m.ID)
+			i.sequenceOf(m.Chat.ID).addKnown(m.ID)
 		}
 	}
 }
 
-// created notes what came of a create, and returns its receipt. If a search for another message has found this one at the same
-// time, or may have changed it, the create's outcome is unknown as well: its message is looked for, and is sent again if it
-// belongs to another reply by now.
-func (i *ids) created(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
+// recordCreate records the result of a create and returns its receipt. If a search for another message has found or
+// changed this message meanwhile, or may have, this create's outcome is unknown too. The gateway then searches for it,
+// and sends it again if the message belongs to another reply.
+func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, err error) (chat.Receipt, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := i.of(to)
+	s := i.sequenceOfTarget(to)
 	if err != nil {
 		if chat.AsSendError(err).Kind == chat.Uncertain {
-			s.doubt(key)
+			s.addUncertain(key)
 		}
 		return chat.Receipt{}, err
 	}
@@ -161,11 +162,11 @@ func (i *ids) created(to chat.Target, key string, result json.RawMessage, err er
 	if invalid != nil {
 		return r, nil
 	}
-	if at, found := s.found[id]; found && time.Since(at) < doubtFor || i.probing[to.Chat] == id {
-		s.doubt(key)
+	if at, found := s.found[id]; found && time.Since(at) < uncertainFor || i.probing[to.Chat] == id {
+		s.addUncertain(key)
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: errFound}
 	}
-	s.learn(id)
+	s.addKnown(id)
 	return r, nil
 }
 
@@ -173,40 +174,40 @@ func (i *ids) created(to chat.Target, key string, result json.RawMessage, err er
 func (b *Bot) Newest(to chat.Target) chat.MessageID {
 	b.ids.mu.Lock()
 	defer b.ids.mu.Unlock()
-	if n := b.ids.of(to).newest; n > 0 {
+	if n := b.ids.sequenceOfTarget(to).newest; n > 0 {
 		return chat.MessageID(strconv.Itoa(n))
 	}
 	return ""
 }
 
 var (
-	errNotBegun = errors.New("a search needs to know what was sent before")
-	errProbing  = errors.New("another search in this chat waits for its answer")
-	errFound    = errors.New("a search for another message may have found the new one")
+	errHistoryUnknown = errors.New("the ids of earlier messages are not known yet")
+	errProbing        = errors.New("another search in this chat is running")
+	errFound          = errors.New("a search for another message may have found the new one")
 )
 
 // probe is the next step of a search.
 type probe struct {
 	id          int
-	above, upto int // the ids that the message can have lie above the one, and go up to the other
-	made        int // probes before this one
+	after, last int // candidates are greater than after, and at most last
+	count       int // number of earlier probes
 }
 
-// next chooses the id that a search tries next, and keeps other searches out of the chat until done. ok is false when no id
-// is left. from is where the search goes on.
-func (i *ids) next(to chat.Target, c chat.Create, from probe) (p probe, ok bool, err error) {
+// nextProbe chooses the id that a search tries next, and blocks other searches in the chat until finishProbe. ok is
+// false if no id is left. The search continues after from.
+func (i *ids) nextProbe(to chat.Target, c chat.Create, from probe) (p probe, ok bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
-	case !i.begun:
-		return p, false, errNotBegun
+	case !i.historyLoaded:
+		return p, false, errHistoryUnknown
 	case i.probing[to.Chat] != 0:
 		return p, false, errProbing
 	}
-	s := i.of(to)
-	above := slices.Max([]int{number(c.After), number(c.Message.Answers), number(c.Message.ReplyTo)})
-	p = probe{id: max(above, from.id), above: above, made: from.made, upto: max(s.newest, above) + probesAbove + s.doubt(c.Key)}
-	for p.id++; p.id <= p.upto; p.id++ {
+	s := i.sequenceOfTarget(to)
+	above := slices.Max([]int{messageNumber(c.After), messageNumber(c.Message.Answers), messageNumber(c.Message.ReplyTo)})
+	p = probe{id: max(above, from.id), after: above, count: from.count, last: max(s.newest, above) + probesAbove + s.addUncertain(c.Key)}
+	for p.id++; p.id <= p.last; p.id++ {
 		if _, known := s.known[p.id]; !known {
 			if i.probing == nil {
 				i.probing = make(map[chat.ChatID]int)
@@ -218,59 +219,59 @@ func (i *ids) next(to chat.Target, c chat.Create, from probe) (p probe, ok bool,
 	return p, false, nil
 }
 
-// number is an id of Telegram's, or 0.
-func number(id chat.MessageID) int {
-	n, _ := strconv.Atoi(string(id)) // a press on a button has no number
+// messageNumber returns Telegram's number of a message, or 0.
+func messageNumber(id chat.MessageID) int {
+	n, _ := strconv.Atoi(string(id)) // a button press has no number
 	return n
 }
 
-// What a probe did.
-type probed uint8
+// probeResult is the result of a probe.
+type probeResult uint8
 
 const (
-	missed   probed = iota // there is no such message of the bot's in the chat
-	foreign                // the message is somebody else's
-	matched                // the message has the content already
-	replaced               // the message had other content
-	refused                // the call certainly did nothing, and says nothing
-	unknown                // the call may have changed the message
+	absent        probeResult = iota // the chat has no such message of the bot
+	foreign                          // the message is from somebody else
+	matched                          // the message already had the content
+	replaced                         // the message had other content, which is now replaced
+	inconclusive                     // the call did nothing and tells nothing about the message
+	maybeReplaced                    // the call may have changed the message
 )
 
-// done notes what a probe did. It returns false where the message had the content already, but perhaps only because an earlier
-// probe changed it.
-func (i *ids) done(to chat.Target, key string, id int, what probed) (own bool) {
+// finishProbe records the result of a probe. It returns false if an earlier probe may have changed the message, so that
+// equal content proves nothing.
+func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult) (own bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.probing, to.Chat)
-	s := i.of(to)
-	if what == matched || what == replaced || what == unknown {
+	s := i.sequenceOfTarget(to)
+	if result == matched || result == replaced || result == maybeReplaced {
 		s.found[id] = time.Now()
 	}
-	switch _, own = s.changed[id]; what {
-	case missed, refused:
+	switch _, own = s.changed[id]; result {
+	case absent, inconclusive:
 	case foreign:
-		s.learn(id)
-	case unknown:
+		s.addKnown(id)
+	case maybeReplaced:
 		s.changed[id] = struct{}{}
 	case replaced:
 		s.changed[id] = struct{}{}
-		s.learn(id)
+		s.addKnown(id)
 	case matched:
-		s.learn(id)
-		delete(s.doubts, key)
+		s.addKnown(id)
+		delete(s.uncertain, key)
 	}
 	return !own
 }
 
-// over notes that a search has ended without a message.
-func (i *ids) over(to chat.Target, key string) {
+// endSearch records that a search ended without finding its message.
+func (i *ids) endSearch(to chat.Target, key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	delete(i.of(to).doubts, key)
+	delete(i.sequenceOfTarget(to).uncertain, key)
 }
 
-// mostProbes is how many probes a search may make.
-func mostProbes(to chat.Target) int {
+// probeLimit returns how many probes a search may make.
+func probeLimit(to chat.Target) int {
 	if to.Kind == chat.Group {
 		return maxGroupProbes
 	}

@@ -16,8 +16,8 @@ func FuzzReceived(f *testing.F) {
 	f.Add([]byte(`{"message":{"message_id":-9,"chat":null}}`), int64(0))
 	f.Fuzz(func(t *testing.T, raw []byte, c int64) {
 		var i ids
-		i.received([]json.RawMessage{raw})
-		s := i.of(chat.Target{Chat: chat.ChatID(strconv.FormatInt(c, 10))})
+		i.addReceived([]json.RawMessage{raw})
+		s := i.sequenceOfTarget(chat.Target{Chat: chat.ChatID(strconv.FormatInt(c, 10))})
 		if s.newest < 0 || len(s.known) > 1 {
 			t.Errorf("one update: newest %d, %d known", s.newest, len(s.known))
 		}
@@ -29,15 +29,15 @@ func TestKnownIDsAreBounded(t *testing.T) {
 	t.Parallel()
 	var i ids
 	for id := range 3 * maxKnownIDs {
-		i.in(5).learn(id)
+		i.sequenceOf(5).addKnown(id)
 	}
-	if s := i.in(7); len(s.known) > maxKnownIDs || s.newest != 3*maxKnownIDs-1 {
+	if s := i.sequenceOf(7); len(s.known) > maxKnownIDs || s.newest != 3*maxKnownIDs-1 {
 		t.Errorf("%d known, newest %d", len(s.known), s.newest)
 	}
 	for n := range int64(2 * maxSequences) {
-		i.in(supergroups - n).learn(1)
+		i.sequenceOf(supergroups - n).addKnown(1)
 	}
-	if len(i.sequences) > maxSequences || i.in(5).newest != 3*maxKnownIDs-1 {
-		t.Errorf("%d sequences, newest of the shared one %d", len(i.sequences), i.in(5).newest)
+	if len(i.sequences) > maxSequences || i.sequenceOf(5).newest != 3*maxKnownIDs-1 {
+		t.Errorf("%d sequences, newest of the shared one %d", len(i.sequences), i.sequenceOf(5).newest)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup"
 )
 
-// decodeMessage decides whether a message is for the bot and what it says.
+// decodeMessage decides whether a message is for the bot, and decodes it.
 func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if m.Chat == nil || m.ID == 0 {
 		return chat.Inbound{}, false, errNoChat
@@ -19,11 +19,11 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	if m.MovedTo != 0 || m.MovedFrom != 0 {
 		return migration(m), true, nil
 	}
-	to, ok := target(&m.posted)
+	to, ok := target(&m.baseMessage)
 	if !ok || m.Forwarded || isSelf(m.From, self) || isSelf(m.ViaBot, self) {
 		return chat.Inbound{}, false, nil
 	}
-	sender, ok := senderOf(&m.posted)
+	sender, ok := senderOf(&m.baseMessage)
 	if !ok {
 		return chat.Inbound{}, false, nil
 	}
@@ -31,34 +31,34 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	if text == "" {
 		text, entities = m.Caption, m.InCaption
 	}
-	said := read(text, entities, self)
+	parsed := parseText(text, entities, self)
 	files := attachments(&m.media, m.Text)
-	if said.foreign || (said.text == "" && !said.mentioned && len(files) == 0) {
-		return chat.Inbound{}, false, nil // for another bot, or nothing said: a service message
+	if parsed.forOtherBot || (parsed.text == "" && !parsed.mentioned && len(files) == 0) {
+		return chat.Inbound{}, false, nil // for another bot, or without content, such as a service message
 	}
-	answers := repliesTo(m, self) && !said.others
+	isReply := repliesTo(m, self) && !parsed.mentionsOthers
 	in := chat.Inbound{
 		To:          to,
 		Sender:      sender,
 		ID:          chat.MessageID(strconv.Itoa(m.ID)),
-		Text:        said.text,
+		Text:        parsed.text,
 		Origin:      m.origin(),
 		Author:      m.ForwardedFrom.value.author(),
 		Quotes:      quotes(m, self),
-		Addressed:   to.Kind == chat.Private || said.mentioned || said.command != "" || answers,
+		Addressed:   to.Kind == chat.Private || parsed.mentioned || parsed.command != "" || isReply,
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
-		More:        m.Album != "" || markup.Units(m.Text) >= splitSign,
+		More:        m.Album != "" || markup.Units(m.Text) >= likelySplitLength,
 		At:          time.Unix(m.Date, 0),
 	}
-	if said.command != "" {
-		in.Kind, in.Command, in.Args = chat.Command, said.command, said.args
+	if parsed.command != "" {
+		in.Kind, in.Command, in.Args = chat.Command, parsed.command, parsed.args
 	}
 	return in, true, nil
 }
 
-// decodeEdit decodes the new state of a message. Telegram also tells of edits that a person did not make, such as the moves of a
-// shared place; without a text they say nothing.
+// decodeEdit decodes the new state of a message. Telegram also reports edits that nobody made, such as the updates of a
+// live location. Without a text they are ignored.
 func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	in, ok, err := decodeMessage(m, self)
 	if err != nil || !ok || in.Kind == chat.Migration || in.Text == "" {
@@ -68,9 +68,9 @@ func decodeEdit(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
 	return in, true, nil
 }
 
-// origin returns where the text of m comes from: the sender may only have forwarded it.
-// https://core.telegram.org/bots/api#message: forward_origin, which servers before version 7.0 of the API lack, and via_bot.
-func (m *posted) origin() chat.Origin {
+// origin returns where the text of m comes from, since the sender may only have forwarded it. See forward_origin, which
+// servers before version 7.0 of the API lack, and via_bot in https://core.telegram.org/bots/api#message.
+func (m *baseMessage) origin() chat.Origin {
 	switch {
 	case m.ForwardedFrom.present, m.ForwardedAt != nil:
 		return chat.Forwarded
@@ -80,7 +80,7 @@ func (m *posted) origin() chat.Origin {
 	return chat.Typed
 }
 
-// migration turns either of the two messages that tell of it into the news that a group is a supergroup now.
+// migration decodes either of the two messages which say that a group became a supergroup.
 // https://core.telegram.org/bots/api#message
 func migration(m *incoming) chat.Inbound {
 	from, to := m.Chat.ID, m.MovedTo
@@ -93,8 +93,8 @@ func migration(m *incoming) chat.Inbound {
 	}
 }
 
-// decodeCallback decodes a press on a button. The press has an id of its own, so that two presses on one message differ; nothing
-// can reply to it. Telegram does not say when it happened, so its time is now.
+// decodeCallback decodes a button press. The press gets an id of its own, because two presses on one message differ and
+// nothing can reply to a press. Telegram does not send its time, so it is now.
 func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if c.Message == nil || c.From == nil {
 		return chat.Inbound{}, false, nil
@@ -117,8 +117,8 @@ func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error)
 	}, true, nil
 }
 
-// decodeStop decodes a press on the stop button of a draft. Like decodeCallback, it has an id to which nothing can reply, and its
-// time is now.
+// decodeStop decodes a press on a draft's stop button. Like decodeCallback, it makes an id to which nothing can reply,
+// and the time is now.
 func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
 	if s.Chat == nil || s.Chat.ID == 0 || s.Chat.Type != "private" || s.Draft == 0 {
 		return chat.Inbound{}, false
@@ -138,8 +138,8 @@ func decodeStop(s *stopPress, update int) (chat.Inbound, bool) {
 	}, true
 }
 
-// target returns where an answer to m goes. Channels have nobody to answer.
-func target(m *posted) (chat.Target, bool) {
+// target returns where an answer to m goes. It returns false for channels, because nobody there can be answered.
+func target(m *baseMessage) (chat.Target, bool) {
 	to := chat.Target{Chat: chatID(m.Chat.ID)}
 	switch m.Chat.Type {
 	case "private":
@@ -155,9 +155,9 @@ func target(m *posted) (chat.Target, bool) {
 	return to, true
 }
 
-// senderOf returns who wrote m. For an anonymous administrator or a channel it is the chat; Telegram puts a placeholder bot in
-// From.
-func senderOf(m *posted) (chat.Sender, bool) {
+// senderOf returns who wrote m. For an anonymous administrator or a channel it is the chat, because Telegram then puts
+// a placeholder bot into From.
+func senderOf(m *baseMessage) (chat.Sender, bool) {
 	switch {
 	case m.SenderChat != nil:
 		return chat.Sender{ID: userID(m.SenderChat.ID), Name: clip(m.SenderChat.Title, maxName)}, true
@@ -167,7 +167,7 @@ func senderOf(m *posted) (chat.Sender, bool) {
 	return chat.Sender{}, false
 }
 
-// fullName returns a user's first and last name. User.String prefers the username, which few people know each other by.
+// fullName returns a user's first and last name. User.String prefers the username, by which few people know each other.
 func fullName(u *tgbotapi.User) string {
 	return clip(strings.TrimSpace(u.FirstName+" "+u.LastName), maxName)
 }
@@ -177,6 +177,6 @@ func isSelf(u *tgbotapi.User, self tgbotapi.User) bool { return u != nil && u.ID
 
 // repliesTo reports whether m is a reply to a message of the bot.
 func repliesTo(m *incoming, self tgbotapi.User) bool {
-	replied := m.replied()
+	replied := m.repliedMessage()
 	return replied != nil && isSelf(replied.From, self)
 }

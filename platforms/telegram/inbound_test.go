@@ -334,7 +334,7 @@ func TestMentionLeavesTheRest(t *testing.T) {
 		word := rapid.StringMatching(`[a-zäß🦊👩‍👧 \n]*`)
 		before, after := word.Draw(t, "before"), word.Draw(t, "after")
 		offset := len(utf16.Encode([]rune(before)))
-		w := read(before+"@telex_bot"+after, []tgbotapi.MessageEntity{{Type: "mention", Offset: offset, Length: 10}}, testSelf)
+		w := parseText(before+"@telex_bot"+after, []tgbotapi.MessageEntity{{Type: "mention", Offset: offset, Length: 10}}, testSelf)
 		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		if got, want := squeeze(w.text), squeeze(before+after); got != want || !w.mentioned {
 			t.Fatalf("text = %q (mentioned %t), want %q", got, w.mentioned, want)

@@ -6,18 +6,19 @@ import (
 	"telex/internal/chat"
 )
 
-// waitingMark is the reaction on a message that waits for its turn.
+// waitingMark is the reaction on a message that waits in the queue.
 const waitingMark = "👀"
 
-// reaction is https://core.telegram.org/bots/api#reactiontypeemoji.
+// reaction is Telegram's type ReactionTypeEmoji, https://core.telegram.org/bots/api#reactiontypeemoji.
 type reaction struct {
 	Type  string `json:"type"`
 	Emoji string `json:"emoji"`
 }
 
-// Mark implements gateway.Marker by a reaction of the bot. It is Rejected in chats that allow no such reaction.
+// Mark implements gateway.Marker by a reaction of the bot. It fails with Rejected in chats that do not allow this
+// reaction.
 func (b *Bot) Mark(ctx context.Context, ref chat.MessageRef, waits bool) error {
-	params, err := message("setMessageReaction", ref)
+	params, err := messageParams("setMessageReaction", ref)
 	if err != nil {
 		return err
 	}
@@ -25,7 +26,7 @@ func (b *Bot) Mark(ctx context.Context, ref chat.MessageRef, waits bool) error {
 	if waits {
 		list = append(list, reaction{Type: "emoji", Emoji: waitingMark})
 	}
-	encodeAs(params, "reaction", list)
+	addJSON(params, "reaction", list)
 	_, err = b.call(ctx, "setMessageReaction", params)
-	return optional(err)
+	return optionalMethodError(err)
 }

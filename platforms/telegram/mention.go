@@ -10,14 +10,14 @@ import (
 	"telex/internal/markup"
 )
 
-// usernames are what Telegram reads as mentions in a text
+// usernames matches what Telegram reads as mentions
 // (https://github.com/tdlib/td/blob/master/td/telegram/MessageEntity.cpp, match_mentions).
 var usernames = regexp.MustCompile(`@[A-Za-z0-9_]{2,}`)
 
-// wordJoiner shows nothing; behind the sign of a mention it makes it plain text.
+// wordJoiner is invisible. After the @ of a mention, it turns the mention into plain text.
 const wordJoiner = "\u2060"
 
-// mentions returns where the mentions in a text begin and end, as bytes.
+// mentions returns the start and end of each mention in a text, in bytes.
 func mentions(text string) [][]int {
 	if !strings.Contains(text, "@") {
 		return nil
@@ -29,12 +29,13 @@ func mentions(text string) [][]int {
 	})
 }
 
-// quieten puts code around mentions: Telegram reads none in code, and the text stays what the model wrote. It leaves out
-// mentions in solid, which are the code, links and quotes of the text, and in linked, the addresses that Telegram links by itself.
-func quieten(text string, solid, linked []styled) []styled {
+// silenceMentions turns mentions into code. Telegram ignores mentions in code, and the text stays what the model wrote.
+// It skips mentions inside solid, the code, links and quotes of the text, and inside linked, the URLs that Telegram
+// links by itself.
+func silenceMentions(text string, solid, linked []byteSpan) []byteSpan {
 	for _, m := range mentions(text) {
-		e := styled{kind: kindCode, start: m[0], end: m[1], quiet: true}
-		if within(linked, e) || within(solid, e) {
+		e := byteSpan{kind: kindCode, start: m[0], end: m[1], quiet: true}
+		if startsWithin(linked, e) || startsWithin(solid, e) {
 			continue
 		}
 		for _, s := range solid {
@@ -44,22 +45,22 @@ func quieten(text string, solid, linked []styled) []styled {
 		}
 		solid = append(solid, e)
 	}
-	inOrder(solid)
+	sortByStart(solid)
 	return solid
 }
 
-func inOrder(list []styled) {
-	slices.SortStableFunc(list, func(a, b styled) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+func sortByStart(list []byteSpan) {
+	slices.SortStableFunc(list, func(a, b byteSpan) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 }
 
-// within reports whether e begins in one of the others that is not a quote.
-func within(others []styled, e styled) bool {
-	return slices.ContainsFunc(others, func(o styled) bool {
+// startsWithin reports whether e begins inside one of the others that is not a quote.
+func startsWithin(others []byteSpan, e byteSpan) bool {
+	return slices.ContainsFunc(others, func(o byteSpan) bool {
 		return o.kind != kindQuote && o.start <= e.start && o.end > e.start
 	})
 }
 
-// breakSurplus puts a word joiner into each mention beyond the number of entities that a message may have, and moves the formats
+// breakSurplus puts a word joiner into each mention beyond the maximum number of entities, and shifts the formats
 // accordingly.
 func breakSurplus(text string, formats []markup.Format) string {
 	all := mentions(text)

@@ -17,23 +17,21 @@ import (
 	"telex/internal/markup"
 )
 
-// commandName is what Telegram takes as a command, without its slash.
-// https://core.telegram.org/bots/api#botcommand
+// commandName matches a valid command name without its slash. https://core.telegram.org/bots/api#botcommand
 var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// SetCommands offers the commands that are not for admins in every private chat and every
-// group, and all of them in each admin's private chat. It reads the lists first and changes only those that
-// differ. A list that Telegram would refuse is Rejected before any call. An admin who never
-// wrote to the bot has no chat with it yet, which is no failure; a later call sets the menu
-// there. Lists of other scopes and languages stay, such as those of former admins:
-// Telegram can't list them.
+// SetCommands sets the command menu. Private chats and groups get the commands that are not for admins, and each
+// admin's private chat gets all of them. It reads the current lists first and changes only those that differ. It
+// returns Rejected before any call if Telegram would refuse a list. An admin who never wrote to the bot has no chat
+// with it, which is not an error; a later call sets the menu there. Lists of other scopes and languages, such as those
+// of former admins, stay, because Telegram can't list them.
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {
 		if c.Asks {
-			continue // whoever sees the menu can write to the bot
+			continue // everybody who sees the menu may use the bot
 		}
-		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // as Telegram keeps it
+		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // Telegram trims it too
 		all = append(all, entry)
 		if !c.Admin {
 			common = append(common, entry)
@@ -43,17 +41,17 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setMyCommands: %w", err)}
 	}
 	for _, scope := range []tgbotapi.BotCommandScope{tgbotapi.NewBotCommandScopeAllPrivateChats(), tgbotapi.NewBotCommandScopeAllGroupChats()} {
-		if err := b.offer(ctx, scope, common); err != nil {
+		if err := b.setMenu(ctx, scope, common); err != nil {
 			return err
 		}
 	}
 	for _, admin := range admins {
 		id, err := strconv.ParseInt(string(admin), 10, 64)
-		if err != nil || id <= 0 { // a chat that people write in the name of is no private one
+		if err != nil || id <= 0 { // an id of a channel or group has no private chat
 			b.log.WarnContext(ctx, "admin has no menu: not the id of a user", slog.String("user", string(admin)))
 			continue
 		}
-		err = b.offer(ctx, tgbotapi.NewBotCommandScopeChat(id), all)
+		err = b.setMenu(ctx, tgbotapi.NewBotCommandScopeChat(id), all)
 		switch {
 		case err == nil:
 		case chat.AsSendError(err).Kind == chat.Forbidden:
@@ -65,10 +63,10 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	return nil
 }
 
-// checkMenu refuses what Telegram would refuse.
+// checkMenu returns an error if Telegram would refuse the commands.
 func checkMenu(commands []tgbotapi.BotCommand) error {
 	if len(commands) > maxCommands {
-		return fmt.Errorf("there are %d commands, and %d is the most", len(commands), maxCommands)
+		return fmt.Errorf("there are %d commands; the maximum is %d", len(commands), maxCommands)
 	}
 	for _, c := range commands {
 		if !commandName.MatchString(c.Command) {
@@ -81,10 +79,10 @@ func checkMenu(commands []tgbotapi.BotCommand) error {
 	return nil
 }
 
-// offer makes a list the one that a scope has.
-func (b *Bot) offer(ctx context.Context, scope tgbotapi.BotCommandScope, want []tgbotapi.BotCommand) error {
+// setMenu sets the commands of a scope if they differ.
+func (b *Bot) setMenu(ctx context.Context, scope tgbotapi.BotCommandScope, want []tgbotapi.BotCommand) error {
 	params := tgbotapi.Params{}
-	encodeAs(params, "scope", scope)
+	addJSON(params, "scope", scope)
 	result, err := b.call(ctx, "getMyCommands", params)
 	if err != nil {
 		return err
@@ -100,7 +98,7 @@ func (b *Bot) offer(ctx context.Context, scope tgbotapi.BotCommandScope, want []
 		_, err = b.call(ctx, "deleteMyCommands", params)
 		return err
 	}
-	encodeAs(params, "commands", want)
+	addJSON(params, "commands", want)
 	_, err = b.call(ctx, "setMyCommands", params)
 	return err
 }

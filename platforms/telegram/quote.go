@@ -10,31 +10,31 @@ import (
 	"telex/internal/chat"
 )
 
-// Bounds of what is taken from messages of others, in bytes. Both hold all that Telegram lets people write.
+// Limits for quoted messages, in bytes. Both exceed what Telegram allows people to write.
 const (
 	maxQuoted = 4 * textLimit
 	maxName   = 512 // two names of 64 characters each, or the title of a chat
 )
 
-// lenient is a part of a message that may have another form than expected: the message can be read without it.
+// lenient is a part of a message that may have an unexpected form. The rest of the message stays readable.
 type lenient[T any] struct {
 	present bool
 	value   T
 }
 
-// UnmarshalJSON keeps as much as has the expected form.
+// UnmarshalJSON keeps the fields that have the expected form. It never fails.
 func (l *lenient[T]) UnmarshalJSON(data []byte) error {
 	l.present = string(data) != "null"
 	_ = json.Unmarshal(data, &l.value)
 	return nil
 }
 
-// origin says who wrote a message that was forwarded, or that is replied to in another chat.
+// origin says who wrote a forwarded message, or a message in another chat to which somebody replies.
 // https://core.telegram.org/bots/api#messageorigin
 type origin struct {
 	User   *tgbotapi.User `json:"sender_user"`
-	Hidden string         `json:"sender_user_name"` // of a user who hides the account
-	Group  *tgbotapi.Chat `json:"sender_chat"`      // in whose name an administrator wrote
+	Hidden string         `json:"sender_user_name"` // name of a user who hides the account
+	Group  *tgbotapi.Chat `json:"sender_chat"`      // the chat in whose name an administrator wrote
 	Chat   *tgbotapi.Chat `json:"chat"`             // a channel
 }
 
@@ -51,44 +51,43 @@ func (o *origin) author() string {
 	return clip(o.Hidden, maxName)
 }
 
-// external is a message replied to that is in another chat or topic. Its text is not there.
+// externalReply describes a replied-to message in another chat or topic. Telegram does not send its text.
 // https://core.telegram.org/bots/api#externalreplyinfo
-type external struct {
+type externalReply struct {
 	Origin lenient[origin] `json:"origin"`
 	media
 }
 
-// textQuote is the part of a message to which another one replies.
-// https://core.telegram.org/bots/api#textquote
+// textQuote is the part of a message that a reply quotes. https://core.telegram.org/bots/api#textquote
 type textQuote struct {
 	Text   string `json:"text"`
-	Manual bool   `json:"is_manual"` // the sender marked it; otherwise Telegram chose it
+	Manual bool   `json:"is_manual"` // selected by the sender; otherwise by Telegram
 }
 
-// replied returns the message of the same chat that m replies to; nil if m replies to nothing. Every message of a topic refers to
-// the one that opened the topic, which says nothing.
-func (m *incoming) replied() *posted {
+// repliedMessage returns the message in the same chat to which m replies, or nil. Every message of a topic refers to
+// the message that opened the topic; that is not a reply.
+func (m *incoming) repliedMessage() *baseMessage {
 	if r := &m.ReplyTo; r.present && !(m.InTopic && r.value.ID == m.Thread) {
 		return &r.value
 	}
 	return nil
 }
 
-// quotes returns the message that m replies to, if it says anything.
+// quotes returns the message to which m replies, if it has content.
 func quotes(m *incoming, self tgbotapi.User) []chat.Quote {
 	var q chat.Quote
-	replied := m.replied()
+	r := m.repliedMessage()
 	switch {
-	case replied != nil:
-		if sender, ok := senderOf(replied); ok {
+	case r != nil:
+		if sender, ok := senderOf(r); ok {
 			q.Author = sender.Name
 		}
-		if replied.origin() == chat.Forwarded {
-			q.Author = replied.ForwardedFrom.value.author()
+		if r.origin() == chat.Forwarded {
+			q.Author = r.ForwardedFrom.value.author()
 		}
-		q.Own = isSelf(replied.From, self)
-		q.Text = cmp.Or(replied.Text, replied.Caption)
-		q.Attachments = attachments(&replied.media, replied.Text)
+		q.Own = isSelf(r.From, self)
+		q.Text = cmp.Or(r.Text, r.Caption)
+		q.Attachments = attachments(&r.media, r.Text)
 	case m.External.present:
 		from := &m.External.value.Origin.value
 		q.Author, q.Own = from.author(), isSelf(from.User, self)
@@ -106,9 +105,9 @@ func quotes(m *incoming, self tgbotapi.User) []chat.Quote {
 }
 
 // clip cuts a text to a number of bytes, between two characters.
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "")
+	return strings.ToValidUTF8(text[:limit], "")
 }

@@ -18,20 +18,21 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// answerMargin is how long an answer may take beyond the time that the server was asked to wait. It finds dead connections.
+// answerMargin is how long a response may take beyond the time that the server was asked to wait. It detects dead
+// connections.
 const answerMargin = 15 * time.Second
 
-// allowedUpdates are the kinds of updates that decode knows. Telegram has none for deleted messages.
+// allowedUpdates are the kinds of updates that decode supports. Telegram reports no deleted messages.
 const allowedUpdates = `["message","edited_message","callback_query","stopped_message_generation","my_chat_member"]`
 
-// Run receives messages until ctx ends and hands each to accept, one after the other, in the
-// order of their arrival. An update counts as received once accept has returned nil; only
-// then does a later poll confirm it to Telegram, or is the webhook answered. Where from has no cursor of an earlier
-// [chat.Inbound], polling starts with the oldest update that Telegram still has.
+// Run receives messages until ctx ends and passes each to accept, one after the other, in order of arrival. An update
+// counts as received after accept has returned nil. Only then does a poll confirm it to Telegram, or the webhook get
+// its response. If from has no cursor of an earlier [chat.Inbound], polling starts with the oldest update that Telegram
+// still has.
 //
-// Run returns ctx's error when ctx ended, accept's when accept failed, and a
-// *chat.SendError when receiving failed: Auth if Telegram does not know the bot, Conflict,
-// RateLimited, or Temporary. An update that was not accepted is delivered again in the next Run; by polling it comes first.
+// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if receiving failed:
+// Auth if Telegram does not know the bot, Conflict, RateLimited, or Temporary. The next Run receives an update again
+// that was not accepted; by polling, it comes first.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -40,20 +41,20 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	b.name.Store(new("@" + self.UserName))
 	b.greeting.Log(ctx, b.log, slog.String("username", self.UserName),
 		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
-	b.ids.begin(from.Sent)
-	r := &reception{self: self}
+	b.ids.loadHistory(from.Sent)
+	r := &receiver{self: self}
 	r.answers.SetLimit(maxAnswers)
-	defer func() { _ = r.answers.Wait() }() // none has an error
+	defer func() { _ = r.answers.Wait() }() // no function in the group returns an error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if b.webhook.URL != "" {
-		return b.serve(ctx, r, accept)
+		return b.runWebhook(ctx, r, accept)
 	}
-	return b.pollAll(ctx, r, from, accept)
+	return b.runPolling(ctx, r, from, accept)
 }
 
-// pollAll is Run by polling.
-func (b *Bot) pollAll(ctx context.Context, r *reception, from chat.Resume, accept func(context.Context, chat.Inbound) error) (err error) {
+// runPolling receives updates by polling.
+func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, accept func(context.Context, chat.Inbound) error) (err error) {
 	offset := 0
 	if from.Cursor != "" {
 		if offset, err = strconv.Atoi(from.Cursor); err != nil {
@@ -61,29 +62,29 @@ func (b *Bot) pollAll(ctx context.Context, r *reception, from chat.Resume, accep
 			offset = 0
 		}
 	}
-	for r.missed = true; ; {
+	for r.backlog = true; ; {
 		b.heart.Beat()
-		updates, err := b.poll(ctx, offset, r.missed)
+		updates, err := b.poll(ctx, offset, r.backlog)
 		if hasWebhook(err) && b.removeWebhook(ctx) {
 			continue
 		}
 		if err != nil {
-			// Where the bot was known a moment ago only the next getMe says whether its token is refused.
+			// The bot was known a moment ago. Only the next getMe decides whether its token is refused.
 			return receiveError(ctx, calls.Instead(err, chat.Temporary, chat.Auth))
 		}
-		if offset, err = b.take(ctx, r, offset, updates, accept); err != nil {
+		if offset, err = b.handleUpdates(ctx, r, offset, updates, accept); err != nil {
 			return err
 		}
-		r.missed = r.missed && len(updates) >= maxUpdates
+		r.backlog = r.backlog && len(updates) >= maxUpdates
 	}
 }
 
-// Pulse implements gateway.Pulse: one poll is the longest that the loop waits.
+// Pulse implements gateway.Pulse. One poll is the longest wait of the loop.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), pollTimeout + answerMargin + time.Minute
 }
 
-// Name implements gateway.Named: people mention the bot by its username.
+// Name implements gateway.Named. People mention the bot by its username.
 func (b *Bot) Name() string {
 	if name := b.name.Load(); name != nil {
 		return *name
@@ -91,7 +92,7 @@ func (b *Bot) Name() string {
 	return ""
 }
 
-// self asks who the bot is.
+// self asks Telegram for the bot's account.
 func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerMargin)
 	defer cancel()
@@ -106,14 +107,14 @@ func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 	return self, nil
 }
 
-// poll waits for updates from offset on. With waiting it returns at once with the updates that are there.
-func (b *Bot) poll(ctx context.Context, offset int, waiting bool) ([]json.RawMessage, error) {
+// poll requests updates from offset on. With noWait, it returns at once with the updates that exist.
+func (b *Bot) poll(ctx context.Context, offset int, noWait bool) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout+answerMargin)
 	defer cancel()
 	params := tgbotapi.Params{"allowed_updates": allowedUpdates}
 	params.AddNonZero("offset", offset)
 	params.AddNonZero("limit", maxUpdates)
-	if !waiting {
+	if !noWait {
 		params.AddNonZero("timeout", int(pollTimeout/time.Second))
 	}
 	result, err := b.call(ctx, "getUpdates", params)
@@ -127,27 +128,27 @@ func (b *Bot) poll(ctx context.Context, offset int, waiting bool) ([]json.RawMes
 	return updates, nil
 }
 
-// take hands updates on and returns the offset that confirms them. An update that can't be decoded is logged and confirmed. Ids
-// only grow within one answer: after a quiet week Telegram starts at a random id.
-func (b *Bot) take(
-	ctx context.Context, r *reception, offset int, updates []json.RawMessage,
+// handleUpdates delivers updates and returns the offset that confirms them. It logs and confirms updates that can't be
+// decoded. Ids increase only within one response: after a quiet week, Telegram starts at a random id.
+func (b *Bot) handleUpdates(
+	ctx context.Context, r *receiver, offset int, updates []json.RawMessage,
 	accept func(context.Context, chat.Inbound) error,
 ) (int, error) {
-	b.ids.received(updates)
+	b.ids.addReceived(updates)
 	confirmed := false
-	for _, a := range r.open(updates) {
+	for _, a := range r.decodeAll(updates) {
 		b.heart.Beat()
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		switch {
-		case a.numbered:
+		case a.hasID:
 			offset, confirmed = a.id+1, true
 		case confirmed:
 			offset++ // ids are consecutive
 		}
-		a.in.Resume, a.in.Missed = strconv.Itoa(offset), r.missed
-		if err := b.hand(ctx, r, a, accept); err != nil {
+		a.in.Resume, a.in.Missed = strconv.Itoa(offset), r.backlog
+		if err := b.deliver(ctx, r, a, accept); err != nil {
 			return 0, err
 		}
 	}
@@ -157,8 +158,8 @@ func (b *Bot) take(
 	return offset, nil
 }
 
-// hand hands an update on, unless it says nothing to the bot.
-func (b *Bot) hand(ctx context.Context, r *reception, a arrival, accept func(context.Context, chat.Inbound) error) error {
+// deliver passes an update to accept, unless the bot ignores it.
+func (b *Bot) deliver(ctx context.Context, r *receiver, a decodedUpdate, accept func(context.Context, chat.Inbound) error) error {
 	switch {
 	case a.err != nil:
 		b.log.WarnContext(ctx, "update skipped", slog.Int("update_id", a.id), slog.Any("error", a.err))
@@ -173,51 +174,51 @@ func (b *Bot) hand(ctx context.Context, r *reception, a arrival, accept func(con
 		}
 		return fmt.Errorf("accept update %d: %w", a.id, err)
 	}
-	if query, pressed := strings.CutPrefix(string(a.in.ID), pressPrefix); pressed && a.in.Kind == chat.Button { // drafts' buttons have no query
+	if query, pressed := strings.CutPrefix(string(a.in.ID), pressPrefix); pressed && a.in.Kind == chat.Button { // stop buttons of drafts have no query to answer
 		b.answerPress(ctx, r, query)
 	}
 	return nil
 }
 
-// reception is what one Run knows of what it received.
-type reception struct {
+// receiver is the state of one Run.
+type receiver struct {
 	self    tgbotapi.User
-	album   string         // the last one with a message for the bot
-	answers errgroup.Group // to presses that were accepted
-	missed  bool           // what the next poll returns waited at Telegram when Run began: until one returns less than it may
+	album   string         // the last album with a message for the bot
+	answers errgroup.Group // answers to accepted presses
+	backlog bool           // the next updates waited at Telegram before Run began; ends with the first poll that is not full
 }
 
-// arrival is one update, decoded or with the reason why not.
-type arrival struct {
-	id       int
-	numbered bool // it has an id
-	in       chat.Inbound
-	album    string // that it is a part of; empty: of none
-	found    bool
-	err      error
+// decodedUpdate is one update, decoded or with an error.
+type decodedUpdate struct {
+	id    int
+	hasID bool // the update has an id
+	in    chat.Inbound
+	album string // the album that it belongs to; empty: none
+	found bool
+	err   error
 }
 
-// open decodes the updates of one answer. An album is several messages, of which only one mentions the bot or replies to it.
-// The others of the album are then for the bot too, in the same and in later answers. Apps put the caption on the first message,
-// so none arrives in an earlier answer.
-func (r *reception) open(updates []json.RawMessage) []arrival {
-	list := make([]arrival, len(updates))
-	meant := map[string]bool{r.album: r.album != ""}
+// decodeAll decodes the updates of one response. An album consists of several messages, of which only one mentions the
+// bot or replies to it. The other messages of the album are for the bot too, also in later responses. Apps put the
+// caption on the first message, so none of them arrives in an earlier response.
+func (r *receiver) decodeAll(updates []json.RawMessage) []decodedUpdate {
+	list := make([]decodedUpdate, len(updates))
+	addressed := map[string]bool{r.album: r.album != ""}
 	for i, raw := range updates {
 		a := &list[i]
-		a.id, a.numbered = updateID(raw)
+		a.id, a.hasID = updateID(raw)
 		a.in, a.album, a.found, a.err = decode(raw, r.self)
 		if a.found && a.album != "" && a.in.Addressed {
-			r.album, meant[a.album] = a.album, true
+			r.album, addressed[a.album] = a.album, true
 		}
 	}
 	for i := range list {
-		list[i].in.Addressed = list[i].in.Addressed || list[i].found && meant[list[i].album]
+		list[i].in.Addressed = list[i].in.Addressed || list[i].found && addressed[list[i].album]
 	}
 	return list
 }
 
-// updateID returns the id of an update whatever else is wrong with it.
+// updateID returns the id of an update, even if the rest of the update is invalid.
 func updateID(raw json.RawMessage) (int, bool) {
 	var u struct {
 		ID *int `json:"update_id"`
@@ -228,8 +229,8 @@ func updateID(raw json.RawMessage) (int, bool) {
 	return *u.ID, true
 }
 
-// receiveError turns the failure of a call into what Run returns. Asking again can't do harm,
-// so that Uncertain becomes Temporary, and what only the operator can end says how.
+// receiveError converts the failure of a call to Run's error. Repeating a poll does no harm, so Uncertain becomes
+// Temporary. If only the operator can mend the problem, the error says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

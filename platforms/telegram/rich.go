@@ -10,34 +10,34 @@ import (
 	"telex/internal/markup"
 )
 
-// Rich says which messages are sent as rich messages, which have tables, task lists, formulas and <details>
+// Rich says which messages are sent as rich messages, which support tables, task lists, formulas and <details>
 // (https://core.telegram.org/bots/api#rich-messages). All others are texts with entities.
 type Rich string
 
-// The choices. The zero value is RichOff.
+// The values of Rich. The zero value means RichOff.
 const (
 	RichOff    Rich = "off"
 	RichAuto   Rich = "auto"   // messages with a table, a task list, a formula or <details>
 	RichAlways Rich = "always" // all messages
 )
 
-// Kinds of spans that only rich messages have. A message with a span of kindRich is sent as one. Spans of the other kinds
-// describe its blocks; a text with entities leaves them out.
+// Kinds of spans that only rich messages have. A message with a span of kindRich is sent as a rich message. The other
+// kinds describe its blocks. A text with entities leaves them out.
 const (
 	kindRich    = "rich"
 	kindHeading = "heading" // Language is its level
 	kindRow     = "row"     // Language is "head" for the head of a table
 	kindCell    = "cell"    // Language is its column and its alignment
 	kindTask    = "task"    // Language is "done" for a finished task
-	kindURL     = "url"     // an address that Telegram links by itself in a text with entities
-	kindFormula = "formula" // with the marks around it; Language is "block" if it stands on lines of its own
-	kindDetails = "details" // Language is "open" while they are to be seen
-	kindSummary = "summary" // of details
+	kindURL     = "url"     // a URL that Telegram links by itself in a text with entities
+	kindFormula = "formula" // with its marks; Language is "block" if it has lines of its own
+	kindDetails = "details" // Language is "open" while they are unfolded
+	kindSummary = "summary" // the summary of details
 
-	inCell = "cell " // before the kinds of formats in a cell
+	inCell = "cell " // prefix of the kinds of formats in a cell
 )
 
-// limit returns the longest message.
+// limit returns the maximum length of a message.
 func (r Rich) limit() int {
 	if r == RichAlways {
 		return richLimit
@@ -45,29 +45,29 @@ func (r Rich) limit() int {
 	return textLimit
 }
 
-// structure returns the spans of the blocks in a text; nil if it need not be a rich message.
-func (r Rich) structure(text string, formats []markup.Format) []styled {
+// blockSpans returns the spans that describe the blocks of a text, or nil if it need not be a rich message.
+func (r Rich) blockSpans(text string, formats []markup.Format) []byteSpan {
 	if r != RichAuto && r != RichAlways {
 		return nil
 	}
-	list, needed := []styled{{kind: kindRich, end: len(text)}}, r == RichAlways
+	list, needed := []byteSpan{{kind: kindRich, end: len(text)}}, r == RichAlways
 	wide := wideTables(formats)
-	var cell styled
+	var cell byteSpan
 	for _, f := range formats {
-		e := styled{start: max(f.Start, 0), end: min(f.End, len(text))}
-		if e.start >= e.end || slices.ContainsFunc(wide, func(t styled) bool { return e.start >= t.start && e.end <= t.end }) {
+		e := byteSpan{start: max(f.Start, 0), end: min(f.End, len(text))}
+		if e.start >= e.end || slices.ContainsFunc(wide, func(t byteSpan) bool { return e.start >= t.start && e.end <= t.end }) {
 			continue
 		}
 		switch f.Style {
 		case markup.Cell:
 			cell = e
-		case markup.Detail: // the rest of one, in another message than its summary, is text
+		case markup.Detail: // details without their summary, which is in an earlier message, become text
 			if !slices.ContainsFunc(formats, func(s markup.Format) bool { return s.Style == markup.Summary && s.Start == f.Start }) {
 				continue
 			}
 		}
 		within := cell.end > 0 && e.start >= cell.start && e.end <= cell.end
-		if e, ok := block(e, f, text, within); ok {
+		if e, ok := blockSpanOf(e, f, text, within); ok {
 			list = append(list, e)
 			needed = needed || slices.Contains([]string{kindRow, kindTask, kindFormula, kindDetails}, e.kind)
 		}
@@ -78,9 +78,9 @@ func (r Rich) structure(text string, formats []markup.Format) []styled {
 	return list
 }
 
-// block returns the span for a format of a rich message, or false if it needs none.
-func block(e styled, f markup.Format, text string, inTable bool) (styled, bool) {
-	first := func(word string) string { // at the first level
+// blockSpanOf returns the span for a format of a rich message, or false if it needs none.
+func blockSpanOf(e byteSpan, f markup.Format, text string, inTable bool) (byteSpan, bool) {
+	first := func(word string) string { // appends the word if the format is at level 1
 		if f.Level != 1 {
 			return ""
 		}
@@ -106,7 +106,7 @@ func block(e styled, f markup.Format, text string, inTable bool) (styled, bool) 
 		switch {
 		case inTable:
 			e.kind, e.url = inCell+kindLink, f.URL
-		case linksItself(f.URL, text[e.start:e.end]):
+		case isAutoLinked(f.URL, text[e.start:e.end]):
 			e.kind, e.url = kindURL, f.URL
 		default:
 			return e, false
@@ -119,7 +119,7 @@ func block(e styled, f markup.Format, text string, inTable bool) (styled, bool) 
 	return e, true
 }
 
-// expression returns what stands between the marks of a formula; empty: they are not there.
+// expression returns the text between the marks of a formula, or "" if the marks are missing.
 func expression(formula string) string {
 	for _, marks := range [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
 		if inner, ok := strings.CutPrefix(formula, marks[0]); ok {
@@ -133,20 +133,20 @@ func expression(formula string) string {
 }
 
 // wideTables returns the tables with too many columns. They stay code blocks.
-func wideTables(formats []markup.Format) (wide []styled) {
+func wideTables(formats []markup.Format) (wide []byteSpan) {
 	for _, f := range formats {
 		if f.Style != markup.Cell || f.Level <= maxColumns {
 			continue
 		}
 		i := slices.IndexFunc(formats, func(p markup.Format) bool { return p.Style == markup.Pre && p.Start <= f.Start && p.End >= f.End })
 		if i >= 0 {
-			wide = append(wide, styled{kind: kindPre, start: formats[i].Start, end: formats[i].End})
+			wide = append(wide, byteSpan{kind: kindPre, start: formats[i].Start, end: formats[i].End})
 		}
 	}
 	return wide
 }
 
-// blockWeight returns how many blocks the spans can make at most, with the paragraphs behind them.
+// blockWeight returns the maximum number of blocks that the spans can produce, including paragraphs after them.
 func blockWeight(spans []markup.Span) (n int) {
 	for _, s := range spans {
 		switch s.Kind {
@@ -163,8 +163,8 @@ func blockWeight(spans []markup.Span) (n int) {
 	return n
 }
 
-// richLink reports whether a rich message can have a link to an address. One that Telegram refuses takes the whole message
-// with it.
+// richLink reports whether a rich message can have a link to a URL. One invalid link makes Telegram refuse the whole
+// message.
 func richLink(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || strings.ContainsAny(address, " \n\t<>\"'`{}|\\^") {

@@ -169,14 +169,14 @@ func TestRichAuto(t *testing.T) {
 		"|" + strings.Repeat("a|", 21) + "\n|" + strings.Repeat("-|", 21) + "\n|1|":                        false,
 	} {
 		m := written(src, Dialect{Rich: RichAuto}, textLimit, false, "")[0]
-		if got := chosen(m); got != want {
+		if got := dialectChoseRich(m); got != want {
 			t.Errorf("%q: rich is %t", src, got)
 		}
 		if strings.Contains(src, "<details>") { // it has no tags then
 			continue
 		}
 		plain := written(src, Dialect{}, textLimit, false, "")[0]
-		if got := onlyEntities(m.Spans); m.Text != plain.Text || !slices.Equal(got, plain.Spans) {
+		if got := entitySpans(m.Spans); m.Text != plain.Text || !slices.Equal(got, plain.Spans) {
 			t.Errorf("%q: as a text it is %q %+v, want %q %+v", src, m.Text, got, plain.Text, plain.Spans)
 		}
 	}
@@ -284,7 +284,7 @@ func TestRichManyBlocks(t *testing.T) {
 		}
 		for _, rich := range []Rich{RichAuto, RichAlways} {
 			for _, m := range written(src, Dialect{Rich: rich}, rich.limit(), false, "") {
-				if chosen(m) {
+				if dialectChoseRich(m) {
 					checkRich(t, m)
 				}
 			}

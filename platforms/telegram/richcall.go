@@ -10,49 +10,50 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// richMode returns which messages are rich messages: none on a server that does not know them.
+// richMode returns which messages are sent as rich messages: none if the server does not support them.
 func (b *Bot) richMode() Rich {
-	if b.richless.Load() {
+	if b.richUnsupported.Load() {
 		return RichOff
 	}
 	return b.rich
 }
 
-// sendsRich reports whether a message is sent as a rich message. Besides those that the dialect chose, these are texts without
-// markup that are too long for anything else.
+// sendsRich reports whether a message is sent as a rich message. Besides those that the dialect chose, these are texts
+// without markup that are too long for a normal message.
 func (b *Bot) sendsRich(m chat.Outgoing) bool {
 	switch b.richMode() {
 	case RichAlways:
-		return chosen(m) || markup.Units(m.Text) > textLimit
+		return dialectChoseRich(m) || markup.Units(m.Text) > textLimit
 	case RichAuto:
-		return chosen(m)
+		return dialectChoseRich(m)
 	}
 	return false
 }
 
-// chosen reports whether the dialect wants a message to be a rich message.
-func chosen(m chat.Outgoing) bool {
+// dialectChoseRich reports whether the dialect made a message a rich message.
+func dialectChoseRich(m chat.Outgoing) bool {
 	return slices.ContainsFunc(m.Spans, func(s chat.Span) bool { return s.Kind == kindRich })
 }
 
-// refused returns the failure of a call with a rich message. On a server that lacks them nothing was done, and nothing but texts
-// is sent from then on: the failure is Temporary, so that the same message follows as one.
-func (b *Bot) refused(method string, err error, m chat.Outgoing) error {
+// richError converts the failure of a call with a rich message. A server without rich messages did nothing. The bot
+// sends only texts from then on, and the failure is Temporary, so that the gateway repeats the message as text.
+func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 	switch {
-	case calls.Status(err) == http.StatusNotFound, says(err, "method not found"),
-		method == methodEdit && (says(err, "text is empty") || says(err, "text must be non-empty")): // the parameter is unknown there
-		if !b.richless.Swap(true) {
+	case calls.Status(err) == http.StatusNotFound, hasDescription(err, "method not found"),
+		method == methodEdit && (hasDescription(err, "text is empty") || hasDescription(err, "text must be non-empty")): // the server ignores the unknown parameter
+		if !b.richUnsupported.Swap(true) {
 			b.log.Warn("the server does not know rich messages; texts are sent instead", slog.Any("error", err))
 		}
 		return calls.Instead(err, chat.Temporary, chat.Rejected)
-	case !chosen(m): // without markup it was a rich message for its length alone
+	case !dialectChoseRich(m): // a plain text was rich only because of its length
 		return calls.Instead(err, chat.TooLong, chat.Rejected)
 	}
 	return err
 }
 
-// onlyEntities returns the spans that a text with entities can have. Code goes last: it may keep a mention from notifying.
-func onlyEntities(spans []chat.Span) []chat.Span {
+// entitySpans returns the spans that a text with entities can have. It drops code last, because code may prevent a
+// notification.
+func entitySpans(spans []chat.Span) []chat.Span {
 	if !slices.ContainsFunc(spans, func(s chat.Span) bool { return rank(s.Kind) < 0 }) {
 		return spans[:min(len(spans), maxEntities)]
 	}

@@ -11,28 +11,28 @@ import (
 	"telex/internal/chat"
 )
 
-// Send shows a new message. The receipt names no message when the answer did not: it was
-// sent then, but can't be edited. Telegram has no idempotency key: what came of an Uncertain
-// failure is for Find to say. A reply whose target is missing is sent as a plain message.
+// Send sends a new message. If the response does not name the message, the receipt doesn't either: the message was sent
+// but can't be edited. Telegram has no idempotency key, so Find decides what happened after an Uncertain failure. If
+// the message to reply to is missing, a plain message is sent.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	method, rich := "sendMessage", b.sendsRich(m)
 	if rich {
 		method = "sendRichMessage"
 	}
-	params, err := place(method, to)
+	params, err := targetParams(method, to)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	encode(params, m, rich)
-	answerTo(params, m.ReplyTo)
+	addContent(params, m, rich)
+	addReplyTo(params, m.ReplyTo)
 	result, err := b.call(ctx, method, params)
 	if err != nil && rich {
-		err = b.refused(method, err, m)
+		err = b.richError(method, err, m)
 	}
-	return b.ids.created(to, m.Key, result, err)
+	return b.ids.recordCreate(to, m.Key, result, err)
 }
 
-// receipt reads the answer to a call that created a message. The receipt has no id if the answer has none.
+// receipt decodes the response to a call that created a message. The receipt has no id if the response has none.
 func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
 	var sent struct {
@@ -46,31 +46,31 @@ func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 
 const methodEdit = "editMessageText"
 
-// Edit replaces a message's text and its buttons. A message that already is so is a success.
+// Edit replaces a message's text and its buttons. It succeeds if the message already has this content.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
-	params, err := message(methodEdit, ref)
+	params, err := messageParams(methodEdit, ref)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
 	rich := b.sendsRich(m)
-	encode(params, m, rich)
-	if _, err := b.call(ctx, methodEdit, params); err != nil && !says(err, "message is not modified") {
+	addContent(params, m, rich)
+	if _, err := b.call(ctx, methodEdit, params); err != nil && !hasDescription(err, "message is not modified") {
 		if rich {
-			err = b.refused(methodEdit, err, m)
+			err = b.richError(methodEdit, err, m)
 		}
 		return chat.Receipt{}, err
 	}
 	return chat.Receipt{Ref: ref}, nil
 }
 
-// Delete removes a message. A message that is gone already is a success; one that may not be
-// deleted any more, after 48 hours, is Frozen.
+// Delete removes a message. It succeeds if the message no longer exists. A message older than 48 hours can't be deleted
+// and fails with Frozen.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
-	params, err := message("deleteMessage", ref)
+	params, err := messageParams("deleteMessage", ref)
 	if err != nil {
 		return err
 	}
-	if _, err := b.call(ctx, "deleteMessage", params); err != nil && !says(err, "message to delete not found") {
+	if _, err := b.call(ctx, "deleteMessage", params); err != nil && !hasDescription(err, "message to delete not found") {
 		return err
 	}
 	return nil
@@ -78,7 +78,7 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 
 // Typing shows that the bot is typing, for five seconds or until it sends a message.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
-	params, err := place("sendChatAction", to)
+	params, err := targetParams("sendChatAction", to)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	return err
 }
 
-// The parameters that the library does not know.
+// Parameters that the library does not know.
 type (
 	replyParameters struct {
 		ID       int  `json:"message_id"`
@@ -100,8 +100,8 @@ type (
 	}
 )
 
-// place returns the parameters that say where.
-func place(method string, to chat.Target) (tgbotapi.Params, error) {
+// targetParams returns the parameters that address a chat or topic.
+func targetParams(method string, to chat.Target) (tgbotapi.Params, error) {
 	if _, err := strconv.ParseInt(string(to.Chat), 10, 64); err != nil {
 		return nil, &chat.SendError{Kind: chat.Forbidden, Err: fmt.Errorf("%s: %q is not a chat id", method, to.Chat)}
 	}
@@ -110,13 +110,13 @@ func place(method string, to chat.Target) (tgbotapi.Params, error) {
 	return params, nil
 }
 
-// message returns the parameters that say which message.
-func message(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
-	params, err := place(method, ref.Target)
+// messageParams returns the parameters that address a message.
+func messageParams(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
+	params, err := targetParams(method, ref.Target)
 	if err != nil {
 		return nil, err
 	}
-	delete(params, "message_thread_id") // ids are unique in a chat
+	delete(params, "message_thread_id") // message ids are unique in a chat
 	if _, err := strconv.Atoi(string(ref.ID)); err != nil {
 		return nil, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", method, ref.ID)}
 	}
@@ -124,28 +124,28 @@ func message(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
 	return params, nil
 }
 
-// answerTo adds which message this one replies to. A press on a button has no message id and can't be replied to.
-func answerTo(params tgbotapi.Params, to chat.MessageID) {
+// addReplyTo adds the message to reply to. A button press has no message id and can't be replied to.
+func addReplyTo(params tgbotapi.Params, to chat.MessageID) {
 	if id, err := strconv.Atoi(string(to)); err == nil {
-		encodeAs(params, "reply_parameters", replyParameters{ID: id, Optional: true})
+		addJSON(params, "reply_parameters", replyParameters{ID: id, Optional: true})
 	}
 }
 
-// encode adds the content of a message. A rich message has no link preview.
-func encode(params tgbotapi.Params, m chat.Outgoing, rich bool) {
-	encodeActions(params, m.Actions)
+// addContent adds the content of a message. Rich messages have no link preview.
+func addContent(params tgbotapi.Params, m chat.Outgoing, rich bool) {
+	addButtons(params, m.Actions)
 	if rich {
-		encodeAs(params, "rich_message", richContent(m))
+		addJSON(params, "rich_message", richContent(m))
 		return
 	}
-	encodeText(params, "text", "entities", m)
-	encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
+	addText(params, "text", "entities", m)
+	addJSON(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
 }
 
-// encodeText adds a text with its formatting under the names that a method has for them.
-func encodeText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
+// addText adds a text and its formatting, under the method's names for them.
+func addText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 	params.AddNonEmpty(text, m.Text)
-	spans := onlyEntities(m.Spans)
+	spans := entitySpans(m.Spans)
 	if len(spans) == 0 {
 		return
 	}
@@ -153,14 +153,14 @@ func encodeText(params tgbotapi.Params, text, entities string, m chat.Outgoing) 
 	for i, s := range spans {
 		list[i] = tgbotapi.MessageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
 	}
-	encodeAs(params, entities, list)
+	addJSON(params, entities, list)
 }
 
-// encodeAs adds a value as JSON, which can express all that is sent.
-func encodeAs(params tgbotapi.Params, name string, v any) { _ = params.AddInterface(name, v) }
+// addJSON adds a value as JSON. Encoding can't fail for the types that are used here.
+func addJSON(params tgbotapi.Params, name string, v any) { _ = params.AddInterface(name, v) }
 
-// chatID returns Telegram's number as an id.
+// chatID converts Telegram's number to an id.
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
 
-// userID returns Telegram's number as an id.
+// userID converts Telegram's number to an id.
 func userID(id int64) chat.UserID { return chat.UserID(strconv.FormatInt(id, 10)) }

@@ -2,7 +2,8 @@ package telegram
 
 import "strings"
 
-// maxTaskDepth is how deep task lists are nested. Deeper ones are as deep as these: https://core.telegram.org/bots/api#rich-message-limits
+// maxTaskDepth is the maximum nesting depth of task lists. Deeper items stay at this depth.
+// https://core.telegram.org/bots/api#rich-message-limits
 const maxTaskDepth = 4
 
 // task is an item of a task list.
@@ -12,10 +13,9 @@ type task struct {
 	text   any
 }
 
-// tasks returns the task list that begins with a line, and where the text goes on behind it. Indented lines below a task belong
-// to it.
+// tasks returns the task list that begins at a line, and the offset after it. Indented lines below a task belong to it.
 func (w *blockWriter) tasks(at, to int) (list []task, next int) {
-	start := 0 // of the last task's text
+	start := 0 // start of the last task's text
 	end := func(at int) {
 		if n := len(list); n > 0 {
 			text := strings.TrimSpace(w.text[start:at])
@@ -33,10 +33,10 @@ func (w *blockWriter) tasks(at, to int) (list []task, next int) {
 			start = box.end
 		case len(list) == 0:
 			return nil, next
-		case first == stop: // a blank line may be within the list
+		case first == stop: // the list may contain blank lines
 			at = stop + 1
 			continue
-		case first-at <= list[len(list)-1].indent, w.begins(at, first):
+		case first-at <= list[len(list)-1].indent, w.beginsBlock(at, first):
 			end(next)
 			return list, next
 		}
@@ -47,8 +47,8 @@ func (w *blockWriter) tasks(at, to int) (list []task, next int) {
 	return list, next
 }
 
-// begins reports whether a line begins a block of its own.
-func (w *blockWriter) begins(at, first int) bool {
+// beginsBlock reports whether a line begins a separate block.
+func (w *blockWriter) beginsBlock(at, first int) bool {
 	for _, kind := range []string{kindPre, kindQuote, kindHeading} {
 		if _, ok := w.find(kind, at, first); ok {
 			return true
@@ -57,7 +57,7 @@ func (w *blockWriter) begins(at, first int) bool {
 	return false
 }
 
-// taskList returns tasks as a list. Tasks that are indented more than the one above are a list in its item.
+// taskList returns tasks as a list. Tasks with more indentation than the one above become a list inside its item.
 func taskList(tasks []task, depth int) richBlock {
 	out := richBlock{Type: "list"}
 	for len(tasks) > 0 {

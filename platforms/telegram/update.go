@@ -11,9 +11,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// update holds what is used of an update. The structs around a message are ours because the library's date
-// from 2021: they lack topics, and one field of theirs that has changed since would make the
-// whole message unreadable (ADR 13). Other updates, my_chat_member too, say nothing to answer.
+// update holds the used fields of an update. The library's structs around messages date from 2021: they lack topics,
+// and a changed type of one field would make the whole message unreadable. So these structs are our own (ADR 13). Other
+// updates, such as my_chat_member, contain nothing to answer.
 type update struct {
 	ID       int        `json:"update_id"`
 	Message  *incoming  `json:"message"`
@@ -22,31 +22,31 @@ type update struct {
 	Stopped  *stopPress `json:"stopped_message_generation"`
 }
 
-// incoming holds what is used of a message and of the message that it refers to.
+// incoming holds the used fields of a message and of the message that it refers to.
 type incoming struct {
-	posted
-	ReplyTo  lenient[posted]    `json:"reply_to_message"`
-	External lenient[external]  `json:"external_reply"`
-	Quote    lenient[textQuote] `json:"quote"`
+	baseMessage
+	ReplyTo  lenient[baseMessage]   `json:"reply_to_message"`
+	External lenient[externalReply] `json:"external_reply"`
+	Quote    lenient[textQuote]     `json:"quote"`
 }
 
-// posted holds what is used of any message.
-type posted struct {
+// baseMessage holds the used fields of any message.
+type baseMessage struct {
 	ID         int            `json:"message_id"`
-	Album      string         `json:"media_group_id"` // the same in every message of an album
+	Album      string         `json:"media_group_id"` // equal in all messages of an album
 	Date       int64          `json:"date"`           // Unix seconds
 	Chat       *tgbotapi.Chat `json:"chat"`
-	Thread     int            `json:"message_thread_id"` // also set on plain replies; a topic only with InTopic
+	Thread     int            `json:"message_thread_id"` // also set on plain replies; it is a topic only with InTopic
 	InTopic    bool           `json:"is_topic_message"`
 	From       *tgbotapi.User `json:"from"`
-	SenderChat *tgbotapi.Chat `json:"sender_chat"` // instead of a person: anonymous administrators, channels
+	SenderChat *tgbotapi.Chat `json:"sender_chat"` // instead of a person: anonymous administrators and channels
 	Forwarded  bool           `json:"is_automatic_forward"`
 	ViaBot     *tgbotapi.User `json:"via_bot"`
 
 	ForwardedFrom lenient[origin]          `json:"forward_origin"`
 	ForwardedAt   any                      `json:"forward_date"`
-	MovedTo       int64                    `json:"migrate_to_chat_id"`   // the group is that supergroup now
-	MovedFrom     int64                    `json:"migrate_from_chat_id"` // the supergroup was that group
+	MovedTo       int64                    `json:"migrate_to_chat_id"`   // the group became this supergroup
+	MovedFrom     int64                    `json:"migrate_from_chat_id"` // the supergroup was this group
 	Text          string                   `json:"text"`
 	Entities      []tgbotapi.MessageEntity `json:"entities"`
 	Caption       string                   `json:"caption"`
@@ -62,14 +62,14 @@ type media struct {
 	Audio     *mediaFile  `json:"audio"`
 	Video     *mediaFile  `json:"video"`
 	VideoNote *mediaFile  `json:"video_note"`
-	Animation *mediaFile  `json:"animation"` // is in Document too
+	Animation *mediaFile  `json:"animation"` // is also in Document
 	Sticker   *sticker    `json:"sticker"`
-	wordless
+	unreadable
 }
 
-// wordless holds things without a content that a bot could read. Only their presence is used.
-type wordless struct {
-	Venue     any `json:"venue"` // is in Location too
+// unreadable holds content that a bot can't read. Only the presence of the fields matters.
+type unreadable struct {
+	Venue     any `json:"venue"` // is also in Location
 	Location  any `json:"location"`
 	Contact   any `json:"contact"`
 	Poll      any `json:"poll"`
@@ -81,23 +81,23 @@ type wordless struct {
 	Giveaway  any `json:"giveaway"`
 }
 
-// stopPress holds what is used of a press on the stop button of a draft. It names nobody: drafts exist in private chats only.
-// https://core.telegram.org/bots/api#stoppedmessagegeneration
+// stopPress holds the used fields of a press on a draft's stop button. It names no user, because drafts exist only in
+// private chats. https://core.telegram.org/bots/api#stoppedmessagegeneration
 type stopPress struct {
 	Chat   *tgbotapi.Chat `json:"chat"`
 	Thread int            `json:"message_thread_id"`
 	Draft  int64          `json:"draft_id"`
 }
 
-// callback holds what is used of a press on a button.
+// callback holds the used fields of a button press.
 type callback struct {
 	ID      string         `json:"id"`
 	From    *tgbotapi.User `json:"from"`
-	Message *posted        `json:"message"` // the one with the button; absent for inline messages
+	Message *baseMessage   `json:"message"` // the message with the button; absent for inline messages
 	Data    string         `json:"data"`
 }
 
-// mediaFile holds what is used of a file of any kind.
+// mediaFile holds the used fields of any file.
 type mediaFile struct {
 	ID        string `json:"file_id"`
 	Name      string `json:"file_name"`
@@ -105,7 +105,7 @@ type mediaFile struct {
 	Size      int64  `json:"file_size"`
 }
 
-// sticker is a picture, an animation of Telegram's own format, or a short video.
+// sticker is a picture, an animation in Telegram's own format, or a short video.
 type sticker struct {
 	mediaFile
 	Animated bool `json:"is_animated"`
@@ -114,9 +114,8 @@ type sticker struct {
 
 var errNoChat = errors.New("the message has no chat or no id")
 
-// decode turns an update into what somebody said to the bot, and names the album that it is a
-// part of, if it is. It reports false for what needs no attention. Its errors, and a panic
-// that it turns into one, contain nothing of the text.
+// decode converts an update to a message for the bot, and names the album that it belongs to, if any. found is false if
+// the bot ignores the update. Errors contain nothing of the text. A panic becomes an error.
 func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album string, found bool, err error) {
 	defer receiving.Recover("decode update", &err)
 	u, err := receiving.Decode[update](raw)

@@ -12,18 +12,19 @@ import (
 	"telex/internal/chat"
 )
 
-// hasWebhook reports whether a call failed because the bot has a webhook. Telegram then refuses polling.
+// hasWebhook reports whether a call failed because the bot has a webhook, since Telegram then refuses polling.
 // https://core.telegram.org/bots/api#getupdates
 func hasWebhook(err error) bool {
 	if err == nil {
 		return false
 	}
 	failure := chat.AsSendError(err)
-	return failure.Kind == chat.Conflict && says(failure, "webhook")
+	return failure.Kind == chat.Conflict && hasDescription(failure, "webhook")
 }
 
-// removeWebhook deletes the bot's webhook and keeps the updates that wait. It does so once in the life of the bot: two
-// programs that take the bot from each other would go on for ever. It returns false if the webhook is still there.
+// removeWebhook deletes the bot's webhook and keeps the waiting updates. It does so only once in the life of the bot,
+// because two programs could otherwise take the bot from each other forever. It returns false if the webhook still
+// exists.
 func (b *Bot) removeWebhook(ctx context.Context) bool {
 	if b.webhookRemoved {
 		return false
@@ -40,7 +41,7 @@ func (b *Bot) removeWebhook(ctx context.Context) bool {
 	return true
 }
 
-// webhookHost returns the host of the webhook; empty: not known. The rest of its address may be a secret.
+// webhookHost returns the host of the webhook, or "" if unknown. The rest of the URL may be secret.
 func (b *Bot) webhookHost(ctx context.Context) string {
 	info, err := b.webhookInfo(ctx)
 	if err != nil {
@@ -53,14 +54,14 @@ func (b *Bot) webhookHost(ctx context.Context) string {
 	return u.Hostname()
 }
 
-// webhookInfo returns what Telegram says of the webhook. https://core.telegram.org/bots/api#webhookinfo
+// webhookInfo returns Telegram's state of the webhook. https://core.telegram.org/bots/api#webhookinfo
 func (b *Bot) webhookInfo(ctx context.Context) (info tgbotapi.WebhookInfo, err error) {
 	result, err := b.call(ctx, "getWebhookInfo", nil)
 	if err != nil {
 		return info, err
 	}
 	if json.Unmarshal(result, &info) != nil {
-		return info, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getWebhookInfo: the answer is no webhook")}
+		return info, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getWebhookInfo: invalid response")}
 	}
 	return info, nil
 }

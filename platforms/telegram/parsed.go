@@ -10,25 +10,24 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// wording is a text with its command and its mentions of the bot.
-type wording struct {
-	text          string // without the bot's mentions, trimmed
-	mentioned     bool
-	others        bool   // it mentions somebody else, and not the bot
-	command, args string // the command's name in lower case; empty: no command
-	foreign       bool   // a command for another bot
+// parsedText is a text with its command and its mentions of the bot.
+type parsedText struct {
+	text           string // without mentions of the bot, trimmed
+	mentioned      bool
+	mentionsOthers bool   // it mentions somebody else, but not the bot
+	command, args  string // the command's name in lower case; empty: no command
+	forOtherBot    bool   // a command for another bot
 }
 
-// read finds the command and the mentions of the bot in a text. Marks that do not fit the
-// text are ignored.
-func read(text string, marks []tgbotapi.MessageEntity, self tgbotapi.User) wording {
+// parseText finds the command and the mentions of the bot in a text. It ignores entities that exceed the text.
+func parseText(text string, entities []tgbotapi.MessageEntity, self tgbotapi.User) parsedText {
 	units := utf16.Encode([]rune(text))
 	piece := func(from, to int) string { return string(utf16.Decode(units[from:to])) }
-	var w wording
-	var all, args receiving.Words // args: behind the command
-	end := 0                      // of what is read
+	var w parsedText
+	var all, args receiving.Words // args: the text after the command
+	end := 0                      // end of the parsed text
 	byPlace := func(a, b tgbotapi.MessageEntity) int { return a.Offset - b.Offset }
-	for _, m := range slices.SortedStableFunc(slices.Values(marks), byPlace) {
+	for _, m := range slices.SortedStableFunc(slices.Values(entities), byPlace) {
 		if m.Offset < end || m.Length <= 0 || m.Offset > len(units) || m.Length > len(units)-m.Offset {
 			continue
 		}
@@ -38,7 +37,7 @@ func read(text string, marks []tgbotapi.MessageEntity, self tgbotapi.User) wordi
 		case m.Type == "bot_command" && m.Offset == 0:
 			name, bot, named := strings.Cut(strings.TrimPrefix(word, "/"), "@")
 			if named && !strings.EqualFold(bot, self.UserName) {
-				return wording{foreign: true}
+				return parsedText{forOtherBot: true}
 			}
 			w.command, end = strings.ToLower(name), to
 			all.Add("/" + name)
@@ -49,20 +48,20 @@ func read(text string, marks []tgbotapi.MessageEntity, self tgbotapi.User) wordi
 			args.Mention()
 			w.mentioned, end = true, to
 		case m.Type == "mention", m.Type == "text_mention":
-			w.others = true
+			w.mentionsOthers = true
 		}
 	}
 	all.Add(piece(end, len(units)))
 	args.Add(piece(end, len(units)))
-	w.others = w.others && !w.mentioned
+	w.mentionsOthers = w.mentionsOthers && !w.mentioned
 	if w.text = all.String(); w.command != "" {
 		w.args = args.String()
 	}
 	return w
 }
 
-// isMention reports whether a mark, which covers word, means the bot: by its username, or by
-// its id where the client wrote its name.
+// isMention reports whether an entity, which covers word, mentions the bot: by its username, or by its id if the client
+// wrote its name.
 func isMention(m tgbotapi.MessageEntity, word string, self tgbotapi.User) bool {
 	switch m.Type {
 	case "mention":

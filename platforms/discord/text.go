@@ -8,16 +8,16 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// signs are what stands in a text for what people see as a name.
+// nameMarks matches the codes that clients show as names.
 // https://docs.discord.com/developers/reference#message-formatting
-var signs = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
+var nameMarks = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 
-// read returns the text of a message as the person meant it, without the mentions of self, and whether there was one.
-// role is the bot's own in that guild. Either may be empty: then nothing is left out for it.
-func (m *incoming) read(self, role string) (string, bool) {
+// readText returns the text of a message without mentions of self, and whether there were any. role is the bot's own
+// role in the guild. Either may be empty.
+func (m *incoming) readText(self, role string) (string, bool) {
 	text, end, mentioned := m.Content, 0, false
 	var kept receiving.Words
-	for _, at := range signs.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range nameMarks.FindAllStringSubmatchIndex(text, -1) {
 		kept.Add(text[end:at[0]])
 		end = at[1]
 		mark, kind, id := text[at[0]:end], text[at[2]:at[3]], text[at[4]:at[5]]
@@ -25,15 +25,15 @@ func (m *incoming) read(self, role string) (string, bool) {
 			kept.Mention()
 			mentioned = true
 		} else {
-			kept.Add(m.nameOf(mark, kind, id))
+			kept.Add(m.displayNameOf(mark, kind, id))
 		}
 	}
 	kept.Add(text[end:])
 	return kept.String(), mentioned
 }
 
-// nameOf returns what people see of a mark. Channels and unknown ones stay as they are.
-func (m *incoming) nameOf(mark, kind, id string) string {
+// displayNameOf returns what people see for a code. Channels and unknown codes stay as they are.
+func (m *incoming) displayNameOf(mark, kind, id string) string {
 	switch kind {
 	case "@", "@!":
 		for i := range m.Mentions {
@@ -49,14 +49,14 @@ func (m *incoming) nameOf(mark, kind, id string) string {
 	return mark
 }
 
-// maxName bounds the name of a person. Discord's longest has 32 characters.
+// maxName limits the name of a person. Discord's limit is 32 characters.
 const maxName = 100
 
-// name returns what a person is called in a guild, or everywhere, in one line.
+// name returns a person's name in a guild, or the global name, in one line.
 func (p *user) name(in *member) string {
 	nick := ""
 	if in != nil {
 		nick = in.Nick
 	}
-	return cut(strings.Join(strings.Fields(cmp.Or(nick, p.Global, p.Name)), " "), maxName)
+	return truncate(strings.Join(strings.Fields(cmp.Or(nick, p.Global, p.Name)), " "), maxName)
 }

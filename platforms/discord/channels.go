@@ -1,0 +1,89 @@
+package discord
+
+import (
+	"slices"
+	"sync"
+
+	"telex/platforms/internal/receiving"
+)
+
+const (
+	// maxChannels limits the channels whose type is remembered. Others are requested when needed.
+	maxChannels = 50_000
+	// maxDMs limits the remembered DMs, because a backfill reads each of them.
+	maxDMs = 200
+)
+
+// channelCache holds what is known of channels and guilds.
+type channelCache struct {
+	channels *receiving.Recent[channelInfo]
+	// threadless is true for channels and questions for which no thread can be created. False means that it is possible
+	// again.
+	threadless *receiving.Recent[bool]
+
+	mu    sync.Mutex
+	roles map[string]string // by guild: the bot's own role
+	dms   []string          // newest first
+}
+
+func (p *channelCache) add(r channelInfo) {
+	if r.Last = ""; isSnowflake(r.ID) {
+		p.channels.Put(r.ID, r)
+	}
+}
+
+// addGuild records a guild's channels and the bot's own role in it.
+func (p *channelCache) addGuild(g *guild, self string) {
+	for _, r := range slices.Concat(g.Channels, g.Threads) {
+		r.Guild = g.ID
+		p.add(r)
+	}
+	for _, r := range g.Channels {
+		if p.isThreadless(r.ID) { // permissions may have changed meanwhile
+			p.threadless.Put(r.ID, false)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range g.Roles {
+		if self != "" && r.Tags.Bot == self {
+			p.roles[g.ID] = r.ID
+		}
+	}
+}
+
+// role returns the bot's own role in a guild. Mentioning the role mentions the bot.
+func (p *channelCache) role(guild string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.roles[guild]
+}
+
+// addDM records a DM in which somebody wrote.
+func (p *channelCache) addDM(channel string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dms = slices.DeleteFunc(p.dms, func(c string) bool { return c == channel })
+	p.dms = slices.Insert(p.dms, 0, channel)
+	p.dms = p.dms[:min(len(p.dms), maxDMs)]
+}
+
+// knownDMs returns the known DMs, newest first.
+func (p *channelCache) knownDMs() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.dms)
+}
+
+// disableThreads records that no thread can be created in a channel or for a question. It reports whether that is new.
+func (p *channelCache) disableThreads(id string) bool {
+	known := p.isThreadless(id)
+	p.threadless.Put(id, true)
+	return !known
+}
+
+// isThreadless reports whether no thread can be created in a channel or for a question.
+func (p *channelCache) isThreadless(id string) bool {
+	is, _ := p.threadless.Get(id)
+	return is
+}
