@@ -110,7 +110,7 @@ func (b *Bot) callForMessage(ctx context.Context, ref chat.MessageRef, r request
 	byToken.path, byToken.token = interactionPath(s.command, s.message), s.command.token
 	r.path = "/channels/" + channel + "/messages/" + s.message
 	tokenValid := func(lifetime time.Duration) bool {
-		return s.command != (command{}) && b.interactions.get(s.command).tokenValid(use)
+		return s.command != (command{}) && b.interactions.get(s.command).tokenValid(lifetime)
 	}
 	if tokenValid(tokenUseTime) {
 		a, err := b.call(ctx, byToken)
