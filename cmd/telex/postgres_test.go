@@ -82,7 +82,7 @@ func TestPostgreSQLDaemon(t *testing.T) {
 
 	daemon.stop()
 	stdout, _ = run(exitDone, "store", "migrate")
-	wantText(t, "stdout of migrate", stdout, ": schema 1, which is the newest\n")
+	wantText(t, "stdout of migrate", stdout, ": schema 2, which is the newest\n")
 	stdout, _ = run(exitDone, "sessions", "delete", "telegram:1001")
 	wantText(t, "stdout of delete", stdout, "telegram:1001: 2 messages deleted.\n")
 	daemon = daemon.again()

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
+
 	"telex/internal/chat"
 )
 
@@ -12,8 +14,23 @@ func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	return c
 }
 
-// take returns the conversation's id, holds it until the transaction ends, and creates it if it is missing.
-func (t *tx) take(c chat.Conversation) int64 { return t.ensure(holdConversation, c) }
+// hold returns the conversation's id, holds it until the transaction ends, and creates it if it is missing.
+func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(holdConversation, c) }
+
+// take is hold for a transaction that only the owner of the chat may make: chat.ErrLost.
+func (t *tx) take(c chat.Conversation) (id int64) {
+	if t.self == 0 {
+		return t.hold(c)
+	}
+	b := &pgx.Batch{}
+	t.fence(b, fenceChat, c.Endpoint, c.Chat)
+	b.Queue(holdConversation, t.args([]any{c.Endpoint, c.Chat, c.Thread})...).QueryRow(func(r pgx.Row) error { return orNone(r.Scan(&id)) })
+	t.send(b)
+	if id == 0 {
+		return t.hold(c)
+	}
+	return id
+}
 
 // ensure returns the conversation's id, which the query finds and locks. A transaction that makes or deletes the row at the same
 // time may come between, so it is looked for again.
@@ -59,6 +76,11 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		for _, c := range rows(t, func(c *conversation) []any { return []any{&c.id, &c.thread} }, threadsOf, e, from) {
 			t.moveConversation(c.id, chat.Conversation{Endpoint: e, Chat: to, Thread: c.thread}, from)
 		}
+		t.exec(inheritChat, e, from, to)
+		var moved places
+		moved.add(chat.Conversation{Endpoint: e, Chat: to})
+		t.reset(moved)
+		t.signal(0, chat.SignalAccess|chat.SignalWork)
 	}})
 	return err
 }
@@ -72,7 +94,7 @@ func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) 
 		return
 	}
 	t.join(owner, id)
-	t.all([]string{moveInbox, moveEntries, moveTurns, moveUsage, moveConsents}, owner, id)
+	t.all([]string{moveInbox, moveForwarded, moveEntries, moveTurns, moveUsage, moveConsents}, owner, id)
 	t.all([]string{deleteConsents, deleteConversation}, id)
 }
 

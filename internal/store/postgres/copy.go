@@ -28,7 +28,7 @@ type Copied struct {
 // Copy copies a whole SQLite store into this one, which must be empty, in one transaction, and counts the rows on both sides.
 func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, err error) {
 	err = from.Export(ctx, func(source store.Tables) error {
-		return s.onConnection(ctx, func(limited context.Context, conn *pgx.Conn) error {
+		return s.onConnection(ctx, false, func(limited context.Context, conn *pgx.Conn) error {
 			copying, cancel := context.WithCancel(context.WithoutCancel(limited)) // a large store takes longer than a call may
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()

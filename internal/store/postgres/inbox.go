@@ -14,7 +14,8 @@ import (
 
 // Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be acknowledged to the
 // platform. fresh is false for a known message; its cursor is stored anyway. A message without a cursor does not change the
-// endpoint's. If an earlier call stored the message and could not say so, this call says fresh.
+// endpoint's. If an earlier call stored the message and could not say so, this call says fresh. A new message has an owner
+// afterwards, if there is a replica for it, which is told.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -22,11 +23,15 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	}
 	accept := &call{what: "accept message", kind: "accept", once: true, key: "accept " + c.String() + " " + string(in.ID)}
 	accept.do = func(t *tx) {
-		conversation := t.ensure(keepConversation, c)
-		accept.result = t.exec(acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, conversation, in.Sender.ID, body, t.now) > 0
-		if in.Resume != "" {
-			t.exec(saveResume, c.Endpoint, in.Resume)
+		conversation := t.admit(c)
+		fresh := t.exec(acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, conversation, in.Sender.ID, body, t.now) > 0
+		if in.Resume != "" && t.exec(saveResume, c.Endpoint, in.Resume, t.self) == 0 {
+			t.fail(chat.ErrLost)
 		}
+		if fresh {
+			t.signal(t.assign(c), chat.SignalWork)
+		}
+		accept.result = fresh
 	}
 	done, err := s.write(ctx, accept)
 	if err != nil {

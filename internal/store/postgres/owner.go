@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"telex/internal/store"
 )
@@ -18,8 +19,9 @@ import (
 // The advisory locks, which belong to the database. The class is "telx".
 const (
 	lockClass   = 0x74656c78
-	lockOwner   = 1 // held by the connection of the owner
-	lockWriters = 2 // held by every writing transaction: exclusively by one that must be alone
+	lockOwner   = 1          // held by the connection of the owner
+	lockWriters = 2          // held by every writing transaction: exclusively by one that must be alone
+	lockShares  = 0x74656c73 // a class of its own, with a number for each endpoint
 )
 
 // ownerName is the row of the one daemon.
@@ -178,7 +180,7 @@ func (w *owner) held(ctx context.Context, conn *pgx.Conn) error {
 func (w *owner) watch(ctx context.Context, conn *pgx.Conn) {
 	log := w.store.log
 	for {
-		err := listen(ctx, conn)
+		err := listen(ctx, conn, func(*pgconn.Notification) {})
 		hangUp(ctx, conn)
 		if ctx.Err() != nil {
 			return
@@ -221,24 +223,6 @@ func (w *owner) again(ctx context.Context) (*pgx.Conn, error) {
 	}
 }
 
-// listen returns when the connection is lost or ctx ends. It reads all the time, so it learns at once when the server goes.
-func listen(ctx context.Context, conn *pgx.Conn) error {
-	for {
-		waiting, cancel := context.WithTimeout(ctx, checkEvery)
-		_, err := conn.WaitForNotification(waiting)
-		cancel()
-		if ctx.Err() != nil || conn.IsClosed() {
-			return err
-		}
-		asking, cancel := context.WithTimeout(ctx, checkWithin)
-		err = conn.Ping(asking)
-		cancel()
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // trouble returns why nothing may be written now.
 func (w *owner) trouble() error {
 	w.mu.Lock()
@@ -269,11 +253,4 @@ func (w *owner) check(epoch int64) error {
 func (w *owner) close() {
 	w.stop()
 	w.ended.Wait()
-}
-
-// hangUp closes a connection, which gives up what it holds.
-func hangUp(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_ = conn.Close(ctx) // a connection that is broken can't be closed in good order
 }

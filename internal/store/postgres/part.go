@@ -3,17 +3,12 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"log/slog"
-
-	"github.com/jackc/pgx/v5"
 
 	"telex/internal/chat"
 	"telex/internal/store"
 )
-
-func isNone(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
 // Record stores the state of one message of a turn's reply: before it is created or changed, with its id once it exists, and when
 // it is gone. It accepts records of fenced turns. After a turn's end it stores only the reference and the state, and a new create

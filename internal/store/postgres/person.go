@@ -36,6 +36,7 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 		}
 		n += t.exec(deleteFacts, p.Endpoint, p.User) + t.exec(deleteResponses, p.Endpoint, p.User)
 		t.all([]string{deleteFactNumbers, deletePairingRequest, deleteAdmission}, p.Endpoint, p.User)
+		t.signal(0, chat.SignalAccess)
 		return n
 	})
 }
@@ -69,7 +70,10 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 
 // SavePairingRequest stores a request, replacing the person's earlier one.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
-	return s.update(ctx, "store code", func(t *tx) { t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At) })
+	return s.update(ctx, "store code", func(t *tx) {
+		t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At)
+		t.signal(0, chat.SignalAccess)
+	})
 }
 
 // Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
@@ -77,6 +81,7 @@ func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
 		t.exec(saveAdmission, a.Endpoint, a.User, a.Name, a.By, a.At)
 		t.exec(deletePairingRequest, a.Endpoint, a.User)
+		t.signal(0, chat.SignalAccess)
 	})
 }
 
@@ -89,7 +94,10 @@ func (s *Store) Admitted(ctx context.Context) ([]chat.Admission, error) {
 
 // Revoke deletes the admission of a person, and reports whether there was one.
 func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
-	return resultOf(ctx, s.update, "revoke admission", func(t *tx) bool { return t.exec(deleteAdmission, p.Endpoint, p.User) > 0 })
+	return resultOf(ctx, s.update, "revoke admission", func(t *tx) bool {
+		t.signal(0, chat.SignalAccess)
+		return t.exec(deleteAdmission, p.Endpoint, p.User) > 0
+	})
 }
 
 // Consent stores a permanent approval: the person's requests in the conversation may use a tool from now on. Forget deletes it

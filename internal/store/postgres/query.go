@@ -112,8 +112,11 @@ INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (endpoint, origin, thread, message) DO NOTHING`
 
+	// saveResume stores the cursor, unless the replica $3 is not the receiver of the endpoint any more.
 	saveResume = `
-INSERT INTO endpoint (name, resume) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET resume = excluded.resume`
+INSERT INTO endpoint (name, resume) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET resume = excluded.resume
+WHERE $3::bigint = 0 OR endpoint.receiver IS NULL OR endpoint.receiver = $3
+    OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 	findResume = `SELECT resume FROM endpoint WHERE name = $1`
 
 	listPlaces = `
@@ -160,7 +163,9 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 UPDATE inbox i SET done_at = $1, body = NULL, person = '' FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.done_at IS NULL AND i.turn IS NULL`
 
-	releaseMessages = `UPDATE inbox SET turn = NULL, attempts = attempts - 1 WHERE turn = $1 AND done_at IS NULL`
+	// releaseMessages counts the messages as given to the replica that releases their turn.
+	releaseMessages = `
+UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = NULLIF($2::bigint, 0), given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )
 
 // Sessions.
@@ -310,8 +315,9 @@ const (
 	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = $1`
 
 	beginTurn = `
-INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to, state, ending, person, replaces, accepted_at, begun_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to, state, ending, person, replaces, accepted_at, begun_at,
+    given, given_call)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, NULLIF($13::bigint, 0), 0)`
 	rerunTurn  = `UPDATE turn SET runs = runs + 1 WHERE id = $1`
 	decideTurn = `UPDATE turn SET state = 'decided', ending = $2 WHERE id = $1`
 	cutTurn    = `UPDATE turn SET ending = $2 WHERE id = $1 AND state = 'decided'`
@@ -333,11 +339,12 @@ WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND tu
 	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3 WHERE id = $1`
 	endParts = `UPDATE part SET source = '', content = '{}' WHERE turn = $1`
 
-	listTurns = `
+	turns = `
 SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
     t.state, t.fenced, t.runs, t.ending, t.accepted_at, t.person, t.replaces
-FROM turn t JOIN conversation c ON c.id = t.conversation
-WHERE t.ended_at IS NULL ORDER BY t.begun_at, t.id`
+FROM turn t JOIN conversation c ON c.id = t.conversation`
+	listUnfinished = turns + ` WHERE t.ended_at IS NULL ORDER BY t.begun_at, t.id`
+	listTurns      = turns + ` WHERE t.id = ANY ($1) ORDER BY t.begun_at, t.id`
 
 	savePart = `
 INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, content, steps)
@@ -407,5 +414,6 @@ DELETE FROM conversation WHERE id IN (
       AND NOT EXISTS (SELECT FROM session WHERE session.conversation = c.id)
       AND NOT EXISTS (SELECT FROM usage WHERE usage.conversation = c.id)
       AND NOT EXISTS (SELECT FROM consent WHERE consent.conversation = c.id)
+      AND NOT EXISTS (SELECT FROM forwarded WHERE forwarded.conversation = c.id)
     LIMIT $2 FOR UPDATE SKIP LOCKED)`
 )

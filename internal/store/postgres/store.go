@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"telex/internal/chat"
 	"telex/internal/store"
 )
 
@@ -50,8 +52,12 @@ type Store struct {
 
 	from int64 // the schema that was found
 
+	self  atomic.Int64 // the chat.ReplicaID of this process; 0: it is no replica
+	ahead atomic.Int64 // how many nanoseconds this process's clock is ahead of the server's
+
 	mu     sync.Mutex
-	doubts map[string]*call // by key: calls of which it is not known whether they were committed
+	given  map[chat.ReplicaID]int // how many chats each replica has, as far as this one knows
+	doubts map[string]*call       // by key: calls of which it is not known whether they were committed
 	closed bool
 }
 
@@ -90,6 +96,7 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		name: databaseName(c.ConnConfig), log: o.Log, now: o.Now, told: o.Observe, doubts: make(map[string]*call),
+		given: make(map[chat.ReplicaID]int),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -50,7 +50,7 @@ func (t *tx) begin(turn chat.Turn) {
 		turn.User = turn.Messages[n-1].Sender.ID
 	}
 	t.exec(beginTurn, turn.ID, conversation, turn.To.Chat, turn.To.Thread, turn.To.Kind, turn.ReplyTo,
-		state, turn.Ending, turn.User, turn.Replaces, acceptedAt, t.now)
+		state, turn.Ending, turn.User, turn.Replaces, acceptedAt, t.now, t.self)
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was reset since
@@ -125,7 +125,7 @@ func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) erro
 		}
 		t.saveUsage(id, row, used)
 		t.endTurn(id, released)
-		t.exec(releaseMessages, id)
+		t.exec(releaseMessages, id, t.self)
 	})
 }
 
@@ -137,33 +137,36 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 // Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
 // continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
 func (s *Store) Unfinished(ctx context.Context) ([]chat.Turn, error) {
-	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn {
-		turns := rows(t, func(t *chat.Turn) []any {
-			c, to := &t.Conversation, &t.To
-			return []any{
-				&t.ID, &c.Endpoint, &c.Chat, &c.Thread, &to.Chat, &to.Thread, &to.Kind, &t.ReplyTo,
-				&t.State, &t.Void, &t.Runs, &t.Ending, &t.Began, &t.User, &t.Replaces,
-			}
-		}, listTurns)
-		ids, at := make([]string, len(turns)), make(map[string]*chat.Turn)
-		for i := range turns {
-			ids[i] = turns[i].ID
-			at[turns[i].ID] = &turns[i]
+	return resultOf(ctx, s.view, "list unfinished turns", func(t *tx) []chat.Turn { return t.turns(listUnfinished) })
+}
+
+// turns returns the turns of listUnfinished or listTurns, whole.
+func (t *tx) turns(query string, args ...any) []chat.Turn {
+	turns := rows(t, func(t *chat.Turn) []any {
+		c, to := &t.Conversation, &t.To
+		return []any{
+			&t.ID, &c.Endpoint, &c.Chat, &c.Thread, &to.Chat, &to.Thread, &to.Kind, &t.ReplyTo,
+			&t.State, &t.Void, &t.Runs, &t.Ending, &t.Began, &t.User, &t.Replaces,
 		}
-		for _, m := range t.messages(listTaken, ids) {
-			at[m.turn].Messages = append(at[m.turn].Messages, m.Message)
-		}
-		for turn, part := range t.parts(ids) {
-			at[turn].Parts = append(at[turn].Parts, part)
-		}
-		for turn, step := range t.steps(ids) {
-			at[turn].Steps = append(at[turn].Steps, step)
-		}
-		for i := range turns {
-			turns[i].Void = turns[i].Void || len(turns[i].Messages) == 0
-		}
-		return turns
-	})
+	}, query, args...)
+	ids, at := make([]string, len(turns)), make(map[string]*chat.Turn)
+	for i := range turns {
+		ids[i] = turns[i].ID
+		at[turns[i].ID] = &turns[i]
+	}
+	for _, m := range t.messages(listTaken, ids) {
+		at[m.turn].Messages = append(at[m.turn].Messages, m.Message)
+	}
+	for turn, part := range t.parts(ids) {
+		at[turn].Parts = append(at[turn].Parts, part)
+	}
+	for turn, step := range t.steps(ids) {
+		at[turn].Steps = append(at[turn].Steps, step)
+	}
+	for i := range turns {
+		turns[i].Void = turns[i].Void || len(turns[i].Messages) == 0
+	}
+	return turns
 }
 
 // turnRow is the state that decides whether a turn may write.
@@ -189,21 +192,21 @@ func (t *tx) turn(id string) (row turnRow) {
 	return row
 }
 
-// existing holds the conversation of a turn and then reads the turn, in one round trip. It fails if the turn does not exist.
+// existing holds the conversation of a turn and then reads the turn, in one round trip. It fails if the turn does not exist, or if
+// another replica owns its chat.
 func (t *tx) existing(id string) (row turnRow) {
-	if t.err != nil {
-		return row
-	}
 	b := &pgx.Batch{}
+	if t.self != 0 {
+		t.fence(b, fenceTurn, id)
+	}
 	b.Queue(holdConversationOfTurn, id)
-	b.Queue(findTurn, id).QueryRow(func(r pgx.Row) error { return r.Scan(row.columns()...) })
-	switch err := t.on.SendBatch(t.ctx, b).Close(); {
-	case err == nil:
-		row.exists = true
-	case isNone(err):
+	b.Queue(findTurn, id).QueryRow(func(r pgx.Row) error {
+		err := r.Scan(row.columns()...)
+		row.exists = err == nil
+		return orNone(err)
+	})
+	if t.send(b); !row.exists {
 		t.fail(store.ErrUnknown)
-	default:
-		t.fail(err)
 	}
 	return row
 }

@@ -9,11 +9,15 @@ import (
 	jitter "math/rand/v2"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"telex/internal/chat"
 )
 
 const (
@@ -34,12 +38,18 @@ var errLost = errors.New("connection lost")
 
 // tx is one transaction. Its clock stands still. After the first error its methods do nothing and return zero values, and the
 // transaction fails with that error.
+//
+// Times in the database are by the server's clock. The methods convert them from and to this process's clock.
 type tx struct {
-	on  *pgx.Conn
-	ctx context.Context //nolint:containedctx // of the call
-	now time.Time
-	log *slog.Logger
-	err error
+	store   *Store
+	on      *pgx.Conn
+	ctx     context.Context //nolint:containedctx // of the call
+	now     time.Time
+	self    chat.ReplicaID // 0: this process is no replica
+	ahead   time.Duration  // of this process's clock
+	signals []signal
+	log     *slog.Logger
+	err     error
 }
 
 // call is a writing transaction. do may run several times; only the run that is committed counts.
@@ -49,6 +59,7 @@ type call struct {
 	once   bool   // it must not take effect twice: it is stored with a token of its own
 	key    string // with once: a call with this key is the same call again; empty: nobody repeats it
 	alone  bool   // no other writing transaction runs meanwhile
+	prompt bool   // an attempt ends with the caller's context: it may take effect twice, and a late answer is worth nothing
 	do     func(*tx)
 	result any    // of the last run of do
 	token  string // with once
@@ -134,11 +145,11 @@ func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
 	defer func() { s.told("read", time.Since(began)) }()
 	err := s.repeat(ctx, func() error {
-		return s.onConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return s.onConnection(ctx, false, func(ctx context.Context, conn *pgx.Conn) error {
 			if _, err := conn.Exec(ctx, beginRead); err != nil {
 				return err
 			}
-			err := s.run(ctx, conn, do)
+			_, err := s.run(ctx, conn, do)
 			if _, end := conn.Exec(ctx, "ROLLBACK"); err == nil {
 				err = end
 			}
@@ -183,9 +194,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// onConnection runs do with a connection. Once it has one, it ignores the end of ctx, and takes callTimeout at most. If the
-// connection breaks, the error wraps errLost.
-func (s *Store) onConnection(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
+// onConnection runs do with a connection. Once it has one, it ignores the end of ctx unless it is prompt, and takes callTimeout at
+// most. If the connection breaks, the error wraps errLost.
+func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.Context, *pgx.Conn) error) error {
 	acquiring, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	conn, err := s.pool.Acquire(acquiring)
@@ -199,7 +210,10 @@ func (s *Store) onConnection(ctx context.Context, do func(context.Context, *pgx.
 		return err
 	}
 	defer conn.Release()
-	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	if !prompt {
+		ctx = context.WithoutCancel(ctx)
+	}
+	running, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return lost(conn, do(running, conn.Conn()))
 }
@@ -220,17 +234,18 @@ func (s *Store) isClosed() bool {
 
 // attempt runs a writing transaction once.
 func (s *Store) attempt(ctx context.Context, c *call) error {
-	return s.onConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return s.onConnection(ctx, c.prompt, func(ctx context.Context, conn *pgx.Conn) error {
 		if err := s.begin(ctx, conn, c); err != nil {
 			_, _ = conn.Exec(ctx, "ROLLBACK") // if that fails, the pool closes the connection, which rolls back
 			return err
 		}
 		c.sent = false
-		if err := s.run(ctx, conn, c.do); err != nil {
+		t, err := s.run(ctx, conn, c.do)
+		if err != nil {
 			_, _ = conn.Exec(ctx, "ROLLBACK")
 			return err
 		}
-		tag, err := conn.Exec(ctx, "COMMIT")
+		tag, err := t.commit()
 		switch {
 		case err == nil && tag.String() != "COMMIT":
 			return fmt.Errorf("commit: the server answered %s", tag)
@@ -263,15 +278,35 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, c *call) error {
 }
 
 // run runs the statements of a transaction. It turns a panic into an error, so that it fails one call and not the daemon.
-func (s *Store) run(ctx context.Context, conn *pgx.Conn, do func(*tx)) (err error) {
+func (s *Store) run(ctx context.Context, conn *pgx.Conn, do func(*tx)) (t *tx, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	t := &tx{on: conn, ctx: ctx, now: s.now().UTC().Truncate(time.Millisecond), log: s.log}
+	t = &tx{
+		store: s, on: conn, ctx: ctx, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
+		self: chat.ReplicaID(s.self.Load()), ahead: time.Duration(s.ahead.Load()),
+	}
 	do(t)
-	return t.err
+	return t, t.err
+}
+
+// commit commits the transaction, and then sends its signals, in one round trip. They are not part of the transaction: PostgreSQL
+// lets transactions with signals be committed only one after the other, with the disk's delay each. A signal that gets lost is
+// made up for by the replicas' own looks.
+func (t *tx) commit() (pgconn.CommandTag, error) {
+	b := &pgx.Batch{}
+	b.Queue("COMMIT")
+	for _, s := range t.signals {
+		b.Queue(notify, s.channel(), s.payload(t.self))
+	}
+	answers := t.on.SendBatch(t.ctx, b)
+	tag, err := answers.Exec()
+	if end := answers.Close(); end != nil && err == nil {
+		t.log.Debug("signals were not sent", slog.Any("error", end))
+	}
+	return tag, err
 }
 
 // fail makes the transaction fail, unless it has failed already.
@@ -286,7 +321,7 @@ func (t *tx) exec(query string, args ...any) int {
 	if t.err != nil {
 		return 0
 	}
-	tag, err := t.on.Exec(t.ctx, query, clean(args)...)
+	tag, err := t.on.Exec(t.ctx, query, t.args(args)...)
 	if err != nil {
 		t.fail(err)
 	}
@@ -295,16 +330,29 @@ func (t *tx) exec(query string, args ...any) int {
 
 // all runs statements that share their arguments, in one round trip.
 func (t *tx) all(queries []string, args ...any) {
+	b, args := &pgx.Batch{}, t.args(args)
+	for _, q := range queries {
+		b.Queue(q, args...)
+	}
+	t.send(b)
+}
+
+// send runs the queued statements in one round trip.
+func (t *tx) send(b *pgx.Batch) {
 	if t.err != nil {
 		return
-	}
-	b := &pgx.Batch{}
-	for _, q := range queries {
-		b.Queue(q, clean(args)...)
 	}
 	if err := t.on.SendBatch(t.ctx, b).Close(); err != nil {
 		t.fail(err)
 	}
+}
+
+// orNone returns the error of reading a row that may not exist.
+func orNone(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
 }
 
 // first reads the first row of a query into dest and reports whether there is one.
@@ -317,14 +365,16 @@ func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 	if t.err != nil {
 		return nil
 	}
-	found, err := t.on.Query(t.ctx, query, clean(args)...)
+	found, err := t.on.Query(t.ctx, query, t.args(args)...)
 	if err != nil {
 		t.fail(err)
 		return nil
 	}
 	var none []T // which the caller may compare with nil
 	list, err := pgx.AppendRows(none, found, func(row pgx.CollectableRow) (v T, err error) {
-		err = row.Scan(dest(&v)...)
+		fields := dest(&v)
+		err = row.Scan(fields...)
+		t.localize(fields)
 		return v, err
 	})
 	if err != nil {
@@ -337,15 +387,43 @@ func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 // value is dest for rows of one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// clean replaces in texts what PostgreSQL can't store: U+0000 and invalid UTF-8. Only ids and names are texts, and no platform
-// has such; without this, one strange message could never be stored, and would be received for ever.
-func clean(args []any) []any {
+// args returns the arguments of a query: times by the server's clock, and texts without what PostgreSQL can't store, which is U+0000
+// and invalid UTF-8. Only ids and names are texts, and no platform has such; without this, one strange message could never be
+// stored, and would be received for ever.
+func (t *tx) args(args []any) []any {
+	args = slices.Clone(args)
 	for i, arg := range args {
-		if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
-			args[i] = cleanText(v.String())
+		switch v := arg.(type) {
+		case time.Time:
+			args[i] = shifted(v, -t.ahead)
+		case *time.Time:
+			if v != nil {
+				args[i] = shifted(*v, -t.ahead)
+			}
+		default:
+			if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+				args[i] = cleanText(v.String())
+			}
 		}
 	}
 	return args
+}
+
+// localize converts the times that a query returned to this process's clock.
+func (t *tx) localize(fields []any) {
+	for _, f := range fields {
+		if at, ok := f.(*time.Time); ok {
+			*at = shifted(*at, t.ahead)
+		}
+	}
+}
+
+// shifted returns a time later by d; the zero time means none.
+func shifted(at time.Time, d time.Duration) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return at.Add(d)
 }
 
 func cleanText(s string) string {

@@ -51,7 +51,7 @@ func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Acco
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	what := "store turn " + x.Turn
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) {
-		row, grown := turnRow{conversation: t.take(x.Conversation), user: x.User}, x.Growth
+		row, grown := turnRow{conversation: t.hold(x.Conversation), user: x.User}, x.Growth
 		if x.After > 0 {
 			var known bool
 			if t.first([]any{&known}, findEntry, x.After, row.conversation); !known {
@@ -85,6 +85,7 @@ func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (b
 func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	return s.update(ctx, "store block", func(t *tx) {
 		t.exec(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, b.Until)
+		t.signal(0, chat.SignalBlocks)
 	})
 }
 

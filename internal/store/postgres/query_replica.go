@@ -1,0 +1,181 @@
+package postgres
+
+// This file holds the queries for several replicas. A replica lives while expires is ahead of the server's clock. In most of them
+// $1 and $2 are an endpoint and a chat, under any of its ids.
+
+// Signals: a channel for all, and one for each replica.
+const notify = `SELECT pg_notify($1, $2)`
+
+// Membership.
+const (
+	addReplica = `
+INSERT INTO replica (name, version, knows, endpoints, began, renewed, expires)
+SELECT $1, $2, $3, $4, c.now, c.now, c.now + $5::interval FROM clock_timestamp() AS c (now) RETURNING id, began`
+	renewReplica = `
+UPDATE replica SET expires = clock_timestamp() + $2::interval, renewed = clock_timestamp(), endpoints = $3, leaving = $4
+WHERE id = $1 AND expires > clock_timestamp() RETURNING renewed`
+	endReplica = `UPDATE replica SET expires = clock_timestamp() WHERE id = $1 AND expires > clock_timestamp()`
+
+	listLiving = `
+SELECT r.id, r.name, r.version, r.endpoints, ARRAY(SELECT e.name FROM endpoint e WHERE e.receiver = r.id ORDER BY e.name),
+    r.leaving, r.began, r.renewed, (SELECT count(*) FROM chat WHERE chat.owner = r.id AND NOT chat.free)
+FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
+	listMembers = `SELECT id, expires > clock_timestamp(), leaving, endpoints FROM replica ORDER BY id`
+	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
+
+	// listGone lists the replicas whose calls no platform counts any more; forgetGone forgets them. Work that they had has
+	// no owner then.
+	listGone = `
+SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
+    SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`
+	forgetOwner       = `DELETE FROM chat WHERE owner = ANY ($1)`
+	forgetGivenTurns  = `UPDATE turn SET given = NULL WHERE given = ANY ($1) AND ended_at IS NULL`
+	forgetGivenInbox  = `UPDATE inbox SET given = NULL WHERE given = ANY ($1) AND done_at IS NULL AND turn IS NULL`
+	forgetGivenOthers = `UPDATE forwarded SET given = NULL WHERE given = ANY ($1)`
+	forgetReceiver    = `UPDATE endpoint SET receiver = NULL WHERE receiver = ANY ($1)`
+	forgetClaims      = `DELETE FROM claim WHERE replica = ANY ($1)`
+	forgetReplica     = `DELETE FROM replica WHERE id = ANY ($1)`
+)
+
+// Fences. Each returns whether this replica may write, and keeps the chat's owner until the transaction ends.
+const (
+	leaseHolds = `EXISTS (SELECT FROM replica WHERE id = $1 AND expires > clock_timestamp())`
+	isMine     = `h.owner IS NULL OR h.owner = $1 AND NOT h.free`
+
+	fenceChat = `
+SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM chat h WHERE h.endpoint = $2
+    AND h.chat = COALESCE((SELECT new_chat FROM moved WHERE endpoint = $2 AND old_chat = $3), $3) FOR KEY SHARE), true)`
+	fenceTurn = `
+SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM turn t JOIN conversation c ON c.id = t.conversation
+    JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat WHERE t.id = $2 FOR KEY SHARE OF h), true)`
+
+	// fenceAccept keeps the messages of an endpoint to its receiver. That its cursor can't go back is saveResume's business.
+	fenceAccept = `
+SELECT ` + leaseHolds + ` AND NOT EXISTS (SELECT FROM endpoint e JOIN replica r ON r.id = e.receiver
+    WHERE e.name = $2 AND r.id <> $1 AND r.expires > clock_timestamp())`
+)
+
+// Receivers.
+const (
+	findReceiver = `
+SELECT e.receiver FROM endpoint e JOIN replica r ON r.id = e.receiver WHERE e.name = $1 AND r.expires > clock_timestamp()`
+	takeReceiver = `
+INSERT INTO endpoint (name, resume, receiver) VALUES ($1, '', $2)
+ON CONFLICT (name) DO UPDATE SET receiver = excluded.receiver
+WHERE endpoint.receiver IS NULL OR endpoint.receiver = $2
+    OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
+)
+
+// Owners of chats. Whoever changes an owner holds the row FOR UPDATE; whoever relies on one holds it FOR KEY SHARE.
+const (
+	chatIs = `h.endpoint = $1 AND h.chat = ` + currentChat
+
+	findLiveOwner = `
+SELECT h.owner FROM chat h JOIN replica r ON r.id = h.owner
+WHERE ` + chatIs + ` AND NOT h.free AND r.expires > clock_timestamp() FOR KEY SHARE OF h`
+	// findAnyOwner finds owners that are dead, too, and tells whether they are.
+	findAnyOwner = `
+SELECT h.owner, NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp())
+FROM chat h WHERE ` + chatIs + ` AND h.owner IS NOT NULL FOR KEY SHARE OF h`
+
+	makeChat = `
+INSERT INTO chat (endpoint, chat) VALUES ($1, ` + currentChat + `) ON CONFLICT (endpoint, chat) DO NOTHING`
+	holdChat = `
+SELECT h.chat, COALESCE(h.owner, 0), NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp())
+FROM chat h WHERE ` + chatIs + ` FOR UPDATE OF h`
+	setOwner = `
+UPDATE chat h SET owner = $3, free = false, moved = h.owner IS NOT NULL, told = 0 WHERE ` + chatIs
+
+	// holdOwned holds those of some chats that a replica owns, in an order.
+	holdOwned = `
+SELECT h.endpoint, h.chat FROM chat h WHERE h.owner = $1 AND (h.endpoint, h.chat) IN (
+    SELECT g.endpoint, COALESCE(m.new_chat, g.chat) FROM unnest($2::text[], $3::text[]) AS g (endpoint, chat)
+    LEFT JOIN moved m ON m.endpoint = g.endpoint AND m.old_chat = g.chat)
+ORDER BY 1, 2 FOR UPDATE OF h`
+	freeChats  = `UPDATE chat SET free = true WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
+	leaveChats = `
+DELETE FROM chat h WHERE (h.endpoint, h.chat) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND NOT EXISTS (
+    SELECT FROM conversation c WHERE c.endpoint = h.endpoint AND c.chat = h.chat AND (
+        EXISTS (SELECT FROM inbox i WHERE i.conversation = c.id AND i.done_at IS NULL)
+        OR EXISTS (SELECT FROM turn t WHERE t.conversation = c.id AND t.ended_at IS NULL)
+        OR EXISTS (SELECT FROM forwarded f WHERE f.conversation = c.id)))`
+
+	// inheritChat makes the owner of a chat that moved the owner of its new id, unless that has a live one, whose chat has
+	// moved then. It is for a transaction that is alone.
+	inheritChat = `
+WITH old AS (DELETE FROM chat WHERE endpoint = $1 AND chat = $2 RETURNING owner, free, moved, told)
+INSERT INTO chat AS h (endpoint, chat, owner, free, moved, told) SELECT $1, $3, owner, free, moved, told FROM old
+ON CONFLICT (endpoint, chat) DO UPDATE SET
+    owner = CASE WHEN ` + targetLives + ` THEN h.owner ELSE excluded.owner END,
+    free = NOT (` + targetLives + `) AND excluded.free,
+    moved = CASE WHEN NOT (` + targetLives + `) THEN excluded.moved ELSE h.moved OR h.owner IS DISTINCT FROM excluded.owner END,
+    told = CASE WHEN NOT (` + targetLives + `) THEN excluded.told WHEN h.owner IS DISTINCT FROM excluded.owner THEN 0 ELSE h.told END`
+	targetLives = `NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp())`
+
+	// The work of some chats that somebody else than the owner was given, is given to nobody now.
+	resetTurns     = `UPDATE turn w SET given = NULL ` + workElsewhere + ` AND w.ended_at IS NULL`
+	resetInbox     = `UPDATE inbox w SET given = NULL ` + workElsewhere + ` AND w.done_at IS NULL AND w.turn IS NULL`
+	resetForwarded = `UPDATE forwarded w SET given = NULL ` + workElsewhere
+	workElsewhere  = `
+FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat
+LEFT JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat
+WHERE w.conversation = c.id AND w.given IS NOT NULL AND (h.owner IS NULL OR h.free OR h.owner <> w.given)`
+)
+
+// Taking work. $1 are the replicas that don't live any more, $2 the endpoints of this one, $3 how many chats it takes.
+const (
+	orphans = `
+WITH work AS (
+    SELECT conversation FROM turn WHERE ended_at IS NULL AND (given IS NULL OR given = ANY ($1))
+    UNION SELECT conversation FROM inbox WHERE done_at IS NULL AND turn IS NULL AND (given IS NULL OR given = ANY ($1))
+    UNION SELECT conversation FROM forwarded WHERE given IS NULL OR given = ANY ($1)),
+place AS (SELECT DISTINCT c.endpoint, c.chat FROM work JOIN conversation c ON c.id = work.conversation WHERE c.endpoint = ANY ($2))`
+
+	// makeOrphans makes rows for chats without one, in which a process has worked that was no replica.
+	makeOrphans = orphans + `
+INSERT INTO chat (endpoint, chat) SELECT endpoint, chat FROM place p
+WHERE NOT EXISTS (SELECT FROM chat h WHERE h.endpoint = p.endpoint AND h.chat = p.chat) LIMIT $3
+ON CONFLICT (endpoint, chat) DO NOTHING`
+	holdOrphans = orphans + `
+SELECT h.endpoint, h.chat FROM chat h WHERE (h.endpoint, h.chat) IN (SELECT endpoint, chat FROM place)
+    AND (h.owner IS NULL OR h.free OR h.owner = ANY ($1))
+LIMIT $3 FOR UPDATE OF h SKIP LOCKED`
+	takeOrphans = `
+UPDATE chat SET owner = $3, free = false, moved = owner IS NOT NULL, told = 0
+WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
+
+	// tellMoved returns the owner's chats that were another's. $2 is the number of its call of Take.
+	tellMoved = `
+UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RETURNING endpoint, chat, moved`
+
+	dropForwarded = `DELETE FROM forwarded WHERE given = $1 AND given_call < $2`
+
+	ofMine = `
+FROM conversation c JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat
+WHERE c.id = w.conversation AND h.owner = $1 AND NOT h.free AND (w.given IS NULL OR w.given = $1 AND w.given_call = $2)`
+	giveTurns     = `UPDATE turn w SET given = $1, given_call = $2 ` + ofMine + ` AND w.ended_at IS NULL RETURNING w.id`
+	giveInbox     = `UPDATE inbox w SET given = $1, given_call = $2 ` + ofMine + ` AND w.done_at IS NULL AND w.turn IS NULL RETURNING w.id`
+	giveForwarded = `UPDATE forwarded w SET given = $1, given_call = $2 ` + ofMine + ` RETURNING w.id`
+
+	listGiven = messages + ` WHERE i.id = ANY ($1)
+UNION ALL
+SELECT '', f.id, c.endpoint, c.chat, c.thread, f.origin, f.body, f.accepted_at, 0
+FROM forwarded f JOIN conversation c ON c.id = f.conversation WHERE f.id = ANY ($1) ORDER BY 2`
+
+	addForwarded  = `INSERT INTO forwarded (origin, conversation, body, accepted_at) VALUES ($1, $2, $3, $4)`
+	moveForwarded = `UPDATE forwarded SET conversation = $1 WHERE conversation = $2`
+)
+
+// Claims on limits.
+const (
+	// lockEndpoint makes the transactions that share an endpoint's limits run one after the other.
+	lockEndpoint = `SELECT pg_advisory_xact_lock($1, hashtext($2))`
+	listClaims   = `
+SELECT c.replica, c.ops, c.period, c.count, c.share, c.held, c.wanted, c.waiting, r.expires <= clock_timestamp()
+FROM claim c JOIN replica r ON r.id = c.replica
+WHERE c.endpoint = $1 AND (r.id = $2 OR r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())
+ORDER BY c.replica, c.ops, c.period`
+	deleteClaims = `DELETE FROM claim WHERE endpoint = $1 AND replica = $2`
+	addClaim     = `
+INSERT INTO claim (endpoint, replica, ops, period, count, share, held, wanted, waiting) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+)

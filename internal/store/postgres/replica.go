@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"telex/internal/chat"
+)
+
+// goneAfter is how long the row of a dead replica stays, at least.
+const goneAfter = time.Hour
+
+// Register makes this process a replica with a new id and a lease. From then on, every write is made as this replica.
+func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error) {
+	register := &call{what: "register replica", kind: "write", once: true, prompt: true}
+	register.do = func(t *tx) {
+		t.forgetGone()
+		var id chat.ReplicaID
+		var began time.Time
+		asked := time.Now()
+		t.first([]any{&id, &began}, addReplica, self.Name, self.Version, latest(), texts(self.Endpoints), chat.LeaseTime)
+		t.compareClocks(asked, began)
+		register.result = id
+	}
+	done, err := s.write(ctx, register)
+	if err != nil {
+		return 0, err
+	}
+	id, _ := done.result.(chat.ReplicaID) // always is one after a success
+	s.self.Store(int64(id))
+	s.count(nil)
+	return id, nil
+}
+
+// forgetGone forgets the replicas that have been dead for long, and that they had anything.
+func (t *tx) forgetGone() {
+	if gone := rows(t, value[chat.ReplicaID], listGone, goneAfter); len(gone) > 0 {
+		t.all([]string{
+			forgetOwner, forgetGivenTurns, forgetGivenInbox, forgetGivenOthers, forgetReceiver, forgetClaims, forgetReplica,
+		}, gone)
+	}
+}
+
+// Renew prolongs the lease from now and returns the replicas with a lease. It fails with chat.ErrLost if the lease is over. A
+// leaving replica stops being a receiver.
+func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
+	renew := &call{what: "renew lease", kind: "write", prompt: true}
+	renew.do = func(t *tx) {
+		var renewed time.Time
+		asked := time.Now()
+		if !t.first([]any{&renewed}, renewReplica, t.self, chat.LeaseTime, texts(self.Endpoints), self.Leaving) {
+			t.fail(chat.ErrLost)
+		}
+		t.compareClocks(asked, renewed)
+		if self.Leaving {
+			t.stopReceiving()
+		}
+		renew.result = rows(t, func(r *chat.Replica) []any {
+			return []any{&r.ID, &r.Name, &r.Version, &r.Endpoints, &r.Receives, &r.Leaving, &r.Began, &r.Renewed, &r.Chats}
+		}, listLiving)
+	}
+	done, err := s.write(ctx, renew)
+	if err != nil {
+		return nil, err
+	}
+	living, _ := done.result.([]chat.Replica) // always is one after a success
+	s.count(living)
+	return living, nil
+}
+
+// Unregister gives up the lease at once, and signals the others.
+func (s *Store) Unregister(ctx context.Context) error {
+	_, err := s.write(ctx, &call{what: "give up lease", kind: "write", prompt: true, do: func(t *tx) {
+		t.exec(endReplica, t.self)
+		t.stopReceiving()
+	}})
+	return err
+}
+
+// stopReceiving ends everything that this replica receives, and signals the others.
+func (t *tx) stopReceiving() {
+	t.exec(forgetReceiver, []chat.ReplicaID{t.self})
+	t.signal(0, chat.SignalWork)
+}
+
+// compareClocks compares this process's clock with the server's, which answered with its time to a question asked at a time. What
+// is known of the difference changes only if it is wrong, so that the times of rows don't change with each answer's delay.
+func (t *tx) compareClocks(asked, answer time.Time) {
+	if t.err != nil {
+		return
+	}
+	answer = answer.Add(-t.ahead) // by the server's clock
+	least, most := asked.Sub(answer), time.Since(asked)+asked.Sub(answer)
+	if t.ahead < least || t.ahead > most {
+		t.store.ahead.Store(int64((least + most) / 2))
+	}
+}
+
+// lease returns whether this replica is leaving. It fails with chat.ErrLost if the lease is over.
+func (t *tx) lease() (leaving bool) {
+	if !t.first([]any{&leaving}, findLease, t.self) {
+		t.fail(chat.ErrLost)
+	}
+	return leaving
+}
+
+// fence queues a query that tells whether this replica may write. If it may not, the transaction fails with chat.ErrLost.
+func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
+	b.Queue(query, t.args(append([]any{t.self}, args...))...).QueryRow(func(r pgx.Row) error {
+		var may bool
+		err := r.Scan(&may)
+		if err == nil && !may {
+			t.fail(chat.ErrLost)
+		}
+		return err
+	})
+}
+
+// Share replaces this replica's claims on an endpoint's limits by what decide returns, which gets the claims of the others and may be
+// called more than once.
+func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
+	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
+		t.exec(lockEndpoint, lockShares, e)
+		t.lease()
+		var others, mine []chat.Claim
+		for _, c := range rows(t, claimColumns, listClaims, e, t.self) {
+			if c.Replica == t.self {
+				mine = append(mine, c)
+			} else {
+				others = append(others, c)
+			}
+		}
+		if t.err == nil {
+			t.saveClaims(e, mine, decide(others))
+		}
+	}})
+	return err
+}
+
+func claimColumns(c *chat.Claim) []any {
+	return []any{&c.Replica, &c.Ops, &c.Window, &c.Count, &c.Share, &c.Held, &c.Wanted, &c.Waiting, &c.Dead}
+}
+
+// saveClaims replaces this replica's claims, unless they stay as they are: an idle replica writes nothing.
+func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
+	b := &pgx.Batch{}
+	b.Queue(deleteClaims, t.args([]any{e, t.self})...)
+	same := len(old) == len(claims)
+	for _, c := range claims {
+		c.Replica, c.Dead = t.self, false
+		same = same && slices.Contains(old, c)
+		b.Queue(addClaim, t.args([]any{
+			e, c.Replica, int64(c.Ops), int64(c.Window), c.Count, c.Share, c.Held, c.Wanted, int64(c.Waiting),
+		})...)
+	}
+	if !same {
+		t.send(b)
+	}
+}

@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"telex/internal/chat"
+)
+
+// channel is the channel for all replicas; each has one of its own beside it.
+const channel = "telex"
+
+// signal is what replicas are told after a transaction.
+type signal struct {
+	to   chat.ReplicaID // 0: all but the sender
+	what chat.Signal
+}
+
+// signal makes the transaction tell a replica, or all others.
+func (t *tx) signal(to chat.ReplicaID, what chat.Signal) {
+	t.signals = append(t.signals, signal{to, what})
+}
+
+func channelOf(id chat.ReplicaID) string { return channel + "_" + strconv.FormatInt(int64(id), 10) }
+
+func (s signal) channel() string {
+	if s.to == 0 {
+		return channel
+	}
+	return channelOf(s.to)
+}
+
+func (s signal) payload(from chat.ReplicaID) string { return fmt.Sprintf("%d %d", s.what, from) }
+
+// Listen calls heard for each signal to this replica, on a connection of its own. It calls it once with chat.SignalAll as soon as
+// no signal can be missed any more. It returns an error when the connection is lost, and ctx's error when ctx ended.
+func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
+	self := chat.ReplicaID(s.self.Load())
+	if self == 0 {
+		return chat.ErrLost
+	}
+	conn, err := s.listening(ctx, self)
+	if err == nil {
+		heard(chat.SignalAll)
+		err = listen(ctx, conn, func(n *pgconn.Notification) {
+			var what chat.Signal
+			var from chat.ReplicaID
+			if _, err := fmt.Sscanf(n.Payload, "%d %d", &what, &from); err != nil {
+				heard(chat.SignalAll) // somebody else uses the channel
+			} else if from != self || n.Channel != channel {
+				heard(what)
+			}
+		})
+		hangUp(ctx, conn)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.explain(ctx, "listen for signals", err)
+}
+
+// listening returns a connection that gets the signals to a replica.
+func (s *Store) listening(ctx context.Context, self chat.ReplicaID) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, keepAlive+"; LISTEN "+channel+"; LISTEN "+channelOf(self)); err != nil {
+		hangUp(ctx, conn)
+		return nil, err
+	}
+	return conn, nil
+}
+
+// listen passes on what arrives, and returns when the connection is lost or ctx ends. It reads all the time, so it learns at once
+// when the server goes.
+func listen(ctx context.Context, conn *pgx.Conn, arrived func(*pgconn.Notification)) error {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, checkEvery)
+		n, err := conn.WaitForNotification(waiting)
+		cancel()
+		if err == nil {
+			arrived(n)
+			continue
+		}
+		if ctx.Err() != nil || conn.IsClosed() {
+			return err
+		}
+		asking, cancel := context.WithTimeout(ctx, checkWithin)
+		err = conn.Ping(asking)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// hangUp closes a connection, which gives up what it holds.
+func hangUp(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // a connection that is broken can't be closed in good order
+}
