@@ -109,6 +109,10 @@ conformance: ## Run the suite that every adapter passes, and print the table of 
 killtest: build ## Kill the built binary at random and at chosen instants, and judge what people are left with; ARGS='-kind twice'.
 	go run ./internal/killtest -binary bin/telex -json bin/killtest.json $(ARGS)
 
+.PHONY: cluster
+cluster: build ## Run three daemons on one PostgreSQL for 20 minutes, kill and pause them, restart the database, and judge what 300 people see; ARGS='-rolling'.
+	go run ./internal/killtest cluster -binary bin/telex -json bin/cluster.json $(ARGS)
+
 .PHONY: test-mcp
 test-mcp: ## Run the MCP client against servers of other makers, from npm; Node.js and the registry are needed.
 	go test -count=1 -v -tags=mcpnpm -run='^TestNPM' ./agent/mcp

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -32,15 +31,6 @@ const probes = 300
 
 // probeText asks for such an answer.
 const probeText = "say: yes"
-
-// freeAddress returns an address with a port that is probably free.
-func freeAddress(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
 
 // server is a server of streams: a process, or the model itself.
 type server struct {
@@ -270,7 +260,7 @@ func startCopier(ctx context.Context, w *world) (p *process, url string, err err
 	if err != nil {
 		return nil, "", err
 	}
-	address, err := freeAddress(ctx)
+	address, err := outside.FreeAddress(ctx)
 	if err != nil {
 		return nil, "", err
 	}

@@ -38,7 +38,7 @@ func newWorld(ctx context.Context, o worldOptions) (*world, error) {
 	if err != nil || !o.api {
 		return &world{World: w}, err
 	}
-	address, err := freeAddress(ctx)
+	address, err := outside.FreeAddress(ctx)
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"telex/internal/outside"
 	"telex/standin/discord"
 	"telex/standin/homeassistant"
 	"telex/standin/openai"
@@ -97,7 +97,7 @@ func (d *demo) begin(ctx context.Context) error {
 	var ports [3]string // of the daemon
 	for i := range ports {
 		var err error
-		if ports[i], err = freeAddress(ctx); err != nil {
+		if ports[i], err = outside.FreeAddress(ctx); err != nil {
 			return err
 		}
 	}
@@ -181,24 +181,6 @@ func (d *demo) listenAt(ctx context.Context, s server, address string) (url stri
 		}
 	})
 	return "http://" + l.Addr().String(), nil
-}
-
-// Ports below those that systems give to outgoing connections, which could take a port while the daemon is away.
-// https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html, ip_local_port_range
-const firstPort, lastPort = 20000, 32767
-
-// freeAddress returns an address that nobody listens on. The daemon's addresses must be known before it starts, and stay the
-// same when it is started again.
-func freeAddress(ctx context.Context) (string, error) {
-	var err error
-	for range 20 {
-		var l net.Listener
-		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort))
-		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
-			return address, l.Close()
-		}
-	}
-	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 // end stops the daemon in good order, then what it talks to.

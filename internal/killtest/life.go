@@ -75,7 +75,12 @@ func (h home) place(cmd *exec.Cmd) *exec.Cmd { return outside.Place(cmd, h.dir, 
 // check runs telex's check of the store after the daemon has ended: the store must be undamaged, and no work may be left
 // in it.
 func (h home) check(ctx context.Context) error {
-	out, err := h.place(exec.CommandContext(ctx, h.binary, "store", "check")).CombinedOutput()
+	return checkStore(h.place(exec.CommandContext(ctx, h.binary, "store", "check")))
+}
+
+// checkStore runs a command "store check".
+func checkStore(cmd *exec.Cmd) error {
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("store check: %w: %s", err, bytes.TrimSpace(out))
 	}

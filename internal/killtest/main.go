@@ -2,6 +2,8 @@
 // directory and kills it by SIGKILL, at random moments and at chosen ones: before a call takes effect, after that, and
 // after the answer has arrived, also during recovery. After the next start, people must see every answer complete, once,
 // in order and without a cursor. docs/killtest.md explains the table.
+//
+// "killtest cluster" does so with several daemons on one PostgreSQL database; docs/scale.md explains its figures.
 package main
 
 import (
@@ -41,6 +43,9 @@ const shortKills = 10
 
 // run parses the arguments, runs the trials and prints the results.
 func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) > 0 && args[0] == clusterCommand {
+		return runCluster(ctx, args[1:], out)
+	}
 	flags := flag.NewFlagSet("killtest", flag.ContinueOnError)
 	var (
 		binary   = flags.String("binary", "bin/telex", "the telex to kill")

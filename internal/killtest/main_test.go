@@ -19,12 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // answer, and with nothing beside it. The numbers are those of the reduced form.
 func TestKillShort(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	binary, file := filepath.Join(dir, "telex"), filepath.Join(dir, "kill.json")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	binary, file := buildTelex(t), filepath.Join(t.TempDir(), "kill.json")
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"-short", "-parallel", "10", "-binary", binary, "-json", file}, &out); err != nil {
 		t.Errorf("killtest: %v", err)
@@ -57,6 +52,16 @@ func TestKillShort(t *testing.T) {
 			t.Errorf("%s: got %+v, want nothing lost, doubled, unfinished, beyond a limit, or otherwise wrong", r.Kind, r.verdict)
 		}
 	}
+}
+
+func buildTelex(t *testing.T) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "telex")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 func TestRunRefuses(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"time"
@@ -22,6 +23,13 @@ type World struct {
 
 	connections connections // to Telegram
 	served      []chan error
+	closes      []func() error
+}
+
+// StandIn is a server that a world can serve.
+type StandIn interface {
+	Serve(l net.Listener) error
+	Close() error
 }
 
 // NewWorld serves both stand-ins. The caller must close the world.
@@ -32,8 +40,8 @@ func NewWorld(ctx context.Context, t telegram.Options, m openai.Options) (*World
 		w.connections.Listener = l
 		return w.Telegram.Serve(&w.connections)
 	}
-	if w.TelegramURL, err = w.serve(ctx, counted); err == nil {
-		w.ModelURL, err = w.serve(ctx, w.Model.Serve)
+	if w.TelegramURL, err = w.serve(ctx, counted, w.Telegram.Close); err == nil {
+		w.ModelURL, err = w.Serve(ctx, w.Model)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -41,20 +49,27 @@ func NewWorld(ctx context.Context, t telegram.Options, m openai.Options) (*World
 	return w, nil
 }
 
-func (w *World) serve(ctx context.Context, serve func(net.Listener) error) (url string, err error) {
+// Serve serves one more stand-in until the world is closed.
+func (w *World) Serve(ctx context.Context, s StandIn) (url string, err error) {
+	return w.serve(ctx, s.Serve, s.Close)
+}
+
+func (w *World) serve(ctx context.Context, serve func(net.Listener) error, end func() error) (url string, err error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	served := make(chan error, 1)
-	w.served = append(w.served, served)
+	w.served, w.closes = append(w.served, served), append(w.closes, end)
 	go func() { served <- serve(l) }()
 	return "http://" + l.Addr().String(), nil
 }
 
-// Close ends both servers and waits for them.
-func (w *World) Close() error {
-	err := errors.Join(w.Telegram.Close(), w.Model.Close())
+// Close ends all servers and waits for them.
+func (w *World) Close() (err error) {
+	for _, end := range w.closes {
+		err = errors.Join(err, end())
+	}
 	for _, served := range w.served {
 		err = errors.Join(err, <-served)
 	}
@@ -74,6 +89,24 @@ platforms:
 shutdown_grace: 10s
 log: {format: json}
 %s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, w.Platforms, more)
+}
+
+// Ports below those that systems give to outgoing connections, which could take a port while the daemon is away.
+// https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html, ip_local_port_range
+const firstPort, lastPort = 20000, 32767
+
+// FreeAddress returns an address that nobody listens on. A daemon's addresses must be known before it starts, and stay the
+// same when it is started again.
+func FreeAddress(ctx context.Context) (string, error) {
+	var err error
+	for range 20 {
+		var l net.Listener
+		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort))
+		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
+			return address, l.Close()
+		}
+	}
+	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 // Pause waits, and returns an error if ctx ends first.

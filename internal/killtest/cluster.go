@@ -1,0 +1,355 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"telex/internal/outside"
+	"telex/internal/store/pgserver"
+	"telex/standin/discord"
+	"telex/standin/openai"
+	"telex/standin/slack"
+	"telex/standin/telegram"
+)
+
+// clusterCommand is the argument that runs several daemons on one database in place of the kinds of kill.
+const clusterCommand = "cluster"
+
+// clusterConfig is the configuration of all daemons.
+const clusterConfig = `
+models: [{name: standin, base_url: "%s/v1", api_key: "%s", model: standin, headers: {%s: "${REPLICA}"}}]
+access: {default: allow, limits: {turns_per_minute: 0}}
+streaming: {enabled: true}
+conversations: {busy: queue}
+agent: {context: false, system_prompt: "You are a bot that is killed now and then."}
+platforms:
+  telegram: {token: "%s", api_base: "%s"}
+  discord: {token: "%s", api_base: "%s", message_content: true}
+  slack: {bot_token: "%s", app_token: "%s", api_base: "%s/api/"}
+store: {dsn: "%s"}
+admin: {listen: "${ADMIN}"}
+log: {format: json}
+`
+
+// clusterOptions say how many people talk to how many daemons for how long, and what goes wrong meanwhile.
+type clusterOptions struct {
+	binary   string
+	replicas int
+	chats    int
+	length   time.Duration
+	every    time.Duration // one kill and one SIGSTOP in each of these spans
+	think    time.Duration // mean pause between two questions of a person
+	seed     uint64
+	rolling  bool // nothing is killed: all daemons are restarted in order, one after the other
+}
+
+// cluster is several daemons with one configuration on one database, and people who talk to them.
+type cluster struct {
+	clusterOptions
+	out      io.Writer
+	dir      string
+	world    *outside.World
+	discord  *discord.Server
+	slack    *slack.Server
+	database *pgserver.Server
+	replicas []*replica
+	talks    []*talk
+
+	mu     sync.Mutex // guards events and the output
+	events []event
+}
+
+// runCluster parses the arguments, runs the daemons, and prints what people were left with.
+func runCluster(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("killtest "+clusterCommand, flag.ContinueOnError)
+	var (
+		o       clusterOptions
+		minutes = flags.Float64("minutes", 20, "how long people talk")
+		file    = flags.String("json", "", "write the results to this file, too")
+	)
+	flags.StringVar(&o.binary, "binary", "bin/telex", "the telex to run")
+	flags.IntVar(&o.replicas, "replicas", 3, "how many daemons share the database")
+	flags.IntVar(&o.chats, "chats", 300, "how many people talk, each in a chat")
+	flags.DurationVar(&o.every, "every", time.Minute, "kill one daemon and stop another one by SIGSTOP, for a third of this time, in each of these spans")
+	flags.DurationVar(&o.think, "think", time.Minute, "the mean pause between two questions of a person")
+	flags.Uint64Var(&o.seed, "seed", 1, "draws the questions and the moments")
+	flags.BoolVar(&o.rolling, "rolling", false, "kill nothing: restart all daemons in order, one after the other, in each of these spans")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	o.length = time.Duration(*minutes * float64(time.Minute))
+	var err error
+	if o.binary, err = filepath.Abs(o.binary); err != nil {
+		return err
+	}
+	r, err := o.run(ctx, out)
+	if err != nil {
+		return err
+	}
+	r.print(out)
+	if *file != "" {
+		if err := outside.WriteJSON(*file, r); err != nil {
+			return err
+		}
+	}
+	if r.bad() {
+		return errViolated
+	}
+	return nil
+}
+
+// run starts everything, lets people talk, and judges what they see.
+func (o clusterOptions) run(ctx context.Context, out io.Writer) (r clusterResult, err error) {
+	c := &cluster{clusterOptions: o, out: out}
+	if c.dir, err = os.MkdirTemp("", "telex-cluster-"); err != nil {
+		return r, err
+	}
+	defer func() {
+		if err != nil || r.bad() {
+			fmt.Fprintln(out, "the logs are in", c.dir)
+			return
+		}
+		err = os.RemoveAll(c.dir)
+	}()
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := c.begin(ctx); err != nil {
+		return r, err
+	}
+	if err := c.greet(ctx); err != nil {
+		return r, err
+	}
+	if err := c.talk(ctx); err != nil {
+		return r, err
+	}
+	return c.judge(ctx)
+}
+
+// begin starts the stand-ins, the database and the daemons.
+func (c *cluster) begin(ctx context.Context) (err error) {
+	c.world, err = outside.NewWorld(ctx, telegram.Options{Latency: latency}, openai.Options{Key: modelKey, Seed: c.seed})
+	if err != nil {
+		return err
+	}
+	c.discord = discord.New(discord.Options{Latency: latency, MessageContent: true})
+	c.slack = slack.New(slack.Options{Latency: latency}) //nolint:contextcheck // what it delivers has a life of its own
+	discordURL, err := c.world.Serve(ctx, c.discord)
+	if err != nil {
+		return err
+	}
+	slackURL, err := c.world.Serve(ctx, c.slack)
+	if err != nil {
+		return err
+	}
+	if c.database, err = pgserver.Start(ctx, pgserver.Options{Durable: true}); err != nil {
+		return err
+	}
+	_, dsn, err := c.database.Create(ctx, "")
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(c.dir, "config.yaml")
+	text := fmt.Sprintf(clusterConfig, c.world.ModelURL, modelKey, replicaHeader, c.world.Telegram.Token(), c.world.TelegramURL,
+		c.discord.Token(), discordURL, c.slack.BotToken(), c.slack.AppToken(), slackURL, dsn)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	for i := range c.clusterOptions.replicas {
+		r, err := newReplica(ctx, c.dir, c.binary, config, i)
+		if err != nil {
+			return err
+		}
+		if err := r.start(); err != nil {
+			return err
+		}
+		c.replicas = append(c.replicas, r)
+	}
+	for _, r := range c.replicas {
+		if err := r.awaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	for i, p := range c.places(c.chats) {
+		t, err := newTalk(p, firstChat+i, seeded(c.seed, "talk", i), c.world.Model)
+		if err != nil {
+			return err
+		}
+		c.talks = append(c.talks, t)
+	}
+	return nil
+}
+
+// greet lets one person of each platform ask and get an answer. Before the first message, no daemon has a place to go on from:
+// what is written then while none is connected is as old as the bot, and is not read.
+func (c *cluster) greet(ctx context.Context) error {
+	connected, err := await(ctx, startPatience, nil, func() bool {
+		return c.discord.Stats().Identifies > 0 && c.slack.Sockets() == len(c.replicas)
+	})
+	if err != nil || !connected {
+		return errors.Join(err, fmt.Errorf("the daemons are not connected: %d identifies on Discord, %d sockets on Slack", c.discord.Stats().Identifies, c.slack.Sockets()))
+	}
+	greeted := make(map[string]*talk)
+	for _, t := range c.talks {
+		if name := t.place.name(); greeted[name] == nil {
+			greeted[name] = t
+			if err := t.ask(); err != nil {
+				return err
+			}
+		}
+	}
+	for name, t := range greeted {
+		if ok, err := await(ctx, finalPatience, nil, t.complete); err != nil || !ok {
+			return errors.Join(err, fmt.Errorf("no answer on %s: %s", name, t.judge(t.place.posts()).What))
+		}
+	}
+	return nil
+}
+
+// close ends what still runs.
+func (c *cluster) close() (err error) {
+	for _, r := range c.replicas {
+		if r.process != nil {
+			r.process.Kill()
+		}
+	}
+	if c.database != nil {
+		err = c.database.Close()
+	}
+	if c.world != nil {
+		err = errors.Join(err, c.world.Close())
+	}
+	return err
+}
+
+// talk lets people talk for the length, with trouble, and then waits until all answers are complete.
+func (c *cluster) talk(ctx context.Context) error {
+	until, cancel := context.WithTimeout(ctx, c.length)
+	defer cancel()
+	group, until := errgroup.WithContext(until)
+	for _, t := range c.talks {
+		group.Go(func() error { return t.run(until, c.think) })
+	}
+	random := seeded(c.seed, "trouble", 0)
+	if c.rolling {
+		group.Go(func() error { return c.restartDaemons(until) })
+	} else {
+		group.Go(func() error { return c.troubleDaemons(until, random) })
+		group.Go(func() error { return c.troubleDatabase(until) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	began := time.Now()
+	done := 0
+	_, err := await(ctx, finalPatience, nil, func() bool {
+		for done < len(c.talks) && c.talks[done].complete() {
+			done++
+		}
+		if done < len(c.talks) {
+			_ = outside.Pause(ctx, 200*time.Millisecond) // await sees the end of ctx
+		}
+		return done == len(c.talks)
+	})
+	c.note("", fmt.Sprintf("the last answers were complete %.1f s after the last questions", time.Since(began).Seconds()))
+	return err
+}
+
+// event is something that was done to a daemon or to the database.
+type event struct {
+	At      time.Time `json:"at"`
+	Replica string    `json:"replica,omitempty"`
+	What    string    `json:"what"`
+}
+
+const (
+	killed    = "killed"
+	paused    = "stopped by SIGSTOP"
+	restarted = "restarted in order"
+)
+
+// note records an event and prints it.
+func (c *cluster) note(replica, what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, event{time.Now(), replica, what})
+	fmt.Fprintf(c.out, "%s %s %s\n", time.Now().Format("15:04:05.0"), replica, what)
+}
+
+// troubleDaemons kills one daemon and stops another one in each span, until ctx ends.
+func (c *cluster) troubleDaemons(ctx context.Context, random *rand.Rand) error {
+	for began := time.Now(); ; began = began.Add(c.every) {
+		if outside.Pause(ctx, time.Until(began.Add(c.every/12+upTo(random, c.every/12)))) != nil {
+			return nil
+		}
+		victim := pick(random, c.replicas, nil)
+		c.note(victim.name, killed)
+		if err := victim.kill(ctx, 2*time.Second); err != nil {
+			return err
+		}
+		if outside.Pause(ctx, time.Until(began.Add(c.every/3+upTo(random, c.every/12)))) != nil {
+			return nil
+		}
+		other := pick(random, c.replicas, victim)
+		c.note(other.name, paused)
+		if err := other.freeze(ctx, c.every/3); err != nil {
+			return err
+		}
+		c.note(other.name, "goes on")
+		if outside.Pause(ctx, time.Until(began.Add(c.every))) != nil {
+			return nil
+		}
+	}
+}
+
+// troubleDatabase restarts the database twice: once in order, once after it was killed.
+func (c *cluster) troubleDatabase(ctx context.Context) error {
+	for _, end := range []struct {
+		what string
+		do   func() error
+	}{{"the database is stopped", c.database.Stop}, {"the database is killed", c.database.Kill}} {
+		if outside.Pause(ctx, c.length*3/10) != nil {
+			return nil
+		}
+		c.note("", end.what)
+		if err := end.do(); err != nil {
+			return err
+		}
+		_ = outside.Pause(ctx, 2*time.Second) // it must run at the end
+		if err := c.database.Restart(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		c.note("", "the database is back")
+	}
+	return nil
+}
+
+// restartDaemons restarts all daemons in order in each span, until ctx ends.
+func (c *cluster) restartDaemons(ctx context.Context) error {
+	for began := time.Now(); ; began = began.Add(c.every) {
+		if outside.Pause(ctx, time.Until(began.Add(c.every/4))) != nil {
+			return nil
+		}
+		for _, r := range c.replicas {
+			c.note(r.name, restarted)
+			if err := r.restart(context.WithoutCancel(ctx)); err != nil {
+				return err
+			}
+			c.note(r.name, "is ready")
+		}
+		if outside.Pause(ctx, time.Until(began.Add(c.every))) != nil {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxRecovery is how long a reply of a killed daemon may stand still: the lease of 5 s, and the time to take the chat over.
+const maxRecovery = 8 * time.Second
+
+// maxInterruption is how long a restart in order may interrupt a reply, beyond the interval of its edits.
+const maxInterruption = 2 * time.Second
+
+// editInterval is telex's own interval between two edits, the longest of the three platforms.
+const editInterval = 1500 * time.Millisecond
+
+// clusterResult is what people were left with, and how long they waited.
+type clusterResult struct {
+	Replicas int     `json:"replicas"`
+	Chats    int     `json:"chats"`
+	Minutes  float64 `json:"minutes"`
+	Seed     uint64  `json:"seed"`
+	Answers  int     `json:"answers"`
+	Requests int     `json:"requests"` // to the model; more than answers, since a killed daemon's answers begin anew
+	talkVerdict
+	Events    []event        `json:"events"`
+	ByReplica map[string]int `json:"by_replica"` // requests to the model
+	First     spread         `json:"first"`      // from a question to the model's request, where no other question waited
+	Recovery  spread         `json:"recovery"`   // from a kill until a growing reply of the killed daemon went on: the model was asked again, or the rest shown
+	Grown     spread         `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
+	Quiet     spread         `json:"quiet"`      // the longest time between two changes of a reply, with no event near
+	Disturbed spread         `json:"disturbed"`  // the same, with an event meanwhile
+	Errors    []string       `json:"errors"`     // of the daemons' logs
+	rolling   bool
+}
+
+// spread is a distribution of times in seconds.
+type spread struct {
+	N   int     `json:"n"`
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+func spreadOf(list []time.Duration) spread {
+	if len(list) == 0 {
+		return spread{}
+	}
+	slices.Sort(list)
+	at := func(percent int) float64 { return list[(len(list)*percent+99)/100-1].Seconds() }
+	return spread{len(list), at(50), at(99), at(100)}
+}
+
+func (s spread) String() string {
+	return fmt.Sprintf("%d times, p50 %.2f s, p99 %.2f s, max %.2f s", s.N, s.P50, s.P99, s.Max)
+}
+
+// bad reports whether a person saw something wrong, or waited too long.
+func (r clusterResult) bad() bool {
+	return r.talkVerdict.bad() || r.late()
+}
+
+func (r clusterResult) late() bool {
+	if r.rolling {
+		return r.Disturbed.Max > (editInterval + maxInterruption).Seconds()
+	}
+	return r.Recovery.Max > maxRecovery.Seconds()
+}
+
+// judge ends the daemons and reads the records of the stand-ins.
+func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
+	r = clusterResult{Replicas: len(c.replicas), Chats: c.chats, Minutes: c.length.Minutes(), Seed: c.seed, rolling: c.rolling, ByReplica: make(map[string]int)}
+	for _, d := range c.replicas {
+		if err := d.process.Stop(); err != nil {
+			r.add(talkVerdict{Other: 1, What: d.name + ": " + err.Error() + "\n"})
+		}
+	}
+	if err := c.replicas[0].checkStore(ctx); err != nil {
+		r.add(talkVerdict{Other: 1, What: err.Error() + "\n"})
+	}
+	if n, what := c.limitViolations(); n > 0 {
+		r.add(talkVerdict{Limits: n, What: what})
+	}
+	runs := c.runs()
+	for _, list := range runs {
+		r.Requests += len(list)
+		for _, run := range list {
+			r.ByReplica[run.replica]++
+		}
+	}
+	var first, recovery, grown, quiet, disturbed []time.Duration
+	for _, t := range c.talks {
+		posts := t.place.posts()
+		r.Answers += len(t.asked)
+		r.add(t.judge(posts))
+		first = append(first, t.waits(runs)...)
+		for _, e := range c.events {
+			if e.What != killed {
+				continue
+			}
+			if mark, ok := growing(posts, e.At); ok && owner(runs[mark], e.At) == e.Replica {
+				change := nextChange(posts, e.At)
+				grown = append(grown, change)
+				if again := slices.IndexFunc(runs[mark], func(run modelRun) bool { return run.at.After(e.At) }); again >= 0 {
+					change = min(change, runs[mark][again].at.Sub(e.At))
+				}
+				recovery = append(recovery, change)
+			}
+		}
+		if t.place.name() == "slack" { // its limit holds for all chats together, and is the longest wait by far
+			continue
+		}
+		for _, p := range posts {
+			gap, calm := c.longestGap(p)
+			if calm {
+				quiet = append(quiet, gap)
+			} else {
+				disturbed = append(disturbed, gap)
+			}
+		}
+	}
+	r.Events = c.events
+	r.First, r.Recovery, r.Grown = spreadOf(first), spreadOf(recovery), spreadOf(grown)
+	r.Quiet, r.Disturbed = spreadOf(quiet), spreadOf(disturbed)
+	for _, d := range c.replicas {
+		r.Errors = append(r.Errors, d.errorsIn()...)
+	}
+	return r, nil
+}
+
+// modelRun is one request to the model.
+type modelRun struct {
+	at      time.Time
+	replica string
+}
+
+// marks matches the mark of a question.
+var marks = regexp.MustCompile(`A\d+x\d+z`)
+
+// runs returns the requests to the model for each mark, in their order.
+func (c *cluster) runs() map[string][]modelRun {
+	list := make(map[string][]modelRun)
+	for _, r := range c.world.Model.Requests() {
+		if mark := marks.FindString(r.Question); mark != "" {
+			list[mark] = append(list[mark], modelRun{r.Time, r.Header.Get(replicaHeader)})
+		}
+	}
+	return list
+}
+
+// owner returns the replica that asked the model last before a time.
+func owner(list []modelRun, at time.Time) (replica string) {
+	for _, r := range list {
+		if r.at.Before(at) {
+			replica = r.replica
+		}
+	}
+	return replica
+}
+
+// growing returns the mark of the answer that looked unfinished at a time.
+func growing(posts []post, at time.Time) (mark string, ok bool) {
+	for _, p := range posts {
+		text, visible := p.at(at)
+		if !visible {
+			continue
+		}
+		if found := marks.FindString(text); found != "" {
+			mark = found
+		}
+		if strings.HasSuffix(text, cursor) {
+			return mark, mark != ""
+		}
+	}
+	return "", false
+}
+
+// nextChange returns the time until something in a chat changed.
+func nextChange(posts []post, after time.Time) time.Duration {
+	next := time.Duration(-1)
+	for _, p := range posts {
+		for _, v := range p.versions {
+			if d := v.at.Sub(after); d > 0 && (next < 0 || d < next) {
+				next = d
+			}
+		}
+	}
+	if next < 0 {
+		next = time.Since(after) // never
+	}
+	return next
+}
+
+// waits returns the times from the questions to the model's first request for them. It leaves out questions that waited for the
+// answer to another one.
+func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
+	for i, q := range t.asked {
+		if r := runs[q.mark]; len(r) > 0 && (i == 0 || q.at.Sub(t.asked[i-1].at) > 15*time.Second) {
+			list = append(list, r[0].at.Sub(q.at))
+		}
+	}
+	return list
+}
+
+// near is how long an event has effects.
+const near = 15 * time.Second
+
+// longestGap returns the longest time between two changes of a message, and reports whether no event was near.
+func (c *cluster) longestGap(p post) (gap time.Duration, calm bool) {
+	from, to := p.versions[0].at, p.versions[len(p.versions)-1].at
+	calm = !slices.ContainsFunc(c.events, func(e event) bool { return e.At.Add(near).After(from) && e.At.Before(to) })
+	for i := range p.versions[1:] {
+		gap = max(gap, p.versions[i+1].at.Sub(p.versions[i].at))
+	}
+	return gap, calm
+}
+
+func (r clusterResult) print(out io.Writer) {
+	fmt.Fprint(out, r.What)
+	for i, e := range r.Errors {
+		if i == 60 {
+			fmt.Fprintf(out, "… and %d more\n", len(r.Errors)-i)
+			break
+		}
+		fmt.Fprintln(out, e)
+	}
+	count := func(what string) (n int) {
+		for _, e := range r.Events {
+			if e.What == what {
+				n++
+			}
+		}
+		return n
+	}
+	fmt.Fprintf(out, "%d replicas, %d chats, %g minutes, seed %d: %d killed, %d paused, %d restarted\n",
+		r.Replicas, r.Chats, r.Minutes, r.Seed, count(killed), count(paused), count(restarted))
+	fmt.Fprintf(out, "answers %d, requests to the model %d, by replica %v\n", r.Answers, r.Requests, r.ByReplica)
+	fmt.Fprintf(out, "lost %d, doubled %d, cursors %d, out of order %d, beyond limits %d, other %d\n",
+		r.Lost, r.Doubled, r.Cursors, r.Disordered, r.Limits, r.Other)
+	fmt.Fprintf(out, "question to the model's request:   %v\n", r.First)
+	fmt.Fprintf(out, "reply of a killed replica goes on: %v (bar %v)\n", r.Recovery, maxRecovery)
+	fmt.Fprintf(out, "  people see a change:             %v\n", r.Grown)
+	fmt.Fprintf(out, "longest pause of a reply, quiet:   %v\n", r.Quiet)
+	fmt.Fprintf(out, "  with an event meanwhile:         %v\n", r.Disturbed)
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"telex/standin/discord"
+	"telex/standin/rig"
+	"telex/standin/slack"
+	"telex/standin/telegram"
+)
+
+// place is a chat of one person with the bot, on one of the platforms.
+type place interface {
+	name() string // the platform's
+	say(text string) error
+	posts() []post // the bot's messages that exist, oldest first
+}
+
+// post is a message of the bot with everything that a person saw of it.
+type post struct {
+	id       string
+	versions []sight
+}
+
+// sight is what a message showed from a time on.
+type sight struct {
+	at   time.Time
+	text string
+}
+
+func (p post) text() string { return p.versions[len(p.versions)-1].text }
+
+// at returns what the message showed at a time.
+func (p post) at(t time.Time) (text string, visible bool) {
+	for _, v := range p.versions {
+		if v.at.After(t) {
+			break
+		}
+		text, visible = v.text, true
+	}
+	return text, visible
+}
+
+// postOf copies the versions of a stand-in's message.
+func postOf[V interface{ Since() time.Time }](id string, seen rig.Seen[V], text func(V) string) post {
+	p := post{id: id}
+	for _, v := range seen.Versions {
+		p.versions = append(p.versions, sight{v.Since(), text(v)})
+	}
+	return p
+}
+
+type telegramPlace struct {
+	*telegram.Server
+	chat, user int64 // chat is negative for a group
+}
+
+func (p telegramPlace) name() string { return "telegram" }
+
+func (p telegramPlace) say(text string) error {
+	if p.chat < 0 {
+		text = "@" + p.Bot().Username + " " + text
+	}
+	p.Say(telegram.Incoming{Chat: p.chat, User: p.user, Text: text})
+	return nil
+}
+
+func (p telegramPlace) posts() (list []post) {
+	for _, m := range p.History(p.chat) {
+		if m.FromBot && m.Alive() {
+			list = append(list, postOf(strconv.Itoa(m.ID), m.Seen, func(v telegram.Version) string { return v.Text }))
+		}
+	}
+	return list
+}
+
+type discordPlace struct {
+	*discord.Server
+	channel, user string // channel is empty for the direct message with user
+}
+
+func (p discordPlace) name() string { return "discord" }
+
+func (p discordPlace) say(text string) error {
+	if p.channel != "" {
+		text = p.Mention() + " " + text
+	}
+	_, err := p.Say(discord.Incoming{Channel: p.channel, User: p.user, Text: text})
+	return err
+}
+
+func (p discordPlace) posts() (list []post) {
+	channel := p.channel
+	if channel == "" {
+		channel = p.DM(p.user)
+	}
+	for _, m := range p.History(channel) {
+		if m.FromBot && m.Alive() {
+			list = append(list, postOf(m.ID, m.Seen, func(v discord.Version) string { return v.Content }))
+		}
+	}
+	return list
+}
+
+type slackPlace struct {
+	*slack.Server
+	user string // in the direct message
+}
+
+func (p slackPlace) name() string { return "slack" }
+
+func (p slackPlace) say(text string) error {
+	if p.Say(slack.Incoming{User: "U" + p.user, Text: text}) == "" {
+		return fmt.Errorf("the stand-in of Slack refused a message of %s", p.user)
+	}
+	return nil
+}
+
+func (p slackPlace) posts() (list []post) {
+	for _, m := range p.History("D" + p.user) {
+		if m.FromBot && m.Alive() {
+			list = append(list, postOf(m.TS, m.Seen, func(v slack.Version) string { return v.Shown }))
+		}
+	}
+	return list
+}
+
+// places returns so many chats: of 15, ten on Telegram (now and then a group), four on Discord, and one on Slack, whose limit of
+// edits holds for a whole workspace.
+func (c *cluster) places(n int) (list []place) {
+	for i := range n {
+		switch user := int64(firstChat + i); {
+		case i%15 == 14:
+			list = append(list, slackPlace{c.slack, strconv.FormatInt(user, 10)})
+		case i%15%4 == 1:
+			p := discordPlace{Server: c.discord, user: strconv.FormatInt(500_000_000_000_000_000+user, 10)}
+			if i%15%8 == 1 {
+				p.channel = strconv.FormatInt(600_000_000_000_000_000+user, 10)
+			}
+			list = append(list, p)
+		case i%20 == 3:
+			list = append(list, telegramPlace{c.world.Telegram, -user, user})
+		default:
+			list = append(list, telegramPlace{c.world.Telegram, user, user})
+		}
+	}
+	return list
+}
+
+// limitViolations returns the calls beyond published limits, and the calls in a scope that a 429 had closed, in words.
+func (c *cluster) limitViolations() (n int, what string) {
+	if v := c.world.Telegram.Stats().Violations; v.OverLimit+v.BlockedCalls > 0 {
+		n += v.OverLimit + v.BlockedCalls
+		what += fmt.Sprintf("telegram: %+v\n", v)
+	}
+	if v := c.discord.Stats().Violations; v.OverLimit+v.BlockedCalls > 0 {
+		n += v.OverLimit + v.BlockedCalls
+		what += fmt.Sprintf("discord: %+v\n", v)
+	}
+	if v := c.slack.Stats().Violations; v.ByKind[slack.OverLimit]+v.ByKind[slack.BlockedCall] > 0 {
+		n += v.ByKind[slack.OverLimit] + v.ByKind[slack.BlockedCall]
+		v.Details = slices.DeleteFunc(v.Details, func(d slack.Violation) bool {
+			return d.Kind != slack.OverLimit && d.Kind != slack.BlockedCall
+		})
+		what += fmt.Sprintf("slack: %+v\n", v)
+	}
+	return n, what
+}

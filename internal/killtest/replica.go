@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"telex/internal/outside"
+)
+
+// replicaHeader is the header by which the model learns which replica asks it.
+const replicaHeader = "X-Replica"
+
+// startPatience is how long a daemon may take until it is ready.
+const startPatience = 30 * time.Second
+
+// replica is one of the daemons, in a directory of its own.
+type replica struct {
+	name, dir, binary, config string
+	admin                     string // address of its probes
+	process                   *outside.Process
+	starts                    int
+}
+
+func newReplica(ctx context.Context, dir, binary, config string, number int) (*replica, error) {
+	r := &replica{name: "r" + strconv.Itoa(number), binary: binary, config: config}
+	r.dir = filepath.Join(dir, r.name)
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, err
+	}
+	var err error
+	r.admin, err = outside.FreeAddress(ctx)
+	return r, err
+}
+
+// start starts the daemon.
+func (r *replica) start() (err error) {
+	cmd := r.place(exec.Command(r.binary, "run", "--config", r.config)) // kill or restart ends it
+	r.process, err = outside.Start(cmd, r.logFile(r.starts))
+	r.starts++
+	return err
+}
+
+func (r *replica) place(cmd *exec.Cmd) *exec.Cmd {
+	cmd = outside.Place(cmd, r.dir, filepath.Join(r.dir, "state"))
+	cmd.Env = append(cmd.Env, "REPLICA="+r.name, "ADMIN="+r.admin)
+	return cmd
+}
+
+// checkStore checks the database after all daemons have ended.
+func (r *replica) checkStore(ctx context.Context) error {
+	return checkStore(r.place(exec.CommandContext(ctx, r.binary, "store", "check", "--config", r.config)))
+}
+
+func (r *replica) logFile(n int) string { return filepath.Join(r.dir, "log."+strconv.Itoa(n)) }
+
+// awaitReady waits until the daemon says that it is ready.
+func (r *replica) awaitReady(ctx context.Context) error {
+	last := ""
+	ready, err := await(ctx, startPatience, r.process.Exited, func() bool {
+		var ok bool
+		ok, last = r.ready(ctx)
+		return ok
+	})
+	if err == nil && !ready {
+		err = fmt.Errorf("%s is not ready: %s", r.name, last)
+	}
+	return err
+}
+
+func (r *replica) ready(ctx context.Context) (ok bool, what string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.admin+"/readyz", http.NoBody)
+	if err != nil {
+		return false, err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false, err.Error()
+	}
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode == http.StatusOK, string(body) + fmt.Sprint(errors.Join(err, resp.Body.Close()))
+}
+
+// kill kills the daemon with SIGKILL, and starts it again after a while.
+func (r *replica) kill(ctx context.Context, away time.Duration) error {
+	r.process.Kill()
+	if err := errors.Join(r.process.Sound(), r.process.CloseLog()); err != nil {
+		return err
+	}
+	if outside.Pause(ctx, away) != nil {
+		return nil // the last start is left to whoever ended ctx
+	}
+	return r.start()
+}
+
+// freeze stops the daemon with SIGSTOP for a while.
+func (r *replica) freeze(ctx context.Context, d time.Duration) error {
+	if err := r.process.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	_ = outside.Pause(ctx, d) // if ctx ends, the daemon wakes up earlier
+	return r.process.Cmd.Process.Signal(syscall.SIGCONT)
+}
+
+// restart ends the daemon in order, starts it again, and waits until it is ready.
+func (r *replica) restart(ctx context.Context) error {
+	if err := r.process.Stop(); err != nil {
+		return err
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	return r.awaitReady(ctx)
+}
+
+// alive reports whether the daemon runs.
+func (r *replica) alive() bool {
+	select {
+	case <-r.process.Exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// pick returns one of the replicas other than the given one, if there are several.
+func pick(random *rand.Rand, list []*replica, other *replica) *replica {
+	for {
+		if r := list[random.IntN(len(list))]; r != other || len(list) == 1 {
+			return r
+		}
+	}
+}
+
+// errorsIn returns the lines of all logs that say something at the level error, without repetitions.
+func (r *replica) errorsIn() (list []string) {
+	for n := range r.starts {
+		text, err := os.ReadFile(r.logFile(n))
+		if err != nil {
+			return append(list, err.Error())
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, `"level":"ERROR"`) {
+				list = append(list, r.name+"."+strconv.Itoa(n)+" "+strings.TrimSpace(line))
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"telex/internal/outside"
+	"telex/standin/openai"
+)
+
+// talk is what one person writes in one chat, and what the answers must be.
+type talk struct {
+	place  place
+	number int
+	random *rand.Rand
+	long   bool // one of the questions has an answer of several messages
+	asked  []asked
+}
+
+// asked is one question.
+type asked struct {
+	mark string // in the question and in its answer alone
+	want string
+	at   time.Time
+}
+
+const (
+	talkRate = 25 // words a second
+	// Of the questions, this share is followed at once by another one, which must wait for its answer.
+	inARow = 0.15
+)
+
+// newTalk prepares a talk. A long answer is a rule of the model; the others stand in their questions.
+func newTalk(p place, number int, random *rand.Rand, model *openai.Server) (*talk, error) {
+	t := &talk{place: p, number: number, random: random, long: p.name() == "telegram" && number%5 == 0}
+	if !t.long {
+		return t, nil
+	}
+	mark := t.mark(1)
+	return t, model.Rule(openai.Rule{Match: mark, Do: fmt.Sprintf("rate=150 say=%q", counting(mark, 1000))}) // 4,900 characters
+}
+
+// mark returns a word that belongs to the n-th question.
+func (t *talk) mark(n int) string { return fmt.Sprintf("A%dx%dz", t.number, n) }
+
+// counting returns an answer that counts, so that missing and doubled parts are easy to see.
+func counting(mark string, words int) string {
+	var b strings.Builder
+	b.WriteString("Answer " + mark + " begins:")
+	for i := 1; i <= words; i++ {
+		fmt.Fprintf(&b, " %d", i)
+	}
+	return b.String() + " and ends. (" + mark + ")"
+}
+
+// run lets the person write until ctx ends. The pauses between two questions are think on average.
+func (t *talk) run(ctx context.Context, think time.Duration) error {
+	if t.place.name() == "slack" {
+		think *= 3
+	}
+	pause := upTo(t.random, think) // people don't begin at once
+	for outside.Pause(ctx, pause) == nil {
+		if err := t.ask(); err != nil {
+			return err
+		}
+		pause = think/2 + upTo(t.random, think)
+		if t.random.Float64() < inARow {
+			pause = upTo(t.random, 3*time.Second)
+		}
+	}
+	return nil
+}
+
+func (t *talk) ask() error {
+	q := asked{mark: t.mark(len(t.asked)), at: time.Now()}
+	text := "Count: " + q.mark
+	if q.want = counting(q.mark, 1000); !t.long || len(t.asked) != 1 {
+		q.want = counting(q.mark, 50+t.random.IntN(200))
+		text = fmt.Sprintf("{{standin rate=%d jitter=0.3}} say: %s", talkRate, q.want)
+	}
+	t.asked = append(t.asked, q)
+	return t.place.say(text)
+}
+
+// complete reports whether the last answer is there and nothing looks unfinished.
+func (t *talk) complete() bool {
+	if len(t.asked) == 0 {
+		return true
+	}
+	posts := t.place.posts()
+	for _, p := range posts {
+		if strings.HasSuffix(p.text(), cursor) {
+			return false
+		}
+	}
+	return !t.judge(posts).bad()
+}
+
+// judge compares what the person sees with the answers: each must be there once, complete, in the order of the questions, and
+// nothing else.
+func (t *talk) judge(posts []post) talkVerdict {
+	var v talkVerdict
+	var texts []string
+	for _, p := range posts {
+		text, growing := strings.CutSuffix(p.text(), cursor)
+		if growing {
+			v.Cursors++
+		}
+		texts = append(texts, text)
+	}
+	all := flat(strings.Join(texts, " "))
+	rest, last := all, -1
+	for _, q := range t.asked {
+		at := strings.Index(all, q.want)
+		if at >= 0 && at < last {
+			v.Disordered++
+		}
+		last = max(last, at)
+		begun := strings.Count(all, "Answer "+q.mark+" ")
+		switch {
+		case at < 0:
+			v.Lost++
+			v.note("%s is not complete", q.mark)
+		case begun > 1:
+			v.Doubled++
+			v.note("%s begins %d times", q.mark, begun)
+		}
+		rest = strings.Replace(rest, q.want, "", 1)
+	}
+	if rest = flat(rest); rest != "" && v.Lost+v.Doubled == 0 {
+		v.Other++
+		v.note("beside the answers: %s", clip(rest))
+	}
+	if v.bad() {
+		v.note("%s, chat %d shows:", t.place.name(), t.number)
+		for _, p := range posts[max(0, len(posts)-4):] {
+			v.note("  %s: %s", p.id, clip(p.text()))
+		}
+	}
+	return v
+}
+
+// talkVerdict counts what is wrong in chats.
+type talkVerdict struct {
+	Lost       int    `json:"lost"`       // answers that are not completely visible
+	Doubled    int    `json:"doubled"`    // answers of which a part is visible twice
+	Cursors    int    `json:"cursors"`    // messages that look unfinished
+	Disordered int    `json:"disordered"` // answers above that of an earlier question
+	Limits     int    `json:"limits"`     // calls beyond the published limits, or in a scope that a 429 had closed
+	Other      int    `json:"other"`      // other text, a daemon that ended by itself, work left in the store
+	What       string `json:"what,omitempty"`
+}
+
+func (v talkVerdict) bad() bool {
+	return v.Lost+v.Doubled+v.Cursors+v.Disordered+v.Limits+v.Other > 0
+}
+
+func (v *talkVerdict) note(format string, args ...any) { v.What += fmt.Sprintf(format, args...) + "\n" }
+
+func (v *talkVerdict) add(w talkVerdict) {
+	v.Lost += w.Lost
+	v.Doubled += w.Doubled
+	v.Cursors += w.Cursors
+	v.Disordered += w.Disordered
+	v.Limits += w.Limits
+	v.Other += w.Other
+	v.What += w.What
+}
