@@ -14,6 +14,7 @@ func TestCompletion(t *testing.T) {
 		want  []string
 	}{
 		{"do", []string{"doctor\t", ":4"}},
+		{"rep", []string{"replicas\t", ":4"}},
 		{"store ", []string{"backup\t", "restore\t", "check\t"}},
 		{"store backup ", []string{":0"}},
 		{"store restore ", []string{":0"}},

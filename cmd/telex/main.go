@@ -134,7 +134,7 @@ func root(hangups <-chan os.Signal) *cobra.Command {
 	completesFiles(c, "config")
 	c.SetFlagErrorFunc(wrongUsage)
 	c.AddCommand(runCommand(hangups), reloadCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
-		pairCommand(), sessionsCommand(), usageCommand(), statusCommand(), storeCommand(), mcpCommand(), setupCommand(), doctorCommand(), versionCommand(), keepCommand())
+		pairCommand(), sessionsCommand(), usageCommand(), statusCommand(), replicasCommand(), storeCommand(), mcpCommand(), setupCommand(), doctorCommand(), versionCommand(), keepCommand())
 	return c
 }
 

@@ -51,6 +51,23 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// A store in a file has one daemon.
+func TestReplicasOfAFile(t *testing.T) {
+	t.Parallel()
+	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
+	if _, stderr := s.command(t, exitFailed, "replicas"); !strings.Contains(stderr, "no telex runs") {
+		t.Errorf("without a daemon it says %q", stderr)
+	}
+	daemon := w.daemon(sections{}, s.env)
+	defer daemon.stop()
+	out, _ := s.command(t, exitDone, "replicas")
+	wantText(t, "stdout", out, "This daemon has its store for itself")
+	out, _ = s.command(t, exitDone, "replicas", "--json")
+	if want := `{"self":0,"leases_lost":0,"replicas":[]}`; strings.Join(strings.Fields(out), "") != want {
+		t.Errorf("got %s, want %s", out, want)
+	}
+}
+
 // Health checks learn from the exit code that an endpoint has stopped for good.
 func TestStatusOfADaemonThatFails(t *testing.T) {
 	t.Parallel()

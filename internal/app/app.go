@@ -31,6 +31,8 @@ type App struct {
 	options Options
 	gateway *gateway.Gateway
 	store   gateway.Store
+	shared  gateway.Replicas // the store, if other processes use it too; nil: none does
+	cli     chat.EndpointID  // of conversations in terminals
 	log     *slog.Logger
 	sweep   func(context.Context) // deletes expired data; nil: there is no durable store
 	control *control              // nil: there is no control socket
@@ -61,6 +63,7 @@ type Options struct {
 	Transport http.RoundTripper // for every outgoing request; nil: one of their own each
 	Env       config.Env        // determines the state directory
 	Store     gateway.Store     // nil: the configured one, in the state directory
+	Replicas  gateway.Replicas  // Store, if other processes use it too
 	Keeper    []string          // the command that runs KeepServer; empty: servers of tools have no keeper
 	Version   string            // of the release; empty: the build information's
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
@@ -80,7 +83,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a := &App{own: c, reader: attachment.NewReader(), large: make(chan struct{}, 1)}
+	a := &App{own: c, shared: o.Replicas, cli: terminal.Endpoint, reader: attachment.NewReader(), large: make(chan struct{}, 1)}
 	if c.Admin.Listen != "" {
 		a.metrics = metrics.New(o.version())
 		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))
@@ -95,7 +98,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 		o.Store = kept
 		if o.Terminal == nil {
-			o.Terminal = terminal.NewHub(hubOptions(c, o.Log, func() gateway.Store { return kept }))
+			o.Terminal = terminal.NewHub(hubOptions(c, o.Log, a.lastLines))
 		}
 	}
 	a.store, a.options = o.Store, o
@@ -106,9 +109,9 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	if kept != nil {
 		page := &statusPage{app: a, version: o.version(), started: time.Now()}
 		a.control = &control{
-			do:     &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},
-			status: func(ctx context.Context) DaemonStatus { return a.daemonStatus(ctx, page, a.parts.Load().config) },
-			reload: a.Reload, attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
+			do:       &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},
+			status:   func(ctx context.Context) DaemonStatus { return a.daemonStatus(ctx, page, a.parts.Load().config) },
+			replicas: a.replicas, reload: a.Reload, attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
 		}
 	}
 	return a, nil
@@ -140,12 +143,12 @@ func (a *App) gatewayOptions(p *parts) gateway.Options {
 	busy := map[string]gateway.Busy{config.BusyInterrupt: gateway.Interrupt, config.BusyQueue: gateway.Queue, config.BusySteer: gateway.Steer}
 	return gateway.Options{
 		Endpoints: a.endpoints(p), Runner: p.brain, Store: o.Store, Texts: texts(c), MaxAge: c.Conversations.MaxAge,
-		Access: rules(c, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
+		Access: rules(c, a.operators()), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: p.hear, Reader: a.reader,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
 		Context: c.Agent.Context, FollowThreads: c.Conversations.FollowThreads, OnEdit: onEdit(c.Conversations.OnEdit),
-		ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary,
+		ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary, Replicas: a.shared, Self: a.self(),
 	}
 }
 
@@ -185,7 +188,12 @@ func (a *App) Run(ctx context.Context) (err error) {
 		end := a.control.start(ctx, a.socket)
 		a.down.add("control socket", func() error { end(); return nil })
 	}
+	joined := func() {}
+	if a.shared != nil { // while the database is away, that takes as long as it does
+		joined = supervisor.starting(ctx, "joining the other daemons")
+	}
 	err = a.gateway.Run(ctx, func() {
+		joined()
 		if a.control != nil {
 			close(a.control.ready)
 		}
@@ -196,6 +204,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 			a.log.Debug("the memory of the start was not released", slog.Any("error", err))
 		}
 	})
+	joined()
 	if cause := context.Cause(ctx); errors.Is(cause, chat.ErrLost) {
 		err = errors.Join(cause, err)
 	}

@@ -170,7 +170,9 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	alone := *c
 	alone.Endpoints = nil // they are the daemon's
 	var a *App
-	hub := terminal.NewHub(hubOptions(&alone, o.Log, func() gateway.Store { return a.store })) // asked once a client attaches
+	hub := terminal.NewHub(hubOptions(&alone, o.Log, func(ctx context.Context, session string) ([]terminal.Line, error) {
+		return a.lastLines(ctx, session) // asked once a client attaches
+	}))
 	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Keeper: o.Keeper, Terminal: hub})
 	if err != nil {
 		return nil, nil, err
@@ -192,16 +194,13 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	return ours, l, nil
 }
 
-// hubOptions returns the options of the terminal's hub for a configuration; kept returns where conversations are.
-func hubOptions(c *config.Config, log *slog.Logger, kept func() gateway.Store) terminal.HubOptions {
+// hubOptions returns the options of the terminal's hub for a configuration; history returns what was said last in a session.
+func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context, string) ([]terminal.Line, error)) terminal.HubOptions {
 	model := c.Models[0].Name
 	return terminal.HubOptions{
 		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
-		Model: model, Config: absolute(c.File()),
+		Model: model, Config: absolute(c.File()), History: history,
 		Commands: gateway.CommandNames(slices.Contains(c.Tools.Enabled, tool.Memory)),
-		History: func(ctx context.Context, session string) ([]terminal.Line, error) {
-			return lastLines(ctx, kept(), session)
-		},
 	}
 }
 
@@ -210,8 +209,8 @@ const maxLines = 4
 
 // lastLines returns what was said last in a session of the terminal, as people saw it. All that a model said between
 // its tool calls is one answer, shown above what people wrote meanwhile. Results of tools are left out.
-func lastLines(ctx context.Context, s gateway.Store, session string) ([]terminal.Line, error) {
-	_, entries, err := s.Session(ctx, chat.Conversation{Endpoint: terminal.Endpoint, Chat: chat.ChatID(session)})
+func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, error) {
+	_, entries, err := a.store.Session(ctx, chat.Conversation{Endpoint: a.cli, Chat: chat.ChatID(session)})
 	if err != nil {
 		return nil, err
 	}

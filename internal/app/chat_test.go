@@ -52,7 +52,8 @@ func TestLastLines(t *testing.T) {
 			says("My pleasure."),
 		},
 	}
-	got, err := lastLines(t.Context(), s, "main")
+	a := &App{store: s, cli: terminal.Endpoint}
+	got, err := a.lastLines(t.Context(), "main")
 	want := []terminal.Line{
 		{Text: "I **look**.\n\nThere.", ID: "a.0"}, {Mine: true, Text: "hurry"}, {Mine: true, Text: "thanks"}, {Text: "My pleasure.", ID: "b.0"},
 	}
@@ -60,7 +61,8 @@ func TestLastLines(t *testing.T) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	s.turns, s.messages = s.turns[:2], s.messages[:2]
-	got, err = lastLines(t.Context(), s, "main")
+	a.store = s
+	got, err = a.lastLines(t.Context(), "main")
 	if want = []terminal.Line{{Mine: true, Text: "too long ago"}, {Text: "of an older version"}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}

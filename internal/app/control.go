@@ -39,13 +39,14 @@ func isRoot(ctx context.Context) bool {
 
 // The socket of a daemon speaks HTTP with JSON. Whoever may open it is the operator: its file is the daemon's user's alone.
 const (
-	pathPairing = "/v1/pairing"
-	pathApprove = "/v1/pairing/approve"
-	pathRevoke  = "/v1/pairing/revoke"
-	pathDelete  = "/v1/sessions/delete"
-	pathStatus  = "/v1/status"
-	pathReload  = "/v1/reload"
-	pathChat    = "/v1/chat" // becomes a connection of the terminal's protocol
+	pathPairing  = "/v1/pairing"
+	pathApprove  = "/v1/pairing/approve"
+	pathRevoke   = "/v1/pairing/revoke"
+	pathDelete   = "/v1/sessions/delete"
+	pathStatus   = "/v1/status"
+	pathReplicas = "/v1/replicas"
+	pathReload   = "/v1/reload"
+	pathChat     = "/v1/chat" // becomes a connection of the terminal's protocol
 )
 
 const (
@@ -84,11 +85,12 @@ type (
 
 // control is the socket of a daemon.
 type control struct {
-	do     operations
-	status func(context.Context) DaemonStatus
-	reload func(context.Context, *config.Passed) (Reloaded, error)
-	attach func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
-	log    *slog.Logger
+	do       operations
+	status   func(context.Context) DaemonStatus
+	replicas func() Replicas
+	reload   func(context.Context, *config.Passed) (Reloaded, error)
+	attach   func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
+	log      *slog.Logger
 
 	ready     chan struct{}  // closed once operations may be done
 	terminals sync.WaitGroup // connections passed to attach
@@ -146,6 +148,7 @@ func (c *control) routes() http.Handler {
 	}))
 	mux.Handle("POST "+pathDelete, answer(c, c.do.delete))
 	mux.Handle("GET "+pathStatus, answer(c, func(ctx context.Context, _ none) (DaemonStatus, error) { return c.status(ctx), nil }))
+	mux.Handle("GET "+pathReplicas, answer(c, func(context.Context, none) (Replicas, error) { return c.replicas(), nil }))
 	mux.Handle("POST "+pathReload, answerTo(c, maxPassed, func(ctx context.Context, r reloadRequest) (Reloaded, error) {
 		if r.Passed != nil && !isRoot(ctx) {
 			return Reloaded{}, errNotRoot

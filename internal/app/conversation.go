@@ -10,16 +10,13 @@ import (
 	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/platforms/homeassistant"
-	"telex/platforms/terminal"
 )
 
-// rules returns the access rules: the configured ones, the person at the terminal as operator, and each Home Assistant. What it
-// tells is what the operator listed to be watched, so that no other rule is needed.
-func rules(c *config.Config, atTerminal bool) access.Rules {
+// rules returns the access rules: the configured ones, the endpoint at which everybody is an operator, and each Home Assistant.
+// What it tells is what the operator listed to be watched, so that no other rule is needed.
+func rules(c *config.Config, operators chat.EndpointID) access.Rules {
 	r := configured(c.Access)
-	if atTerminal {
-		r.Operators = terminal.Endpoint
-	}
+	r.Operators = operators
 	for _, e := range c.Endpoints {
 		if e.Kind == config.KindHomeAssistant {
 			r.Allow = append(r.Allow, access.Rule{Endpoint: chat.EndpointID(e.Name), User: homeassistant.User})

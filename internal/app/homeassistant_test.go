@@ -15,7 +15,7 @@ func TestHomeAssistantIsLetIn(t *testing.T) {
 	c := &config.Config{Endpoints: config.Endpoints{
 		{Name: "telegram", Kind: config.KindTelegram}, {Name: "house", Kind: config.KindHomeAssistant},
 	}}
-	r := rules(c, false)
+	r := rules(c, "")
 	at := func(endpoint string, user chat.UserID) bool {
 		return r.Allows(chat.Conversation{Endpoint: chat.EndpointID(endpoint), Chat: homeassistant.Chat}, user)
 	}

@@ -13,7 +13,6 @@ import (
 	"telex/platforms/homeassistant"
 	"telex/platforms/slack"
 	"telex/platforms/telegram"
-	"telex/platforms/terminal"
 	"telex/platforms/whatsapp"
 )
 
@@ -64,7 +63,7 @@ func (a *App) endpoints(p *parts) []gateway.Endpoint {
 	}
 	if t := a.options.Terminal; t != nil {
 		e := endpoint(p.config, config.TerminalEndpoint, t)
-		e.ID, e.Network = terminal.Endpoint, "a terminal"
+		e.ID, e.Network = a.cli, "a terminal"
 		out = append(out, e)
 	}
 	return out

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"telex/gateway"
 	"telex/gateway/attachment"
 	"telex/internal/config"
 	"telex/platforms/apiserver"
@@ -243,7 +242,7 @@ func (a *App) replace(before, next *parts) {
 		a.options.Level.Set(c.Log)
 	}
 	if a.options.Terminal != nil {
-		a.options.Terminal.Reload(hubOptions(c, a.log, func() gateway.Store { return a.store }))
+		a.options.Terminal.Reload(hubOptions(c, a.log, a.lastLines))
 	}
 	for _, s := range before.apis {
 		if !slices.ContainsFunc(next.apis, func(one *api) bool { return one.Server == s.Server }) {

@@ -9,7 +9,6 @@ import (
 	"telex/internal/admin"
 	"telex/internal/config"
 	"telex/internal/metrics"
-	"telex/platforms/terminal"
 )
 
 // adminServer is the server of the admin address and what stops it.
@@ -56,8 +55,9 @@ func (a *App) openAdmin(ctx context.Context, p *parts) error {
 // readiness is what /readyz tells. The terminal is no endpoint of the configuration.
 func (a *App) readiness() admin.Readiness {
 	r := admin.Readiness{Status: admin.Ready}
-	for _, e := range a.gateway.Overview().Endpoints {
-		if e.ID == terminal.Endpoint {
+	o := a.gateway.Overview()
+	for _, e := range o.Endpoints {
+		if e.ID == a.cli {
 			continue
 		}
 		one := admin.Endpoint{Name: string(e.ID), State: string(e.State)}
@@ -75,10 +75,8 @@ func (a *App) readiness() admin.Readiness {
 	for _, s := range a.parts.Load().apis {
 		r.Endpoints = append(r.Endpoints, admin.Endpoint{Name: string(s.Endpoint), State: string(gateway.Connected)})
 	}
-	if a.away != nil {
-		if err := a.away(); err != nil {
-			r.Status, r.Store = "failing", err.Error()
-		}
+	if trouble := a.storeTrouble(o.Replica); trouble != "" {
+		r.Status, r.Store = admin.Failing, trouble
 	}
 	if a.stopping.Load() {
 		r.Status = "stopping"
@@ -97,9 +95,11 @@ func (a *App) now() metrics.Now {
 			n.Running++
 		}
 	}
+	n.Replica = a.replicaNow(o)
 	for _, e := range o.Endpoints {
-		if e.ID != terminal.Endpoint {
-			n.Endpoints = append(n.Endpoints, metrics.EndpointNow{Name: string(e.ID), Up: e.State == gateway.Connected, Calls: e.Budget.Waiting})
+		if e.ID != a.cli {
+			up := e.State == gateway.Connected || e.State == gateway.Standby && o.Replica.Holds
+			n.Endpoints = append(n.Endpoints, metrics.EndpointNow{Name: string(e.ID), Up: up, Calls: e.Budget.Waiting})
 		}
 	}
 	for _, s := range a.parts.Load().apis {

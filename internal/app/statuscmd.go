@@ -19,8 +19,10 @@ type DaemonStatus struct {
 	Version       string               `json:"version"`
 	Config        string               `json:"config"` // path of its configuration
 	Started       time.Time            `json:"started"`
-	Status        string               `json:"status"`          // as /readyz tells it: ready, starting, stopping or failing
-	Hangs         string               `json:"hangs,omitempty"` // what hangs, as the watchdog sees it
+	Status        string               `json:"status"`             // as /readyz tells it: ready, starting, stopping or failing
+	Hangs         string               `json:"hangs,omitempty"`    // what hangs, as the watchdog sees it
+	Store         string               `json:"store,omitempty"`    // why nothing can be stored
+	Replicas      *Replicas            `json:"replicas,omitempty"` // nil: the store can't be shared
 	Endpoints     []EndpointStatus     `json:"endpoints"`
 	Conversations []ConversationStatus `json:"conversations"` // those in which a reply grows or messages wait
 }
@@ -55,6 +57,9 @@ var ErrNotWell = errors.New("the daemon is not well")
 func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Config) DaemonStatus {
 	s := statusOf(page.status(ctx))
 	s.PID, s.Config = os.Getpid(), absolute(c.File())
+	if r := a.replicas(); r.shared {
+		s.Replicas = &r
+	}
 	if err := a.alive(ctx); err != nil {
 		s.Hangs = err.Error()
 	}
@@ -64,7 +69,7 @@ func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Conf
 // statusOf returns what the status page shows, without texts.
 func statusOf(s admin.Status) DaemonStatus {
 	d := DaemonStatus{
-		Version: s.Version, Started: s.Started, Status: s.Readiness.Status,
+		Version: s.Version, Started: s.Started, Status: s.Readiness.Status, Store: s.Readiness.Store,
 		Endpoints: []EndpointStatus{}, Conversations: []ConversationStatus{},
 	}
 	for _, e := range s.Endpoints {
@@ -133,6 +138,16 @@ func writeStatus(o Output, s DaemonStatus, now time.Time) error {
 	}
 	if s.Hangs != "" {
 		if _, err := fmt.Fprintf(o.Results, "hangs: %s\n", oneLine(s.Hangs)); err != nil {
+			return err
+		}
+	}
+	if s.Store != "" {
+		if err := o.line("store: %s", oneLine(s.Store)); err != nil {
+			return err
+		}
+	}
+	if s.Replicas != nil {
+		if err := o.line("replica %d; replicas with a lease: %d (telex replicas shows them)", s.Replicas.Self, len(s.Replicas.Replicas)); err != nil {
 			return err
 		}
 	}

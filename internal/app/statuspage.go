@@ -14,7 +14,6 @@ import (
 	"telex/internal/admin"
 	"telex/internal/chat"
 	"telex/internal/store"
-	"telex/platforms/terminal"
 )
 
 // activity is what the status page reads from the store.
@@ -67,7 +66,7 @@ func (p *statusPage) status(ctx context.Context) admin.Status {
 func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
 	s := admin.EndpointStatus{Endpoint: e, Network: "API server"}
 	for _, is := range o.Endpoints {
-		if string(is.ID) != e.Name || is.ID == terminal.Endpoint {
+		if string(is.ID) != e.Name {
 			continue
 		}
 		s.Network, s.Since, s.Waiting = is.Network, is.Since, is.Budget.Waiting

@@ -126,13 +126,16 @@ func (a *App) openStore(ctx context.Context, c *config.Config, o Options) (kept 
 	}
 	if c.Store.DSN.IsSQLite() {
 		kept, err = a.openFile(ctx, store.Options{Path: store.File(dir), Log: o.Log, Observe: observe})
-	} else {
+	} else if err = a.reserve(dir); err == nil {
 		kept, err = a.openDatabase(ctx, postgres.Options{DSN: c.Store.DSN.Reveal(), Log: o.Log, Observe: observe}, o.Terminal == nil)
 	}
 	if err != nil {
 		return nil, err
 	}
 	a.down.add("store", kept.Close)
+	if err := a.share(kept, dir); err != nil {
+		return nil, err
+	}
 	name, err := socketName(dir)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,9 @@ func everything() *Metrics {
 	e.Finished(time.Second)
 	e.Resumed()
 	m.Watch(func() Now {
-		return Now{Conversations: 3, Running: 2, Messages: 4, Endpoints: []EndpointNow{{"telegram", true, 5}, {"discord", false, 0}}}
+		return Now{Conversations: 3, Running: 2, Messages: 4, Endpoints: []EndpointNow{{"telegram", true, 5}, {"discord", false, 0}}, Replica: &ReplicaNow{
+			LeaseAge: 1500 * time.Millisecond, Holds: true, Alive: 3, Chats: 7, Forwarded: 8, Lost: 2, Receives: map[string]bool{"telegram": true, "discord": false},
+		}}
 	})
 	return m
 }
@@ -93,6 +95,9 @@ func TestFigures(t *testing.T) {
 		`telex_replies_recovered_total{endpoint="telegram"} 1`,
 		`telex_conversations_active 3`, `telex_turns_running 2`, `telex_messages_waiting 4`,
 		`telex_endpoint_up{endpoint="telegram"} 1`, `telex_endpoint_up{endpoint="discord"} 0`, `telex_calls_waiting{endpoint="telegram"} 5`,
+		`telex_replica_lease_age_seconds 1.5`, `telex_replica_lease_held 1`, `telex_replica_peers 3`, `telex_replica_chats_owned 7`,
+		`telex_replica_forwarded_messages_total 8`, `telex_replica_leases_lost_total 2`,
+		`telex_replica_receives{endpoint="telegram"} 1`, `telex_replica_receives{endpoint="discord"} 0`,
 		`telex_build_info{version="1.2.3"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(got, "\n"+want) {

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Now is the present state of the daemon.
 type Now struct {
@@ -8,6 +12,18 @@ type Now struct {
 	Running       int // turns
 	Messages      int // that wait for their turn
 	Endpoints     []EndpointNow
+	Replica       *ReplicaNow // nil: the daemon shares its store with no other one
+}
+
+// ReplicaNow is the present state of a daemon that shares its store with others.
+type ReplicaNow struct {
+	LeaseAge  time.Duration // since the newest renewal
+	Holds     bool          // the lease
+	Alive     int           // replicas with a lease
+	Chats     int           // that this daemon owns
+	Forwarded int64         // messages that another one received and this one answers
+	Lost      int64         // leases
+	Receives  map[string]bool
 }
 
 // EndpointNow is the present state of an endpoint.
@@ -28,6 +44,7 @@ func (m *Metrics) Watch(look func() Now) {
 		running:       gauge("turns_running", "Turns that run or whose reply is being delivered."),
 		messages:      gauge("messages_waiting", "Messages that wait for their turn."),
 		up:            gauge("endpoint_up", "Whether an endpoint is connected and receives messages.", labelEndpoint),
+		replica:       newReplica(),
 		calls:         gauge("calls_waiting", "Calls that wait for the platform's rate limits.", labelEndpoint),
 	})
 }
@@ -36,6 +53,7 @@ func (m *Metrics) Watch(look func() Now) {
 type now struct {
 	look                                        func() Now
 	conversations, running, messages, up, calls *prometheus.Desc
+	replica                                     replica
 }
 
 // Describe implements prometheus.Collector.
@@ -43,23 +61,23 @@ func (n now) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{n.conversations, n.running, n.messages, n.up, n.calls} {
 		to <- d
 	}
+	n.replica.describe(to)
 }
 
 // Collect implements prometheus.Collector.
 func (n now) Collect(to chan<- prometheus.Metric) {
 	is := n.look()
-	tell := func(d *prometheus.Desc, value int, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
+	tell := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	tell(n.conversations, is.Conversations)
-	tell(n.running, is.Running)
-	tell(n.messages, is.Messages)
+	tell(n.conversations, float64(is.Conversations))
+	tell(n.running, float64(is.Running))
+	tell(n.messages, float64(is.Messages))
 	for _, e := range is.Endpoints {
-		up := 0
-		if e.Up {
-			up = 1
-		}
-		tell(n.up, up, e.Name)
-		tell(n.calls, e.Calls, e.Name)
+		tell(n.up, oneIf(e.Up), e.Name)
+		tell(n.calls, float64(e.Calls), e.Name)
+	}
+	if is.Replica != nil {
+		n.replica.collect(*is.Replica, to)
 	}
 }

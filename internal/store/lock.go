@@ -47,6 +47,19 @@ func takeLock(path string) (*lock, error) {
 	return l, nil
 }
 
+// Reserve reserves a state directory whose store is not a file, so that two daemons don't share it. It fails with ErrLocked if another
+// daemon has it, whatever its store is.
+func Reserve(dir string) (release func() error, err error) {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return nil, err
+	}
+	l, err := takeLock(File(dir))
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
 // explainLock returns an error that tells why the lock file f of the store at path can't be locked.
 func explainLock(path string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"telex/internal/app"
+)
+
+func replicasCommand() *cobra.Command {
+	return withJSON(&cobra.Command{
+		Use: "replicas", Short: "Show the daemons that share the database", Args: noArgs,
+		Long: "Ask the running daemon which daemons share its database: the version of each, since when it runs, how long ago it\n" +
+			"renewed its lease (LAG; after five seconds others take over), in how many chats it answers, and from which\n" +
+			"endpoints it receives messages. A store in a file has one daemon only. The exit code is 1 if no daemon is\n" +
+			"reached, or if it can't renew its lease.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			err := app.ShowReplicas(c.Context(), os.LookupEnv, results(c))
+			if errors.Is(err, app.ErrNoPlace) {
+				return errSilent // the list says it
+			}
+			return err
+		},
+	})
+}

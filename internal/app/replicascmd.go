@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/internal/config"
+)
+
+// ErrNoPlace is returned by ShowReplicas, after it has shown them, if the running daemon has no lease.
+var ErrNoPlace = errors.New("the daemon has no lease on the store")
+
+// ShowReplicas asks the running daemon which daemons share its store, and writes them. It fails if no daemon is reached.
+func ShowReplicas(ctx context.Context, env config.Env, o Output) error {
+	dir, err := stateDir(env)
+	if err != nil {
+		return err
+	}
+	conn, err := dialDaemon(ctx, env, dir)
+	if errors.Is(err, errNoSocket) {
+		return fmt.Errorf("%w: %s", errNoDaemon, dir)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := ask[Replicas](ctx, remote{conn}, http.MethodGet, pathReplicas, nil)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		err = o.json(r)
+	} else {
+		err = writeReplicas(o, r)
+	}
+	if err == nil && r.Trouble != "" {
+		err = ErrNoPlace
+	}
+	return err
+}
+
+func writeReplicas(o Output, r Replicas) error {
+	if r.Trouble != "" {
+		if err := o.line("trouble: %s", oneLine(r.Trouble)); err != nil {
+			return err
+		}
+	}
+	if len(r.Replicas) == 0 {
+		if r.Trouble != "" {
+			return nil
+		}
+		return o.line("This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
+			"several daemons can share their work; docs/scale.md says how.")
+	}
+	rows := [][]string{{"REPLICA", "NAME", "VERSION", "SINCE", "LAG", "CHATS", "RECEIVES", ""}}
+	for _, one := range r.Replicas {
+		receives := "-"
+		if len(one.Receives) > 0 {
+			receives = strings.Join(one.Receives, ", ")
+		}
+		rows = append(rows, []string{
+			strconv.FormatInt(one.ID, 10), one.Name, one.Version, one.Since.Local().Format(time.DateTime), //nolint:gosmopolitan // the operator reads it at this machine
+			fmt.Sprintf("%.1fs", one.Lag), strconv.Itoa(one.Chats), receives, strings.Join(r.remarks(one), ", "),
+		})
+	}
+	return o.table(rows...)
+}
+
+// remarks returns what is special about one of the replicas.
+func (r Replicas) remarks(one Replica) (list []string) {
+	if one.ID == r.Self {
+		list = append(list, "this daemon")
+	}
+	if one.Leaving {
+		list = append(list, "stops")
+	}
+	for _, other := range r.Replicas {
+		if !one.Leaving && !other.Leaving && !slices.Equal(one.Endpoints, other.Endpoints) {
+			return append(list, "runs "+strings.Join(one.Endpoints, ", ")) // the configurations differ
+		}
+	}
+	return list
+}
