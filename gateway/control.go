@@ -80,7 +80,7 @@ func (a *actor) clear(before time.Time) (marked bool) {
 
 // stands reports whether a message of a reply's text exists and shows some of it.
 func stands(p chat.Part) bool {
-	return p.Index >= 0 && p.Text != "" && (p.State == chat.PartStands || p.State == chat.PartSealed || p.State == chat.PartStreams)
+	return p.Index >= 0 && p.Text != "" && slices.Contains([]chat.PartState{chat.PartStands, chat.PartSealed, chat.PartStreams, chat.PartResent}, p.State)
 }
 
 // answersCommand reports whether a turn answers a command, a request for access or the opening of a pane, or no message.

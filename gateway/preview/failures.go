@@ -114,20 +114,22 @@ func (s *state) halve(keep int) {
 	s.limit = max(minLimit, s.limit/2)
 }
 
-// resendShorter sends the text shown so far again, in more and shorter messages.
-func (s *state) resendShorter() {
+// resend sends the text shown so far again, in more and shorter messages. Until that is complete, the records tell what the messages
+// showed before, so that no words are lost if the process dies.
+func (s *state) resend() {
 	e := &Ending{Text: s.source, Cut: true}
 	if s.literal = e.Text == ""; s.literal { // the messages show a final, whose Markdown is not known here
-		for i, p := range s.parts {
+		for i := range s.parts {
+			p := &s.parts[i]
 			if p.exists() || p.attempt.open() || slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.place == i }) {
-				e.Text += p.shown.body.plain + "\n"
+				p.source = p.shown.body.plain + "\n"
+				e.Text += p.source
 			}
 		}
 	}
 	s.final, s.keptParts, s.cuts = nil, nil, nil
 	s.ending, s.relaid = e, true
 	s.cannot(chat.OpFile) // a file would stay if the turn ran again
-	s.limit = max(minLimit, s.limit/2)
 }
 
 // cutOf returns the length to which part i is cut.

@@ -24,7 +24,7 @@ type finalLayout struct {
 	keptParts  []markup.Part // the first parts of final, which were cut at a larger limit
 	literal    bool          // the Markdown renders to nothing, so its source is shown
 	seam       seam          // see there; used when Keep ends a reply
-	relaid     bool          // resendShorter replaced the ending by the visible text in more messages
+	relaid     bool          // resend replaced the ending by the visible text in more messages
 }
 
 // layoutFinal lays out the ending unless it is already laid out. A text whose Markdown renders to nothing, such

@@ -12,6 +12,46 @@ import (
 	"telex/internal/chat"
 )
 
+// A reply was given up, and the platform takes its texts no more: they are sent again in shorter messages. The process dies in each call of
+// that. The next one finds all words in the records (D7).
+func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
+	const first = "one two three four five six seven eight nine ten eleven twelve thirteen"
+	const second = "fourteen fifteen sixteen"
+	for killed := 1; killed <= 4; killed++ {
+		for _, applied := range []bool{false, true} {
+			t.Run(fmt.Sprint("call ", killed, ", applied ", applied), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					p := newPerson()
+					p.profile.TextLimit, p.profile.KeyFor = 80, time.Hour
+					l := live(t, p, p.endpoint(), streamed())
+					l.says(first+" "+second, 10*time.Second)
+					equal(t, "the previews", p.sees(), []string{first, second + " ▌"})
+					l.again() // which does not know for certain what the first message shows
+					calls := 0
+					p.fate = func(c *call) fate {
+						switch calls++; {
+						case len(c.m.Text) > 40:
+							calls--
+							return fail(chat.TooLong)
+						case calls == killed:
+							return fate{hang: true, applied: applied}
+						}
+						return fate{}
+					}
+					l.slot.Finish(Ending{Keep: true})
+					l.waits(10 * time.Second)
+					l.again()
+					l.slot.Finish(Ending{Keep: true})
+					l.waits(time.Hour)
+					if got := strings.Join(p.sees(), " "); got != first+" "+second {
+						t.Errorf("a person sees %q", p.sees())
+					}
+				})
+			})
+		}
+	}
+}
+
 // chronicle is a reply that processes die over, on a platform that fails never.
 type chronicle struct {
 	schedule

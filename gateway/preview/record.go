@@ -52,7 +52,10 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		s.restoreStanding(p, r)
 		if p.exists() {
 			s.displayed, s.source = true, s.source+r.Source
-			if end += len(r.Source); r.Source == "" && !p.blank() { // a part of the final; its Markdown is in the ending
+			end += len(r.Source)
+			if r.State == chat.PartResent {
+				s.resent = true
+			} else if r.Source == "" && !p.blank() { // a part of the final; its Markdown is in the ending
 				s.finalBegan, end = true, end+len(r.Text)
 			}
 			p.shown.body.end = end
@@ -102,7 +105,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	case chat.PartSealed:
 		m.phase, m.nextStart = standing, new(markup.Mark)
 		s.mute(m) // the start of its successor in the new text is unknown
-	case chat.PartStands:
+	case chat.PartStands, chat.PartResent:
 		m.phase = standing
 	}
 	if m.exists() && r.Ref.Target.Chat != s.to.Chat {
@@ -259,7 +262,9 @@ func (r *Reply) intendedRecord(a action) chat.Part {
 	if a.body.plain != p.Text {
 		p.Plain = a.body.plain
 	}
-	p.Source, _ = r.previewSource(a)
+	if p.Source, _ = r.previewSource(a); r.relaid {
+		p.Source = now.source
+	}
 	if p.Tries = now.attempt.processes; a.creates() {
 		p.Tries++
 	}
@@ -276,7 +281,7 @@ func (r *Reply) intendedRecord(a action) chat.Part {
 		p.Cursor = (p.Cursor || framed) && !now.attempt.streams
 	}
 	if now.exists() && !a.creates() { // a message without an id is replaced by another one
-		p.Ref, p.State = now.ref, now.state()
+		p.Ref, p.State = now.ref, r.stateOf(&now)
 	}
 	p.File = now.file && a.kind != doSend || p.File
 	return p
@@ -332,11 +337,13 @@ func cut(text string, start, end int) string {
 	return text[min(start, end):end]
 }
 
-// state returns the record state of a message that exists.
-func (m *message) state() chat.PartState {
+// stateOf returns the record state of a message that exists.
+func (s *state) stateOf(m *message) chat.PartState {
 	switch {
 	case m.streams():
 		return chat.PartStreams
+	case s.relaid && m.role == roleText:
+		return chat.PartResent
 	case m.sealed():
 		return chat.PartSealed
 	default:
@@ -353,7 +360,7 @@ func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 	}
 	switch {
 	case now.exists():
-		p.Ref, p.State = now.ref, now.state()
+		p.Ref, p.State = now.ref, r.stateOf(now)
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
 	case now.abandoned && (i >= 0 || !now.doubtful()): // a refused part is not tried again, even if an earlier create may have made it

@@ -157,7 +157,8 @@ func dropMarkup(s *state, f failedCall) {
 func cutShorter(s *state, f failedCall) {
 	known := s.cutOf(f.part) > s.limit // it was cut before the limit was known, perhaps by an earlier process
 	if s.ending != nil && s.ending.Keep && (known || s.limit > minLimit) {
-		s.resendShorter()
+		s.limit = max(minLimit, s.limit/2)
+		s.resend()
 		return
 	}
 	if f.message.abandoned { // its text was refused before, and so is its earlier content

@@ -213,6 +213,9 @@ const (
 	PartStands   PartState = "stands"
 	PartSealed   PartState = "sealed"  // it exists and is full
 	PartStreams  PartState = "streams" // it exists and is a stream that was not stopped
+	// PartResent: it exists, and its reply is being sent again in shorter messages. Source is the Markdown that it showed before
+	// that, so that the Sources of all parts still are the whole text.
+	PartResent PartState = "resent"
 	PartGone     PartState = "gone"    // deleted
 	PartFrozen   PartState = "frozen"  // it was replaced and waits to be deleted
 )

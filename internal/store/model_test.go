@@ -501,7 +501,7 @@ func (p *player) part(*rapid.T) {
 	id := p.turn()
 	part := chat.Part{
 		Index: rapid.IntRange(-1, 2).Draw(p.T, "index"), State: rapid.SampledFrom([]chat.PartState{
-			chat.PartIntended, chat.PartStands, chat.PartSealed, chat.PartGone, chat.PartFrozen,
+			chat.PartIntended, chat.PartStands, chat.PartSealed, chat.PartResent, chat.PartGone, chat.PartFrozen,
 		}).Draw(p.T, "part state"),
 		Text: rapid.String().Draw(p.T, "text"), Cursor: rapid.Bool().Draw(p.T, "cursor"), Key: "k",
 		Ref: chat.MessageRef{ID: p.message(), Target: chat.Target{Chat: "1", Kind: chat.Group}},
