@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -69,18 +70,18 @@ func TestHostileMCPServers(t *testing.T) {
 		t.Logf("%d cases: %d questions answered, %d calls that were asked for, %d that were not, %d processes left, peak memory %d MiB (%s)",
 			sum.cases, sum.answers, sum.calls, sum.unasked, sum.processes, sum.peak>>20, sum.worst)
 	})
-	const together = 8
-	turn := make(chan struct{}, 2) // daemons at a time
-	for i := 0; len(all) > 0; i++ {
-		group := all[:min(together, len(all))]
-		all = all[len(group):]
-		t.Run(fmt.Sprint(group[0].name, " and on"), func(t *testing.T) {
-			t.Parallel()
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			meet(t, program, group, i%2 == 0, sum)
+	const together, daemons = 8, 4
+	groups := slices.Collect(slices.Chunk(all, together))
+	var next atomic.Int32
+	var running sync.WaitGroup
+	for range daemons { // parallel tests would keep others waiting while they wait for their turn
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
+				t.Run(groups[i][0].name+" and on", func(t *testing.T) { meet(t, program, groups[i], i%2 == 0, sum) })
+			}
 		})
 	}
+	running.Wait()
 }
 
 // meet runs a daemon with a group of cases, and ends it.
