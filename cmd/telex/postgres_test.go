@@ -90,8 +90,8 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	w.ask("And once more")
 	daemon.awaitLog("turn ended", 1)
 	daemon.stop()
-	if entries, err := filepath.Glob(filepath.Join(s.dir, "telex.db*")); err != nil || len(entries) > 0 {
-		t.Errorf("got %v, %v, want no file of SQLite", entries, err)
+	if entries, err := filepath.Glob(filepath.Join(s.dir, "telex.db*")); err != nil || len(entries) != 1 || entries[0] != s.file+".lock" {
+		t.Errorf("got %v, %v, want the lock and no file of SQLite", entries, err)
 	}
 	server.Stop(t)
 	for _, args := range [][]string{{"store", "check"}, {"sessions", "list"}, {"pair", "list"}, {"pair", "approve", "X"}, {"usage"}, {"store", "migrate"}} {
