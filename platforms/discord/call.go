@@ -81,7 +81,7 @@ func (b *Bot) call(ctx context.Context, r request) (*response, error) {
 	o := calls.Do(b.client, req)
 	switch {
 	case o.Err != nil:
-		return nil, o.Unanswered(r.name, b.secrets.With(r.token))
+		return nil, o.UnansweredError(r.name, b.secrets.With(r.token))
 	case o.Status < 200 || o.Status > 299:
 		return nil, b.callError(r, o)
 	}

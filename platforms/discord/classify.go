@@ -57,7 +57,7 @@ func (b *Bot) callError(r request, o calls.Outcome) error {
 		code = strconv.Itoa(p.Code)
 		words = "code " + code + ": " + words
 	}
-	failure.Err = b.secrets.With(r.token).Refused(r.name, o, code, words)
+	failure.Err = b.secrets.With(r.token).RefusedError(r.name, o, code, words)
 	return failure
 }
 

@@ -94,7 +94,7 @@ func (b *Bot) gatewayURL(ctx context.Context, begins bool) (string, error) {
 // receiveError converts the failure of a call to Run's error. Repeating such a call does no harm, so Uncertain becomes
 // Temporary. If only the operator can mend the problem, the error says how.
 func receiveError(err error) error {
-	failure := calls.Repeatable(err)
+	failure := calls.AsRepeatable(err)
 	switch {
 	case failure.Kind == chat.Auth:
 		failure.Err = fmt.Errorf("the token is refused: reset it in the Developer Portal, page Bot (%w)", failure.Err)

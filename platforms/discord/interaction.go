@@ -233,7 +233,9 @@ func (s *interactions) get(c command) interaction {
 
 // tokenValid reports whether the token is probably valid. lifetime is tokenLifetime, or tokenUseTime for a call that
 // must not meet the token's end.
-func (i interaction) tokenValid(lifetime time.Duration) bool { return !i.dead && time.Since(i.began) < lifetime }
+func (i interaction) tokenValid(lifetime time.Duration) bool {
+	return !i.dead && time.Since(i.began) < lifetime
+}
 
 // showsThinking reports whether "thinking…" may still be shown and can be removed.
 func (i interaction) showsThinking() bool { return !i.shown && i.tokenValid(tokenLifetime) }

@@ -308,7 +308,7 @@ func (r *receiver) handleMessage(ctx context.Context, m *incoming) error {
 	in, found, err := r.decodeMessage(decodeCtx, m)
 	cancel()
 	switch {
-	case err != nil && receiving.Passing(err) && r.session.noteStuck(m.ID) > maxStuck:
+	case err != nil && receiving.IsTransient(err) && r.session.noteStuck(m.ID) > maxStuck:
 		r.log.ErrorContext(ctx, "message skipped: its channel can't be looked up",
 			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:

@@ -50,13 +50,13 @@ type Bot struct {
 	greeting receiving.Greeting
 	unread   rate.Sometimes // how often the log warns of messages that can't be read
 	heart    chat.Heartbeat
-	news     chan struct{} // capacity 1: signals a change of what follows
+	changed  chan struct{} // capacity 1: signals a change of what follows
 
-	mu       sync.Mutex
-	watcher  *watcher
-	unstored *chat.Inbound  // a message that was not accepted yet
-	asked    chat.MessageID // the message that is being answered; empty: none
-	rest     time.Time      // when the next message may be sent
+	mu          sync.Mutex
+	watcher     *watcher
+	undelivered *chat.Inbound  // a message that was not accepted yet
+	answering   chat.MessageID // the message that is being answered; empty: none
+	nextAfter   time.Time      // when the next message may be sent
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
@@ -64,7 +64,7 @@ func New(o Options) *Bot {
 	return &Bot{
 		base: calls.Base(o.URL, ""), token: o.Token, notify: strings.TrimPrefix(o.Notify, domainNotify+"."), pause: o.Pause,
 		secrets: calls.Secrets{}.With(o.Token), client: calls.NewClient(o.HTTP, idleConnections),
-		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), news: make(chan struct{}, 1), watcher: newWatcher(o.Watch),
+		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), changed: make(chan struct{}, 1), watcher: newWatcher(o.Watch),
 		unread: rate.Sometimes{Interval: time.Minute},
 	}
 }
@@ -88,7 +88,7 @@ func (b *Bot) Dialect(chat.Target) markup.Dialect {
 // Pulse implements gateway.Pulse: something arrives every pingEvery, unless the connection is being made or is about to be
 // given up.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
-	return b.heart.Last(), handshakeTime + 2*pingEvery + time.Minute
+	return b.heart.Last(), handshakeTimeout + 2*pingEvery + time.Minute
 }
 
 // Concluded implements gateway.Concluder: the next message may follow.
@@ -96,17 +96,17 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range messages {
-		if id == b.asked {
-			b.asked, b.rest = "", time.Now().Add(b.pause)
-			b.poke()
+		if id == b.answering {
+			b.answering, b.nextAfter = "", time.Now().Add(b.pause)
+			b.signalChange()
 		}
 	}
 }
 
-// poke wakes the goroutine that sends messages.
-func (b *Bot) poke() {
+// signalChange wakes the goroutine that sends messages.
+func (b *Bot) signalChange() {
 	select {
-	case b.news <- struct{}{}:
+	case b.changed <- struct{}{}:
 	default:
 	}
 }

@@ -38,7 +38,7 @@ func (Markdown) Shape() markup.Shape {
 
 // Render writes the piece as one string.
 func (Markdown) Render(p markup.Piece) markup.Rendered {
-	return markup.Rendered{Text: literal(marks.Write(grammar{}, p))}
+	return markup.Rendered{Text: escapeTemplates(marks.Write(grammar{}, p))}
 }
 
 // Len counts characters.
@@ -53,17 +53,17 @@ func (d Text) Render(p markup.Piece) markup.Rendered {
 		}
 	}
 	r := d.Plain.Render(p)
-	r.Text = literal(r.Text)
+	r.Text = escapeTemplates(r.Text)
 	return r
 }
 
 // Len counts bytes: the services that deliver to phones limit those.
 func (Text) Len(r markup.Rendered) int { return len(r.Text) }
 
-// literal keeps Home Assistant from reading a text as a template. The data of actions accepts templates, which read any state
+// escapeTemplates keeps Home Assistant from reading a text as a template. The data of actions accepts templates, which read any state
 // and can run for minutes; an invalid one makes the call fail. An invisible character between the two that begin a template
 // prevents this. https://www.home-assistant.io/docs/configuration/templating/
-func literal(text string) string {
+func escapeTemplates(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}

@@ -87,7 +87,7 @@ func TestLiteral(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.SampledFrom([]rune("{%#} a\n"))).Draw(t, "text")
-		got := literal(s)
+		got := escapeTemplates(s)
 		if template.MatchString(got) || strings.ReplaceAll(got, j, "") != s {
 			t.Fatalf("%q becomes %q", s, got)
 		}

@@ -49,20 +49,20 @@ type state struct {
 	EntityID   string `json:"entity_id"`
 	State      string `json:"state"`
 	Attributes struct {
-		Name  text `json:"friendly_name"`
-		Unit  text `json:"unit_of_measurement"`
-		Class text `json:"device_class"`
+		Name  lenientText `json:"friendly_name"`
+		Unit  lenientText `json:"unit_of_measurement"`
+		Class lenientText `json:"device_class"`
 	} `json:"attributes"`
 }
 
-// text is a text that is ignored if it is something else: an integration may put anything into an attribute.
-type text string
+// lenientText is a text that is ignored if it is something else: an integration may put anything into an attribute.
+type lenientText string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (t *text) UnmarshalJSON(data []byte) error {
+func (t *lenientText) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) == nil {
-		*t = text(s)
+		*t = lenientText(s)
 	}
 	return nil
 }
@@ -93,14 +93,14 @@ const (
 
 // clean returns a state whose texts are short and stand in one line each. It is what is remembered.
 func (s state) clean() state {
-	s.State = line(s.State, maxState)
+	s.State = oneLine(s.State, maxState)
 	a := &s.Attributes
-	a.Name, a.Unit, a.Class = text(line(string(a.Name), maxName)), text(line(string(a.Unit), maxName)), text(line(string(a.Class), maxName))
+	a.Name, a.Unit, a.Class = lenientText(oneLine(string(a.Name), maxName)), lenientText(oneLine(string(a.Unit), maxName)), lenientText(oneLine(string(a.Class), maxName))
 	return s
 }
 
-// line returns a text in one line of at most limit characters, without what nobody can see.
-func line(s string, limit int) string {
+// oneLine returns a text in one line of at most limit characters, without what nobody can see.
+func oneLine(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return ' '

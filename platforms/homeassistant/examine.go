@@ -16,7 +16,7 @@ import (
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	o, err := b.call(ctx, http.MethodGet, "config", nil)
 	if err != nil {
-		return chat.Examination{}, calls.Repeatable(err)
+		return chat.Examination{}, calls.AsRepeatable(err)
 	}
 	var house struct {
 		Name    string `json:"location_name"`
@@ -25,15 +25,15 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	if err := json.Unmarshal(o.Body, &house); err != nil || house.Version == "" {
 		return chat.Examination{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("config: the answer is not Home Assistant's")}
 	}
-	out := chat.Examination{Account: line(house.Name, maxName) + " (" + line(house.Version, maxName) + ")"}
-	if out.Findings, err = b.missing(ctx); err != nil {
-		return chat.Examination{}, calls.Repeatable(err)
+	out := chat.Examination{Account: oneLine(house.Name, maxName) + " (" + oneLine(house.Version, maxName) + ")"}
+	if out.Findings, err = b.findMissing(ctx); err != nil {
+		return chat.Examination{}, calls.AsRepeatable(err)
 	}
 	return out, nil
 }
 
-// missing returns a finding for each name in the configuration that the installation does not have.
-func (b *Bot) missing(ctx context.Context) (found []chat.Finding, err error) {
+// findMissing returns a finding for each name in the configuration that the installation does not have.
+func (b *Bot) findMissing(ctx context.Context) (found []chat.Finding, err error) {
 	var states []state
 	if err := b.read(ctx, "states", &states); err != nil {
 		return nil, err

@@ -18,16 +18,16 @@ const (
 	textLimit = 3000
 )
 
-// keyFor is how long a repeated create replaces the notification of the first attempt. Home Assistant keeps notifications
+// keyLifetime is how long a repeated create replaces the notification of the first attempt. Home Assistant keeps notifications
 // until it restarts.
-const keyFor = 24 * time.Hour
+const keyLifetime = 24 * time.Hour
 
 // idleConnections is how many connections are kept for the next calls.
 const idleConnections = 2
 
 // Profile states what holds everywhere. There are no edits, no previews and no published rates. Nobody can type a command.
 func (b *Bot) Profile(chat.Target) chat.Profile {
-	p := chat.Profile{TextLimit: notificationLimit, KeyFor: keyFor, NoCommands: true}
+	p := chat.Profile{TextLimit: notificationLimit, KeyFor: keyLifetime, NoCommands: true}
 	if b.notify != "" { // nothing replaces what a device shows
 		p.TextLimit, p.KeyFor = textLimit, 0
 	}

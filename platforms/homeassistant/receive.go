@@ -13,9 +13,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// patience is how long an answer may take before the next message is sent all the same. No answer takes longer: see
+// answerTimeout is how long an answer may take before the next message is sent all the same. No answer takes longer: see
 // agent.limits and the deadline of a final.
-const patience = time.Hour
+const answerTimeout = time.Hour
 
 // Run receives changes until ctx ends, and hands messages about them to accept, one at a time. Changes during an outage are
 // missed, since Home Assistant does not repeat them: there is no resume cursor. A message that was not accepted is handed on
@@ -31,9 +31,9 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	}
 	defer s.ws.CloseNow() //nolint:errcheck // it is given up
 	run, running := errgroup.WithContext(ctx)
-	run.Go(func() error { return b.receiveError(running, "receive", b.listen(running, s)) })
-	run.Go(func() error { return b.receiveError(running, "ping", s.attend(running)) })
-	run.Go(func() error { return b.tell(running, accept) })
+	run.Go(func() error { return b.receiveError(running, "receive", b.readChanges(running, s)) })
+	run.Go(func() error { return b.receiveError(running, "ping", s.keepAlive(running)) })
+	run.Go(func() error { return b.sendMessages(running, accept) })
 	err = run.Wait()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -41,13 +41,13 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	return err
 }
 
-// listen reads what arrives until the connection fails or ctx ends.
-func (b *Bot) listen(ctx context.Context, s *socket) error {
+// readChanges reads what arrives until the connection fails or ctx ends.
+func (b *Bot) readChanges(ctx context.Context, s *socket) error {
 	for {
 		b.heart.Beat()
 		data, err := s.read(ctx)
 		if err == nil {
-			err = b.take(ctx, s, data)
+			err = b.handleFrame(ctx, s, data)
 		} else if !errors.Is(err, errLarge) {
 			return err
 		}
@@ -59,8 +59,8 @@ func (b *Bot) listen(ctx context.Context, s *socket) error {
 	}
 }
 
-// take handles one message. Its errors contain nothing of the content.
-func (b *Bot) take(ctx context.Context, s *socket, data []byte) (err error) {
+// handleFrame handles one message. Its errors contain nothing of the content.
+func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err error) {
 	defer receiving.Recover("read message", &err)
 	f, err := decodeFrame(data)
 	if err != nil {
@@ -69,39 +69,39 @@ func (b *Bot) take(ctx context.Context, s *socket, data []byte) (err error) {
 	switch f.Type {
 	case typeResult:
 		if !f.Success {
-			b.log.WarnContext(ctx, "Home Assistant refused a command", slog.String("error", b.secrets.Redact(line(f.Error.Code+": "+f.Error.Message, maxState))))
+			b.log.WarnContext(ctx, "Home Assistant refused a command", slog.String("error", b.secrets.Redact(oneLine(f.Error.Code+": "+f.Error.Message, maxState))))
 		}
 	case typeEvent:
-		s.event.Store(time.Now().UnixNano())
+		s.lastEvent.Store(time.Now().UnixNano())
 		if from, to, ok := f.change(); ok {
-			b.note(ctx, from, to)
+			b.addChange(ctx, from, to)
 		}
 	}
 	return nil
 }
 
-// note keeps a change until it is told.
-func (b *Bot) note(ctx context.Context, from, to state) {
+// addChange keeps a change until it is told.
+func (b *Bot) addChange(ctx context.Context, from, to state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.watcher.dropped
 	if b.watcher.add(time.Now(), from, to) {
-		b.poke()
+		b.signalChange()
 	}
 	if before == 0 && b.watcher.dropped > 0 {
 		b.log.WarnContext(ctx, "too many entities change: some changes are dropped; watch fewer", slog.Int("entities", maxEntities))
 	}
 }
 
-// tell hands messages about changes to accept until ctx ends or accept fails.
-func (b *Bot) tell(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
+// sendMessages hands messages about changes to accept until ctx ends or accept fails.
+func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
 	for {
-		in, wait := b.next(time.Now())
+		in, wait := b.nextMessage(time.Now())
 		if in == nil {
 			timer := time.NewTimer(wait) //nolint:forbidigo // changes are collected for a while; nothing is sent here.
 			select {
 			case <-ctx.Done():
-			case <-b.news:
+			case <-b.changed:
 			case <-timer.C:
 			}
 			timer.Stop()
@@ -116,37 +116,37 @@ func (b *Bot) tell(ctx context.Context, accept func(context.Context, chat.Inboun
 			return err
 		}
 		b.mu.Lock()
-		b.unstored = nil
+		b.undelivered = nil
 		b.mu.Unlock()
 	}
 }
 
-// next returns the message that is to be sent now, or how long to wait for one.
-func (b *Bot) next(now time.Time) (*chat.Inbound, time.Duration) {
+// nextMessage returns the message that is to be sent now, or how long to wait for one.
+func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.unstored != nil {
-		return b.unstored, 0
+	if b.undelivered != nil {
+		return b.undelivered, 0
 	}
-	if wait := b.rest.Sub(now); wait > 0 {
+	if wait := b.nextAfter.Sub(now); wait > 0 {
 		return nil, wait
 	}
 	at, ok := b.watcher.next()
 	switch {
 	case !ok:
-		return nil, patience
+		return nil, answerTimeout
 	case at.After(now):
 		return nil, at.Sub(now)
 	}
-	changes := b.watcher.take(now)
+	changes := b.watcher.takeDue(now)
 	if len(changes) == 0 {
 		return nil, 0
 	}
 	// Until the answer is complete, rest is when to give up waiting for it. See Concluded.
-	b.asked, b.rest = chat.MessageID(rand.Text()), now.Add(patience)
-	b.unstored = &chat.Inbound{
-		To: chat.Target{Chat: Chat}, Sender: chat.Sender{ID: User, Name: "Home Assistant"}, ID: b.asked,
-		Kind: chat.Text, Text: message(changes), Origin: chat.Reported, Addressed: true, At: now, Unattended: true,
+	b.answering, b.nextAfter = chat.MessageID(rand.Text()), now.Add(answerTimeout)
+	b.undelivered = &chat.Inbound{
+		To: chat.Target{Chat: Chat}, Sender: chat.Sender{ID: User, Name: "Home Assistant"}, ID: b.answering,
+		Kind: chat.Text, Text: messageText(changes), Origin: chat.Reported, Addressed: true, At: now, Unattended: true,
 	}
-	return b.unstored, 0
+	return b.undelivered, 0
 }

@@ -64,7 +64,7 @@ func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, calls.Repeatable(err)
+		return false, calls.AsRepeatable(err)
 	}
 	return true, nil
 }
@@ -88,12 +88,12 @@ func (b *Bot) call(ctx context.Context, method, path string, body any) (calls.Ou
 	o := calls.Do(b.client, req)
 	switch {
 	case o.Err != nil:
-		return o, o.Unanswered(path, b.secrets)
+		return o, o.UnansweredError(path, b.secrets)
 	case o.Status == http.StatusOK, o.Status == http.StatusCreated:
 		return o, nil
 	}
 	failure := classify(o)
-	failure.Err = b.secrets.Refused(path, o, "", words(o.Body))
+	failure.Err = b.secrets.RefusedError(path, o, "", errorText(o.Body))
 	return o, failure
 }
 
@@ -116,15 +116,15 @@ func classify(o calls.Outcome) *chat.SendError {
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// words returns what an answer says about a failure: in JSON, or in a line of text. Pages of proxies say nothing.
-func words(body []byte) string {
+// errorText returns what an answer says about a failure: in JSON, or in a line of text. Pages of proxies say nothing.
+func errorText(body []byte) string {
 	var answer struct {
 		Message string `json:"message"`
 	}
 	if json.Unmarshal(body, &answer) == nil {
-		return line(answer.Message, maxState)
+		return oneLine(answer.Message, maxState)
 	}
-	if text := line(string(body), maxState); !strings.HasPrefix(text, "<") {
+	if text := oneLine(string(body), maxState); !strings.HasPrefix(text, "<") {
 		return text
 	}
 	return ""

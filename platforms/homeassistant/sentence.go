@@ -16,15 +16,15 @@ const (
 // sentences fit.
 const maxSentence = 300
 
-// message returns changes as the text of one message.
-func message(changes []change) string {
+// messageText returns changes as the text of one message.
+func messageText(changes []change) string {
 	if len(changes) == 1 {
-		return "Home Assistant reports: " + line(changes[0].sentence(), maxSentence)
+		return "Home Assistant reports: " + oneLine(changes[0].sentence(), maxSentence)
 	}
 	var b strings.Builder
 	b.WriteString("Home Assistant reports:")
 	for _, c := range changes {
-		b.WriteString("\n- " + c.at.Format(time.TimeOnly) + " " + line(c.sentence(), maxSentence))
+		b.WriteString("\n- " + c.at.Format(time.TimeOnly) + " " + oneLine(c.sentence(), maxSentence))
 	}
 	return b.String()
 }
@@ -32,12 +32,12 @@ func message(changes []change) string {
 // sentence says what changed, such as "Front door (binary_sensor.front_door) is now open (before: closed).".
 func (c change) sentence() string {
 	subject := cmp.Or(string(c.to.Attributes.Name), c.to.EntityID) + " (" + c.to.EntityID + ")"
-	from, to := c.from.words(), c.to.words()
+	from, to := c.from.description(), c.to.description()
 	between := ""
-	if c.between != "" {
+	if c.via != "" {
 		via := c.to
-		via.State = c.between
-		between = via.words()
+		via.State = c.via
+		between = via.description()
 	}
 	switch domain := c.to.domain(); {
 	case domain == "button" || domain == "input_button": // the state is the time
@@ -72,8 +72,8 @@ func (s state) isMeasurement() bool {
 // https://www.home-assistant.io/docs/configuration/state_object/
 func (s state) isAbsent() bool { return s.State == "unavailable" || s.State == "unknown" }
 
-// words returns a state in words that follow "is now", such as "open", "at home" or "21.5 °C".
-func (s state) words() string {
+// description returns a state in words that follow "is now", such as "open", "at home" or "21.5 °C".
+func (s state) description() string {
 	word := s.State
 	switch {
 	case word == "":
@@ -83,7 +83,7 @@ func (s state) words() string {
 	}
 	switch domain := s.domain(); domain {
 	case "binary_sensor":
-		return binary(string(s.Attributes.Class), word)
+		return binaryMeaning(string(s.Attributes.Class), word)
 	case "person", "device_tracker":
 		switch word {
 		case "home":
@@ -113,9 +113,9 @@ func (s state) words() string {
 	return strings.ReplaceAll(word, "_", " ")
 }
 
-// binary returns what on and off mean for a binary sensor.
+// binaryMeaning returns what on and off mean for a binary sensor.
 // https://www.home-assistant.io/integrations/binary_sensor/#device-class
-func binary(class, word string) string {
+func binaryMeaning(class, word string) string {
 	meanings := map[string][2]string{
 		"battery": {"low", "normal"}, "battery_charging": {"charging", "not charging"}, "carbon_monoxide": {"detecting carbon monoxide", "clear"},
 		"cold": {"cold", "normal"}, "connectivity": {"connected", "disconnected"}, "door": {"open", "closed"}, "garage_door": {"open", "closed"},

@@ -19,15 +19,15 @@ import (
 const (
 	// maxFrame bounds a message in bytes. Larger ones are skipped: an attribute may hold a picture.
 	maxFrame = 1 << 20
-	// handshakeTime is how long a connection may take, from dialing to the subscription.
-	handshakeTime = 30 * time.Second
-	// writeTime is how long sending a command may take.
-	writeTime = 10 * time.Second
+	// handshakeTimeout is how long a connection may take, from dialing to the subscription.
+	handshakeTimeout = 30 * time.Second
+	// writeTimeout is how long sending a command may take.
+	writeTimeout = 10 * time.Second
 	// pingEvery is how often a ping is sent. If nothing arrives between two pings, the connection is given up.
 	pingEvery = 10 * time.Second
-	// deafAfter is how long no event may arrive before the subscription is renewed: a connection may answer pings and have lost
+	// renewAfter is how long no event may arrive before the subscription is renewed: a connection may answer pings and have lost
 	// its subscription. https://github.com/NousResearch/hermes-agent/issues/67470
-	deafAfter = 5 * time.Minute
+	renewAfter = 5 * time.Minute
 )
 
 var (
@@ -38,18 +38,18 @@ var (
 
 // socket is a connection that was authenticated.
 type socket struct {
-	ws   *websocket.Conn
-	mu   sync.Mutex // guards the ids, which must grow from command to command
-	last int64
+	ws     *websocket.Conn
+	mu     sync.Mutex // guards the ids, which must grow from command to command
+	lastID int64
 
-	heard        atomic.Bool  // something arrived since the newest ping
-	event        atomic.Int64 // when the newest event arrived, or the subscription was renewed; nanoseconds
+	received     atomic.Bool  // something arrived since the newest ping
+	lastEvent    atomic.Int64 // when the newest event arrived, or the subscription was renewed; nanoseconds
 	subscription atomic.Int64 // id of the newest subscription; 0: none
 }
 
 // connect opens a connection, authenticates and subscribes to changes, if anything is watched.
 func (b *Bot) connect(ctx context.Context) (*socket, error) {
-	shaking, cancel := context.WithTimeout(ctx, handshakeTime)
+	shaking, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
@@ -60,7 +60,7 @@ func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	}
 	ws.SetReadLimit(-1) // see read
 	s := &socket{ws: ws}
-	if err := b.greet(shaking, s); err != nil {
+	if err := b.authenticate(shaking, s); err != nil {
 		_ = ws.CloseNow() // it is given up
 		if errors.Is(err, errRefused) {
 			return nil, &chat.SendError{Kind: chat.Auth, Err: err}
@@ -70,8 +70,8 @@ func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	return s, nil
 }
 
-// greet is the beginning of a connection. https://developers.home-assistant.io/docs/api/websocket#authentication-phase
-func (b *Bot) greet(ctx context.Context, s *socket) error {
+// authenticate is the beginning of a connection. https://developers.home-assistant.io/docs/api/websocket#authentication-phase
+func (b *Bot) authenticate(ctx context.Context, s *socket) error {
 	if _, err := s.expect(ctx, typeAuthRequired); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (b *Bot) greet(ctx context.Context, s *socket) error {
 			return fmt.Errorf("the subscription was refused: %s: %s", result.Error.Code, result.Error.Message)
 		}
 	}
-	b.greeting.Log(ctx, b.log, slog.String("version", line(hello.Version, maxName)), slog.Bool("watching", b.watcher.Any()))
+	b.greeting.Log(ctx, b.log, slog.String("version", oneLine(hello.Version, maxName)), slog.Bool("watching", b.watcher.Any()))
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	case f.Type == typeAuthInvalid:
 		return nil, errRefused
 	case f.Type != kind:
-		return nil, fmt.Errorf("expected %s, got %q", kind, line(f.Type, maxName))
+		return nil, fmt.Errorf("expected %s, got %q", kind, oneLine(f.Type, maxName))
 	}
 	return f, nil
 }
@@ -123,7 +123,7 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.heard.Store(true)
+	s.received.Store(true)
 	data, err := io.ReadAll(io.LimitReader(r, maxFrame+1))
 	if err != nil || len(data) <= maxFrame {
 		return data, err
@@ -138,9 +138,9 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 func (s *socket) command(ctx context.Context, command map[string]any) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last++
-	command["id"] = s.last
-	return s.last, s.write(ctx, command)
+	s.lastID++
+	command["id"] = s.lastID
+	return s.lastID, s.write(ctx, command)
 }
 
 func (s *socket) write(ctx context.Context, message map[string]any) error {
@@ -148,7 +148,7 @@ func (s *socket) write(ctx context.Context, message map[string]any) error {
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	return s.ws.Write(ctx, websocket.MessageText, data)
 }
@@ -162,25 +162,25 @@ func (s *socket) subscribe(ctx context.Context) error {
 	}
 	id, err := s.command(ctx, map[string]any{"type": typeSubscribe, "event_type": stateChanged})
 	s.subscription.Store(id)
-	s.event.Store(time.Now().UnixNano())
+	s.lastEvent.Store(time.Now().UnixNano())
 	return err
 }
 
-// attend keeps the connection alive until ctx ends, or it does not answer any more.
-func (s *socket) attend(ctx context.Context) error {
+// keepAlive keeps the connection alive until ctx ends, or it does not answer any more.
+func (s *socket) keepAlive(ctx context.Context) error {
 	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer ticker.Stop()
-	s.heard.Store(true) // nothing was asked yet
+	s.received.Store(true) // nothing was asked yet
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		if !s.heard.Swap(false) {
+		if !s.received.Swap(false) {
 			return errSilent
 		}
-		if s.subscription.Load() != 0 && time.Since(time.Unix(0, s.event.Load())) >= deafAfter {
+		if s.subscription.Load() != 0 && time.Since(time.Unix(0, s.lastEvent.Load())) >= renewAfter {
 			if err := s.subscribe(ctx); err != nil {
 				return err
 			}

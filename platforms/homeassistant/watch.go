@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// gather is how long a change waits for others: a scene switches many lights at once.
-	gather = time.Second
+	// gatherTime is how long a change waits for others: a scene switches many lights at once.
+	gatherTime = time.Second
 	// maxLines is the maximum number of changes in one message. The others wait for the next one.
 	maxLines = 50
 	// maxEntities is the maximum number of entities that are remembered because they changed recently. The largest
 	// installations have a few thousand entities.
 	maxEntities = 4000
-	// absentFor is how long it is remembered that an entity was told of as absent.
-	absentFor = 24 * time.Hour
+	// absentLifetime is how long it is remembered that an entity was told of as absent.
+	absentLifetime = 24 * time.Hour
 )
 
 // Watch says which entities are told of. The zero value tells of none.
@@ -45,16 +45,16 @@ func (w Watch) includes(entity string) bool {
 // change is what happened to an entity since it was told of last.
 type change struct {
 	from, to state
-	between  string    // the newest state that differed from the one that followed it; empty: from became to directly
+	via      string    // the newest state that differed from the one that followed it; empty: from became to directly
 	at       time.Time // of its beginning
 	repeated bool      // it began during the cooldown: it is not worth telling if everything is as it was told
 }
 
 // entity is one that was told of recently, or is to be told of.
 type entity struct {
-	told  state     // the state as it was told last
-	until time.Time // the end of its cooldown
-	open  *change   // not told yet; nil: nothing
+	reported    state     // the state as it was told last
+	cooldownEnd time.Time // the end of its cooldown
+	pending     *change   // not told yet; nil: nothing
 }
 
 // watcher collects changes until they are told. It is not safe for concurrent use.
@@ -73,11 +73,11 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 		return false
 	}
 	e := w.entities[to.EntityID]
-	if from.isAbsent() && (e == nil || e.open == nil && !e.told.isAbsent()) {
+	if from.isAbsent() && (e == nil || e.pending == nil && !e.reported.isAbsent()) {
 		return false // it was told of as it is now, or never: all entities come back when Home Assistant restarts
 	}
 	if e == nil {
-		if len(w.entities) >= maxEntities && !w.forget(now) {
+		if len(w.entities) >= maxEntities && !w.removeOld(now) {
 			w.dropped++
 			return false
 		}
@@ -85,39 +85,39 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 		w.entities[to.EntityID] = e
 	}
 	switch {
-	case e.open != nil:
-		e.open.between, e.open.to = e.open.to.State, to
-	case now.Before(e.until):
-		e.open = &change{from: e.told, to: to, at: now, repeated: true}
+	case e.pending != nil:
+		e.pending.via, e.pending.to = e.pending.to.State, to
+	case now.Before(e.cooldownEnd):
+		e.pending = &change{from: e.reported, to: to, at: now, repeated: true}
 	default:
-		e.open = &change{from: from, to: to, at: now}
+		e.pending = &change{from: from, to: to, at: now}
 	}
 	return true
 }
 
-// forget removes the entities of which nothing is to be remembered, and reports whether there were any. It looks through all of
+// removeOld removes the entities of which nothing is to be remembered, and reports whether there were any. It looks through all of
 // them, so it does that once a second.
-func (w *watcher) forget(now time.Time) bool {
+func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false
 	}
 	w.cleaned = now
 	before := len(w.entities)
 	maps.DeleteFunc(w.entities, func(_ string, e *entity) bool {
-		until := e.until
-		if e.told.isAbsent() {
-			until = until.Add(absentFor)
+		until := e.cooldownEnd
+		if e.reported.isAbsent() {
+			until = until.Add(absentLifetime)
 		}
-		return e.open == nil && !now.Before(until)
+		return e.pending == nil && !now.Before(until)
 	})
 	return len(w.entities) < before
 }
 
 // due returns when an open change may be told.
 func (e *entity) due() time.Time {
-	due := e.open.at.Add(gather)
-	if e.until.After(due) {
-		return e.until
+	due := e.pending.at.Add(gatherTime)
+	if e.cooldownEnd.After(due) {
+		return e.cooldownEnd
 	}
 	return due
 }
@@ -125,23 +125,23 @@ func (e *entity) due() time.Time {
 // next returns when there is something to tell; false: nothing is.
 func (w *watcher) next() (at time.Time, ok bool) {
 	for _, e := range w.entities {
-		if e.open != nil && (!ok || e.due().Before(at)) {
+		if e.pending != nil && (!ok || e.due().Before(at)) {
 			at, ok = e.due(), true
 		}
 	}
 	return at, ok
 }
 
-// take returns the changes that are to be told now, oldest first, at most maxLines. They are told from here on.
-func (w *watcher) take(now time.Time) []change {
+// takeDue returns the changes that are to be told now, oldest first, at most maxLines. They are told from here on.
+func (w *watcher) takeDue(now time.Time) []change {
 	var ripe []change
 	for _, e := range w.entities {
 		switch {
-		case e.open == nil, now.Before(e.due()):
-		case e.open.repeated && e.open.from.State == e.open.to.State:
-			e.open = nil
+		case e.pending == nil, now.Before(e.due()):
+		case e.pending.repeated && e.pending.from.State == e.pending.to.State:
+			e.pending = nil
 		default:
-			ripe = append(ripe, *e.open)
+			ripe = append(ripe, *e.pending)
 		}
 	}
 	slices.SortFunc(ripe, func(a, b change) int {
@@ -149,8 +149,8 @@ func (w *watcher) take(now time.Time) []change {
 	})
 	ripe = ripe[:min(len(ripe), maxLines)]
 	for _, c := range ripe {
-		*w.entities[c.to.EntityID] = entity{told: c.to, until: now.Add(w.Cooldown)}
+		*w.entities[c.to.EntityID] = entity{reported: c.to, cooldownEnd: now.Add(w.Cooldown)}
 	}
-	w.forget(now)
+	w.removeOld(now)
 	return ripe
 }

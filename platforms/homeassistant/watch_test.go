@@ -101,10 +101,10 @@ func TestCooldown(t *testing.T) {
 					continue
 				}
 				var got []string
-				for _, c := range w.take(when) {
+				for _, c := range w.takeDue(when) {
 					text := c.from.State + ">"
-					if c.between != "" {
-						text += "(" + c.between + ")>"
+					if c.via != "" {
+						text += "(" + c.via + ")>"
 					}
 					got = append(got, text+c.to.State)
 				}
@@ -129,7 +129,7 @@ func TestWatcherIsBounded(t *testing.T) {
 			t.Fatalf("%d entities are remembered", len(w.entities))
 		}
 		if i%1000 == 0 {
-			if n := len(w.take(now)); n > maxLines {
+			if n := len(w.takeDue(now)); n > maxLines {
 				t.Fatalf("%d changes in one message", n)
 			}
 		}
@@ -139,7 +139,7 @@ func TestWatcherIsBounded(t *testing.T) {
 	}
 	for range 1000 {
 		now = now.Add(time.Minute)
-		w.take(now)
+		w.takeDue(now)
 	}
 	if at, ok := w.next(); ok || len(w.entities) > 0 {
 		t.Errorf("%d entities are remembered in the end, the next for %v", len(w.entities), at)
@@ -155,7 +155,7 @@ func TestWatcherProperty(t *testing.T) {
 		w := newWatcher(Watch{All: true, Cooldown: cooldown})
 		now, real, told, last := epoch, map[string]string{}, map[string]string{}, map[string]time.Time{}
 		take := func() {
-			changes := w.take(now)
+			changes := w.takeDue(now)
 			if next, ok := w.next(); ok && !next.After(now) && len(changes) < maxLines {
 				t.Fatalf("something is still to be told at %v", next)
 			}
@@ -197,7 +197,7 @@ func TestSentences(t *testing.T) {
 	t.Parallel()
 	named := func(id, value, name, unit, class string) state {
 		s := at(id, value)
-		s.Attributes.Name, s.Attributes.Unit, s.Attributes.Class = text(name), text(unit), text(class)
+		s.Attributes.Name, s.Attributes.Unit, s.Attributes.Class = lenientText(name), lenientText(unit), lenientText(class)
 		return s
 	}
 	for _, c := range []struct {
@@ -231,7 +231,7 @@ func TestSentences(t *testing.T) {
 		{at("event.bell", "x"), at("event.bell", "y"), "", "event.bell (event.bell) was triggered."},
 		{at("scene.movie", "x"), at("scene.movie", "y"), "", "scene.movie (scene.movie) was activated."},
 	} {
-		if got := (change{from: c.from, to: c.to, between: c.between}).sentence(); got != c.want {
+		if got := (change{from: c.from, to: c.to, via: c.between}).sentence(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
@@ -242,17 +242,17 @@ func TestMessage(t *testing.T) {
 	one := change{from: at("light.a", "off"), to: at("light.a", "on"), at: epoch}
 	two := change{from: at("light.b", "on"), to: at("light.b", "off"), at: epoch.Add(time.Second)}
 	const want = "Home Assistant reports:\n- 14:03:22 light.a (light.a) is now on (before: off).\n- 14:03:23 light.b (light.b) is now off (before: on)."
-	if got := message([]change{one}); got != "Home Assistant reports: light.a (light.a) is now on (before: off)." {
+	if got := messageText([]change{one}); got != "Home Assistant reports: light.a (light.a) is now on (before: off)." {
 		t.Errorf("got %q", got)
 	}
-	if got := message([]change{one, two}); got != want {
+	if got := messageText([]change{one, two}); got != want {
 		t.Errorf("got %q", got)
 	}
 	long := one
 	long.to = state{EntityID: "light." + strings.Repeat("a", 255), State: strings.Repeat("😀", 900)}.clean()
-	long.to.Attributes.Name = text(line(strings.Repeat("😀", 900), maxName))
+	long.to.Attributes.Name = lenientText(oneLine(strings.Repeat("😀", 900), maxName))
 	long.from = long.to
-	if n := len(message(slices.Repeat([]change{long}, maxLines))); n > 64<<10 {
+	if n := len(messageText(slices.Repeat([]change{long}, maxLines))); n > 64<<10 {
 		t.Errorf("the longest message has %d bytes", n)
 	}
 }
@@ -276,7 +276,7 @@ func FuzzFrame(f *testing.F) {
 		if !w.add(epoch, from, to) {
 			return
 		}
-		for _, c := range w.take(epoch.Add(gather)) {
+		for _, c := range w.takeDue(epoch.Add(gatherTime)) {
 			s := c.sentence()
 			unseen := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) && r != '…' }
 			if !utf8.ValidString(s) || strings.ContainsFunc(s, unseen) || len(s) > 8000 {

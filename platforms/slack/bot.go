@@ -17,71 +17,70 @@ import (
 	"telex/platforms/internal/webhook"
 )
 
-// defaultAPIBase is where the methods of the Web API are.
+// defaultAPIBase is the base URL of the Web API's methods.
 const defaultAPIBase = "https://slack.com/api/"
 
-// Options says which app to be and how to reach Slack. Exactly one way of receiving is configured:
-// AppToken for Socket Mode, or SigningSecret with Listen for the Events API over HTTP. The configuration has checked them.
+// Options says which app to run and how to reach Slack. Exactly one way of receiving is configured: AppToken for Socket
+// Mode, or SigningSecret with Listen for the Events API over HTTP. The configuration has validated them.
 type Options struct {
 	BotToken      string            // xoxb-…, of the app's bot in the workspace; required
 	AppToken      string            // xapp-…, with the scope connections:write
-	SigningSecret string            // what Slack signs its requests with
-	Listen        string            // host:port where Slack's requests arrive, most often from a proxy that speaks TLS
-	APIBase       string            // where the methods are, up to their names; empty: Slack's own
-	HTTP          http.RoundTripper // nil: a transport of the bot's own
+	SigningSecret string            // with which Slack signs its requests
+	Listen        string            // host:port on which Slack's requests arrive, usually from a TLS proxy
+	APIBase       string            // base URL of the methods; empty: Slack's own
+	HTTP          http.RoundTripper // nil: the bot creates its own transport
 	Log           *slog.Logger      // nil: nothing is logged
 
-	// Listener makes what Run listens on, anew for each Run, which closes it; nil: a TCP listener at Listen.
+	// Listener creates the listener of each Run, which closes it; nil: a TCP listener on Listen.
 	Listener webhook.Listener
 }
 
-// Bot is one bot account in one workspace. Its methods may be called at the same time from many
-// goroutines, but only one Run may be active.
+// Bot is one bot account in one workspace. Its methods are safe for concurrent use, but only one Run may be active.
 type Bot struct {
 	opts     Options
-	base     string // with a slash at its end
+	base     string // with a trailing slash
 	secrets  calls.Secrets
-	api      *library.Client // builds requests, and sends them by roundTrip
-	client   *http.Client    // for everything
+	api      *library.Client // builds requests and sends them through roundTrip
+	client   *http.Client    // used for all requests
 	log      *slog.Logger
 	self     atomic.Pointer[identity]
-	command  atomic.Pointer[string] // the slash command as it was last used, with its slash
+	command  atomic.Pointer[string] // the last used slash command, with its slash
 	greeting receiving.Greeting
 	heart    chat.Heartbeat
 
 	screen chat.Screen // set before Run
 
-	people  *receiving.Recent[displayName]
-	teams   *receiving.Recent[string]    // the teams of people from other workspaces
-	lookups pace                         // users.info
-	reads   pace                         // conversations.history and conversations.replies of all Runs
-	infos   pace                         // conversations.info
-	blocked *receiving.Recent[time.Time] // until when methods that read must not be called
-	// sentKeys has the time when this process began a stream, by the hash of its key; zero for other messages. Until a stream is
-	// stopped, nothing else tells which create made it.
+	people       *receiving.Recent[displayName]
+	teams        *receiving.Recent[string]    // by person: the team of people from other workspaces
+	lookupPace   pace                         // users.info
+	readPace     pace                         // conversations.history and conversations.replies, in all Runs
+	infoPace     pace                         // conversations.info
+	blockedUntil *receiving.Recent[time.Time] // by method: until when a method that reads must not be called
+	// sentKeys holds when this process started a stream, by the hash of its key; zero for other messages. Until a
+	// stream is stopped, only this identifies the create that made it.
 	sentKeys *receiving.Recent[time.Time]
 
-	turn   *semaphore.Weighted         // of one: messages are accepted one at a time
-	recent *receiving.Recent[struct{}] // messages that were accepted
+	turn   *semaphore.Weighted         // capacity 1: messages are accepted one at a time
+	recent *receiving.Recent[struct{}] // accepted messages
 }
 
-// New returns a bot. It makes no network call: a wrong token shows in the first one.
+// New returns a bot. It makes no network call, so only the first call finds a wrong token.
 func New(o Options) *Bot {
 	if o.Listener == nil {
 		o.Listener = webhook.TCP(o.Listen)
 	}
 	b := &Bot{
-		opts:     o,
-		base:     calls.Base(o.APIBase, defaultAPIBase) + "/",
-		secrets:  calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
-		client:   calls.NewClient(o.HTTP, idleConnections),
-		log:      cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		people:   receiving.NewRecent[displayName](maxPeople),
-		teams:    receiving.NewRecent[string](maxPeople),
-		blocked:  receiving.NewRecent[time.Time](readMethods),
-		sentKeys: receiving.NewRecent[time.Time](maxSentKeys),
-		turn:     semaphore.NewWeighted(1),
-		recent:   receiving.NewRecent[struct{}](maxRecent),
+		opts:         o,
+		base:         calls.Base(o.APIBase, defaultAPIBase) + "/",
+		secrets:      calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
+		client:       calls.NewClient(o.HTTP, idleConnections),
+		log:          cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		people:       receiving.NewRecent[displayName](maxPeople),
+		teams:        receiving.NewRecent[string](maxPeople),
+		blockedUntil: receiving.NewRecent[time.Time](readMethods),
+		sentKeys:     receiving.NewRecent[time.Time](maxSentKeys),
+		turn:         semaphore.NewWeighted(1),
+		recent:       receiving.NewRecent[struct{}](maxRecent),
 	}
 	b.api = library.New(o.BotToken, library.OptionAppLevelToken(o.AppToken),
 		library.OptionAPIURL(b.base), library.OptionHTTPClient(calls.Doer(b.roundTrip)))
@@ -91,7 +90,7 @@ func New(o Options) *Bot {
 // Screen implements gateway.Screener.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
-// Close lets go of the connections that no call uses. Calls may follow; they open new ones.
+// Close closes idle connections. Later calls open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
@@ -102,5 +101,5 @@ func (b *Bot) Capabilities() chat.Capabilities {
 	}
 }
 
-// Dialect returns how text is written, the same everywhere.
+// Dialect returns the dialect, which is the same in all chats.
 func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }

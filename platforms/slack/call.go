@@ -13,23 +13,23 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// answer is what every answer of the Web API has, and the few results that the package needs.
+// response holds the common fields of the Web API's responses, and the few results that the package needs.
 // https://docs.slack.dev/apis/web-api/#responses
-type answer struct {
-	OK     bool                               `json:"ok"`
-	Error  string                             `json:"error"`
-	Needed string                             `json:"needed"`            // missing_scope: the scope
-	TS     string                             `json:"ts"`                // of a message that was made or changed
-	Beside optional[library.ResponseMetadata] `json:"response_metadata"` // what is wrong with the arguments; the next page
+type response struct {
+	OK       bool                              `json:"ok"`
+	Error    string                            `json:"error"`
+	Needed   string                            `json:"needed"`            // missing_scope: the scope
+	TS       string                            `json:"ts"`                // of the created or changed message
+	Metadata lenient[library.ResponseMetadata] `json:"response_metadata"` // the cursor of the next page, and details about invalid arguments
 
-	body []byte // the whole answer
+	body []byte // the whole response
 }
 
-// optional is a part of an answer that is ignored if it has another form than T: all else is as true without it.
-type optional[T any] struct{ value T }
+// lenient is a part of a response that is ignored if it does not have the form T. The rest of the response stays valid.
+type lenient[T any] struct{ value T }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (o *optional[T]) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON implements json.Unmarshaler. It never fails.
+func (o *lenient[T]) UnmarshalJSON(data []byte) error {
 	var value T
 	if json.Unmarshal(data, &value) == nil {
 		o.value = value
@@ -37,19 +37,19 @@ func (o *optional[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decode reads a result into v.
-func (a *answer) decode(method string, v any) error {
+// decode decodes the response into v.
+func (a *response) decode(method string, v any) error {
 	if err := json.Unmarshal(a.body, v); err != nil {
-		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: the answer has another form than documented", method)}
+		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: unexpected response", method)}
 	}
 	return nil
 }
 
-// outcomeKey is the key of a call's outcome in the context of its request. The library passes on the context, and nothing else
-// that identifies the call.
+// outcomeKey is the context key of a call's outcome. The library passes on the context of a request, and nothing else
+// identifies the call.
 type outcomeKey struct{}
 
-// roundTrip sends a request of the library and keeps its outcome.
+// roundTrip sends a request of the library and records its outcome.
 func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 	o := calls.Do(b.client, req)
 	if kept, ok := req.Context().Value(outcomeKey{}).(*calls.Outcome); ok {
@@ -58,30 +58,30 @@ func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 	return o.Response()
 }
 
-// call runs one method of the Web API: run makes the request through the library, with the context that it is given. The
-// result is read from the answer, never from the library's error. A failure is a *chat.SendError. It blocks until the answer
-// is there or ctx ends.
-func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Context, api *library.Client) error) (*answer, error) {
+// call runs one method of the Web API. run makes the request through the library, with the context that it receives.
+// The result is decoded from the response, never from the library's error. A failure is a *chat.SendError. It blocks
+// until the response arrives or ctx ends.
+func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Context, api *library.Client) error) (*response, error) {
 	var o calls.Outcome
 	err := run(context.WithValue(ctx, outcomeKey{}, &o), b.api)
 	if o.Err != nil {
-		return nil, o.Unanswered(method, b.secrets)
+		return nil, o.UnansweredError(method, b.secrets)
 	}
 	if o.Status == 0 { // no request was made
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: b.secrets.Error(method, err)}
 	}
-	var a answer
+	var a response
 	known := json.Unmarshal(o.Body, &a) == nil && (a.OK || a.Error != "")
 	if a.body = o.Body; known && a.OK && o.Status == http.StatusOK {
 		return &a, nil
 	}
 	failure := classify(method, o, &a, known)
-	failure.Err = b.secrets.Refused(method, o, a.Error, a.describe())
+	failure.Err = b.secrets.RefusedError(method, o, a.Error, a.describe())
 	return nil, failure
 }
 
-// describe returns the platform's words for a failure; empty: it has none.
-func (a *answer) describe() string {
+// describe returns the platform's description of a failure, or "".
+func (a *response) describe() string {
 	if a.Error == "" {
 		return ""
 	}
@@ -89,5 +89,5 @@ func (a *answer) describe() string {
 	if a.Needed != "" {
 		words = append(words, "the app lacks the scope "+a.Needed+": add it under OAuth & Permissions, and reinstall the app")
 	}
-	return strings.Join(append(words, a.Beside.value.Messages...), ": ")
+	return strings.Join(append(words, a.Metadata.value.Messages...), ": ")
 }

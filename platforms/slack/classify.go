@@ -11,15 +11,16 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a rate limit that names none: half of the minute over which Slack counts.
+// defaultRetryAfter is the wait after a rate limit without Retry-After. It is half of the minute over which Slack
+// counts.
 const defaultRetryAfter = 30 * time.Second
 
 const methodPost = "chat.postMessage"
 
-// closedBy returns what a method's rate limit closes: posting in its channel, any other method in the workspace. Methods that
-// only help others close the calls that they help; see [unstarted].
+// rateLimitScope returns what a method's rate limit blocks: posting in its channel, any other method in the workspace.
+// The limit of an auxiliary method blocks the calls that need it; see [notStarted].
 // https://docs.slack.dev/apis/web-api/rate-limits
-func closedBy(method string) (chat.Scope, chat.Op) {
+func rateLimitScope(method string) (chat.Scope, chat.Op) {
 	switch method {
 	case methodPost:
 		return chat.ScopeChat, chat.OpSend
@@ -36,40 +37,39 @@ func closedBy(method string) (chat.Scope, chat.Op) {
 	return chat.ScopeEndpoint, cmp.Or(ops[method], chat.OpAll)
 }
 
-// classify says what may be done after a refused call. known: the answer is the API's.
-func classify(method string, o calls.Outcome, a *answer, known bool) *chat.SendError {
+// classify decides what may be done after a refused call. known says that the response is from the API.
+func classify(method string, o calls.Outcome, a *response, known bool) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests, known && slices.Contains([]string{"ratelimited", "rate_limited"}, a.Error):
-		scope, ops := closedBy(method)
+		scope, ops := rateLimitScope(method)
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(0, o.Header, defaultRetryAfter), Scope: scope, Ops: ops}
 	case known:
 		return &chat.SendError{Kind: kindOf(method, a)}
-	case o.Status == http.StatusRequestEntityTooLarge: // a proxy says so
+	case o.Status == http.StatusRequestEntityTooLarge: // from a proxy
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		// A proxy blocked the call, or the address is wrong. That can be fixed without a restart, so it is neither Auth nor
+		// A proxy blocked the call, or the URL is wrong. That can be fixed without a restart, so it is neither Auth nor
 		// Forbidden.
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// kindOf classifies an answer of the API by its word for the failure, from the pages of the methods:
-// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. What is not listed blames the content.
+// kindOf classifies a response of the API by its error name, as listed on the pages of the methods:
+// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. Unlisted errors blame the content.
 //
-// A thread that is gone counts as Forbidden: nothing can be written in that conversation, although
-// the channel may work. A message that streams although it should not is Temporary: see
-// [Bot.Edit].
-func kindOf(method string, a *answer) chat.ErrorKind {
+// A deleted thread counts as Forbidden: nothing can be written in that conversation, although the channel may work. A
+// message that unexpectedly still streams is Temporary: see [Bot.Edit].
+func kindOf(method string, a *response) chat.ErrorKind {
 	switch a.Error {
 	case "missing_scope", "not_allowed_token_type":
-		// Without the scopes to write or to receive the bot can do nothing, and only the operator can
-		// mend that; without others it can.
+		// Without the scopes to write or to receive, the bot can do nothing, and only the operator can mend that. Other
+		// scopes are optional.
 		if strings.HasPrefix(method, "chat.") || method == methodOpen || method == methodSelf {
 			return chat.Auth
 		}
 	case "invalid_blocks":
-		if strings.Contains(strings.Join(a.Beside.value.Messages, "\n"), "must be less than") { // the text of a block
+		if strings.Contains(strings.Join(a.Metadata.value.Messages, "\n"), "must be less than") { // the text of a block
 			return chat.TooLong
 		}
 	case "message_not_found":

@@ -133,7 +133,7 @@ func TestEventsDecoded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found = found && a.said(names); found == c.none {
+			if found = found && a.complete(names); found == c.none {
 				t.Fatalf("found = %t: %+v", found, a.in)
 			}
 			if c.none {
@@ -172,7 +172,7 @@ func TestPaneDecoded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a, found, err := decodeEvent(event(c.event), self())
-			if err != nil || !found || !a.said(names) {
+			if err != nil || !found || !a.complete(names) {
 				t.Fatalf("found = %t, error %v: %+v", found, err, a.in)
 			}
 			if in := a.in; in.To != c.want.To || in.ID != c.want.ID || in.Kind != c.want.Kind || in.Command != c.want.Command ||
@@ -218,7 +218,7 @@ func TestChangesDecoded(t *testing.T) {
 			subtype = "message_deleted"
 		}
 		a, found, err := decodeEvent(event(`"type":"message","subtype":"`+subtype+`","hidden":true,"channel":"C7","channel_type":"channel","ts":"1700000009.000100",`+c.event), self())
-		if err != nil || (found && a.said(names)) == c.none {
+		if err != nil || (found && a.complete(names)) == c.none {
 			t.Errorf("%s: found %t, %v", c.name, found, err)
 		}
 		if c.none {
@@ -226,7 +226,7 @@ func TestChangesDecoded(t *testing.T) {
 		}
 		to := chat.Target{Chat: "C7", Thread: "1600000000.000100", Kind: chat.Group}
 		if in := a.in; in.Kind != c.kind || in.Text != c.text || in.To != to || in.ID != "1700000000.000100/U7" || in.Sender.ID != "U7" ||
-			!in.At.Equal(time.Unix(1700000009, 100_000)) || a.ts != "1700000009.000100" || a.written() != "" {
+			!in.At.Equal(time.Unix(1700000009, 100_000)) || a.ts != "1700000009.000100" || a.readableTS() != "" {
 			t.Errorf("%s: got %+v", c.name, in)
 		}
 	}
@@ -237,7 +237,7 @@ func TestQuotesAreBounded(t *testing.T) {
 	t.Parallel()
 	one := `{"is_share":true,"author_name":"` + strings.Repeat(`[a]\n`, 1000) + `","text":"` + strings.Repeat("ü", 30_000) + `","files":[` + strings.Repeat(`{},`, 50) + `{}]}`
 	a, found, err := decodeEvent(event(`"type":"message","channel":"D7","user":"U7","text":"x","ts":"1.000000","attachments":[`+strings.Repeat(one+",", 30)+one+`]`), self())
-	if err != nil || !found || !a.said(names) || len(a.in.Quotes) != maxShared {
+	if err != nil || !found || !a.complete(names) || len(a.in.Quotes) != maxShared {
 		t.Fatalf("%t, %v, %d quotes", found, err, len(a.in.Quotes))
 	}
 	q := a.in.Quotes[0]
@@ -265,7 +265,7 @@ func TestFilesAreAttachments(t *testing.T) {
 		{"id":"F1","name":"a.txt","mimetype":"text/plain","size":5,"url_private":"https://files.slack.com/p","url_private_download":"https://files.slack.com/d"},
 		{"id":"F2","title":"T","size":-1,"url_private":"https://files.slack.com/p2"},
 		{"id":"F3","mode":"tombstone","url_private":"https://files.slack.com/p3"}]`), self())
-	if err != nil || !found || !a.said(names) {
+	if err != nil || !found || !a.complete(names) {
 		t.Fatalf("%t, %v", found, err)
 	}
 	want := []chat.Attachment{
@@ -316,7 +316,7 @@ func TestCommandDecoded(t *testing.T) {
 		if kind != "" {
 			a, found, err = decodeRequest(kind, body, self())
 		}
-		if err != nil || !found || !a.said(names) {
+		if err != nil || !found || !a.complete(names) {
 			t.Fatalf("%s: %t, %v", kind, found, err)
 		}
 		in := a.in
@@ -342,8 +342,8 @@ func TestPressDecoded(t *testing.T) {
 		{press("C7", `"message":{"ts":"1.000001","thread_ts":"1.000000"},`), chat.Target{Chat: "C7", Thread: "1.000000", Kind: chat.Group}},
 		{press("C7", `"message":{"ts":"1.000001","thread_ts":"1.000001"},`), chat.Target{Chat: "C7", Kind: chat.Group}},
 	} {
-		check := func(a arrival, found bool, err error) {
-			if err != nil || !found || !a.said(names) {
+		check := func(a decodedEvent, found bool, err error) {
+			if err != nil || !found || !a.complete(names) {
 				t.Fatalf("%s: %t, %v", c.data, found, err)
 			}
 			if in := a.in; in.Kind != chat.Button || in.Action != "stop:1" || in.To != c.want || !in.Addressed || in.Reply ||
@@ -381,7 +381,7 @@ func TestTextIsReadable(t *testing.T) {
 		"<":                                     "<",
 		"*bold* `code`\n> quote":                "*bold* `code`\n> quote",
 	} {
-		if got := readable(in, "U0BOT", names); got != want {
+		if got := plainText(in, "U0BOT", names); got != want {
 			t.Errorf("%q reads %q, want %q", in, got, want)
 		}
 	}
@@ -408,11 +408,11 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		check := func(a arrival, found bool, err error) {
+		check := func(a decodedEvent, found bool, err error) {
 			if err != nil && found {
 				t.Errorf("found, and %v", err)
 			}
-			if !found || !a.said(names) {
+			if !found || !a.complete(names) {
 				return
 			}
 			if in := a.in; in.To.Chat == "" || in.ID == "" || in.Sender.ID == "" || asker(in.ID) == "" || strings.TrimSpace(in.Text) != in.Text {
@@ -437,8 +437,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		one, two := m, m
 		one.Type, two.Type, two.ChannelType = "message", "app_mention", ""
-		a, foundA, errA := one.arrival(self())
-		b, foundB, errB := two.arrival(self())
+		a, foundA, errA := one.decode(self())
+		b, foundB, errB := two.decode(self())
 		if foundA != foundB || (errA == nil) != (errB == nil) || fmt.Sprint(a.in) != fmt.Sprint(b.in) {
 			t.Errorf("message: %+v, %t, %v; app_mention: %+v, %t, %v", a.in, foundA, errA, b.in, foundB, errB)
 		}
@@ -449,7 +449,7 @@ func FuzzDecode(f *testing.F) {
 func TestEventsLeftOut(t *testing.T) {
 	t.Parallel()
 	_, found, err := decodeEvent([]byte(`{"type":"app_rate_limited","minute_rate_limited":1518467820,"api_app_id":"A1"}`), self())
-	if found || err == nil || !strings.Contains(err.Error(), "left events out") {
+	if found || err == nil || !strings.Contains(err.Error(), "dropped events") {
 		t.Errorf("found %t, %v, want that events were left out", found, err)
 	}
 }

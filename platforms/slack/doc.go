@@ -1,13 +1,11 @@
-// Package slack speaks to Slack: it decodes what the Events API, slash commands and buttons
-// bring, by Socket Mode or by HTTP, into what people said, and encodes what the gateway wants
-// them to see as messages of Markdown.
+// Package slack implements Slack's APIs. It decodes events, slash commands and button presses, which arrive by Socket Mode or
+// by HTTP, and encodes the gateway's messages as Markdown.
 //
-// Requests are built by the library; what came of them is read from the answers themselves, so
-// that an answer with something that the library does not know is no failure. A thread is a
-// conversation: what is said at the top of a channel is answered in its thread.
+// The library builds the requests. Results are decoded from the responses themselves, so a response with a field that the
+// library does not know is not a failure. A thread is a conversation: a message at the top of a channel is answered in
+// its thread.
 //
-// The package states its limits but does not obey them: it never repeats, throttles or splits a
-// call, and keeps nothing about a message once a call has returned. Every failure is a
-// [chat.SendError] that says what may be done next. Tokens, the signing secret and the addresses of
-// sockets and uploads are in none of them, and in no log.
+// The package states its limits but does not enforce them: it never repeats, throttles or splits a call, and keeps no
+// state of a message after a call has returned. Every failure is a [chat.SendError] that says what may be done next. No
+// error and no log contains a token, the signing secret, or the URL of a socket or upload.
 package slack

@@ -8,7 +8,7 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// Payloads that Slack delivers, with the fields that are used. They are the same by sockets and by HTTP.
+// Payloads that Slack delivers, with the used fields. They are the same over sockets and HTTP.
 
 // callback is the payload of the Events API.
 // https://docs.slack.dev/apis/events-api/#callback-field
@@ -18,7 +18,7 @@ type callback struct {
 	Event     json.RawMessage `json:"event"`
 }
 
-// Subtypes of messages that somebody wrote. Most other subtypes report events in a channel.
+// Subtypes of messages from people and apps. Most other subtypes report events in a channel.
 // https://docs.slack.dev/reference/events/message#subtypes
 const (
 	subtypeFile      = "file_share"
@@ -27,15 +27,15 @@ const (
 	subtypeMe        = "me_message"
 )
 
-// Subtypes of events about a message that was written before.
+// Subtypes of events about an earlier message.
 const (
 	subtypeChanged = "message_changed"
 	subtypeDeleted = "message_deleted"
-	// subtypeTombstone is what is left of a deleted message while its thread has replies. The event is then a change.
+	// subtypeTombstone marks a deleted message whose thread still has replies. Its event is a change.
 	subtypeTombstone = "tombstone"
 )
 
-// message is one, as events and the methods that read them have it.
+// message is a message in events and in the results of the methods that read messages.
 // https://docs.slack.dev/reference/events/message
 type message struct {
 	Type        string `json:"type"` // message or app_mention
@@ -45,43 +45,43 @@ type message struct {
 	User        string `json:"user"`
 	Team        string `json:"team"`      // of the author
 	UserTeam    string `json:"user_team"` // of an author from another workspace
-	Username    string `json:"username"`  // of a bot that chose one
+	Username    string `json:"username"`  // the name that a bot chose
 	BotID       string `json:"bot_id"`
 	BotProfile  struct {
 		Name string `json:"name"`
 	} `json:"bot_profile"`
 	Text         string `json:"text"`
 	TS           string `json:"ts"`
-	ThreadTS     string `json:"thread_ts"` // of the thread's parent, which has it too once there are replies
+	ThreadTS     string `json:"thread_ts"` // of the thread's parent, which also has it once there are replies
 	ParentUserID string `json:"parent_user_id"`
 	Hidden       bool   `json:"hidden"`
-	LatestReply  string `json:"latest_reply"` // of a parent, where it was read
+	LatestReply  string `json:"latest_reply"` // of a parent; only in results of reading
 	Files        []file `json:"files"`
-	// Attachments are what stands below the text: messages that were shared, previews of links, the cards of other apps.
-	Attachments optional[[]optional[attached]] `json:"attachments"`
-	Edited      optional[struct {
+	// Attachments are shown below the text: shared messages, previews of links, and cards of other apps.
+	Attachments lenient[[]lenient[attachment]] `json:"attachments"`
+	Edited      lenient[struct {
 		User string `json:"user"`
 	}] `json:"edited"`
-	// Metadata is what an app noted of a message. That of other apps may have any form.
-	Metadata optional[library.SlackMetadata] `json:"metadata"`
+	// Metadata is what an app stored with the message. Other apps' metadata may have any form.
+	Metadata lenient[library.SlackMetadata] `json:"metadata"`
 }
 
-// change is an event about a message that was written before.
-// https://docs.slack.dev/reference/events/message/message_changed, message_deleted
+// change is an event about an earlier message. https://docs.slack.dev/reference/events/message/message_changed,
+// message_deleted
 type change struct {
-	Channel     string            `json:"channel"`
-	ChannelType string            `json:"channel_type"`
-	TS          string            `json:"ts"` // of the change
-	DeletedTS   string            `json:"deleted_ts"`
-	Message     optional[message] `json:"message"`
-	Previous    optional[message] `json:"previous_message"`
+	Channel     string           `json:"channel"`
+	ChannelType string           `json:"channel_type"`
+	TS          string           `json:"ts"` // of the change
+	DeletedTS   string           `json:"deleted_ts"`
+	Message     lenient[message] `json:"message"`
+	Previous    lenient[message] `json:"previous_message"`
 }
 
-// attached is an attachment of a message. Only those that are marked as shared were chosen by the author of the message.
+// attachment is an attachment of a message. The author of the message chose only those that are marked as shared.
 // https://docs.slack.dev/reference/messaging/attachments
-type attached struct {
+type attachment struct {
 	Share      bool   `json:"is_share"`
-	Unfurl     bool   `json:"is_msg_unfurl"` // of a link to a message
+	Unfurl     bool   `json:"is_msg_unfurl"` // a preview of a link to a message
 	AuthorID   string `json:"author_id"`
 	AuthorName string `json:"author_name"`
 	Title      string `json:"title"`
@@ -90,7 +90,7 @@ type attached struct {
 	Files      []file `json:"files"`
 }
 
-// file is one that somebody shared. https://docs.slack.dev/reference/objects/file-object
+// file is a shared file. https://docs.slack.dev/reference/objects/file-object
 type file struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -99,20 +99,20 @@ type file struct {
 	Size     int64  `json:"size"`
 	Private  string `json:"url_private"`
 	Download string `json:"url_private_download"`
-	Mode     string `json:"mode"` // tombstone: it was deleted
+	Mode     string `json:"mode"` // tombstone: the file was deleted
 }
 
-// isFrom says that m is the bot's own.
+// isFrom reports whether m is the bot's own message.
 func (m *message) isFrom(self identity) bool {
 	return m.User != "" && m.User == self.User || m.BotID != "" && m.BotID == self.Bot
 }
 
-// isWritten says that somebody wrote m, rather than that m reports an event in a channel.
-func (m *message) isWritten() bool {
+// isUserMessage reports whether m is a message, rather than a report of an event in a channel.
+func (m *message) isUserMessage() bool {
 	return !m.Hidden && slices.Contains([]string{"", subtypeFile, subtypeBroadcast, subtypeBot, subtypeMe}, m.Subtype)
 }
 
-// key returns what the key of m's create became; empty where m has none.
+// key returns the hash of the key with which m was created, or "" if m has none.
 func (m *message) key() string {
 	if m.Metadata.value.EventType != metadataType {
 		return ""
@@ -121,9 +121,9 @@ func (m *message) key() string {
 	return key
 }
 
-// isFile says that m is the file that was created with a key, given by what that becomes.
+// isFile reports whether m is the file that was created with the key with this hash.
 func (m *message) isFile(hashed string) bool {
-	return slices.ContainsFunc(m.Files, func(f file) bool { return strings.Contains(f.Name, markOf(hashed)) })
+	return slices.ContainsFunc(m.Files, func(f file) bool { return strings.Contains(f.Name, keyMark(hashed)) })
 }
 
 // command is a slash command.
@@ -138,10 +138,10 @@ type command struct {
 	Trigger  string `json:"trigger_id"`
 }
 
-// interaction is something that a person did to a message of ours.
+// interaction is a person's action on one of the bot's messages.
 // https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 type interaction struct {
-	Type string `json:"type"` // block_actions, and others that are not used
+	Type string `json:"type"` // block_actions; other types are ignored
 	User struct {
 		ID       string `json:"id"`
 		Name     string `json:"name"`

@@ -11,7 +11,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// scopes are what the manifest of docs/setup-slack.md asks for.
+// scopes returns the scopes that the manifest in docs/setup-slack.md requests.
 func scopes() []string {
 	return []string{
 		"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
@@ -19,8 +19,8 @@ func scopes() []string {
 	}
 }
 
-// Examine returns what Slack says about the bot and, with Socket Mode, whether it takes the app's token. It receives and
-// sends nothing. Errors are a *chat.SendError.
+// Examine returns what Slack says about the bot and, with Socket Mode, whether Slack accepts the app's token. It
+// neither receives nor sends messages. Errors are a *chat.SendError.
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -55,7 +55,7 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	return out, nil
 }
 
-// missingScopes returns the scopes that are not in a list of granted ones, as Slack writes it.
+// missingScopes returns the scopes that are missing in Slack's list of granted ones.
 func missingScopes(granted string) []string {
 	has := strings.FieldsFunc(granted, func(r rune) bool { return r == ',' || r == ' ' })
 	return slices.DeleteFunc(scopes(), func(s string) bool { return slices.Contains(has, s) })

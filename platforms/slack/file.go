@@ -19,15 +19,15 @@ import (
 
 const (
 	methodUploadURL = "files.getUploadURLExternal"
-	methodUpload    = "upload file" // no method: a POST to an address of its own
+	methodUpload    = "upload file" // not a method: a POST to a URL of its own
 	methodComplete  = "files.completeUploadExternal"
 	methodDrop      = "files.delete"
 )
 
-// SendFile shows a new message that is a file, with m's text above it, as plain text: comments of files have no Markdown. It
-// takes three calls. Only the last one shows anything, so a failure before it is never Uncertain. The receipt has the id of the
-// file, by which it can be deleted: Slack does not tell which message shows it. The file's name for downloads contains a mark of
-// m's key, by which [Bot.Find] recognizes it; its visible title is f's name.
+// SendFile sends a file as a new message with m's text above it. The text is plain, because comments of files have no
+// Markdown. It takes three calls. Only the last one shows anything, so a failure of an earlier one is never Uncertain.
+// The receipt contains the id of the file, by which it can be deleted, because Slack does not return the message. The
+// file's download name contains a mark of m's key, by which [Bot.Find] recognizes it. Its visible title is f's name.
 // https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
@@ -38,11 +38,11 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	}
 	name := calls.FileName(f.Name)
 	a, err := b.call(ctx, methodUploadURL, func(ctx context.Context, api *library.Client) error {
-		_, err := api.GetUploadURLExternalContext(ctx, library.GetUploadURLExternalParameters{FileName: marked(name, hash(m.Key)), FileSize: len(f.Content)})
+		_, err := api.GetUploadURLExternalContext(ctx, library.GetUploadURLExternalParameters{FileName: nameWithMark(name, hash(m.Key)), FileSize: len(f.Content)})
 		return err
 	})
 	if err != nil {
-		return chat.Receipt{}, unstarted(chat.OpFile, err)
+		return chat.Receipt{}, notStarted(chat.OpFile, err)
 	}
 	var place struct {
 		URL  string `json:"upload_url"`
@@ -52,13 +52,13 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 		return chat.Receipt{}, err
 	}
 	if err := b.upload(ctx, place.URL, f.Content); err != nil {
-		return chat.Receipt{}, unstarted(chat.OpFile, err)
+		return chat.Receipt{}, notStarted(chat.OpFile, err)
 	}
 	b.sentKeys.Put(hash(m.Key), time.Time{})
 	_, err = b.call(ctx, methodComplete, func(ctx context.Context, api *library.Client) error {
 		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
 			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),
-			ThreadTimestamp: string(to.Thread), InitialComment: withoutLinks(fallback(m)),
+			ThreadTimestamp: string(to.Thread), InitialComment: disableLinks(fallbackText(m)),
 		})
 		return err
 	})
@@ -68,36 +68,35 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(place.File)}}, nil
 }
 
-// linkLike is a text that Slack may turn into a link.
+// linkLike matches text that Slack may turn into a link.
 var linkLike = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*:/|(?:[\p{L}\p{N}_-]+\.)+\p{L}{2})\S*`)
 
-// withoutLinks turns the addresses in a text into code, in which Slack makes no links. Link previews can't be turned off for the
-// comment of a file.
-func withoutLinks(text string) string {
+// disableLinks turns the URLs in a text into code, in which Slack makes no links. Link previews can't be disabled for
+// the comment of a file.
+func disableLinks(text string) string {
 	return linkLike.ReplaceAllStringFunc(text, func(a string) string { return "`" + strings.ReplaceAll(a, "`", "%60") + "`" })
 }
 
-// upload puts a file's content to the address that Slack made for it. The address is enough: no token
-// goes there.
+// upload sends a file's content to the URL that Slack created for it. The URL is secret, so the request needs no token.
 func (b *Bot) upload(ctx context.Context, address string, data []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
-		return &chat.SendError{Kind: chat.Temporary, Err: errors.New(methodUpload + ": Slack named no address that can be used")}
+		return &chat.SendError{Kind: chat.Temporary, Err: errors.New(methodUpload + ": invalid upload URL")}
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
 	o := calls.Do(b.client, req)
 	switch {
 	case o.Err != nil:
-		return o.Unanswered(methodUpload, b.secrets)
+		return o.UnansweredError(methodUpload, b.secrets)
 	case o.Status == http.StatusOK:
 		return nil
 	}
-	failure := classify(methodUpload, o, &answer{}, false)
-	failure.Err = b.secrets.Refused(methodUpload, o, "", "")
+	failure := classify(methodUpload, o, &response{}, false)
+	failure.Err = b.secrets.RefusedError(methodUpload, o, "", "")
 	return failure
 }
 
-// deleteFile removes a file, and with it the message that shows it.
+// deleteFile deletes a file and the message that shows it.
 func (b *Bot) deleteFile(ctx context.Context, ref chat.MessageRef) error {
 	_, err := b.call(ctx, methodDrop, func(ctx context.Context, api *library.Client) error {
 		return api.DeleteFileContext(ctx, string(ref.ID))
@@ -108,18 +107,18 @@ func (b *Bot) deleteFile(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
-// marked returns a file's name with a mark of a key in it, given by what it becomes in metadata.
-func marked(name, hashed string) string {
+// nameWithMark adds the mark of a key's hash to a file name.
+func nameWithMark(name, hashed string) string {
 	stem, extension := calls.SplitName(name)
-	return stem + markOf(hashed) + extension
+	return stem + keyMark(hashed) + extension
 }
 
-// markOf is what a key becomes in the name of a file.
-func markOf(hashed string) string { return "-" + hashed[:12] }
+// keyMark returns the mark for a key's hash in a file name.
+func keyMark(hashed string) string { return "-" + hashed[:12] }
 
-// fetchable reports whether the token may be sent to an address. Files that are stored elsewhere may have any address. See
+// mayFetch reports whether the token may be sent to a URL. Files that are stored elsewhere may have any URL. See
 // url_private of https://docs.slack.dev/reference/objects/file-object.
-func (b *Bot) fetchable(address string) bool {
+func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
 		return false

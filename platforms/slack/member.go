@@ -11,36 +11,36 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// A slash command can be used in every conversation. If the bot is no member and can't answer, the acknowledgement says so: the
-// person would see nothing at all otherwise.
+// Slash commands can be used in every conversation. If the bot is not a member and can't answer, the acknowledgement
+// says so, because the person would see nothing otherwise.
 
 const (
 	methodInfo = "conversations.info"
-	// outside is what the person alone sees.
-	outside = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
-	// maxInfos is how many conversations are looked up in a minute; the method is tier 3.
+	// textNotMember is shown only to the person.
+	textNotMember = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
+	// maxInfos limits the requests for conversations per minute. The method is in tier 3.
 	// https://docs.slack.dev/reference/methods/conversations.info
 	maxInfos = tier3 - 10
 )
 
-// response acknowledges a command: ephemeral, only the person reads the text; in_channel, everybody sees the command that was
-// used, and the text if there is one.
+// acknowledgement returns the response to a command. With ephemeral, only the person sees the text. With in_channel,
+// everybody sees the used command, and the text if there is one.
 // https://docs.slack.dev/interactivity/implementing-slash-commands#responding_immediate_response
-func response(kind, text string) json.RawMessage {
+func acknowledgement(kind, text string) json.RawMessage {
 	fields := map[string]string{"response_type": kind}
 	if text != "" {
 		fields["text"] = text
 	}
-	data, _ := json.Marshal(fields) // of texts, which never fails
+	data, _ := json.Marshal(fields) // encoding can't fail: texts only
 	return data
 }
 
-// isOutside reports whether the bot is certainly no member of a's conversation.
-func (b *Bot) isOutside(ctx context.Context, a *arrival) bool {
-	if b.infos.take(maxInfos) > 0 {
+// isNotMember reports whether the bot is certainly not a member of a's conversation.
+func (b *Bot) isNotMember(ctx context.Context, a *decodedEvent) bool {
+	if b.infoPace.tryTake(maxInfos) > 0 {
 		return false
 	}
-	ctx, cancel := context.WithDeadline(ctx, a.arrived.Add(namesFor))
+	ctx, cancel := context.WithDeadline(ctx, a.arrived.Add(namesTimeout))
 	defer cancel()
 	got, err := b.call(ctx, methodInfo, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetConversationInfoContext(ctx, &library.GetConversationInfoInput{ChannelID: string(a.in.To.Chat)})
@@ -51,7 +51,7 @@ func (b *Bot) isOutside(ctx context.Context, a *arrival) bool {
 	}
 	var result struct {
 		Channel struct {
-			Member *bool `json:"is_member"` // not of direct messages
+			Member *bool `json:"is_member"` // not for direct messages
 		} `json:"channel"`
 	}
 	if got.decode(methodInfo, &result) != nil {

@@ -10,24 +10,24 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// The bounds of catching up. Reading a place costs a call of tier 3, so messages missed long ago, or in hundreds of places,
-// are not read.
+// Limits of catching up. Reading a chat costs a call of tier 3, so messages missed long ago or in hundreds of chats are
+// not read.
 const (
-	missedMargin = 2 * time.Minute // messages may arrive in another order than they were written in
+	missedMargin = 2 * time.Minute // messages may arrive in another order than they were written
 	missedSpan   = 24 * time.Hour
 	missedPage   = 200
-	missedPages  = 3 // of one place
+	missedPages  = 3 // per chat
 	channelPage  = 200
 	maxChannels  = 400
-	maxReads     = 200 // pages in one Run
-	// missedPatience is how long places are tried again that can't be read because of an outage.
-	missedPatience = time.Hour
+	maxReads     = 200 // pages per Run
+	// missedRetryTime is how long chats are retried that can't be read because of an outage.
+	missedRetryTime = time.Hour
 )
 
-// catchUp hands on the messages that were written while nothing was received: in each place the oldest first, and of channels
-// and their threads only those for the bot. It begins once Slack delivers new messages again. It fails only when accept does or
-// ctx ends. Places that can't be read for an hour are left out and logged.
-func (r *reception) catchUp(ctx context.Context) error {
+// readMissed delivers the messages that were written while nothing was received: oldest first in each chat, and in
+// channels and their threads only those for the bot. It starts after Slack delivers new messages again. It fails only
+// if accept fails or ctx ends. Chats that can't be read for an hour are skipped and logged.
+func (r *receiver) readMissed(ctx context.Context) error {
 	select {
 	case <-r.open:
 	case <-ctx.Done():
@@ -38,34 +38,34 @@ func (r *reception) catchUp(ctx context.Context) error {
 		if first := time.Now().Add(-missedSpan); since.Before(first) {
 			since = first
 		}
-		m := missed{reception: r, oldest: tsOf(since), seen: make(map[chat.Target]bool)}
-		if err := m.all(ctx); err != nil {
+		m := catchUp{receiver: r, oldest: tsOf(since), seen: make(map[chat.Target]bool)}
+		if err := m.run(ctx); err != nil {
 			return err
 		}
 	}
 	if r.bot.turn.Acquire(ctx, 1) != nil {
-		return nil // the Run is over, which is no failure of this
+		return nil // the Run has ended, which is not a failure
 	}
 	defer r.bot.turn.Release(1)
 	r.behind = false
-	close(r.caught)
+	close(r.caughtUp)
 	return nil
 }
 
-// missed is the progress of catchUp.
-type missed struct {
-	*reception
-	oldest string // a ts
+// catchUp is the progress of readMissed.
+type catchUp struct {
+	*receiver
+	oldest string // a ts; older messages are not read
 	seen   map[chat.Target]bool
-	reads  int   // pages of messages
-	places int   // how many are known that the bot is a member of
+	reads  int   // pages of messages that were read
+	places int   // known chats that the bot is a member of
 	failed int   // pieces that could not be read
-	err    error // the first reason for it
+	err    error // the first error
 }
 
-// all reads every place: first those where turns began lately.
-func (m *missed) all(ctx context.Context) error {
-	if err := receiving.ReadBacklog(ctx, m.bot.log, missedPatience, append(m.pieces(m.from.Places), m.channels(""))); err != nil {
+// run reads every chat, starting with those where turns began recently.
+func (m *catchUp) run(ctx context.Context) error {
+	if err := receiving.ReadBacklog(ctx, m.bot.log, missedRetryTime, append(m.pieces(m.from.Places), m.listChannels(""))); err != nil {
 		return err
 	}
 	if m.failed > 0 {
@@ -74,8 +74,8 @@ func (m *missed) all(ctx context.Context) error {
 	return nil
 }
 
-// fail notes an error of reading, if there is one. Places without access don't count: the bot can't answer there either.
-func (m *missed) fail(err error) {
+// noteFailure records an error of reading. Chats without access don't count, because the bot can't answer there either.
+func (m *catchUp) noteFailure(err error) {
 	if kind := chat.AsSendError(err).Kind; err == nil || kind == chat.Forbidden || kind == chat.Gone {
 		return
 	}
@@ -85,8 +85,8 @@ func (m *missed) fail(err error) {
 	}
 }
 
-// channels is the piece that lists a page of the bot's conversations, and reads them.
-func (m *missed) channels(cursor string) receiving.Piece {
+// listChannels returns the piece that lists a page of the bot's conversations and reads them.
+func (m *catchUp) listChannels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string
 	return receiving.Piece{
@@ -95,30 +95,30 @@ func (m *missed) channels(cursor string) receiving.Piece {
 			return err
 		},
 		Done: func(_ context.Context, err error) ([]receiving.Piece, error) {
-			m.fail(err)
+			m.noteFailure(err)
 			more := m.pieces(list)
 			if m.places += len(list); next != "" && m.places < maxChannels {
-				more = append(more, m.channels(next))
+				more = append(more, m.listChannels(next))
 			}
 			return more, nil
 		},
 	}
 }
 
-// pieces returns the pieces for those places that were not read yet.
-func (m *missed) pieces(places []chat.Target) []receiving.Piece {
+// pieces returns the pieces for those chats that were not read yet.
+func (m *catchUp) pieces(places []chat.Target) []receiving.Piece {
 	var list []receiving.Piece
 	for _, to := range places {
 		if !m.seen[to] {
 			m.seen[to] = true
-			list = append(list, m.place(to))
+			list = append(list, m.readPlace(to))
 		}
 	}
 	return list
 }
 
-// place is the piece that reads the new messages of a place.
-func (m *missed) place(to chat.Target) receiving.Piece {
+// readPlace returns the piece that reads the new messages of a chat.
+func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 	var found []message
 	from, pages := page{oldest: m.oldest, size: missedPage}, 0
 	return receiving.Piece{
@@ -128,7 +128,7 @@ func (m *missed) place(to chat.Target) receiving.Piece {
 					m.failed++
 					return nil
 				}
-				if err := m.bot.reads.wait(ctx, readCount); err != nil {
+				if err := m.bot.readPace.wait(ctx, readCount); err != nil {
 					return err
 				}
 				list, next, err := m.bot.read(ctx, to, from)
@@ -137,7 +137,7 @@ func (m *missed) place(to chat.Target) receiving.Piece {
 				}
 				m.reads++
 				for _, one := range list {
-					if later(one.TS, m.oldest) { // a thread's parent comes with its replies, however old it is
+					if isLater(one.TS, m.oldest) { // a thread's parent comes with its replies, even if it is old
 						found = append(found, one)
 					}
 				}
@@ -148,26 +148,26 @@ func (m *missed) place(to chat.Target) receiving.Piece {
 			return nil
 		},
 		Done: func(ctx context.Context, err error) ([]receiving.Piece, error) {
-			m.fail(err)
-			return m.deliver(ctx, to, found)
+			m.noteFailure(err)
+			return m.deliverMissed(ctx, to, found)
 		},
 	}
 }
 
-// deliver hands on the new messages of a place, the oldest first. It returns pieces for the threads with new replies.
-func (m *missed) deliver(ctx context.Context, in chat.Target, found []message) ([]receiving.Piece, error) {
+// deliverMissed delivers the new messages of a chat, oldest first. It returns pieces for the threads with new replies.
+func (m *catchUp) deliverMissed(ctx context.Context, in chat.Target, found []message) ([]receiving.Piece, error) {
 	slices.SortStableFunc(found, func(a, b message) int { return timeOf(a.TS).Compare(timeOf(b.TS)) })
 	var threads []chat.Target
 	for i := range found {
-		if in.Thread == "" && later(found[i].LatestReply, m.oldest) {
+		if in.Thread == "" && isLater(found[i].LatestReply, m.oldest) {
 			threads = append(threads, chat.Target{Chat: in.Chat, Thread: chat.ThreadID(found[i].TS), Kind: in.Kind})
 		}
-		a, ok, err := found[i].arrival(m.self)
+		a, ok, err := found[i].decode(m.self)
 		if err != nil || !ok || !a.in.Addressed && !a.in.Follows {
 			continue
 		}
-		a.in.Missed = m.waited(a.in)
-		if err := m.take(ctx, a); err != nil {
+		a.in.Missed = m.wasWaiting(a.in)
+		if err := m.deliver(ctx, a); err != nil {
 			return nil, err
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// The pane in which people talk with the app. Slack has two kinds of apps with a pane. An assistant (assistant_view in the
-// manifest) has threads of its own, and assistant_thread_started tells of each. An agent (agent_view), which all new apps are,
-// uses the Messages tab, and app_home_opened tells that a person looks at it.
+// The pane is where people talk with the app. Slack has two kinds of apps with a pane. An assistant (assistant_view in
+// the manifest) has threads of its own, and assistant_thread_started reports each. An agent (agent_view), like all new
+// apps, uses the Messages tab, and app_home_opened reports that a person opened it.
 // https://docs.slack.dev/ai/migrating-to-agent-messaging
 
 // Events of the pane.
@@ -24,11 +24,11 @@ const (
 	eventStop   = "agent_session_stopped"
 )
 
-// paneEvent is an event of the pane: a person began a thread with the assistant, looks at the app's page, or pressed Slack's
-// own button that stops an answer.
-// https://docs.slack.dev/reference/events/assistant_thread_started, app_home_opened, agent_session_stopped
+// paneEvent is an event of the pane: a person started a thread with the assistant, opened the app's page, or pressed
+// Slack's own stop button. https://docs.slack.dev/reference/events/assistant_thread_started, app_home_opened,
+// agent_session_stopped
 type paneEvent struct {
-	Assistant struct { // of assistant_thread_started, which has nothing but this
+	Assistant struct { // the only field of assistant_thread_started
 		User     string `json:"user_id"`
 		Channel  string `json:"channel_id"`
 		ThreadTS string `json:"thread_ts"`
@@ -36,15 +36,15 @@ type paneEvent struct {
 	User     string `json:"user"`
 	Channel  string `json:"channel"`
 	ThreadTS string `json:"thread_ts"`
-	Tab      string `json:"tab"` // of app_home_opened
+	Tab      string `json:"tab"` // only in app_home_opened
 	EventTS  string `json:"event_ts"`
 }
 
 // decodePane decodes an event of the pane.
-func decodePane(kind string, event []byte) (arrival, bool, error) {
+func decodePane(kind string, event []byte) (decodedEvent, bool, error) {
 	e, err := receiving.Decode[paneEvent](event)
 	if err != nil {
-		return arrival{}, false, fmt.Errorf("decode %s: %w", kind, err)
+		return decodedEvent{}, false, fmt.Errorf("decode %s: %w", kind, err)
 	}
 	in := chat.Inbound{Kind: chat.Opened, Addressed: true, At: time.Now()}
 	user, channel, thread, id, text := e.User, e.Channel, e.ThreadTS, "", ""
@@ -55,18 +55,18 @@ func decodePane(kind string, event []byte) (arrival, bool, error) {
 	case eventHome:
 		thread, id = "", "home:"+e.EventTS
 		if e.Tab != "messages" {
-			return arrival{}, false, nil
+			return decodedEvent{}, false, nil
 		}
 	case eventStop:
 		id = "stop:" + e.EventTS
-		in.Kind, text = chat.Text, "/stop" // not as a slash command, whose answer Slack waits for
+		in.Kind, text = chat.Text, "/stop" // not a slash command, because Slack would wait for its response
 	}
 	if user == "" || channel == "" || thread == "" && kind == eventThread {
-		return arrival{}, false, fmt.Errorf("decode %s: %w", kind, errNoPlace)
+		return decodedEvent{}, false, fmt.Errorf("decode %s: %w", kind, errMissingIDs)
 	}
-	in.To, in.Sender.ID, in.ID = place(channel, ""), chat.UserID(user), questionID(id, user)
+	in.To, in.Sender.ID, in.ID = channelTarget(channel, ""), chat.UserID(user), questionID(id, user)
 	in.To.Thread = chat.ThreadID(thread)
-	return arrival{in: in, raw: text}, true, nil
+	return decodedEvent{in: in, raw: text}, true, nil
 }
 
 const (
@@ -74,8 +74,8 @@ const (
 	methodTitle   = "assistant.threads.setTitle"
 )
 
-// Suggest implements gateway.Pane. Outside of threads it is for agents, in threads for assistants: for an agent, Slack ignores
-// suggestions in a thread. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+// Suggest implements gateway.Pane. Outside of threads it works for agents, in threads for assistants. For an agent,
+// Slack ignores suggestions in a thread. https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 func (b *Bot) Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error {
 	p := library.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: string(to.Chat), ThreadTS: string(to.Thread), Title: heading}
 	for _, one := range prompts {
@@ -106,16 +106,19 @@ func (b *Bot) NameThread(ctx context.Context, to chat.Target, name string) error
 
 const (
 	methodStatus = "assistant.threads.setStatus"
-	// working is what the status says, after the bot's name.
-	working = "is thinking…"
+	// statusThinking is shown after the bot's name.
+	statusThinking = "is thinking…"
 )
 
-// Typing shows below a thread that the bot is at work, for two minutes or until its next message. Slack then also shows its
-// button that stops the work, where it has one. Outside of threads there is no such sign, and Typing does nothing.
-func (b *Bot) Typing(ctx context.Context, to chat.Target) error { return b.setStatus(ctx, to, working) }
+// Typing shows below a thread that the bot is working, for two minutes or until its next message. Slack then also shows
+// its stop button, if it has one. Outside of threads there is no such indicator, and Typing does nothing.
+func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
+	return b.setStatus(ctx, to, statusThinking)
+}
 
-// Idle implements gateway.Idler. A message of the bot removes the status too, but Slack may still take the work for unfinished:
-// only an empty status, or the end of a stream, makes the session active. https://docs.slack.dev/ai/agent-sessions
+// Idle implements gateway.Idler. A message of the bot also removes the status, but Slack may still consider the work
+// unfinished. Only an empty status or the end of a stream makes the session active again.
+// https://docs.slack.dev/ai/agent-sessions
 func (b *Bot) Idle(ctx context.Context, to chat.Target) error { return b.setStatus(ctx, to, "") }
 
 func (b *Bot) setStatus(ctx context.Context, to chat.Target, status string) error {

@@ -48,7 +48,7 @@ func (w *world) pane(thread string) pane {
 	return p
 }
 
-const greeting = "Hi! How can I help?"
+const readHello = "Hi! How can I help?"
 
 // A person opens the pane: one greeting with prompts, however often Slack says so and across a restart. A pressed prompt is
 // answered as a stream; its thread gets a title, and no status stays.
@@ -59,7 +59,7 @@ func TestPaneOfAnAssistant(t *testing.T) {
 		w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate})
 		thread := w.server.OpenAssistant(person)
 		time.Sleep(3 * time.Second)
-		if p := w.pane(thread); strings.Join(p.texts, "|") != greeting || len(p.prompts) != gateway.MaxPrompts || p.heading != "" || p.title != "" {
+		if p := w.pane(thread); strings.Join(p.texts, "|") != readHello || len(p.prompts) != gateway.MaxPrompts || p.heading != "" || p.title != "" {
 			t.Errorf("the opened pane: got %+v", p)
 		}
 		stop()
@@ -75,7 +75,7 @@ func TestPaneOfAnAssistant(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		p := w.pane(thread)
-		if len(p.texts) != 2 || p.texts[0] != greeting || p.texts[1] != words(40) || p.title != "What can you do?" || len(p.prompts) != 0 {
+		if len(p.texts) != 2 || p.texts[0] != readHello || p.texts[1] != words(40) || p.title != "What can you do?" || len(p.prompts) != 0 {
 			t.Errorf("after the answer: got %+v", p)
 		}
 		if p.statuses != 0 || p.session != standin.SessionActive || w.server.Stats().Streams != 1 {
@@ -99,7 +99,7 @@ func TestPaneOfAnAgent(t *testing.T) {
 			w.server.OpenHome(person)
 			time.Sleep(2 * time.Second)
 		}
-		if p := w.pane(""); len(p.texts) != 0 || p.heading != greeting || len(p.prompts) != gateway.MaxPrompts {
+		if p := w.pane(""); len(p.texts) != 0 || p.heading != readHello || len(p.prompts) != gateway.MaxPrompts {
 			t.Errorf("the opened tab: got %+v", p)
 		}
 		w.server.PressPrompt(person, "", "What can you do?")
@@ -182,7 +182,7 @@ func TestPaneFails(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				w.server.Say(standin.Incoming{User: person, Thread: thread, Text: "hello"})
 				time.Sleep(2 * time.Minute)
-				if p := w.pane(thread); strings.Join(p.texts, "|") != greeting+"|re: hello" {
+				if p := w.pane(thread); strings.Join(p.texts, "|") != readHello+"|re: hello" {
 					t.Errorf("got %+v", p)
 				}
 				synctest.Wait()

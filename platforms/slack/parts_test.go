@@ -110,7 +110,7 @@ func verify(t *testing.T, secret string, h http.Header, body string) error {
 	b := &Bot{opts: Options{SigningSecret: secret}}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 	req.Header = h
-	check, err := b.check(req)
+	check, err := b.checkSignature(req)
 	if err != nil {
 		return err
 	}
@@ -170,20 +170,20 @@ func TestIDs(t *testing.T) {
 		if !isTS(ts) || !timeOf(ts).Equal(at) {
 			t.Fatalf("%v is %q is %v", at, ts, timeOf(ts))
 		}
-		if next := tsOf(at.Add(time.Microsecond)); !later(next, ts) || later(ts, next) || later(ts, ts) || !later(ts, "x") {
+		if next := tsOf(at.Add(time.Microsecond)); !isLater(next, ts) || isLater(ts, next) || isLater(ts, ts) || !isLater(ts, "x") {
 			t.Fatalf("%q and %q are not in order", ts, next)
 		}
 		key := rapid.String().Draw(t, "key")
-		if got, hashed, ok := split(streamID(ts, key)); got != ts || hashed != hash(key) || !ok {
+		if got, hashed, ok := splitMessageID(streamID(ts, key)); got != ts || hashed != hash(key) || !ok {
 			t.Fatalf("%q, %q, %t", got, hashed, ok)
 		}
 		if user := asker(questionID(ts, "U1")); user != "U1" {
 			t.Fatalf("asked by %q", user)
 		}
-		_, _, _ = split(chat.MessageID(rapid.String().Draw(t, "id")))
+		_, _, _ = splitMessageID(chat.MessageID(rapid.String().Draw(t, "id")))
 	})
 	for _, id := range []chat.MessageID{"", "x", "1.5", "1700000000.0000001", ".000001", "F123", "/x", "-1.000000"} {
-		if ts, _, ok := split(id); ok {
+		if ts, _, ok := splitMessageID(id); ok {
 			t.Errorf("%q names the message %q", id, ts)
 		}
 	}
@@ -200,7 +200,7 @@ func TestFallback(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		runes := rapid.SampledFrom([]rune{'a', '<', '>', '&', '🦊', 'ü'})
 		plain := string(rapid.SliceOfN(runes, 0, 5000).Draw(t, "plain"))
-		got := fallback(chat.Outgoing{Plain: plain})
+		got := fallbackText(chat.Outgoing{Plain: plain})
 		if markup.Units(got) > textLimit || strings.ContainsAny(got, "<>") {
 			t.Fatalf("%d units: %.100q", markup.Units(got), got)
 		}
@@ -209,7 +209,7 @@ func TestFallback(t *testing.T) {
 			t.Fatalf("%.100q became %.100q", plain, got)
 		}
 	})
-	if got := harmless("<!channel> <@U1> <#C1|x> a < b <https://x>"); strings.ContainsAny(got, "!") && strings.Contains(got, "<!") || strings.Contains(got, "<@") || strings.Contains(got, "<#") {
+	if got := escapeControls("<!channel> <@U1> <#C1|x> a < b <https://x>"); strings.ContainsAny(got, "!") && strings.Contains(got, "<!") || strings.Contains(got, "<@") || strings.Contains(got, "<#") {
 		t.Errorf("still calls somebody: %q", got)
 	}
 }
@@ -223,7 +223,7 @@ func TestWithoutLinks(t *testing.T) {
 		"(secret.a.example) tel:/1 1.2 e.g": "(`secret.a.example)` `tel:/1` 1.2 e.g",
 		"&lt;https://a.example&gt;":         "&lt;`https://a.example&gt;`",
 	} {
-		if got := withoutLinks(text); got != want {
+		if got := disableLinks(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -256,7 +256,7 @@ func TestPace(t *testing.T) {
 func TestLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var l line
+		var l arrivalOrder
 		var mu sync.Mutex
 		var passed []string
 		var work sync.WaitGroup
@@ -293,7 +293,7 @@ func TestLine(t *testing.T) {
 func TestFileMarks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {
-		got := marked(name, hash("a key"))
+		got := nameWithMark(name, hash("a key"))
 		ours := message{Files: []file{{Name: "other.md"}, {Name: got}}}
 		if got != want || !ours.isFile(hash("a key")) || ours.isFile(hash("another key")) {
 			t.Errorf("%q became %q, want %q", name, got, want)
@@ -311,7 +311,7 @@ func TestFetchable(t *testing.T) {
 		"http://files.slack.com/x": false, "https://files.slack.com.evil.example/x": false, "https://evilslack.com/x": false,
 		"https://x:y@files.slack.com/x": false, "http://localhost:8081/x": false, "https://drive.google.com/x": false, "": false, "%": false,
 	} {
-		if b.fetchable(address) != want {
+		if b.mayFetch(address) != want {
 			t.Errorf("%q may see the token: %t", address, !want)
 		}
 	}
@@ -333,18 +333,18 @@ func TestPeople(t *testing.T) {
 		defer b.Close()
 		want := func(calls int) {
 			t.Helper()
-			name, done := b.nameOf(t.Context(), time.Now().Add(namesFor))
+			name, done := b.namesOf(t.Context(), time.Now().Add(namesTimeout))
 			defer done()
 			if got := name("U1"); got != "ann" || asked != calls {
 				t.Errorf("%q after %d calls, want ann after %d", got, asked, calls)
 			}
 		}
 		want(1)
-		time.Sleep(knownFor - time.Second)
+		time.Sleep(nameLifetime - time.Second)
 		want(1)
 		time.Sleep(2 * time.Second)
 		want(2) // it fails
-		time.Sleep(unknownFor - time.Second)
+		time.Sleep(failedLookupLifetime - time.Second)
 		want(2)
 		time.Sleep(2 * time.Second)
 		want(3)

@@ -8,50 +8,50 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// Events have the ids of people only. Names are for display, and nothing depends on them, so looking them up must not delay a
-// message.
+// Events contain only the ids of people. Names are for display and nothing depends on them, so requesting them must not
+// delay a message.
 const (
 	methodUser = "users.info"
-	// namesFor is how long the names of messages that arrived together may take: Slack waits three seconds in all. With less than
-	// leastNames left, no name is looked up.
-	namesFor   = time.Second
-	leastNames = namesFor / 4
-	// knownFor is how long a name is used, unknownFor how long a failed lookup is not repeated.
-	knownFor   = 24 * time.Hour
-	unknownFor = 10 * time.Minute
-	// maxPeople is how many names are kept.
+	// namesTimeout limits the time to get the names for messages that arrived together, because Slack waits only three
+	// seconds in total. With less than minNamesTime left, no name is requested.
+	namesTimeout = time.Second
+	minNamesTime = namesTimeout / 4
+	// nameLifetime is how long a name is used, and failedLookupLifetime how long a failed request is not repeated.
+	nameLifetime         = 24 * time.Hour
+	failedLookupLifetime = 10 * time.Minute
+	// maxPeople limits the remembered names.
 	maxPeople = 2000
-	// maxLookups is how many names are looked up in a minute; the method is tier 4.
+	// maxLookups limits the requests for names per minute. The method is in tier 4.
 	// https://docs.slack.dev/reference/methods/users.info
 	maxLookups = tier4 / 2
 )
 
-// displayName is a person's name; empty if the lookup failed.
+// displayName is a person's name, or empty if the request failed.
 type displayName struct {
 	name  string
-	until time.Time // when to look it up again; an old name is better than none
+	until time.Time // when to request it again; an outdated name is better than none
 }
 
-// nameOf returns a function that returns people's names, for one message. It looks names up until the time is over, and returns
-// "" for names that it does not know.
-func (b *Bot) nameOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
+// namesOf returns a function that returns people's names, for one message. The function requests names until the
+// deadline, and returns "" for unknown names.
+func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {
 		known, _ := b.people.Get(user)
-		if time.Now().Before(known.until) || ctx.Err() != nil || time.Until(until) < leastNames || b.lookups.take(maxLookups) > 0 {
+		if time.Now().Before(known.until) || ctx.Err() != nil || time.Until(until) < minNamesTime || b.lookupPace.tryTake(maxLookups) > 0 {
 			return known.name
 		}
 		fresh, err := b.lookUp(ctx, user)
 		if err != nil {
-			b.people.Put(user, displayName{known.name, time.Now().Add(unknownFor)})
+			b.people.Put(user, displayName{known.name, time.Now().Add(failedLookupLifetime)})
 			return known.name
 		}
-		b.people.Put(user, displayName{fresh, time.Now().Add(knownFor)})
+		b.people.Put(user, displayName{fresh, time.Now().Add(nameLifetime)})
 		return fresh
 	}, done
 }
 
-// lookUp asks Slack for a name: the one that the person chose, else the full name.
+// lookUp requests a name: the display name that the person chose, otherwise the full name.
 func (b *Bot) lookUp(ctx context.Context, user string) (string, error) {
 	a, err := b.call(ctx, methodUser, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetUserInfoContext(ctx, user)

@@ -19,11 +19,11 @@ const (
 	methodChannels = "users.conversations"
 	methodSelf     = "auth.test"
 
-	// readMethods is how many methods read messages.
+	// readMethods is the number of methods that read messages.
 	readMethods = 2
 )
 
-// identity is who the bot is.
+// identity is the bot's account.
 type identity struct {
 	User string `json:"user_id"`
 	Bot  string `json:"bot_id"`
@@ -31,12 +31,12 @@ type identity struct {
 	Name string `json:"user"`
 }
 
-// identity returns who the bot is, and asks only once.
+// identity returns the bot's account. It requests it only once.
 func (b *Bot) identity(ctx context.Context) (identity, error) {
 	if self := b.self.Load(); self != nil {
 		return *self, nil
 	}
-	return b.whoami(ctx)
+	return b.fetchIdentity(ctx)
 }
 
 // Name implements gateway.Named.
@@ -47,8 +47,8 @@ func (b *Bot) Name() string {
 	return ""
 }
 
-// whoami asks who the bot is.
-func (b *Bot) whoami(ctx context.Context) (identity, error) {
+// fetchIdentity requests the bot's account.
+func (b *Bot) fetchIdentity(ctx context.Context) (identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	a, err := b.call(ctx, methodSelf, func(ctx context.Context, api *library.Client) error {
@@ -66,8 +66,8 @@ func (b *Bot) whoami(ctx context.Context) (identity, error) {
 	return self, nil
 }
 
-// page says which messages to read. Those of a thread come from the oldest on, with its parent
-// before the first; those of a channel from the newest on, without those of threads.
+// page says which messages to read. A thread's messages come oldest first, after its parent. A channel's messages come
+// newest first, without those in threads.
 type page struct {
 	oldest string // a ts, exclusive
 	latest string // a ts, exclusive; empty: now
@@ -75,20 +75,20 @@ type page struct {
 	size   int
 }
 
-// methodOfReading is the method that reads a place.
-func methodOfReading(to chat.Target) string {
+// readMethod returns the method that reads a chat.
+func readMethod(to chat.Target) string {
 	if to.Thread != "" {
 		return methodReplies
 	}
 	return methodHistory
 }
 
-// read returns a page of the messages of a place, with their metadata, and the cursor of the next page, empty at the end.
-// Messages that can't be decoded are left out. While the method is rate-limited, read fails with RateLimited without a call: the
-// gateway and Run both read.
+// read returns a page of a chat's messages with their metadata, and the cursor of the next page, which is empty at the
+// end. It skips messages that can't be decoded. While the method is rate-limited, read fails with RateLimited without a
+// call, because both the gateway and Run read.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
-	method := methodOfReading(to)
-	until, _ := b.blocked.Get(method)
+	method := readMethod(to)
+	until, _ := b.blockedUntil.Get(method)
 	if wait := time.Until(until); wait > 0 {
 		return nil, "", &chat.SendError{
 			Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Ops: chat.OpFind, Err: fmt.Errorf("%s: ratelimited", method),
@@ -109,7 +109,7 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 	})
 	if err != nil {
 		if failure := chat.AsSendError(err); failure.Kind == chat.RateLimited {
-			b.blocked.Put(method, time.Now().Add(failure.RetryAfter))
+			b.blockedUntil.Put(method, time.Now().Add(failure.RetryAfter))
 		}
 		return nil, "", err
 	}
@@ -127,10 +127,11 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 			list = append(list, m)
 		}
 	}
-	return list, a.Beside.value.Cursor, nil
+	return list, a.Metadata.value.Cursor, nil
 }
 
-// channels returns a page of the conversations that the bot is a member of, and the cursor of the next page, empty at the end.
+// channels returns a page of the conversations that the bot is a member of, and the cursor of the next page, which is
+// empty at the end.
 func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, string, error) {
 	a, err := b.call(ctx, methodChannels, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.GetConversationsForUserContext(ctx, &library.GetConversationsForUserParameters{
@@ -159,20 +160,20 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 		}
 		list = append(list, to)
 	}
-	return list, a.Beside.value.Cursor, nil
+	return list, a.Metadata.value.Cursor, nil
 }
 
-// pace limits calls to a number a minute. Nothing else in this package waits for a limit: the gateway paces all calls but
+// pace limits calls per minute. Nothing else in this package waits for a limit: the gateway paces all calls except
 // those that read missed messages.
 type pace struct {
 	mu    sync.Mutex
-	calls []time.Time // in the last minute, oldest first
+	calls []time.Time // times of the calls in the last minute, oldest first
 }
 
 // wait blocks until another call may be made, or ctx ends.
-func (p *pace) wait(ctx context.Context, most int) error {
+func (p *pace) wait(ctx context.Context, limit int) error {
 	for {
-		d := p.take(most)
+		d := p.tryTake(limit)
 		if d <= 0 {
 			return ctx.Err()
 		}
@@ -182,15 +183,15 @@ func (p *pace) wait(ctx context.Context, most int) error {
 	}
 }
 
-// take counts a call, or returns how long there is no room for it.
-func (p *pace) take(most int) time.Duration {
+// tryTake counts a call, or returns how long to wait.
+func (p *pace) tryTake(limit int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	for len(p.calls) > 0 && now.Sub(p.calls[0]) > tierWindow+time.Second { // the network shifts calls towards each other
+	for len(p.calls) > 0 && now.Sub(p.calls[0]) > tierWindow+time.Second { // the extra second allows for network delays
 		p.calls = p.calls[1:]
 	}
-	if len(p.calls) >= most {
+	if len(p.calls) >= limit {
 		return p.calls[0].Add(tierWindow + 2*time.Second).Sub(now)
 	}
 	p.calls = append(p.calls, now)

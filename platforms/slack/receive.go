@@ -14,74 +14,76 @@ import (
 )
 
 const (
-	// answerTimeout is how long Slack may take to answer what Run asks.
+	// answerTimeout limits each call that Run makes.
 	answerTimeout = 15 * time.Second
-	// ackTime is how long Slack waits for an acknowledgement before it delivers again.
+	// ackTimeout is how long Slack waits for an acknowledgement before it repeats a delivery.
 	// https://docs.slack.dev/apis/events-api/#responding
-	ackTime = 3 * time.Second
-	// holdFor is how long new messages wait for missed ones, so that they come in order. It leaves time to store and acknowledge
-	// them.
-	holdFor = 1500 * time.Millisecond
+	ackTimeout = 3 * time.Second
+	// holdTime is how long new messages wait for missed ones, so that they are delivered in order. It leaves time to
+	// store and acknowledge them.
+	holdTime = 1500 * time.Millisecond
 )
 
-// Run receives messages until ctx ends and hands each to accept, one after the other. It acknowledges a message to Slack only
-// when accept has returned nil; Slack delivers the others again. If from has a cursor, Run reads the messages that were missed
-// since then: in the places that from names and in all of the bot's conversations, within the last day and Slack's limits.
+// Run receives messages until ctx ends and passes each to accept, one after the other. It acknowledges a message only
+// after accept has returned nil; Slack repeats the others. If from has a cursor, Run also reads the messages that were
+// missed since then: in the chats of from and in all of the bot's conversations, within the last day and Slack's
+// limits.
 //
-// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when nothing can be received: Auth if
-// a token is refused or lacks a scope, RateLimited, or Temporary. As long as one socket works, Run replaces the others itself.
+// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
+// received: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. While one socket works, Run
+// replaces the others itself.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
-	self, err := b.whoami(ctx)
+	self, err := b.fetchIdentity(ctx)
 	if err != nil {
 		return receiveError(ctx, err)
 	}
-	r := &reception{
+	r := &receiver{
 		bot: b, self: self, from: from, accept: accept,
 		newest: from.Cursor, behind: from.Cursor != "",
-		open: make(chan struct{}), caught: make(chan struct{}),
+		open: make(chan struct{}), caughtUp: make(chan struct{}),
 	}
 	run, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var work sync.WaitGroup
 	work.Go(func() {
-		if err := r.catchUp(run); err != nil {
+		if err := r.readMissed(run); err != nil {
 			end(err)
 		}
 	})
 	if b.opts.AppToken != "" {
-		err = r.listen(run)
+		err = r.runSockets(run)
 	} else {
-		err = r.serve(run)
+		err = r.serveHTTP(run)
 	}
 	end(err)
 	work.Wait()
 	return receiveError(ctx, context.Cause(run))
 }
 
-// Pulse implements gateway.Pulse: the loop that keeps the sockets turns every BeatEvery, unless it opens one.
+// Pulse implements gateway.Pulse. The loop that manages the sockets runs every BeatEvery, except while it opens one.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
-// reception is one Run.
-type reception struct {
+// receiver is the state of one Run.
+type receiver struct {
 	bot    *Bot
 	self   identity
 	from   chat.Resume
 	accept func(context.Context, chat.Inbound) error
 
-	opening sync.Once
-	opened  time.Time     // when Slack could first deliver; set before open is closed
-	open    chan struct{} // closed when Slack can deliver
-	caught  chan struct{} // closed when nothing is left of what was missed
-	line    line          // of requests
+	openOnce sync.Once
+	opened   time.Time     // when Slack could first deliver; set before open is closed
+	open     chan struct{} // closed when Slack can deliver
+	caughtUp chan struct{} // closed when no missed messages are left
+	order    arrivalOrder  // of HTTP requests
 
-	// For who has bot.turn.
+	// The following fields belong to the holder of bot.turn.
 	newest string // ts of the newest message that arrived
-	behind bool   // what was missed is not all accepted
+	behind bool   // not all missed messages are accepted yet
 }
 
-// isOpen notes that Slack can deliver from here on.
-func (r *reception) isOpen(ctx context.Context) {
-	r.opening.Do(func() {
+// markOpen records that Slack can deliver from now on.
+func (r *receiver) markOpen(ctx context.Context) {
+	r.openOnce.Do(func() {
 		r.opened = time.Now()
 		close(r.open)
 		r.bot.greeting.Log(ctx, r.bot.log, slog.String("user", r.self.Name), slog.String("team", r.self.Team),
@@ -89,30 +91,30 @@ func (r *reception) isOpen(ctx context.Context) {
 	})
 }
 
-// waited reports whether a message waited at Slack when this Run's first connection was made. A message that was written
-// later is new, however often Slack delivers it: its age by Slack's clock says nothing.
-func (r *reception) waited(in chat.Inbound) bool { return in.At.Before(r.opened) }
+// wasWaiting reports whether a message waited at Slack when this Run opened its first connection. Messages that were
+// written later are new, even if Slack delivers them repeatedly.
+func (r *receiver) wasWaiting(in chat.Inbound) bool { return in.At.Before(r.opened) }
 
-// hold waits until the missed messages are handed on, but not so long that an acknowledgement would be late.
-func (r *reception) hold(ctx context.Context) {
-	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdFor))
+// hold waits until the missed messages are delivered, but not so long that acknowledgements would be late.
+func (r *receiver) hold(ctx context.Context) {
+	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdTime))
 	defer cancel()
 	select {
-	case <-r.caught:
+	case <-r.caughtUp:
 	case <-waiting.Done():
 	}
 }
 
-// refusal is accept's error.
-type refusal struct{ error }
+// acceptError is accept's error.
+type acceptError struct{ error }
 
 // Unwrap returns accept's error.
-func (e refusal) Unwrap() error { return e.error }
+func (e acceptError) Unwrap() error { return e.error }
 
-// take hands an arrival on. It returns nil if the arrival may be acknowledged: it was accepted, now or before, or says nothing.
-// It fails with ctx's error, or with a refusal.
-func (r *reception) take(ctx context.Context, a arrival) error {
-	if !r.complete(ctx, &a) {
+// deliver passes an event to accept. It returns nil if the event may be acknowledged: it was accepted, now or earlier,
+// or is empty. It fails with ctx's error or with an acceptError.
+func (r *receiver) deliver(ctx context.Context, a decodedEvent) error {
+	if !r.addNames(ctx, &a) {
 		return nil
 	}
 	if a.team != "" && a.team != r.self.Team {
@@ -132,25 +134,26 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	if r.bot.recent.Has(id) {
 		return nil
 	}
-	a.in.Resume = r.cursor(a.written())
+	a.in.Resume = r.cursor(a.readableTS())
 	if err := r.accept(ctx, a.in); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return refusal{fmt.Errorf("accept message %s: %w", a.in.ID, err)}
+		return acceptError{fmt.Errorf("accept message %s: %w", a.in.ID, err)}
 	}
 	r.bot.recent.Put(id, struct{}{})
 	return nil
 }
 
-// complete puts names into an arrival; false if it says nothing. It looks up no names for messages that can't be for the bot.
-func (r *reception) complete(ctx context.Context, a *arrival) bool {
+// addNames adds people's names to an event. It returns false if the event is empty. It requests no names for messages
+// that can't be for the bot.
+func (r *receiver) addNames(ctx context.Context, a *decodedEvent) bool {
 	if !a.in.Addressed && !a.in.Follows {
-		return a.said(func(string) string { return "" })
+		return a.complete(func(string) string { return "" })
 	}
-	name, done := r.bot.nameOf(ctx, r.namesUntil(a))
+	name, done := r.bot.namesOf(ctx, r.namesDeadline(a))
 	defer done()
-	if !a.said(name) {
+	if !a.complete(name) {
 		return false
 	}
 	if a.in.Sender.Name == "" && !a.in.Sender.Bot {
@@ -159,46 +162,46 @@ func (r *reception) complete(ctx context.Context, a *arrival) bool {
 	return true
 }
 
-// namesUntil is when looking up names must end. Messages that arrived at the same time share it: each waits for those before it,
-// and all must be acknowledged in time.
-func (r *reception) namesUntil(a *arrival) time.Time {
+// namesDeadline returns when requesting names must end. Messages that arrived together share the deadline, because each
+// waits for the earlier ones and all must be acknowledged in time.
+func (r *receiver) namesDeadline(a *decodedEvent) time.Time {
 	from := a.arrived
-	switch held := r.opened.Add(holdFor); {
+	switch held := r.opened.Add(holdTime); {
 	case from.IsZero():
 		from = time.Now()
 	case from.Before(held):
 		from = held
 	}
-	return from.Add(namesFor)
+	return from.Add(namesTimeout)
 }
 
-// cursor returns where a later Run continues once the message of ts is accepted. It does not advance until all missed messages
-// are accepted.
-func (r *reception) cursor(ts string) string {
-	if ts != "" && later(ts, r.newest) {
+// cursor returns where a later Run continues after the message with ts is accepted. It does not advance until all
+// missed messages are accepted.
+func (r *receiver) cursor(ts string) string {
+	if ts != "" && isLater(ts, r.newest) {
 		r.newest = ts
 	}
 	switch {
 	case r.behind:
 		return r.from.Cursor
 	case r.newest == "":
-		return tsOf(time.Now()) // of a command, before any message
+		return tsOf(time.Now()) // for a command before the first message
 	}
 	return r.newest
 }
 
-// maxRecent is how many messages are remembered as accepted: Slack delivers some twice, by two events
-// or because an acknowledgement was lost, and what was missed is read with a margin. The gateway's
-// store knows all of them; this spares it most.
+// maxRecent limits the remembered accepted messages. Slack delivers some twice, by two events or because an
+// acknowledgement was lost, and missed messages are read with a margin. The gateway's store knows all of them; this
+// only avoids most lookups there.
 const maxRecent = 4096
 
-// receiveError turns the end of a Run into its error. Reading can be repeated, so Uncertain becomes Temporary. Failures that only
-// the operator can fix say how.
+// receiveError converts the end of a Run to its error. Reading can be repeated, so Uncertain becomes Temporary. If only
+// the operator can fix the problem, the error says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if refused, ok := errors.AsType[refusal](err); ok {
+	if refused, ok := errors.AsType[acceptError](err); ok {
 		return refused.error
 	}
 	failure := *chat.AsSendError(err)

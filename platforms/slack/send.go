@@ -15,15 +15,15 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// metadataType names the metadata that every message of ours carries, and keyField what in it tells
-// one create from another. https://docs.slack.dev/messaging/message-metadata
+// metadataType is the type of the metadata of all the bot's messages. keyField is its field with the hash of the
+// create's key. https://docs.slack.dev/messaging/message-metadata
 const (
 	metadataType = "telex_part"
 	keyField     = "key"
 )
 
-// Send shows a new message, in the thread that to names. The message's metadata has its key, by which [Bot.Find] resolves an
-// Uncertain failure. Slack has no replies: the thread shows what the message answers.
+// Send sends a new message in the thread of to. The message's metadata contains its key, by which [Bot.Find] resolves
+// an Uncertain failure. Slack has no replies: the thread shows which message is answered.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := content(methodPost, m)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
 	b.sentKeys.Put(hash(m.Key), time.Time{})
-	a, err := b.message(ctx, methodPost, to.Chat, library.MsgOptionPost(), options...)
+	a, err := b.callForMessage(ctx, methodPost, to.Chat, library.MsgOptionPost(), options...)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
@@ -43,10 +43,10 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 
 const methodUpdate = "chat.update"
 
-// Edit replaces a message's text and its buttons. If an earlier process left a stream, Edit stops it and fails with Temporary: the
-// next try finds a message like any other.
+// Edit replaces a message's text and its buttons. If an earlier process left a stream running, Edit stops it and fails
+// with Temporary. The next attempt finds a normal message.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
-	ts, err := own(methodUpdate, ref)
+	ts, err := messageTS(methodUpdate, ref)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
@@ -54,12 +54,12 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if _, hashed, _ := split(ref.ID); hashed != "" { // else what it has stays
+	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" { // otherwise the existing metadata stays
 		options = append(options, metadata(hashed))
 	}
-	_, err = b.message(ctx, methodUpdate, ref.Target.Chat, library.MsgOptionUpdate(ts), options...)
+	_, err = b.callForMessage(ctx, methodUpdate, ref.Target.Chat, library.MsgOptionUpdate(ts), options...)
 	if calls.Code(err) == "streaming_state_conflict" {
-		_ = b.Stop(ctx, ref, "") // whatever comes of it: the next edit tells
+		_ = b.Stop(ctx, ref, "") // the next edit shows whether it succeeded
 	}
 	if err != nil {
 		return chat.Receipt{}, err
@@ -69,60 +69,60 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 
 const methodDelete = "chat.delete"
 
-// Delete removes a message. A message that is gone already is a success.
+// Delete removes a message. It succeeds if the message no longer exists.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	if isFile(ref.ID) {
 		return b.deleteFile(ctx, ref)
 	}
-	ts, err := own(methodDelete, ref)
+	ts, err := messageTS(methodDelete, ref)
 	if err != nil {
 		return err
 	}
-	_, err = b.message(ctx, methodDelete, ref.Target.Chat, library.MsgOptionDelete(ts))
+	_, err = b.callForMessage(ctx, methodDelete, ref.Target.Chat, library.MsgOptionDelete(ts))
 	if err != nil && chat.AsSendError(err).Kind == chat.Gone {
 		return nil
 	}
 	return err
 }
 
-// message makes a call about one message. kind is the library's option for its method.
-func (b *Bot) message(ctx context.Context, method string, channel chat.ChatID, kind library.MsgOption, options ...library.MsgOption) (*answer, error) {
+// callForMessage makes a call about one message. kind is the library's option for its method.
+func (b *Bot) callForMessage(ctx context.Context, method string, channel chat.ChatID, kind library.MsgOption, options ...library.MsgOption) (*response, error) {
 	return b.call(ctx, method, func(ctx context.Context, api *library.Client) error {
 		_, _, _, err := api.SendMessageContext(ctx, string(channel), kind, library.MsgOptionCompose(options...))
 		return err
 	})
 }
 
-// own returns the ts of a message of ours.
-func own(method string, ref chat.MessageRef) (string, error) {
+// messageTS returns the ts of one of the bot's messages.
+func messageTS(method string, ref chat.MessageRef) (string, error) {
 	if isFile(ref.ID) {
 		return "", &chat.SendError{Kind: chat.Frozen, Err: fmt.Errorf("%s: the message of a file can't be edited", method)}
 	}
-	ts, _, ok := split(ref.ID)
+	ts, _, ok := splitMessageID(ref.ID)
 	if !ok {
 		return "", &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not the id of a message", method, ref.ID)}
 	}
 	return ts, nil
 }
 
-// content encodes a message as blocks, never as markdown_text. Only blocks can hold buttons. An update with blocks replaces all
-// blocks and leaves no "(edited)" behind; what becomes of them in an update with markdown_text is not documented.
+// content encodes a message as blocks, never as markdown_text. Only blocks can contain buttons. An update with blocks
+// replaces all blocks and shows no "(edited)". The effect of markdown_text on existing blocks is not documented.
 // https://docs.slack.dev/reference/methods/chat.update#arg_blocks
 func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	if n := markup.Units(m.Text); n > textLimit {
-		return nil, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and %d is the most", method, n, textLimit)}
+		return nil, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and the maximum is %d", method, n, textLimit)}
 	}
 	if strings.TrimSpace(m.Text) == "" {
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: empty text", method)}
 	}
-	blocks := []library.Block{library.NewMarkdownBlock("", harmless(m.Text))}
+	blocks := []library.Block{library.NewMarkdownBlock("", escapeControls(m.Text))}
 	if row := buttons(m.Actions); row != nil {
 		blocks = append(blocks, row)
 	}
-	return append(linkPreviews(m), library.MsgOptionText(fallback(m), false), library.MsgOptionBlocks(blocks...)), nil
+	return append(linkPreviews(m), library.MsgOptionText(fallbackText(m), false), library.MsgOptionBlocks(blocks...)), nil
 }
 
-// linkPreviews says whether Slack may open the links in a text to show previews, which it does for some links by default.
+// linkPreviews says whether Slack may show previews of the links in a text, which it does for some links by default.
 // https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func linkPreviews(m chat.Outgoing) []library.MsgOption {
 	if m.LinkPreview != "" {
@@ -131,7 +131,7 @@ func linkPreviews(m chat.Outgoing) []library.MsgOption {
 	return []library.MsgOption{library.MsgOptionDisableLinkUnfurl(), library.MsgOptionDisableMediaUnfurl()}
 }
 
-// buttons returns a row of buttons; nil without any.
+// buttons returns a row of buttons, or nil if there are none.
 func buttons(actions []chat.Action) library.Block {
 	if len(actions) == 0 {
 		return nil
@@ -149,20 +149,20 @@ func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }
 
-// harmless escapes the control sequences in a text, which could notify people, and changes nothing else. The dialect writes
-// none; this is for texts that are sent as they are because their markup was refused (F35).
-func harmless(text string) string {
+// escapeControls escapes the control sequences in a text, because they could notify people. The dialect writes none;
+// this is for texts that are sent without markup because Slack refused their markup (F35).
+func escapeControls(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }
 
-// fallback is a message's text as notifications show it, and screen readers read it: in mrkdwn, where &, <
-// and > must be escaped, cut to what an update takes beside the blocks.
-func fallback(m chat.Outgoing) string {
-	most := min(plainLimit, wholeLimit-markup.Units(m.Text)-len(m.Actions)*maxLabel)
+// fallbackText returns a message's text for notifications and screen readers. It is mrkdwn, in which &, < and > must be
+// escaped, and cut to the limit of an update with blocks.
+func fallbackText(m chat.Outgoing) string {
+	limit := min(plainLimit, totalLimit-markup.Units(m.Text)-len(m.Actions)*maxLabel)
 	plain := cmp.Or(m.Plain, m.Text)
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	text := escape.Replace(plain)
-	for limit := most; markup.Units(text) > most; limit -= markup.Units(text) - most { // entities are longer than what they stand for
+	for limit := limit; markup.Units(text) > limit; limit -= markup.Units(text) - limit { // entities are longer than their characters
 		text = escape.Replace(cutUnits(plain, max(0, limit)))
 		if limit <= 0 {
 			break
@@ -171,7 +171,7 @@ func fallback(m chat.Outgoing) string {
 	return text
 }
 
-// cutUnits is the longest beginning of text that has no more than n units.
+// cutUnits returns the longest prefix of text with at most n units.
 func cutUnits(text string, n int) string {
 	for i, r := range text {
 		if n -= max(1, utf16.RuneLen(r)); n < 0 {

@@ -14,22 +14,22 @@ import (
 	"telex/platforms/internal/webhook"
 )
 
-// maxBody bounds a request body, in bytes. Slack documents no limit; events are far smaller.
+// maxBody is the maximum size of a request body in bytes. Slack documents no limit; events are far smaller.
 const maxBody = 1 << 20
 
-// serve answers Slack's requests until ctx ends or accept fails.
+// serveHTTP answers Slack's requests until ctx ends or accept fails.
 // https://docs.slack.dev/apis/events-api/using-http-request-urls
-func (r *reception) serve(ctx context.Context) error {
+func (r *receiver) serveHTTP(ctx context.Context) error {
 	return webhook.Server{
 		Listener: r.bot.opts.Listener, Log: r.bot.log, Heart: &r.bot.heart,
-		MaxBody: maxBody, BodyTimeout: ackTime,
-		Check: r.bot.check, Answer: r.answer, Opened: r.isOpen,
+		MaxBody: maxBody, BodyTimeout: ackTimeout,
+		Check: r.bot.checkSignature, Answer: r.answer, OnOpen: r.markOpen,
 	}.Serve(ctx)
 }
 
-// check judges whether a request is Slack's.
+// checkSignature checks whether a request is from Slack.
 // https://docs.slack.dev/authentication/verifying-requests-from-slack
-func (b *Bot) check(req *http.Request) (func(body []byte) error, error) {
+func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error) {
 	signature, err := library.NewSecretsVerifier(req.Header, b.opts.SigningSecret)
 	switch {
 	case errors.Is(err, library.ErrExpiredTimestamp):
@@ -46,28 +46,28 @@ func (b *Bot) check(req *http.Request) (func(body []byte) error, error) {
 	}, nil
 }
 
-// answer handles one request; its reply is written once its content was accepted. The error is accept's; Slack then sends the
-// request again.
-func (r *reception) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
-	if challenge := challengeIn(req.Body); challenge != "" {
-		return webhook.Text(challenge), nil // if the reply is lost, Slack asks again
+// answer handles one request. It returns after the content was accepted. If accept fails, it returns the error, and
+// Slack repeats the request.
+func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
+	if challenge := challengeOf(req.Body); challenge != "" {
+		return webhook.Text(challenge), nil // if the response is lost, Slack sends the challenge again
 	}
 	r.hold(ctx)
 	a, found, err := decodeRequest(req.Header.Get("Content-Type"), req.Body, r.self)
-	a.in.Missed = req.Header.Get("X-Slack-Retry-Num") != "" && r.waited(a.in)
+	a.in.Missed = req.Header.Get("X-Slack-Retry-Num") != "" && r.wasWaiting(a.in)
 	if a.arrived = req.Arrived; found && a.ts != "" {
-		defer r.line.enter(ctx, a.in.To.Chat, a.ts)()
+		defer r.order.enter(ctx, a.in.To.Chat, a.ts)()
 	}
-	says, err := r.settle(ctx, a, found, err)
-	if err != nil || says == nil {
+	ack, err := r.deliverAndAck(ctx, a, found, err)
+	if err != nil || ack == nil {
 		return webhook.Reply{}, err
 	}
-	return webhook.Reply{ContentType: "application/json", Body: says}, nil
+	return webhook.Reply{ContentType: "application/json", Body: ack}, nil
 }
 
-// challengeIn returns the challenge that Slack sends to verify the request URL; empty for other requests.
+// challengeOf returns the challenge with which Slack verifies the request URL, or "" for other requests.
 // https://docs.slack.dev/reference/events/url_verification
-func challengeIn(body []byte) string {
+func challengeOf(body []byte) string {
 	c, err := receiving.Decode[callback](body)
 	if err != nil || c.Type != "url_verification" {
 		return ""
@@ -75,15 +75,15 @@ func challengeIn(body []byte) string {
 	return c.Challenge
 }
 
-// decodeRequest decodes a request. Events are JSON; commands and buttons are forms.
-func decodeRequest(contentType string, body []byte, self identity) (arrival, bool, error) {
+// decodeRequest decodes a request. Events are JSON; commands and button presses are forms.
+func decodeRequest(contentType string, body []byte, self identity) (decodedEvent, bool, error) {
 	if kind, _, _ := mime.ParseMediaType(contentType); kind != "application/x-www-form-urlencoded" {
 		return decodeEvent(body, self)
 	}
 	form, err := url.ParseQuery(string(body))
 	switch {
 	case err != nil:
-		return arrival{}, false, errors.New("decode form: it is malformed")
+		return decodedEvent{}, false, errors.New("decode form: malformed")
 	case form.Has("payload"):
 		return decodeInteraction(json.RawMessage(form.Get("payload")))
 	case form.Has("command"):
@@ -92,7 +92,7 @@ func decodeRequest(contentType string, body []byte, self identity) (arrival, boo
 			User: form.Get("user_id"), UserName: form.Get("user_name"), Trigger: form.Get("trigger_id"),
 			Team: form.Get("team_id"),
 		}
-		return c.arrival()
+		return c.decode()
 	}
-	return arrival{}, false, nil // ssl_check, and what else Slack may try
+	return decodedEvent{}, false, nil // ssl_check and other checks of Slack
 }

@@ -17,32 +17,34 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Socket Mode has a client of its own here, and not the library's: docs/adr/0015-what-slack-go-does.md says why.
+// This is a client for Socket Mode. The library's client is not used: docs/adr/0015-what-slack-go-does.md says why.
 // https://docs.slack.dev/apis/events-api/using-socket-mode
 
 const methodOpen = "apps.connections.open"
 
 const (
-	// pingEvery and pongTime find a dead connection, as Slack's own clients do.
+	// pingEvery and pongTimeout detect a dead connection, as in Slack's own clients.
 	// https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
-	pingEvery = 10 * time.Second
-	pongTime  = 5 * time.Second
-	// leaveFor is how long a socket that Slack wants to replace is read beside the new one.
-	leaveFor = time.Minute
-	// steady is how long a socket must have lasted to be replaced at once after its end. Else Run returns, and its caller waits.
-	steady = 10 * time.Second
-	// minLife is how long a socket must last for the next one to be opened at once.
+	pingEvery   = 10 * time.Second
+	pongTimeout = 5 * time.Second
+	// drainTime is how long a socket that Slack wants to replace is read beside the new one.
+	drainTime = time.Minute
+	// minStableLife is the minimum life of a socket that is replaced at once after its end. After a shorter life Run
+	// returns, and its caller waits.
+	minStableLife = 10 * time.Second
+	// minLife is the minimum life of a socket after which the next one is opened at once.
 	minLife = 2 * time.Second
-	// The waits between tries to replace a socket that still works.
+	// The waits between attempts to replace a socket that still works.
 	firstRetry = time.Second
 	maxRetry   = 30 * time.Second
-	// maxEnvelope bounds one message from Slack, in bytes. None is documented; ten thousands of blocks fit.
+	// maxEnvelope is the maximum size of one message from Slack in bytes. Slack documents no limit; tens of thousands
+	// of blocks fit.
 	maxEnvelope = 8 << 20
-	// maxWaiting is how many envelopes of a socket wait for their turn; beyond, reading stops.
+	// maxWaiting is how many envelopes of a socket may wait before reading stops.
 	maxWaiting = 64
 )
 
-// envelope is what comes over a socket: hello, disconnect, or something to be acknowledged.
+// envelope is a message from a socket: hello, disconnect, or something to acknowledge.
 type envelope struct {
 	Type        string          `json:"type"`
 	Reason      string          `json:"reason"` // of a disconnect
@@ -54,23 +56,23 @@ type envelope struct {
 	arrived time.Time
 }
 
-// socket is one connection that Slack delivers to.
+// socket is one connection on which Slack delivers.
 type socket struct {
 	conn  *websocket.Conn
-	queue chan envelope // between reading and accepting: pings must not wait for the store
+	queue chan envelope // between reading and accepting, because pings must not wait for the store
 	born  time.Time
 }
 
-// socketEvent is what a socket tells its manager.
+// socketEvent is an event that a socket reports to its manager.
 type socketEvent struct {
 	socket  *socket
-	leaving bool  // Slack wants it to be replaced; else it has ended
+	leaving bool  // Slack wants it to be replaced; otherwise it has ended
 	err     error // why it ended
 }
 
-// listen keeps a socket open until ctx ends, or until the last socket has closed and no other can be opened. A socket that Slack wants to replace
-// is read until the next one works.
-func (r *reception) listen(ctx context.Context) error {
+// runSockets keeps a socket open until ctx ends, or until the last socket has closed and no other can be opened. A
+// socket that Slack wants to replace is read until the next one works.
+func (r *receiver) runSockets(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	ctx, end := context.WithCancel(ctx)
@@ -80,13 +82,13 @@ func (r *reception) listen(ctx context.Context) error {
 	defer beat.Stop()
 	for {
 		r.bot.heart.Beat()
-		if k.wanted() {
+		if k.needsSocket() {
 			l, err := r.connect(ctx)
 			switch {
 			case err == nil:
 				k.sockets[l] = false
-				r.isOpen(ctx)
-				work.Go(func() { r.keep(ctx, l, k.events) })
+				r.markOpen(ctx)
+				work.Go(func() { r.runSocket(ctx, l, k.events) })
 			case ctx.Err() != nil, len(k.sockets) == 0, chat.AsSendError(err).Kind == chat.Auth:
 				return err
 			default:
@@ -96,7 +98,7 @@ func (r *reception) listen(ctx context.Context) error {
 		}
 		select {
 		case n := <-k.events:
-			flaps := k.flaps(n)
+			flaps := k.isFlapping(n)
 			if err := k.handle(n); err != nil {
 				return err
 			}
@@ -104,8 +106,8 @@ func (r *reception) listen(ctx context.Context) error {
 				k.postpone(0)
 			}
 			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.sockets)))
-		case <-k.later:
-			k.later = nil
+		case <-k.retryAt:
+			k.retryAt = nil
 		case <-beat.C:
 		case <-ctx.Done():
 			return ctx.Err()
@@ -113,35 +115,35 @@ func (r *reception) listen(ctx context.Context) error {
 	}
 }
 
-// socketManager is what listen knows of its sockets.
+// socketManager is the state of runSockets.
 type socketManager struct {
-	sockets  map[*socket]bool // true: it is leaving
-	events   chan socketEvent
-	later    <-chan time.Time // when to try again; nil: nothing is waited for
-	delay    time.Duration
-	flapping int       // how many sockets in a row were to be replaced as soon as they were open
-	until    time.Time // of a rate limit: no socket may be requested before
+	sockets   map[*socket]bool // true: Slack wants it to be replaced
+	events    chan socketEvent
+	retryAt   <-chan time.Time // when to try again; nil: at once
+	delay     time.Duration
+	flapping  int       // how many sockets in a row had to be replaced right after they were open
+	notBefore time.Time // end of a rate limit: no socket may be requested before
 }
 
-// wanted reports whether no socket stays and it is time to open one.
-func (k *socketManager) wanted() bool {
+// needsSocket reports whether a socket should be opened now: all sockets are being replaced, and no wait is running.
+func (k *socketManager) needsSocket() bool {
 	for _, leaving := range k.sockets {
 		if !leaving {
 			return false
 		}
 	}
-	return k.later == nil
+	return k.retryAt == nil
 }
 
-// postpone makes the next try wait.
+// postpone delays the next attempt.
 func (k *socketManager) postpone(least time.Duration) {
-	k.later = time.After(max(k.delay, least)) //nolint:forbidigo // receiving waits, and no call of the gateway.
-	k.delay, k.until = min(maxRetry, 2*k.delay), time.Now().Add(least)
+	k.retryAt = time.After(max(k.delay, least)) //nolint:forbidigo // receiving waits, and no call of the gateway.
+	k.delay, k.notBefore = min(maxRetry, 2*k.delay), time.Now().Add(least)
 }
 
-// flaps reports whether a socket is to be replaced that was hardly open, and the one before as well: the next one may
-// fare no better.
-func (k *socketManager) flaps(n socketEvent) bool {
+// isFlapping reports whether a socket must be replaced right after it was opened, and the one before too. The next one
+// will probably not last either.
+func (k *socketManager) isFlapping(n socketEvent) bool {
 	switch {
 	case k.sockets[n.socket]: // it is being replaced already
 		return false
@@ -153,30 +155,30 @@ func (k *socketManager) flaps(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle notes an event. It fails if receiving must end: accept failed; or the last socket ended, and another may not be
-// requested yet or would be no better because this one was so young.
+// handle handles an event. It fails if receiving must end: accept failed, or the last socket ended and another one may
+// not be requested yet or would probably end soon too.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
 		return nil
 	}
 	delete(k.sockets, n.socket)
-	if _, refused := errors.AsType[refusal](n.err); refused {
+	if _, refused := errors.AsType[acceptError](n.err); refused {
 		return n.err
 	}
 	if len(k.sockets) > 0 {
 		return nil
 	}
-	if wait := time.Until(k.until); wait > 0 {
+	if wait := time.Until(k.notBefore); wait > 0 {
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: wait, Err: n.err}
 	}
-	if k.later = nil; time.Since(n.socket.born) < steady {
+	if k.retryAt = nil; time.Since(n.socket.born) < minStableLife {
 		return &chat.SendError{Kind: chat.Temporary, Err: n.err}
 	}
 	return nil
 }
 
-// openSocket asks for the address of a new socket.
+// openSocket requests the URL of a new socket.
 func (b *Bot) openSocket(ctx context.Context) (string, error) {
 	a, err := b.call(ctx, methodOpen, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.StartSocketModeContext(ctx)
@@ -192,8 +194,8 @@ func (b *Bot) openSocket(ctx context.Context) (string, error) {
 	return place.URL, err
 }
 
-// connect opens a socket and waits until Slack greets on it.
-func (r *reception) connect(ctx context.Context) (*socket, error) {
+// connect opens a socket and waits for Slack's hello.
+func (r *receiver) connect(ctx context.Context) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	address, err := r.bot.openSocket(ctx)
@@ -203,25 +205,25 @@ func (r *reception) connect(ctx context.Context) (*socket, error) {
 	conn, resp, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: r.bot.client}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
 		failure := &chat.SendError{Kind: chat.Temporary, Err: r.bot.secrets.Error("open socket", err)}
-		if resp != nil { // the library's text would hold the address, which is a secret
-			failure.Err = r.bot.secrets.Refused("open socket", calls.Outcome{Status: resp.StatusCode}, "", "")
+		if resp != nil { // the library's error would contain the URL, which is secret
+			failure.Err = r.bot.secrets.RefusedError("open socket", calls.Outcome{Status: resp.StatusCode}, "", "")
 		}
 		return nil, failure
 	}
 	conn.SetReadLimit(maxEnvelope)
-	first, err := greeting(ctx, conn)
+	first, err := readHello(ctx, conn)
 	if err != nil {
 		_ = conn.CloseNow() // an error means that it was closed before
 		return nil, err
 	}
 	if first.Connections > 1 {
-		r.bot.log.DebugContext(ctx, "the app has several sockets, each of which gets a part of what comes", slog.Int("sockets", first.Connections))
+		r.bot.log.DebugContext(ctx, "the app has several sockets, and each receives a part of the events", slog.Int("sockets", first.Connections))
 	}
 	return &socket{conn: conn, queue: make(chan envelope, maxWaiting), born: time.Now()}, nil
 }
 
-// greeting reads the first message of a socket, which must be a hello.
-func greeting(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
+// readHello reads the first message of a socket, which must be a hello.
+func readHello(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	first := new(envelope)
 	_, data, err := conn.Read(ctx)
 	if err == nil {
@@ -229,38 +231,38 @@ func greeting(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	}
 	switch {
 	case err != nil:
-		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: no greeting came: %w", err)}
+		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: no hello: %w", err)}
 	case first.Type == "disconnect" && first.Reason == "too_many_websockets":
 		return first, &chat.SendError{Kind: chat.RateLimited, RetryAfter: maxRetry, Err: errors.New(
 			"open socket: the app has ten sockets already: stop the other programs that use its app_token")}
 	case first.Type != "hello":
-		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: greeted by %q, reason %q", first.Type, first.Reason)}
+		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: expected hello, got %q, reason %q", first.Type, first.Reason)}
 	}
 	return first, nil
 }
 
-// keep serves a socket until it or ctx ends. It then finishes the message that is being accepted.
-func (r *reception) keep(ctx context.Context, l *socket, tell chan<- socketEvent) {
-	alive, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	var work sync.WaitGroup
-	work.Go(func() { end(r.read(alive, ctx, l, tell)) })
-	work.Go(func() { end(l.ping(alive)) })
-	err := r.work(alive, ctx, l)
-	end(err)
+// runSocket handles a socket until it or ctx ends. It then finishes the message that is being accepted.
+func (r *receiver) runSocket(ctx context.Context, l *socket, events chan<- socketEvent) {
+	socketCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	var workers sync.WaitGroup
+	workers.Go(func() { stop(r.readSocket(socketCtx, ctx, l, events)) })
+	workers.Go(func() { stop(l.ping(socketCtx)) })
+	err := r.handleQueue(socketCtx, ctx, l)
+	stop(err)
 	_ = l.conn.CloseNow() // an error means that it was closed before
-	work.Wait()
-	if _, refused := errors.AsType[refusal](err); !refused {
-		err = context.Cause(alive) // why it ended first
+	workers.Wait()
+	if _, refused := errors.AsType[acceptError](err); !refused {
+		err = context.Cause(socketCtx) // the reason why it ended first
 	}
 	select {
-	case tell <- socketEvent{socket: l, err: err}:
+	case events <- socketEvent{socket: l, err: err}:
 	case <-ctx.Done():
 	}
 }
 
-// read puts envelopes into the queue until the socket ends. It tells when Slack wants to replace the socket.
-func (r *reception) read(alive, ctx context.Context, l *socket, tell chan<- socketEvent) error {
-	reading := alive
+// readSocket puts envelopes into the queue until the socket ends. It reports when Slack wants to replace the socket.
+func (r *receiver) readSocket(socketCtx, ctx context.Context, l *socket, events chan<- socketEvent) error {
+	reading := socketCtx
 	for {
 		_, data, err := l.conn.Read(reading)
 		if err != nil {
@@ -272,15 +274,15 @@ func (r *reception) read(alive, ctx context.Context, l *socket, tell chan<- sock
 			continue
 		}
 		if e.Type == "disconnect" { // warning, refresh_requested or link_disabled
-			if reading != alive {
-				continue // it is known, and pings must be answered meanwhile
+			if reading != socketCtx {
+				continue // already reported; keep reading to answer pings
 			}
 			select {
-			case tell <- socketEvent{socket: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
-			case <-alive.Done():
+			case events <- socketEvent{socket: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
+			case <-socketCtx.Done():
 			}
 			var stop context.CancelFunc
-			reading, stop = context.WithTimeout(alive, leaveFor)
+			reading, stop = context.WithTimeout(socketCtx, drainTime)
 			defer stop()
 			continue
 		}
@@ -293,16 +295,16 @@ func (r *reception) read(alive, ctx context.Context, l *socket, tell chan<- sock
 	}
 }
 
-// ping returns an error once pings are not answered any more.
-func (l *socket) ping(alive context.Context) error {
+// ping sends pings, and returns an error when one is not answered.
+func (l *socket) ping(socketCtx context.Context) error {
 	for {
-		if err := receiving.Sleep(alive, pingEvery); err != nil {
+		if err := receiving.Sleep(socketCtx, pingEvery); err != nil {
 			return err
 		}
 		if len(l.queue) == cap(l.queue) {
-			continue // nobody reads the answer
+			continue // reading has stopped, so nobody would see the pong
 		}
-		ctx, cancel := context.WithTimeout(alive, pongTime)
+		ctx, cancel := context.WithTimeout(socketCtx, pongTimeout)
 		err := l.conn.Ping(ctx)
 		cancel()
 		if err != nil {
@@ -311,29 +313,29 @@ func (l *socket) ping(alive context.Context) error {
 	}
 }
 
-// work accepts what is in the queue and acknowledges it, in order, until ctx ends, the socket does, or
-// accept fails.
-func (r *reception) work(alive, ctx context.Context, l *socket) error {
+// handleQueue handles and acknowledges the envelopes in the queue, in order, until ctx or the socket ends, or accept
+// fails.
+func (r *receiver) handleQueue(socketCtx, ctx context.Context, l *socket) error {
 	for {
 		select {
-		case <-alive.Done():
-			return alive.Err()
+		case <-socketCtx.Done():
+			return socketCtx.Err()
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-l.queue:
 			r.hold(ctx)
-			says, err := r.dispatch(ctx, e)
+			ack, err := r.dispatch(ctx, e)
 			if err != nil {
 				return err
 			}
-			l.acknowledge(alive, e, says)
+			l.acknowledge(socketCtx, e, ack)
 		}
 	}
 }
 
-// dispatch hands on the content of an envelope, and returns the content of its acknowledgement; nil: none.
-func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
-	var a arrival
+// dispatch handles the content of an envelope, and returns the content of its acknowledgement; nil: none.
+func (r *receiver) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
+	var a decodedEvent
 	var found bool
 	var err error
 	switch e.Type {
@@ -344,13 +346,13 @@ func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, 
 	case "interactive":
 		a, found, err = decodeInteraction(e.Payload)
 	}
-	a.arrived, a.in.Missed = e.arrived, e.Retry > 0 && r.waited(a.in)
-	return r.settle(ctx, a, found, err)
+	a.arrived, a.in.Missed = e.arrived, e.Retry > 0 && r.wasWaiting(a.in)
+	return r.deliverAndAck(ctx, a, found, err)
 }
 
-// settle hands on what was decoded, and returns the content of its acknowledgement; nil: none. What can't be decoded is logged
-// and acknowledged.
-func (r *reception) settle(ctx context.Context, a arrival, found bool, err error) (json.RawMessage, error) {
+// deliverAndAck delivers a decoded event, and returns the content of its acknowledgement; nil: none. Events that can't
+// be decoded are logged and acknowledged.
+func (r *receiver) deliverAndAck(ctx context.Context, a decodedEvent, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		r.bot.log.WarnContext(ctx, "event skipped", slog.Any("error", err))
@@ -358,37 +360,37 @@ func (r *reception) settle(ctx context.Context, a arrival, found bool, err error
 	case !found:
 		return nil, nil
 	}
-	slash := a.in.Kind == chat.Command // one that is typed after a mention is still a text
-	if slash && r.bot.isOutside(ctx, &a) {
-		return response("ephemeral", outside), nil
+	slash := a.in.Kind == chat.Command // a command after a mention is a text
+	if slash && r.bot.isNotMember(ctx, &a) {
+		return acknowledgement("ephemeral", textNotMember), nil
 	}
 	refusal := ""
 	if slash && r.bot.screen.Refusal != nil {
 		refusal = r.bot.screen.Refusal(a.in)
 	}
-	if err := r.take(ctx, a); err != nil {
+	if err := r.deliver(ctx, a); err != nil {
 		return nil, err
 	}
 	switch {
 	case refusal != "":
-		return response("ephemeral", refusal), nil
+		return acknowledgement("ephemeral", refusal), nil
 	case slash && a.in.To.Kind == chat.Group:
-		return response("in_channel", ""), nil // shows the command; the answer stands below for all
+		return acknowledgement("in_channel", ""), nil // everybody sees the command; the answer follows below it
 	}
 	return nil, nil
 }
 
-// acknowledge acknowledges an envelope. If that fails, Slack delivers it again. So it does with one that took too long, which
-// needs no acknowledgement. says is shown to the user of a command; nil: nothing.
-func (l *socket) acknowledge(alive context.Context, e envelope, says json.RawMessage) {
-	if e.ID == "" || time.Since(e.arrived) >= ackTime {
+// acknowledge acknowledges an envelope. If that fails, Slack repeats the delivery. Slack also repeats an envelope that
+// took too long, so that one needs no acknowledgement. ack is shown to the user of a command; nil: nothing.
+func (l *socket) acknowledge(socketCtx context.Context, e envelope, ack json.RawMessage) {
+	if e.ID == "" || time.Since(e.arrived) >= ackTimeout {
 		return
 	}
-	data, _ := json.Marshal(struct { // of a text and of JSON, which never fails
+	data, _ := json.Marshal(struct { // encoding can't fail: texts and JSON
 		ID   string          `json:"envelope_id"`
 		Says json.RawMessage `json:"payload,omitempty"`
-	}{e.ID, says})
-	ctx, cancel := context.WithTimeout(alive, ackTime)
+	}{e.ID, ack})
+	ctx, cancel := context.WithTimeout(socketCtx, ackTimeout)
 	defer cancel()
-	_ = l.conn.Write(ctx, websocket.MessageText, data) // the socket ends then, which is seen by reading
+	_ = l.conn.Write(ctx, websocket.MessageText, data) // on an error the socket ends, and reading notices it
 }

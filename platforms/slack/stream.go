@@ -18,90 +18,90 @@ const (
 	methodStop   = "chat.stopStream"
 )
 
-// Start begins a stream in a thread, with a text. In a channel Slack must be told for whom, which m.Answers says. Without it the
-// failure is Rejected, and the gateway uses edits instead.
+// Start starts a stream in a thread, with a text. In a channel, Slack requires the recipient, which is the author of
+// m.Answers. Without it the failure is Rejected, and the gateway uses edits instead.
 // https://docs.slack.dev/reference/methods/chat.startStream
 func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
-	options, err := b.addressee(ctx, to, m.Answers)
+	options, err := b.streamTarget(ctx, to, m.Answers)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
 	options = append(options, linkPreviews(m)...)
 	if m.Text != "" {
-		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
+		options = append(options, library.MsgOptionMarkdownText(escapeControls(m.Text)))
 	}
 	b.sentKeys.Put(hash(m.Key), time.Now())
-	a, err := b.message(ctx, methodStart, to.Chat, library.MsgOptionStartStream(), options...)
+	a, err := b.callForMessage(ctx, methodStart, to.Chat, library.MsgOptionStartStream(), options...)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: streamID(a.TS, m.Key)}}, nil
 }
 
-// addressee says where a stream is and for whom.
-func (b *Bot) addressee(ctx context.Context, to chat.Target, question chat.MessageID) ([]library.MsgOption, error) {
+// streamTarget returns where a stream goes and for whom.
+func (b *Bot) streamTarget(ctx context.Context, to chat.Target, question chat.MessageID) ([]library.MsgOption, error) {
 	options := []library.MsgOption{library.MsgOptionTS(string(to.Thread))}
 	person := asker(question)
 	switch {
 	case to.Thread == "":
-		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodStart + ": streams are in threads only")}
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodStart + ": streams exist only in threads")}
 	case to.Kind == chat.Private:
 		return options, nil
 	case person == "":
-		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodStart + ": it is not known whom the stream answers")}
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodStart + ": the recipient of the stream is unknown")}
 	}
 	self, err := b.identity(ctx)
 	if err != nil {
-		return nil, unstarted(chat.OpStart, err)
+		return nil, notStarted(chat.OpStart, err)
 	}
-	team, _ := b.teams.Get(person) // of somebody from another workspace, in a channel that both share
+	team, _ := b.teams.Get(person) // for a person from another workspace in a shared channel
 	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(cmp.Or(team, self.Team))), nil
 }
 
-// unstarted turns the failure of a preparing call into that of the call of kind op, which was then not made. A rate limit closes
-// calls of that kind: they can't be made without the preparing call.
-func unstarted(op chat.Op, err error) error {
-	failure := calls.Repeatable(err)
+// notStarted converts the failure of an auxiliary call to the failure of the call of kind op that it was for, which was
+// not made. A rate limit blocks calls of that kind, because they need the auxiliary call.
+func notStarted(op chat.Op, err error) error {
+	failure := calls.AsRepeatable(err)
 	if failure.Kind == chat.RateLimited {
 		failure.Ops = op
 	}
 	return failure
 }
 
-// Append adds text at the end of a stream. If the stream has ended, by itself or because a person stopped it, the failure is
-// Rejected.
+// Append adds text at the end of a stream. If the stream has ended, by itself or because a person stopped it, the
+// failure is Rejected.
 func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) error {
-	ts, err := own(methodAppend, ref)
+	ts, err := messageTS(methodAppend, ref)
 	if err != nil {
 		return err
 	}
-	_, err = b.message(ctx, methodAppend, ref.Target.Chat, library.MsgOptionAppendStream(ts), library.MsgOptionMarkdownText(harmless(text)))
+	_, err = b.callForMessage(ctx, methodAppend, ref.Target.Chat, library.MsgOptionAppendStream(ts), library.MsgOptionMarkdownText(escapeControls(text)))
 	return err
 }
 
-// Stop ends a stream, with a last text that may be empty, and adds its key to its metadata, which a stream can't have before.
-// Without a text, a stream that was stopped a moment ago is a success. A stream that may have ended by itself, as they do after
-// some minutes, is Rejected: it looks broken, and only an edit repairs it.
+// Stop ends a stream, with a last text that may be empty, and adds its key to its metadata, which is impossible before.
+// Without a text, stopping a stream that has just ended succeeds. A stream that may have ended by itself, as they do
+// after some minutes, is Rejected, because it looks broken and only an edit repairs it.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
-	ts, err := own(methodStop, ref)
+	ts, err := messageTS(methodStop, ref)
 	if err != nil {
 		return err
 	}
 	var options []library.MsgOption
-	if _, hashed, _ := split(ref.ID); hashed != "" {
+	if _, hashed, _ := splitMessageID(ref.ID); hashed != "" {
 		options = append(options, metadata(hashed))
 	}
 	if text != "" {
-		options = append(options, library.MsgOptionMarkdownText(harmless(text)))
+		options = append(options, library.MsgOptionMarkdownText(escapeControls(text)))
 	}
-	_, err = b.message(ctx, methodStop, ref.Target.Chat, library.MsgOptionStopStream(ts), options...)
-	if text == "" && (calls.Code(err) == notStreaming || calls.Code(err) == stoppedByUser) && time.Since(timeOf(ts)) < streamMayEnd {
+	_, err = b.callForMessage(ctx, methodStop, ref.Target.Chat, library.MsgOptionStopStream(ts), options...)
+	if text == "" && (calls.Code(err) == notStreaming || calls.Code(err) == stoppedByUser) && time.Since(timeOf(ts)) < streamMayHaveEnded {
 		return nil
 	}
 	return err
 }
 
-// The errors of adding to a stream, or stopping it, once it has ended.
+// Errors of a stream that has ended.
 const (
 	notStreaming  = "message_not_in_streaming_state"
 	stoppedByUser = "stopped_by_user" // by Slack's own button

@@ -7,49 +7,50 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. Formatting stays as it is: models know it.
-// https://docs.slack.dev/messaging/formatting-message-text#parsing
+// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. Formatting marks stay, because
+// models know them. https://docs.slack.dev/messaging/formatting-message-text#parsing
 
-// token is the target of a control sequence, and its label.
-type token struct{ target, label string }
+// controlToken is a control sequence: its target and its label.
+type controlToken struct{ target, label string }
 
-// sequence is a control sequence: its target, and its label behind a bar.
-var sequence = regexp.MustCompile(`<([^|>]*)(?:\|([^>]*))?>`)
+// controlSequences matches control sequences: the target, and the label after a bar.
+var controlSequences = regexp.MustCompile(`<([^|>]*)(?:\|([^>]*))?>`)
 
 // mentions reports whether a text mentions a user.
 func mentions(text, user string) bool {
 	return user != "" && (strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|"))
 }
 
-// anyone is a mention of a person, a group or everybody.
-var anyone = regexp.MustCompile(`<(?:@|!(?:here|channel|everyone|group|subteam\^))`)
+// anyMention matches a mention of a person, a group or everybody.
+var anyMention = regexp.MustCompile(`<(?:@|!(?:here|channel|everyone|group|subteam\^))`)
 
 // mentionsAnyone reports whether a text mentions somebody.
-func mentionsAnyone(text string) bool { return anyone.MatchString(text) }
+func mentionsAnyone(text string) bool { return anyMention.MatchString(text) }
 
-// readable returns a text as a person reads it, without the mentions of self. name returns a user's name; empty: not known.
-func readable(text, self string, name func(user string) string) string {
+// plainText returns a text as people read it, without the mentions of self. name returns a user's name, or "" if
+// unknown.
+func plainText(text, self string, name func(user string) string) string {
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 	var kept receiving.Words
 	end := 0
-	for _, at := range sequence.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range controlSequences.FindAllStringSubmatchIndex(text, -1) {
 		kept.Add(unescape.Replace(text[end:at[0]]))
-		c := token{target: text[at[2]:at[3]]}
+		c := controlToken{target: text[at[2]:at[3]]}
 		if at[4] >= 0 {
 			c.label = text[at[4]:at[5]]
 		}
 		if end = at[1]; self != "" && c.target == "@"+self {
 			kept.Mention()
 		} else {
-			kept.Add(unescape.Replace(c.read(name)))
+			kept.Add(unescape.Replace(c.visibleText(name)))
 		}
 	}
 	kept.Add(unescape.Replace(text[end:]))
 	return kept.String()
 }
 
-// read returns the visible text of a control sequence.
-func (c token) read(name func(user string) string) string {
+// visibleText returns the visible text of a control sequence.
+func (c controlToken) visibleText(name func(user string) string) string {
 	switch {
 	case strings.HasPrefix(c.target, "@"):
 		if c.label == "" {
@@ -73,7 +74,7 @@ func (c token) read(name func(user string) string) string {
 	case c.label == "", c.label == c.target:
 		return strings.TrimPrefix(c.target, "mailto:")
 	}
-	if bare := withoutScheme(c.target); bare == withoutScheme(c.label) { // it was typed without
+	if bare := withoutScheme(c.target); bare == withoutScheme(c.label) { // the person typed it without the scheme
 		if strings.Contains(c.target, "://") {
 			return c.target
 		}
@@ -82,7 +83,7 @@ func (c token) read(name func(user string) string) string {
 	return c.label + " (" + c.target + ")"
 }
 
-// withoutScheme returns an address as people type it.
+// withoutScheme returns a URL without its scheme, as people type it.
 func withoutScheme(address string) string {
 	for _, scheme := range []string{"https://", "http://", "mailto:", "tel:"} {
 		if rest, ok := strings.CutPrefix(address, scheme); ok {

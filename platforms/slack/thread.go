@@ -10,37 +10,37 @@ import (
 	"telex/internal/chat"
 )
 
-// The bounds of reading what stands in a thread or was shared.
+// Limits of reading threads and shared messages.
 const (
 	threadPage  = 500
 	threadPages = 4
 	// threadTail is how far back the last page begins if a thread is longer than the pages before it.
 	threadTail = 24 * time.Hour
-	// threadNames is how long looking up the names of a thread's authors may take.
+	// threadNames limits the time to request the names of a thread's authors.
 	threadNames = 3 * time.Second
 
-	maxShared   = 8    // messages that come with one message
-	maxQuoted   = 8000 // UTF-16 units of the text of a quote
+	maxShared   = 8    // messages shared with one message
+	maxQuoted   = 8000 // UTF-16 units of a quote's text
 	maxNameLen  = 80   // UTF-16 units of an author's name
 	maxAttached = 8    // files of one quote
 )
 
-// ReadThread implements gateway.ThreadReader. It takes at most threadPages calls. Slack returns a thread from its beginning on: of
-// one with more than 1,500 messages, the newest are those of the last day, or the first 500 of that day.
-// https://docs.slack.dev/reference/methods/conversations.replies
-func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]chat.Quote, error) {
-	if to.Thread == "" || most <= 0 {
+// ReadThread implements gateway.ThreadReader. It makes at most threadPages calls. Slack returns a thread from its
+// beginning. So in a thread with more than 1,500 messages, the newest messages are those of the last day, or the first
+// 500 of that day. https://docs.slack.dev/reference/methods/conversations.replies
+func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]chat.Quote, error) {
+	if to.Thread == "" || limit <= 0 {
 		return nil, nil
 	}
 	self, err := b.identity(ctx)
 	if err != nil {
-		return nil, unstarted(chat.OpFind, err)
+		return nil, notStarted(chat.OpFind, err)
 	}
-	list, err := b.threadMessages(ctx, to, before, most)
+	list, err := b.threadMessages(ctx, to, before, limit)
 	if err != nil {
 		return nil, err
 	}
-	name, done := b.nameOf(ctx, time.Now().Add(threadNames))
+	name, done := b.namesOf(ctx, time.Now().Add(threadNames))
 	defer done()
 	quotes := make([]chat.Quote, len(list))
 	for i := range list {
@@ -49,20 +49,20 @@ func (b *Bot) ReadThread(ctx context.Context, to chat.Target, before chat.Messag
 	return quotes, nil
 }
 
-// threadMessages returns the first message of a thread and its newest ones before a message, oldest first.
-func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.MessageID, most int) ([]message, error) {
-	end, _, _ := split(before)
+// threadMessages returns the first message of a thread and the newest ones before a message, oldest first.
+func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.MessageID, limit int) ([]message, error) {
+	end, _, _ := splitMessageID(before)
 	if !isTS(end) {
-		end = tsOf(time.Now().Add(clocks))
+		end = tsOf(time.Now().Add(clockSkew))
 	}
 	var first, newest []message
-	last := "" // the newest that was read
+	last := "" // ts of the newest message that was read
 	from := page{latest: end, size: threadPage}
 	for n := range threadPages {
 		if n == threadPages-1 {
 			from.cursor, from.oldest = "", tsOf(timeOf(end).Add(-threadTail))
 		}
-		if wait := b.reads.take(readCount + threadCount); wait > 0 {
+		if wait := b.readPace.tryTake(readCount + threadCount); wait > 0 {
 			return nil, &chat.SendError{
 				Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Ops: chat.OpFind, Err: fmt.Errorf("%s: too many threads at once", methodReplies),
 			}
@@ -73,7 +73,7 @@ func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.Me
 		}
 		for _, m := range list {
 			switch {
-			case !m.isWritten() || !later(end, m.TS) || last != "" && !later(m.TS, last):
+			case !m.isUserMessage() || !isLater(end, m.TS) || last != "" && !isLater(m.TS, last):
 				continue
 			case m.TS == string(to.Thread):
 				first = []message{m}
@@ -82,7 +82,7 @@ func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.Me
 			}
 			last = m.TS
 		}
-		newest = newest[max(0, len(newest)-most+len(first)):]
+		newest = newest[max(0, len(newest)-limit+len(first)):]
 		if from.cursor = next; next == "" {
 			break
 		}
@@ -90,7 +90,7 @@ func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.Me
 	return append(first, newest...), nil
 }
 
-// quote returns m as the gateway quotes it.
+// quote converts m to a quote.
 func (m *message) quote(self identity, name func(user string) string) chat.Quote {
 	q := chat.Quote{Own: m.isFrom(self), Attachments: quotedFiles(m.Files)}
 	switch {
@@ -101,30 +101,30 @@ func (m *message) quote(self identity, name func(user string) string) chat.Quote
 	default:
 		q.Author = cmp.Or(m.Username, m.BotProfile.Name, m.BotID)
 	}
-	words := []string{readable(m.Text, self.User, name)}
-	for _, a := range m.attached() { // an alert of another app often stands only there
-		text := readable(cmp.Or(a.Text, a.Fallback), self.User, name)
+	words := []string{plainText(m.Text, self.User, name)}
+	for _, a := range m.attached() { // an alert of another app often has no other text
+		text := plainText(cmp.Or(a.Text, a.Fallback), self.User, name)
 		if by := oneLine(a.AuthorName); by != "" && a.isShared() {
 			text = by + ": " + text
 		}
-		words = append(words, readable(a.Title, self.User, name), text)
+		words = append(words, plainText(a.Title, self.User, name), text)
 	}
-	q.Author, q.Text = oneLine(q.Author), quoted(words...)
+	q.Author, q.Text = oneLine(q.Author), quoteText(words...)
 	return q
 }
 
 // attached returns the first attachments of m.
-func (m *message) attached() []attached {
-	var list []attached
+func (m *message) attached() []attachment {
+	var list []attachment
 	for _, a := range m.Attachments.value[:min(len(m.Attachments.value), maxShared)] {
 		list = append(list, a.value)
 	}
 	return list
 }
 
-// shared returns the messages that the author of m shared with it.
-func (m *message) shared() []attached {
-	var list []attached
+// shared returns the messages that m's author shared with m.
+func (m *message) shared() []attachment {
+	var list []attachment
 	for _, a := range m.attached() {
 		if a.isShared() {
 			list = append(list, a)
@@ -133,15 +133,15 @@ func (m *message) shared() []attached {
 	return list
 }
 
-// isShared says that a is a message.
-func (a attached) isShared() bool { return a.Share || a.Unfurl }
+// isShared reports whether a is a shared message.
+func (a attachment) isShared() bool { return a.Share || a.Unfurl }
 
-// quote returns a shared message as the gateway quotes it.
-func (a attached) quote(self identity, name func(user string) string) chat.Quote {
+// quote converts a shared message to a quote.
+func (a attachment) quote(self identity, name func(user string) string) chat.Quote {
 	own := self.User != "" && a.AuthorID == self.User
 	return chat.Quote{
 		Author: oneLine(a.AuthorName), Own: own, Attachments: quotedFiles(a.Files),
-		Text: quoted(readable(a.Title, self.User, name), readable(cmp.Or(a.Text, a.Fallback), self.User, name)),
+		Text: quoteText(plainText(a.Title, self.User, name), plainText(cmp.Or(a.Text, a.Fallback), self.User, name)),
 	}
 }
 
@@ -150,8 +150,8 @@ func quotedFiles(files []file) []chat.Attachment {
 	return attachments(files[:min(len(files), maxAttached)])
 }
 
-// quoted joins texts that are not empty, and cuts the result to what a quote may have.
-func quoted(texts ...string) string {
+// quoteText joins texts that are not empty, and cuts the result to the limit of a quote.
+func quoteText(texts ...string) string {
 	var list []string
 	for _, t := range texts {
 		if t != "" {
@@ -165,7 +165,7 @@ func quoted(texts ...string) string {
 	return text
 }
 
-// oneLine returns a name without line breaks, cut to a bound.
+// oneLine returns a name without line breaks, cut to maxNameLen.
 func oneLine(name string) string {
 	return cutUnits(strings.Join(strings.Fields(cutUnits(name, 4*maxNameLen)), " "), maxNameLen)
 }

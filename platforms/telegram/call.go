@@ -33,7 +33,7 @@ func (b *Bot) callWithForm(ctx context.Context, method string, params tgbotapi.P
 		return answer.Result, nil
 	}
 	if o.Err != nil {
-		return nil, o.Unanswered(method, b.secrets)
+		return nil, o.UnansweredError(method, b.secrets)
 	}
 	refusal, ok := errors.AsType[*tgbotapi.Error](err)
 	if !ok || (refusal.Code == 0 && refusal.Message == "") {
@@ -43,6 +43,6 @@ func (b *Bot) callWithForm(ctx context.Context, method string, params tgbotapi.P
 	if refusal != nil {
 		description = refusal.Message // also used as the error code: besides the HTTP status, the Bot API has none
 	}
-	failure.Err = b.secrets.Refused(method, o, description, description)
+	failure.Err = b.secrets.RefusedError(method, o, description, description)
 	return nil, failure
 }

@@ -230,8 +230,8 @@ func TestAnswerIsBounded(t *testing.T) {
 	})
 	_, err := b.Send(t.Context(), private, chat.Outgoing{Text: "x"})
 	wantKind(t, err, chat.Uncertain)
-	if !errors.Is(err, calls.ErrAnswerTooLarge) {
-		t.Errorf("error = %v, want %v", err, calls.ErrAnswerTooLarge)
+	if !errors.Is(err, calls.ErrResponseTooLarge) {
+		t.Errorf("error = %v, want %v", err, calls.ErrResponseTooLarge)
 	}
 }
 

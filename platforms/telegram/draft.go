@@ -48,5 +48,5 @@ func optionalMethodError(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err
 	}
-	return calls.Instead(err, chat.Rejected, chat.Temporary)
+	return calls.Reclassify(err, chat.Rejected, chat.Temporary)
 }

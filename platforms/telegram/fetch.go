@@ -44,7 +44,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 // fetchError converts the failure of getFile. The texts come from
 // https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp.
 func fetchError(err error) error {
-	failure := calls.Repeatable(err)
+	failure := calls.AsRepeatable(err)
 	switch {
 	case hasDescription(failure, "file is too big"):
 		return fmt.Errorf("getFile: %w for a bot", chat.ErrTooLarge)

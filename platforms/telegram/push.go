@@ -44,7 +44,7 @@ func (b *Bot) runWebhook(ctx context.Context, r *receiver, accept func(context.C
 	server := webhook.Server{
 		Listener: b.webhook.Listener, Log: b.log, Heart: &b.heart, MaxBody: maxUpdate, BodyTimeout: updateTimeout,
 		Check: b.checkUpdate, Answer: p.answer,
-		Opened: func(ctx context.Context) {
+		OnOpen: func(ctx context.Context) {
 			if err := b.setWebhook(ctx); err != nil {
 				fail(receiveError(ctx, err))
 			}

@@ -70,7 +70,7 @@ func (b *Bot) runPolling(ctx context.Context, r *receiver, from chat.Resume, acc
 		}
 		if err != nil {
 			// The bot was known a moment ago. Only the next getMe decides whether its token is refused.
-			return receiveError(ctx, calls.Instead(err, chat.Temporary, chat.Auth))
+			return receiveError(ctx, calls.Reclassify(err, chat.Temporary, chat.Auth))
 		}
 		if offset, err = b.handleUpdates(ctx, r, offset, updates, accept); err != nil {
 			return err
@@ -235,7 +235,7 @@ func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	failure := calls.Repeatable(err)
+	failure := calls.AsRepeatable(err)
 	switch {
 	case calls.Status(err) == http.StatusNotFound:
 		failure.Err = fmt.Errorf("there is no such bot at this address: either api_base does not lead to a Bot API "+

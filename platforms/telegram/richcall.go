@@ -44,9 +44,9 @@ func (b *Bot) richError(method string, err error, m chat.Outgoing) error {
 		if !b.richUnsupported.Swap(true) {
 			b.log.Warn("the server does not know rich messages; texts are sent instead", slog.Any("error", err))
 		}
-		return calls.Instead(err, chat.Temporary, chat.Rejected)
+		return calls.Reclassify(err, chat.Temporary, chat.Rejected)
 	case !dialectChoseRich(m): // a plain text was rich only because of its length
-		return calls.Instead(err, chat.TooLong, chat.Rejected)
+		return calls.Reclassify(err, chat.TooLong, chat.Rejected)
 	}
 	return err
 }

@@ -87,14 +87,14 @@ func New(o Options) *Bot {
 	}
 }
 
-// note remembers a message for the replies to it.
-func (b *Bot) note(in chat.ChatID, id chat.MessageID, q chat.Quote) {
+// rememberText remembers a message for the replies to it.
+func (b *Bot) rememberText(in chat.ChatID, id chat.MessageID, q chat.Quote) {
 	q.Text = clip(q.Text, maxQuoted)
-	b.texts.Put(keyOf(in, id), &q)
+	b.texts.Put(textKey(in, id), &q)
 }
 
-// keyOf is what a message is remembered by.
-func keyOf(in chat.ChatID, id chat.MessageID) string { return string(in) + " " + string(id) }
+// textKey is what a message is remembered by.
+func textKey(in chat.ChatID, id chat.MessageID) string { return string(in) + " " + string(id) }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }

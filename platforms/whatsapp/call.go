@@ -24,8 +24,8 @@ type graphError struct {
 	} `json:"error_data"`
 }
 
-// words describes the failure; empty without one.
-func (e graphError) words() string {
+// description describes the failure; empty without one.
+func (e graphError) description() string {
 	text := e.Message
 	if text == "" {
 		text = e.Title
@@ -77,7 +77,7 @@ func (b *Bot) call(ctx context.Context, op operation, method, path string, resul
 	fill(req)
 	o := calls.Do(b.client, req)
 	if o.Err != nil {
-		return o.Unanswered(string(op), b.secrets)
+		return o.UnansweredError(string(op), b.secrets)
 	}
 	var answer struct {
 		Error *graphError `json:"error"`
@@ -88,9 +88,9 @@ func (b *Bot) call(ctx context.Context, op operation, method, path string, resul
 	}
 	failure, words := classify(op, o, answer.Error), ""
 	if answer.Error != nil {
-		words = answer.Error.words()
+		words = answer.Error.description()
 	}
-	failure.Err = b.secrets.Refused(string(op), o, codeOf(answer.Error), words)
+	failure.Err = b.secrets.RefusedError(string(op), o, codeOf(answer.Error), words)
 	return failure
 }
 

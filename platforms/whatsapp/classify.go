@@ -14,7 +14,7 @@ import (
 // How long to wait after a rate limit that does not say so. Meta names no times but 4 to the power of the failures so far.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 const (
-	pairRetryAfter       = 2 * pairEvery
+	pairRetryAfter       = 2 * pairInterval
 	fetchRetryAfter      = pairRetryAfter
 	throughputRetryAfter = 4 * time.Second
 	accountRetryAfter    = 5 * time.Minute // limits that count over an hour, and those of the number's quality
@@ -44,10 +44,10 @@ func codeOf(e *graphError) string {
 // classify says what may be done after a refused call. e is nil if the answer is not the API's.
 func classify(op operation, o calls.Outcome, e *graphError) *chat.SendError {
 	if e == nil {
-		return unknownAnswer(o)
+		return classifyUnknown(o)
 	}
 	limited := func(scope chat.Scope, standard time.Duration) *chat.SendError {
-		return &chat.SendError{Kind: chat.RateLimited, Scope: scope, Ops: limitedOps(op), RetryAfter: calls.RetryAfter(regainAfter(o.Header), o.Header, standard)}
+		return &chat.SendError{Kind: chat.RateLimited, Scope: scope, Ops: limitedOps(op), RetryAfter: calls.RetryAfter(accountRetrySeconds(o.Header), o.Header, standard)}
 	}
 	switch e.Code {
 	case codePair:
@@ -74,8 +74,8 @@ func limitedOps(op operation) chat.Op {
 	return chat.OpSend | chat.OpFile
 }
 
-// unknownAnswer classifies an answer that is not the API's but that of a proxy, for example.
-func unknownAnswer(o calls.Outcome) *chat.SendError {
+// classifyUnknown classifies an answer that is not the API's but that of a proxy, for example.
+func classifyUnknown(o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
 		return &chat.SendError{Kind: chat.RateLimited, Scope: chat.ScopeEndpoint, RetryAfter: calls.RetryAfter(0, o.Header, throughputRetryAfter)}
@@ -110,15 +110,15 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 		return chat.Auth // a permission is missing
 	case status >= http.StatusInternalServerError:
 		return chat.Uncertain
-	case strings.Contains(e.words(), "characters long"), strings.Contains(e.words(), "too long"):
+	case strings.Contains(e.description(), "characters long"), strings.Contains(e.description(), "too long"):
 		return chat.TooLong
 	}
 	return chat.Rejected
 }
 
-// regainAfter returns after how many seconds an account may make calls again, as an answer says; 0: it does not say.
+// accountRetrySeconds returns after how many seconds an account may make calls again, as an answer says; 0: it does not say.
 // https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
-func regainAfter(h http.Header) float64 {
+func accountRetrySeconds(h http.Header) float64 {
 	var usage map[string][]struct {
 		Minutes float64 `json:"estimated_time_to_regain_access"`
 	}

@@ -174,11 +174,11 @@ func TestDecodeNews(t *testing.T) {
 	t.Parallel()
 	n := decode(notify(`"statuses":[{"id":"wamid.B","status":"failed","timestamp":"1","recipient_id":"16505551234","recipient_user_id":"US.1",`+
 		`"errors":[{"code":131047,"title":"Re-engagement message","message":"Re-engagement message","error_data":{"details":"more than 24 hours"}}]}]`), numberID)
-	if want := (status{id: "wamid.B", chat: "US.1", code: 131047, words: "Re-engagement message: more than 24 hours"}); len(n.statuses) != 1 || n.statuses[0] != want {
+	if want := (deliveryFailure{id: "wamid.B", chat: "US.1", code: 131047, description: "Re-engagement message: more than 24 hours"}); len(n.statuses) != 1 || n.statuses[0] != want {
 		t.Errorf("decoded %+v, want %+v", n, want)
 	}
 	n = decode(notify(`"messages":[{"id":"wamid.C","timestamp":"1","type":"system","system":{"body":"x","user_id":"MX.2","previous_user_id":"CO.1","type":"user_changed_user_id"}}]`), numberID)
-	if want := (idChange{"CO.1", "MX.2"}); len(n.changes) != 1 || n.changes[0] != want || len(n.messages)+len(n.problems) != 0 {
+	if want := (userIDChange{"CO.1", "MX.2"}); len(n.changes) != 1 || n.changes[0] != want || len(n.messages)+len(n.problems) != 0 {
 		t.Errorf("decoded %+v, want %+v", n, want)
 	}
 }
@@ -188,8 +188,8 @@ func TestReplies(t *testing.T) {
 	t.Parallel()
 	b := New(Options{})
 	known := chat.Quote{Own: true, Text: "The answer."}
-	b.note("US.13491208655302741918", "wamid.K", known)
-	b.note("US.2", "wamid.U", chat.Quote{Text: "of another chat"})
+	b.rememberText("US.13491208655302741918", "wamid.K", known)
+	b.rememberText("US.2", "wamid.U", chat.Quote{Text: "of another chat"})
 	for _, c := range []struct {
 		context string
 		want    []chat.Quote
@@ -216,7 +216,7 @@ func TestRepliesToTheBot(t *testing.T) {
 	}
 	for to, want := range map[chat.ChatID]string{person().Chat: "an answer", "US.2": unknownText} {
 		in := chat.Inbound{To: chat.Target{Chat: to}, Kind: chat.Text, Text: "why?"}
-		if q := a.quotes(said{in: in, replied: "wamid.S", own: true}); len(q) != 1 || !q[0].Own || q[0].Text != want {
+		if q := a.quotes(receivedMessage{in: in, replied: "wamid.S", repliesToBot: true}); len(q) != 1 || !q[0].Own || q[0].Text != want {
 			t.Errorf("%s: %+v, want %q", to, q, want)
 		}
 	}

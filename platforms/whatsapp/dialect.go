@@ -37,15 +37,15 @@ func (Dialect) Shape() markup.Shape {
 
 // Render writes the piece as one string.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
-	return markup.Rendered{Text: marks.Write(grammar{}, withAddresses(p))}
+	return markup.Rendered{Text: marks.Write(grammar{}, withLinkURLs(p))}
 }
 
 // Len counts UTF-16 code units. The limits are in characters, and nobody says which; there are never more code points.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
-// withAddresses writes the address of each link behind its label, unless the label is the address: WhatsApp has no links with
+// withLinkURLs writes the address of each link behind its label, unless the label is the address: WhatsApp has no links with
 // labels.
-func withAddresses(p markup.Piece) markup.Piece {
+func withLinkURLs(p markup.Piece) markup.Piece {
 	formats := append([]markup.Format(nil), p.Formats...)
 	text, added := p.Text, 0
 	for i, f := range p.Formats {

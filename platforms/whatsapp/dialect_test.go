@@ -75,7 +75,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	if p.Rendered.Spans != nil || !utf8.ValidString(wire) {
 		t.Fatalf("bad text %q", wire)
 	}
-	if want, got := letters(withAddresses(spy.Pieces[wire]).Text), letters(wire); got != want {
+	if want, got := letters(withLinkURLs(spy.Pieces[wire]).Text), letters(wire); got != want {
 		t.Fatalf("%q shows\n got %q\nwant %q", wire, got, want)
 	}
 }

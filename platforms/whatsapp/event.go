@@ -101,9 +101,9 @@ type media struct {
 	Voice     bool   `json:"voice"`
 }
 
-// statusMessage says what became of a message that was sent.
+// status says what became of a message that was sent.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
-type statusMessage struct {
+type status struct {
 	ID     string       `json:"id"`
 	Status string       `json:"status"` // sent, delivered, read, played or failed
 	Number string       `json:"recipient_id"`

@@ -31,7 +31,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	if err := b.get(ctx, opMedia, a.ID, url.Values{"phone_number_id": {b.opts.PhoneNumberID}}, &file); err != nil {
 		return nil, fetchError(err)
 	}
-	if !b.fetchable(file.URL) {
+	if !b.mayFetch(file.URL) {
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(string(opMedia) + ": not an address of Meta's")}
 	}
 	d := calls.Download{
@@ -43,13 +43,13 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 // fetchError turns the failure to find a file into what Fetch returns: an object that is missing is a file that expired.
 func fetchError(err error) error {
 	if calls.Code(err) == "100" {
-		return calls.Instead(err, chat.Gone, chat.Auth, chat.Rejected)
+		return calls.Reclassify(err, chat.Gone, chat.Auth, chat.Rejected)
 	}
-	return calls.Repeatable(err)
+	return calls.AsRepeatable(err)
 }
 
-// fetchable reports whether the token may be sent to an address.
-func (b *Bot) fetchable(address string) bool {
+// mayFetch reports whether the token may be sent to an address.
+func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
 		return false

@@ -17,7 +17,7 @@ import (
 // anything, so a failure of the first is never Uncertain.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#upload-media
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
-	kind, mediaType := uploadType(f.MediaType)
+	kind, mediaType := messageKind(f.MediaType)
 	var problem error
 	failure := chat.TooLong
 	switch caption := markup.Units(m.Text); {
@@ -35,7 +35,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	}
 	id, err := b.upload(ctx, chat.File{Name: f.Name, MediaType: mediaType, Content: f.Content})
 	if err != nil {
-		return chat.Receipt{}, calls.Repeatable(err)
+		return chat.Receipt{}, calls.AsRepeatable(err)
 	}
 	out, body := outgoing{Type: kind}, &mediaBody{ID: id, Caption: m.Text}
 	switch kind {
@@ -73,10 +73,10 @@ const (
 	kindAudio    = "audio"
 )
 
-// uploadType returns as which kind of message and as which type a file can be sent; empty: it can't. All text is plain text to
+// messageKind returns as which kind of message and as which type a file can be sent; empty: it can't. All text is plain text to
 // WhatsApp.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
-func uploadType(mediaType string) (kind, as string) {
+func messageKind(mediaType string) (kind, as string) {
 	as, _, err := mime.ParseMediaType(mediaType)
 	if err != nil {
 		return "", ""

@@ -19,53 +19,53 @@ import (
 // maxName bounds the name of a person, in bytes. WhatsApp allows 25 characters.
 const maxName = 256
 
-// news is what a webhook brings.
-type news struct {
-	messages []said
-	statuses []status
-	changes  []idChange
+// webhookContent is what a webhook brings.
+type webhookContent struct {
+	messages []receivedMessage
+	statuses []deliveryFailure
+	changes  []userIDChange
 	problems []error
 }
 
-// said is a message with what it replies to.
-type said struct {
-	in      chat.Inbound
-	replied string // the id of the message; empty: none
-	own     bool   // the bot wrote it
+// receivedMessage is a message with what it replies to.
+type receivedMessage struct {
+	in           chat.Inbound
+	replied      string // the id of the message; empty: none
+	repliesToBot bool   // the bot wrote it
 }
 
-// status is a message that could not be delivered.
-type status struct {
-	id, chat string
-	code     int
-	words    string
+// deliveryFailure is a message that could not be delivered.
+type deliveryFailure struct {
+	id, chat    string
+	code        int
+	description string
 }
 
-// idChange is a person whose business-scoped user id changed, with the phone number.
-type idChange struct{ Old, New string }
+// userIDChange is a person whose business-scoped user id changed, with the phone number.
+type userIDChange struct{ Old, New string }
 
 // decode decodes a webhook for a phone number: an app gets those of all its numbers at one address. Its problems contain nothing
 // of what people wrote.
-func decode(body []byte, number string) (n news) {
+func decode(body []byte, number string) (n webhookContent) {
 	all, err := receiving.Decode[notification](body)
 	if err != nil {
-		return news{problems: []error{fmt.Errorf("decode webhook: %w", err)}}
+		return webhookContent{problems: []error{fmt.Errorf("decode webhook: %w", err)}}
 	}
 	if all.Object != objectAccount {
-		return news{}
+		return webhookContent{}
 	}
 	for _, e := range all.Entry {
 		for _, c := range e.Changes {
 			if c.Field == fieldMessages {
-				n.add(c.Value, number)
+				n.addChange(c.Value, number)
 			}
 		}
 	}
 	return n
 }
 
-// add decodes a change.
-func (n *news) add(raw json.RawMessage, number string) {
+// addChange decodes a change.
+func (n *webhookContent) addChange(raw json.RawMessage, number string) {
 	c, err := receiving.Decode[change](raw)
 	if err != nil {
 		n.problems = append(n.problems, fmt.Errorf("decode change: %w", err))
@@ -81,12 +81,12 @@ func (n *news) add(raw json.RawMessage, number string) {
 		}
 	}
 	for _, raw := range c.Messages {
-		if err := n.message(raw, contacts); err != nil {
+		if err := n.addMessage(raw, contacts); err != nil {
 			n.problems = append(n.problems, fmt.Errorf("decode message: %w", err))
 		}
 	}
 	for _, raw := range c.Statuses {
-		if s, err := receiving.Decode[statusMessage](raw); err != nil {
+		if s, err := receiving.Decode[status](raw); err != nil {
 			n.problems = append(n.problems, fmt.Errorf("decode status: %w", err))
 		} else if s.Status == "failed" {
 			n.statuses = append(n.statuses, s.failure())
@@ -94,22 +94,22 @@ func (n *news) add(raw json.RawMessage, number string) {
 	}
 	for _, raw := range c.Errors {
 		if e, err := receiving.Decode[graphError](raw); err == nil {
-			n.problems = append(n.problems, fmt.Errorf("WhatsApp reports error %d: %s", e.Code, e.words()))
+			n.problems = append(n.problems, fmt.Errorf("WhatsApp reports error %d: %s", e.Code, e.description()))
 		}
 	}
 }
 
 // failure returns why a message could not be delivered.
-func (s *statusMessage) failure() status {
-	out := status{id: s.ID, chat: cmp.Or(s.User, s.Number)}
+func (s *status) failure() deliveryFailure {
+	out := deliveryFailure{id: s.ID, chat: cmp.Or(s.User, s.Number)}
 	for _, e := range s.Errors {
-		out.code, out.words = cmp.Or(out.code, e.Code), cmp.Or(out.words, e.words())
+		out.code, out.description = cmp.Or(out.code, e.Code), cmp.Or(out.description, e.description())
 	}
 	return out
 }
 
-// message decodes a message.
-func (n *news) message(raw json.RawMessage, contacts []contact) (err error) {
+// addMessage decodes a message.
+func (n *webhookContent) addMessage(raw json.RawMessage, contacts []contact) (err error) {
 	defer receiving.Recover("decode message", &err)
 	m, err := receiving.Decode[message](raw)
 	if err != nil {
@@ -117,25 +117,25 @@ func (n *news) message(raw json.RawMessage, contacts []contact) (err error) {
 	}
 	if m.Type == "system" {
 		if m.System.Old != "" && m.System.New != "" {
-			n.changes = append(n.changes, idChange{m.System.Old, m.System.New})
+			n.changes = append(n.changes, userIDChange{m.System.Old, m.System.New})
 		}
 		return nil
 	}
 	if m.Group != "" { // only official business accounts are in groups
 		return nil
 	}
-	in, err := m.by(contacts)
+	in, err := m.inbound(contacts)
 	if err != nil {
 		return err
 	}
 	if m.decode(&in) {
-		n.messages = append(n.messages, said{in: in, replied: m.Context.ID, own: m.Context.From != "" && m.Context.From != m.From && m.Context.From != m.User})
+		n.messages = append(n.messages, receivedMessage{in: in, replied: m.Context.ID, repliesToBot: m.Context.From != "" && m.Context.From != m.From && m.Context.From != m.User})
 	}
 	return nil
 }
 
 // by returns an inbound message that says who sent m and when.
-func (m *message) by(contacts []contact) (chat.Inbound, error) {
+func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 	var who contact
 	for _, c := range contacts {
 		if len(contacts) == 1 || m.From != "" && c.Number == m.From || m.User != "" && c.User == m.User {
@@ -184,7 +184,7 @@ func (m *message) decode(in *chat.Inbound) bool {
 		if m.Edit.ID == "" || json.Unmarshal(m.Edit.Message, &edited) != nil {
 			return false
 		}
-		edited.attach(in)
+		edited.addFile(in)
 		in.Kind, in.ID, in.Text, in.Attachments = chat.Edited, chat.MessageID(m.Edit.ID), cmp.Or(edited.Text.Body, in.Text), nil
 		return in.Text != ""
 	case "revoke":
@@ -196,9 +196,9 @@ func (m *message) decode(in *chat.Inbound) bool {
 		if slices.Contains([]string{"edit", "pin", "keep_in_chat", "reaction", "poll_update", "unknown"}, m.Unsupported.Type) {
 			return false // something happened to another message; "unknown" is most often that it was deleted
 		}
-		m.attach(in)
+		m.addFile(in)
 	default:
-		m.attach(in)
+		m.addFile(in)
 	}
 	if in.Text = strings.TrimSpace(in.Text); in.Text != "" && in.Origin == chat.Typed && len(in.Attachments) == 0 {
 		*in = receiving.Command(*in)
@@ -206,9 +206,9 @@ func (m *message) decode(in *chat.Inbound) bool {
 	return in.Text != "" || len(in.Attachments) > 0
 }
 
-// attach adds the file of m and its caption. What has no content to fetch, such as a place, is listed without an id, under a
+// addFile adds the file of m and its caption. What has no content to fetch, such as a place, is listed without an id, under a
 // common name, so that the bot can say that it was not understood.
-func (m *message) attach(in *chat.Inbound) {
+func (m *message) addFile(in *chat.Inbound) {
 	for _, f := range []struct {
 		*media
 		name string
@@ -246,23 +246,23 @@ func extension(mediaType string) string {
 const unknownText = "[an earlier message, whose text is not known]"
 
 // quotes returns the message that m replies to. A button that is pressed refers to the question above it.
-func (b *Bot) quotes(m said) []chat.Quote {
+func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
 		return nil
 	}
-	if q, ok := b.texts.Get(keyOf(m.in.To.Chat, chat.MessageID(m.replied))); ok {
+	if q, ok := b.texts.Get(textKey(m.in.To.Chat, chat.MessageID(m.replied))); ok {
 		return []chat.Quote{*q}
 	}
-	return []chat.Quote{{Own: m.own, Text: unknownText}}
+	return []chat.Quote{{Own: m.repliesToBot, Text: unknownText}}
 }
 
 // clip returns the beginning of text of up to most bytes.
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most]
+	return text[:limit]
 }

@@ -47,12 +47,12 @@ const typingEvery = 20 * time.Second
 
 // Rates.
 const (
-	// pairEvery is the time between two messages to one person. Up to pairAhead messages may be sent earlier; the time is owed
+	// pairInterval is the time between two messages to one person. Up to pairAhead messages may be sent earlier; the time is owed
 	// then. Whether more may follow before it has passed is not quite clear, so only pairBurst are sent at once.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
-	pairEvery = 6 * time.Second
-	pairAhead = 45
-	pairBurst = 10
+	pairInterval = 6 * time.Second
+	pairAhead    = 45
+	pairBurst    = 10
 	// throughput is the messages a second of a number, half of the 80 that it may have: those of people count too.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	throughput = 40
@@ -64,7 +64,7 @@ func (b *Bot) Profile(chat.Target) chat.Profile {
 	return chat.Profile{
 		TextLimit: textLimit, TypingEvery: typingEvery, FileLimit: maxDocument,
 		Limits: []chat.Limit{
-			{Scope: chat.ScopeChat, Ops: ops, Count: pairAhead, Window: pairAhead * pairEvery, Burst: pairBurst},
+			{Scope: chat.ScopeChat, Ops: ops, Count: pairAhead, Window: pairAhead * pairInterval, Burst: pairBurst},
 			{Scope: chat.ScopeEndpoint, Ops: ops, Count: throughput, Window: time.Second, Burst: throughput},
 		},
 	}

@@ -20,10 +20,10 @@ const answerTimeout = 15 * time.Second
 // Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when nothing can be received: Auth
 // if the token is refused or may not use the phone number, RateLimited, or Temporary.
 func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
-	self, err := b.whoami(ctx)
+	self, err := b.checkCredentials(ctx)
 	if err == nil {
-		r := &reception{bot: b, self: self, accept: accept}
-		err = r.serve(ctx)
+		r := &receiver{bot: b, self: self, accept: accept}
+		err = r.serveHTTP(ctx)
 	}
 	return receiveError(ctx, err)
 }
@@ -31,30 +31,30 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 // Pulse implements gateway.Pulse: the loop beside the listener turns every BeatEvery.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
-// whoami checks the credentials.
-func (b *Bot) whoami(ctx context.Context) (account, error) {
+// checkCredentials checks the credentials.
+func (b *Bot) checkCredentials(ctx context.Context) (account, error) {
 	b.heart.Beat()
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	return b.account(ctx)
 }
 
-// reception is one Run.
-type reception struct {
+// receiver is one Run.
+type receiver struct {
 	bot    *Bot
 	self   account
 	accept func(context.Context, chat.Inbound) error
 	opened time.Time // when Meta could first deliver
 }
 
-// refusal is accept's error.
-type refusal struct{ error }
+// acceptError is accept's error.
+type acceptError struct{ error }
 
 // Unwrap returns accept's error.
-func (e refusal) Unwrap() error { return e.error }
+func (e acceptError) Unwrap() error { return e.error }
 
-// take hands a message on, unless it was accepted before. It fails with ctx's error, or with a refusal.
-func (r *reception) take(ctx context.Context, in chat.Inbound) error {
+// deliver hands a message on, unless it was accepted before. It fails with ctx's error, or with a refusal.
+func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	b := r.bot
 	if err := b.turn.Acquire(ctx, 1); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (r *reception) take(ctx context.Context, in chat.Inbound) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return refusal{fmt.Errorf("accept message %s: %w", in.ID, err)}
+		return acceptError{fmt.Errorf("accept message %s: %w", in.ID, err)}
 	}
 	b.recent.Put(key, struct{}{})
 	r.remember(in)
@@ -79,11 +79,11 @@ func (r *reception) take(ctx context.Context, in chat.Inbound) error {
 }
 
 // remember keeps what later calls need of a message that was accepted.
-func (r *reception) remember(in chat.Inbound) {
+func (r *receiver) remember(in chat.Inbound) {
 	switch in.Kind {
 	case chat.Edited:
-		if q, ok := r.bot.texts.Get(keyOf(in.To.Chat, in.ID)); ok {
-			r.bot.note(in.To.Chat, in.ID, chat.Quote{Author: q.Author, Text: in.Text, Attachments: q.Attachments})
+		if q, ok := r.bot.texts.Get(textKey(in.To.Chat, in.ID)); ok {
+			r.bot.rememberText(in.To.Chat, in.ID, chat.Quote{Author: q.Author, Text: in.Text, Attachments: q.Attachments})
 		}
 		return
 	case chat.Deleted:
@@ -91,12 +91,12 @@ func (r *reception) remember(in chat.Inbound) {
 	}
 	r.bot.newest.Put(string(in.To.Chat), string(in.ID))
 	if in.Text != "" || len(in.Attachments) > 0 {
-		r.bot.note(in.To.Chat, in.ID, chat.Quote{Author: in.Sender.Name, Text: in.Text, Attachments: in.Attachments})
+		r.bot.rememberText(in.To.Chat, in.ID, chat.Quote{Author: in.Sender.Name, Text: in.Text, Attachments: in.Attachments})
 	}
 }
 
-// isOpen notes that Meta can deliver from here on.
-func (r *reception) isOpen(ctx context.Context) {
+// markOpen notes that Meta can deliver from here on.
+func (r *receiver) markOpen(ctx context.Context) {
 	r.opened = time.Now()
 	r.bot.greeting.Log(ctx, r.bot.log, slog.String("name", r.self.Name), slog.String("number", r.self.Number))
 }
@@ -107,7 +107,7 @@ func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if refused, ok := errors.AsType[refusal](err); ok {
+	if refused, ok := errors.AsType[acceptError](err); ok {
 		return refused.error
 	}
 	failure := *chat.AsSendError(err)

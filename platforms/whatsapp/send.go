@@ -122,7 +122,7 @@ func (b *Bot) create(ctx context.Context, to chat.Target, m chat.Outgoing, out o
 	receipt := chat.Receipt{Ref: chat.MessageRef{Target: to}}
 	if len(made.Messages) > 0 {
 		receipt.Ref.ID = chat.MessageID(made.Messages[0].ID)
-		b.note(to.Chat, receipt.Ref.ID, chat.Quote{Own: true, Text: m.Plain})
+		b.rememberText(to.Chat, receipt.Ref.ID, chat.Quote{Own: true, Text: m.Plain})
 	}
 	return receipt, nil
 }

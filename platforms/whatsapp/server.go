@@ -21,18 +21,18 @@ const (
 	bodyTimeout = 5 * time.Second
 )
 
-// serve answers Meta's requests until ctx ends or accept fails.
-func (r *reception) serve(ctx context.Context) error {
+// serveHTTP answers Meta's requests until ctx ends or accept fails.
+func (r *receiver) serveHTTP(ctx context.Context) error {
 	return webhook.Server{
 		Listener: r.bot.opts.Listener, Log: r.bot.log, Heart: &r.bot.heart,
 		MaxBody: maxBody, BodyTimeout: bodyTimeout,
-		Check: r.bot.check, Answer: r.answer, Get: r.bot.verify, Opened: r.isOpen,
+		Check: r.bot.checkSignature, Answer: r.answer, Get: r.bot.answerChallenge, OnOpen: r.markOpen,
 	}.Serve(ctx)
 }
 
-// verify answers Meta's check of the address with the challenge in it.
+// answerChallenge answers Meta's check of the address with the challenge in it.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#get-requests
-func (b *Bot) verify(req *http.Request) (webhook.Reply, error) {
+func (b *Bot) answerChallenge(req *http.Request) (webhook.Reply, error) {
 	query := req.URL.Query()
 	if query.Get("hub.mode") != "subscribe" || !webhook.SameSecret(query.Get("hub.verify_token"), b.opts.VerifyToken) {
 		return webhook.Reply{}, &webhook.Refusal{Status: http.StatusForbidden, Reason: "this is not Meta's check of the address, or the verify token is wrong"}
@@ -40,9 +40,9 @@ func (b *Bot) verify(req *http.Request) (webhook.Reply, error) {
 	return webhook.Text(query.Get("hub.challenge")), nil
 }
 
-// check judges whether a request is Meta's.
+// checkSignature judges whether a request is Meta's.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#validate-payloads
-func (b *Bot) check(req *http.Request) (func(body []byte) error, error) {
+func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error) {
 	hexed, found := strings.CutPrefix(req.Header.Get("X-Hub-Signature-256"), "sha256=")
 	signature, err := hex.DecodeString(hexed)
 	if !found || err != nil || len(signature) != sha256.Size {
@@ -59,13 +59,13 @@ func (b *Bot) check(req *http.Request) (func(body []byte) error, error) {
 }
 
 // answer handles one webhook; it is answered once all messages in it were accepted. The error is accept's.
-func (r *reception) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
+func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	n := decode(req.Body, r.bot.opts.PhoneNumberID)
 	for _, err := range n.problems {
 		r.bot.log.WarnContext(ctx, "event skipped", slog.Any("error", err))
 	}
 	for _, s := range n.statuses {
-		r.bot.undelivered(ctx, s)
+		r.bot.logUndelivered(ctx, s)
 	}
 	for _, c := range n.changes {
 		r.bot.log.InfoContext(ctx, "a person has a new id: whoever was let in by the old one must be let in again",
@@ -75,16 +75,16 @@ func (r *reception) answer(ctx context.Context, req webhook.Request) (webhook.Re
 		in := m.in
 		in.Missed = in.At.Before(r.opened)
 		in.Quotes = r.bot.quotes(m)
-		if err := r.take(ctx, in); err != nil {
+		if err := r.deliver(ctx, in); err != nil {
 			return webhook.Reply{}, err
 		}
 	}
 	return webhook.Reply{}, nil
 }
 
-// undelivered logs that WhatsApp could not deliver a message that it had taken. Nothing is sent again: most causes would make the
+// logUndelivered logs that WhatsApp could not deliver a message that it had taken. Nothing is sent again: most causes would make the
 // next try fail too, and a message that arrives in the end would be shown twice.
-func (b *Bot) undelivered(ctx context.Context, s status) {
+func (b *Bot) logUndelivered(ctx context.Context, s deliveryFailure) {
 	b.log.WarnContext(ctx, "WhatsApp could not deliver a message", slog.String("chat", s.chat), slog.String("message", s.id),
-		slog.Int("code", s.code), slog.String("error", b.secrets.Redact(s.words)), slog.Int64("failed_so_far", b.failed.Add(1)))
+		slog.Int("code", s.code), slog.String("error", b.secrets.Redact(s.description)), slog.Int64("failed_so_far", b.failed.Add(1)))
 }

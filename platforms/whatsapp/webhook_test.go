@@ -254,7 +254,7 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 		s.deliver(first, sign(first))
 		edited := notify(`"contacts":[` + sheena + `],"messages":[{"from":"16505551234","id":"wamid.2","timestamp":"1","type":"edit","edit":{"original_message_id":"wamid.1","message":{"type":"text","text":{"body":"a better question"}}}}]`)
 		s.deliver(edited, sign(edited))
-		s.bot.note("US.13491208655302741918", "wamid.S", chat.Quote{Own: true, Text: "an answer"})
+		s.bot.rememberText("US.13491208655302741918", "wamid.S", chat.Quote{Own: true, Text: "an answer"})
 		for i, to := range []string{"wamid.1", "wamid.S"} {
 			reply := bytes.Replace(text(fmt.Sprintf("wamid.R%d", i), "why?"), []byte(`"type":"text"`), []byte(`"context":{"from":"1","id":"`+to+`"},"type":"text"`), 1)
 			s.deliver(reply, sign(reply))

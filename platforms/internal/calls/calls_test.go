@@ -120,7 +120,7 @@ func TestSecrets(t *testing.T) {
 			}
 		}
 	}
-	refused := s.Refused("getMe", Outcome{Status: http.StatusTeapot}, "no_tea", strings.Repeat("ä", 1000)+secret)
+	refused := s.RefusedError("getMe", Outcome{Status: http.StatusTeapot}, "no_tea", strings.Repeat("ä", 1000)+secret)
 	if Status(refused) != http.StatusTeapot || Code(refused) != "no_tea" || len(refused.Error()) > 400 || !utf8.ValidString(refused.Error()) {
 		t.Errorf("Refused = %v", refused)
 	}

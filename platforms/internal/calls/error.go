@@ -75,9 +75,9 @@ func (s Secrets) Error(operation string, err error) error {
 // maxQuote bounds what is quoted of an answer.
 const maxQuote = 300 // bytes
 
-// Refused describes a call whose answer is a failure, by the platform's words and its code, which may be empty. An answer
+// RefusedError describes a call whose answer is a failure, by the platform's words and its code, which may be empty. An answer
 // without words is not the platform's but that of a proxy, for example.
-func (s Secrets) Refused(operation string, o Outcome, code, words string) error {
+func (s Secrets) RefusedError(operation string, o Outcome, code, words string) error {
 	if words == "" {
 		words = "unexpected response, not from the API"
 	}

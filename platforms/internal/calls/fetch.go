@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// fetching is what the errors of downloads begin with.
-const fetching = "download file"
+// downloadOperation is what the errors of downloads begin with.
+const downloadOperation = "download file"
 
 // Download is a file to fetch by a GET request.
 type Download struct {
@@ -29,7 +29,7 @@ func CheckSize(size, limit int64) error {
 	if size <= limit {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %d bytes, and %d are the limit", fetching, chat.ErrTooLarge, size, limit)
+	return fmt.Errorf("%s: %w: %d bytes, and %d are the limit", downloadOperation, chat.ErrTooLarge, size, limit)
 }
 
 // Fetch returns the content of the file at an address; an empty address is that of nothing, which is Gone. What is said to
@@ -38,7 +38,7 @@ func CheckSize(size, limit int64) error {
 // with status 200. Blocks until all is there or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
-		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(fetching, err)}
+		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(downloadOperation, err)}
 	}
 	if address == "" {
 		return nil, failed(chat.Gone, errors.New("the attachment has no content"))
@@ -68,7 +68,7 @@ func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Re
 		}
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, d.refused(resp)
+		return nil, d.classify(resp)
 	}
 	if err := CheckSize(resp.ContentLength, d.Limit); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Re
 	}
 	switch got := int64(len(content)); {
 	case got > d.Limit:
-		return nil, fmt.Errorf("%s: %w: more than %d bytes", fetching, chat.ErrTooLarge, d.Limit)
+		return nil, fmt.Errorf("%s: %w: more than %d bytes", downloadOperation, chat.ErrTooLarge, d.Limit)
 	case err != nil:
 		return nil, failed(chat.Temporary, err)
 	case got < d.Size:
@@ -88,11 +88,11 @@ func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Re
 	return content, nil
 }
 
-// refused classifies an answer that is not the file. A redirect could carry a token elsewhere: it is not followed.
-func (d Download) refused(resp *http.Response) error {
+// classify classifies an answer that is not the file. A redirect could carry a token elsewhere: it is not followed.
+func (d Download) classify(resp *http.Response) error {
 	failure := &chat.SendError{
 		Kind: chat.Temporary,
-		Err:  &Error{text: fmt.Sprintf("%s: HTTP %d", fetching, resp.StatusCode), status: resp.StatusCode},
+		Err:  &Error{text: fmt.Sprintf("%s: HTTP %d", downloadOperation, resp.StatusCode), status: resp.StatusCode},
 	}
 	switch resp.StatusCode {
 	case http.StatusNotFound, http.StatusGone:

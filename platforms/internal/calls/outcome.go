@@ -17,11 +17,11 @@ import (
 	"telex/internal/chat"
 )
 
-// maxAnswer bounds what is read of one answer. The largest real ones, a hundred messages of the longest text, stay below.
-const maxAnswer = 16 << 20 // bytes
+// maxResponse bounds what is read of one answer. The largest real ones, a hundred messages of the longest text, stay below.
+const maxResponse = 16 << 20 // bytes
 
-// ErrAnswerTooLarge is the cause when an answer exceeds 16 MiB.
-var ErrAnswerTooLarge = errors.New("the answer is larger than 16 MiB")
+// ErrResponseTooLarge is the cause when an answer exceeds 16 MiB.
+var ErrResponseTooLarge = errors.New("the answer is larger than 16 MiB")
 
 // Outcome is what is known of exactly one call.
 type Outcome struct {
@@ -50,12 +50,12 @@ func Do(client *http.Client, req *http.Request) Outcome {
 		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // some transports do not trace
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end or given up.
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 	switch {
 	case err != nil:
 		return Outcome{Err: fmt.Errorf("read the answer: %w", err)}
-	case len(body) > maxAnswer:
-		return Outcome{Err: ErrAnswerTooLarge}
+	case len(body) > maxResponse:
+		return Outcome{Err: ErrResponseTooLarge}
 	}
 	return Outcome{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
@@ -71,8 +71,8 @@ func (o Outcome) Response() (*http.Response, error) {
 	}, nil
 }
 
-// Unanswered returns the failure of a call without a whole answer: Temporary if the request never left, else Uncertain.
-func (o Outcome) Unanswered(operation string, s Secrets) *chat.SendError {
+// UnansweredError returns the failure of a call without a whole answer: Temporary if the request never left, else Uncertain.
+func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	failure := &chat.SendError{Kind: chat.Uncertain, Err: s.Error(operation, o.Err)}
 	if o.Unsent {
 		failure.Kind = chat.Temporary
@@ -98,11 +98,11 @@ func RetryAfter(seconds float64, h http.Header, standard time.Duration) time.Dur
 	return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
 }
 
-// Repeatable returns the failure of a call that may be repeated without harm: what is Uncertain is Temporary then.
-func Repeatable(err error) *chat.SendError { return Instead(err, chat.Temporary, chat.Uncertain) }
+// AsRepeatable returns the failure of a call that may be repeated without harm: what is Uncertain is Temporary then.
+func AsRepeatable(err error) *chat.SendError { return Reclassify(err, chat.Temporary, chat.Uncertain) }
 
-// Instead returns a failure, of kind to where it is of one of the kinds from.
-func Instead(err error, to chat.ErrorKind, from ...chat.ErrorKind) *chat.SendError {
+// Reclassify returns a failure, of kind to where it is of one of the kinds from.
+func Reclassify(err error, to chat.ErrorKind, from ...chat.ErrorKind) *chat.SendError {
 	failure := *chat.AsSendError(err)
 	if slices.Contains(from, failure.Kind) {
 		failure.Kind = to

@@ -54,7 +54,7 @@ func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece,
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		if err != nil && Passing(err) && time.Now().Before(until) {
+		if err != nil && IsTransient(err) && time.Now().Before(until) {
 			again, trouble, pieces = append(again, p), err, pieces[1:]
 			continue
 		}

@@ -15,8 +15,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Passing reports whether the failure of a call that may be repeated without harm may be over later.
-func Passing(err error) bool {
+// IsTransient reports whether the failure of a call that may be repeated without harm may be over later.
+func IsTransient(err error) bool {
 	switch chat.AsSendError(err).Kind {
 	case chat.RateLimited, chat.Temporary, chat.Uncertain:
 		return true
@@ -34,7 +34,7 @@ func Retry(ctx context.Context, tries int, first time.Duration, call func() erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case n == tries-1, !Passing(err):
+		case n == tries-1, !IsTransient(err):
 			return err
 		}
 		pause := first << n

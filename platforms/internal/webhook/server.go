@@ -45,8 +45,8 @@ type Server struct {
 	Answer func(context.Context, Request) (Reply, error)
 	// Get answers a GET request, by which some platforms check the address; nil: these are refused. Its error is a *Refusal.
 	Get func(*http.Request) (Reply, error)
-	// Opened is called once the platform can deliver.
-	Opened func(context.Context)
+	// OnOpen is called once the platform can deliver.
+	OnOpen func(context.Context)
 }
 
 // Request is a POST request that was checked.
@@ -73,8 +73,8 @@ func SameSecret(got, want string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && want != ""
 }
 
-// serving is one Serve.
-type serving struct {
+// serverRun is one Serve.
+type serverRun struct {
 	Server
 	ctx      context.Context //nolint:containedctx // The end of Serve also ends requests that are still read or wait.
 	end      context.CancelCauseFunc
@@ -92,7 +92,7 @@ func (s Server) Serve(ctx context.Context) error {
 	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	r := &serving{
+	r := &serverRun{
 		Server: s, ctx: running, end: end,
 		requests: semaphore.NewWeighted(maxRequests), bodies: semaphore.NewWeighted(sharedBytes),
 		refused: rate.Sometimes{Interval: time.Minute},
@@ -103,7 +103,7 @@ func (s Server) Serve(ctx context.Context) error {
 		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	s.Opened(ctx) // what comes before Accept waits in the system
+	s.OnOpen(ctx) // what comes before Accept waits in the system
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -111,7 +111,7 @@ func (s Server) Serve(ctx context.Context) error {
 			end(cannotListen(err))
 		}
 	}()
-	r.await()
+	r.waitForEnd()
 	_ = r.requests.Acquire(context.WithoutCancel(ctx), maxRequests) // they finish what they have in hand, and are answered
 	_ = srv.Close()                                                 // Shutdown would wait for connections that nobody used yet
 	<-done
@@ -122,8 +122,8 @@ func cannotListen(err error) error {
 	return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 }
 
-// await returns when the serving ends.
-func (r *serving) await() {
+// waitForEnd returns when the serving ends.
+func (r *serverRun) waitForEnd() {
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
 	defer beat.Stop()
 	for r.ctx.Err() == nil {
@@ -136,9 +136,9 @@ func (r *serving) await() {
 }
 
 // ServeHTTP handles one request.
-func (r *serving) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *serverRun) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if r.ctx.Err() != nil {
-		later(w)
+		askToRepeat(w)
 		return
 	}
 	if !r.requests.TryAcquire(1) {
@@ -163,7 +163,7 @@ func (r *serving) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived}) //nolint:contextcheck // a client that goes away must not end what it began
 	if err != nil {
-		later(w)
+		askToRepeat(w)
 		r.end(err)
 		return
 	}
@@ -171,7 +171,7 @@ func (r *serving) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // read returns the body of a request by the platform. It reads nothing of a request whose headers can't be the platform's.
-func (r *serving) read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+func (r *serverRun) read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	if req.Method != http.MethodPost {
 		return nil, &Refusal{http.StatusMethodNotAllowed, "only webhook requests are answered here"}
 	}
@@ -205,14 +205,14 @@ func write(w http.ResponseWriter, reply Reply) {
 	_ = http.NewResponseController(w).Flush() // before the server may close; without it, the request comes again
 }
 
-// later asks the platform to repeat the request.
-func later(w http.ResponseWriter) {
+// askToRepeat asks the platform to repeat the request.
+func askToRepeat(w http.ResponseWriter) {
 	http.Error(w, "try again later", http.StatusServiceUnavailable)
 	_ = http.NewResponseController(w).Flush() // before the server may close
 }
 
 // refuse answers an invalid request with an error, and closes its connection, so that nothing more of it is read.
-func (r *serving) refuse(w http.ResponseWriter, err error) {
+func (r *serverRun) refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		status = refusal.Status

@@ -57,7 +57,7 @@ func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 				}, nil
 			},
 			Answer: func(context.Context, webhook.Request) (webhook.Reply, error) { return webhook.Reply{}, nil },
-			Opened: func(context.Context) { close(opened) },
+			OnOpen: func(context.Context) { close(opened) },
 		}
 		if change != nil {
 			change(&s)
