@@ -17,40 +17,40 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Who and where all messages are from.
+// The sender and the chat of all messages.
 const (
 	User chat.UserID = "homeassistant"
 	Chat chat.ChatID = "events"
 )
 
-// Options says which installation to connect to, what to tell of it, and where answers go.
+// Options says which installation to connect to, which changes to report, and where answers go.
 type Options struct {
 	URL    string // such as http://homeassistant.local:8123
 	Token  string // long-lived access token
 	Watch  Watch
 	Notify string // an entity or action of the domain notify, such as "notify.mobile_app_phone"; empty: persistent notifications
-	// Pause is the shortest time from the end of an answer to the next message. It keeps the messages below the limit of turns
-	// per minute.
+	// Pause is the minimum time from the end of an answer to the next message. It keeps the messages below the limit of
+	// turns per minute.
 	Pause time.Duration
-	HTTP  http.RoundTripper // nil: a transport of the bot's own
+	HTTP  http.RoundTripper // nil: the bot creates its own transport
 	Log   *slog.Logger      // nil: nothing is logged
 }
 
-// Bot is a connection to one installation of Home Assistant. Its methods may be called at the same time from many goroutines,
-// but only one Run may be active.
+// Bot is a connection to one installation of Home Assistant. Its methods are safe for concurrent use, but only one Run
+// may be active.
 type Bot struct {
-	base    string // without a slash at its end
+	base    string // without a trailing slash
 	token   string
-	notify  string // the name behind "notify."; empty: persistent notifications
+	notify  string // the name after "notify."; empty: persistent notifications
 	pause   time.Duration
 	secrets calls.Secrets
 	client  *http.Client
 	log     *slog.Logger
 
 	greeting receiving.Greeting
-	unread   rate.Sometimes // how often the log warns of messages that can't be read
+	unread   rate.Sometimes // limits the log's warnings about unreadable frames
 	heart    chat.Heartbeat
-	changed  chan struct{} // capacity 1: signals a change of what follows
+	changed  chan struct{} // capacity 1: signals a change of the following fields
 
 	mu          sync.Mutex
 	watcher     *watcher
@@ -59,7 +59,7 @@ type Bot struct {
 	nextAfter   time.Time      // when the next message may be sent
 }
 
-// New returns a bot. It makes no network call: a wrong token shows in the first one.
+// New returns a bot. It makes no network call, so only the first call finds a wrong token.
 func New(o Options) *Bot {
 	return &Bot{
 		base: calls.Base(o.URL, ""), token: o.Token, notify: strings.TrimPrefix(o.Notify, domainNotify+"."), pause: o.Pause,
@@ -69,7 +69,7 @@ func New(o Options) *Bot {
 	}
 }
 
-// Close lets go of the connections that no call uses. Calls may follow; they open new ones.
+// Close closes idle connections. Later calls open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
@@ -77,7 +77,7 @@ func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{Concludes: true, OneReceiver: true}
 }
 
-// Dialect returns how text is written.
+// Dialect returns the dialect of notifications.
 func (b *Bot) Dialect(chat.Target) markup.Dialect {
 	if b.notify != "" {
 		return Text{}
@@ -85,13 +85,13 @@ func (b *Bot) Dialect(chat.Target) markup.Dialect {
 	return Markdown{}
 }
 
-// Pulse implements gateway.Pulse: something arrives every pingEvery, unless the connection is being made or is about to be
-// given up.
+// Pulse implements gateway.Pulse. Something arrives every pingEvery, except while the connection is opened or about to
+// be closed.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
 	return b.heart.Last(), handshakeTimeout + 2*pingEvery + time.Minute
 }
 
-// Concluded implements gateway.Concluder: the next message may follow.
+// Concluded implements gateway.Concluder. It allows the next message.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *Bot) signalChange() {
 	}
 }
 
-// receiveError returns why a Run ended.
+// receiveError converts the end of a Run to its error.
 func (b *Bot) receiveError(ctx context.Context, operation string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -10,18 +10,18 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Markdown writes what Home Assistant's web interface shows: GitHub's Markdown, read by marked, with some HTML
+// Markdown writes the Markdown of Home Assistant's web interface: GitHub's Markdown as parsed by marked, with some HTML
 // (https://www.home-assistant.io/integrations/persistent_notification/).
 //
 //	Markdown                   becomes
 //	bold, headings, lists …    the same
 //	| table |                  the same
 //	![alt](url)                [alt](url): an image would be loaded without a click
-//	< > &                      &lt; &gt; &amp;: there is no HTML; in code as they are
-//	{{ {% {#                   with a joiner between the characters, in code as well: see literal
+//	< > &                      &lt; &gt; &amp;: there is no HTML; unchanged in code
+//	{{ {% {#                   with a joiner between the characters, also in code: see escapeTemplates
 type Markdown struct{}
 
-// Text writes plain text, for the actions of notify: what they show is up to the device.
+// Text writes plain text for the notify actions, because each device shows formatted text differently.
 type Text struct{ markup.Plain }
 
 var (
@@ -29,14 +29,14 @@ var (
 	_ markup.Dialect = Text{}
 )
 
-// Shape returns the usual symbols, and asks for the cells of tables and the items of lists.
+// Shape returns the usual symbols and enables the cells of tables and list items.
 func (Markdown) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Tables | markup.Tasks | markup.Lists
 	return s
 }
 
-// Render writes the piece as one string.
+// Render returns the piece as one string.
 func (Markdown) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: escapeTemplates(marks.Write(grammar{}, p))}
 }
@@ -44,7 +44,7 @@ func (Markdown) Render(p markup.Piece) markup.Rendered {
 // Len counts characters.
 func (Markdown) Len(r markup.Rendered) int { return utf8.RuneCountInString(r.Text) }
 
-// Render returns the text, with the addresses of links behind their labels.
+// Render returns the text, with the URLs of links after their labels.
 func (d Text) Render(p markup.Piece) markup.Rendered {
 	for _, f := range slices.Backward(p.Formats) {
 		to := marks.Destination(f.URL, "http", "https")
@@ -57,12 +57,12 @@ func (d Text) Render(p markup.Piece) markup.Rendered {
 	return r
 }
 
-// Len counts bytes: the services that deliver to phones limit those.
+// Len counts bytes, because the services that deliver to phones limit those.
 func (Text) Len(r markup.Rendered) int { return len(r.Text) }
 
-// escapeTemplates keeps Home Assistant from reading a text as a template. The data of actions accepts templates, which read any state
-// and can run for minutes; an invalid one makes the call fail. An invisible character between the two that begin a template
-// prevents this. https://www.home-assistant.io/docs/configuration/templating/
+// escapeTemplates prevents Home Assistant from evaluating a text as a template, by an invisible character inside the
+// marks that begin one. The data of actions accepts templates, which can read any state and run for minutes; an invalid
+// one makes the call fail. https://www.home-assistant.io/docs/configuration/templating/
 func escapeTemplates(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
@@ -77,15 +77,15 @@ func escapeTemplates(text string) string {
 	return b.String()
 }
 
-// grammar is GitHub's Markdown.
+// grammar describes GitHub's Markdown.
 type grammar struct{}
 
-// maxColumns is the widest table: none is known to be too wide, but the screen is.
+// maxColumns is the maximum number of columns in a table. Home Assistant has no limit, but screens are narrow.
 const maxColumns = 20
 
 var language = regexp.MustCompile(`^[A-Za-z0-9_+.#-]{1,20}$`)
 
-// Rules returns those of CommonMark, with tables.
+// Rules returns the rules of CommonMark, with tables.
 func (grammar) Rules() marks.Rules {
 	return marks.Rules{Headings: 6, CommonMark: true, Lists: true, Language: language, Tables: maxColumns}
 }
@@ -103,14 +103,14 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 		return append(out, "&amp;"...)
 	case '\\', '*', '`', '[', ']', '~':
 		escaped = true
-	case '_': // means nothing within a word
+	case '_': // has no meaning inside a word
 		escaped = !at.InWord()
 	case '#':
 		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
 		escaped = at.Start()
 	case ':':
-		escaped = at.Start() && at.Next() == '-' // aligns a column
+		escaped = at.Start() && at.Next() == '-' // would align a column
 	case '.', ')':
 		escaped = at.Ordinal()
 	}
@@ -120,19 +120,19 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code, which is shown as it stands there.
+// Code appends a character of code, unchanged.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
-// Address finds none: what looks like one is text, and Link says how a link is written.
+// Address finds no URLs: they are text, and Link decides how links are written.
 func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
-// Link returns where a link goes.
+// Link returns the target of a link.
 func (grammar) Link(_ string, f markup.Format, _ bool) string {
 	return marks.Destination(f.URL, "http", "https", "mailto")
 }
 
-// Label reports that a label can hold anything.
+// Label reports that a label can contain anything.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile reports that code and addresses end no style.
+// Fragile reports that code and URLs end no style.
 func (grammar) Fragile(string) bool { return false }

@@ -9,8 +9,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// The types of frames that the package reads or writes.
-// https://developers.home-assistant.io/docs/api/websocket
+// Types of the frames that the package reads or writes. https://developers.home-assistant.io/docs/api/websocket
 const (
 	typeAuthRequired = "auth_required"
 	typeAuth         = "auth"
@@ -24,13 +23,13 @@ const (
 	stateChanged     = "state_changed"
 )
 
-// frame is a message from Home Assistant, as far as the package reads it.
+// frame is a message from Home Assistant, with the used fields.
 type frame struct {
 	ID      int64  `json:"id"`
 	Type    string `json:"type"`
-	Version string `json:"ha_version"` // auth_ok
-	Message string `json:"message"`    // auth_invalid
-	Success bool   `json:"success"`    // result
+	Version string `json:"ha_version"` // in auth_ok
+	Message string `json:"message"`    // in auth_invalid
+	Success bool   `json:"success"`    // in result
 	Error   struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -55,10 +54,11 @@ type state struct {
 	} `json:"attributes"`
 }
 
-// lenientText is a text that is ignored if it is something else: an integration may put anything into an attribute.
+// lenientText is a string that becomes empty if the JSON value is not a string, because an integration may put anything
+// into an attribute.
 type lenientText string
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It never fails.
 func (t *lenientText) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) == nil {
@@ -67,11 +67,11 @@ func (t *lenientText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeFrame decodes a message. Its errors contain nothing of the content.
+// decodeFrame decodes a frame. Its errors contain nothing of the content.
 func decodeFrame(data []byte) (*frame, error) { return receiving.Decode[frame](data) }
 
-// change returns the change that a frame tells of. An entity that was added or removed has not changed: all of them are
-// when Home Assistant restarts.
+// change returns the state change that a frame reports. It returns false for an added or removed entity, because all
+// entities are added and removed when Home Assistant restarts.
 func (f *frame) change() (from, to state, ok bool) {
 	d := f.Event.Data
 	if f.Type != typeEvent || f.Event.Type != stateChanged || d.Old == nil || d.New == nil || !entityID.MatchString(d.New.EntityID) {
@@ -81,17 +81,17 @@ func (f *frame) change() (from, to state, ok bool) {
 	return from, to, from.State != to.State
 }
 
-// entityID is what Home Assistant calls an entity. https://www.home-assistant.io/docs/configuration/state_object/
+// entityID matches the id of an entity. https://www.home-assistant.io/docs/configuration/state_object/
 var entityID = regexp.MustCompile(`^[a-z0-9_]{1,64}\.[a-z0-9_]{1,255}$`)
 
-// The longest texts that are told, in characters. Home Assistant's own limit of a state is 255.
+// Maximum lengths of reported texts in characters. Home Assistant limits a state to 255.
 // https://www.home-assistant.io/docs/configuration/state_object/
 const (
 	maxName  = 80
 	maxState = 255
 )
 
-// clean returns a state whose texts are short and stand in one line each. It is what is remembered.
+// clean returns a state with short texts in one line each. The watcher remembers this form.
 func (s state) clean() state {
 	s.State = oneLine(s.State, maxState)
 	a := &s.Attributes
@@ -99,7 +99,7 @@ func (s state) clean() state {
 	return s
 }
 
-// oneLine returns a text in one line of at most limit characters, without what nobody can see.
+// oneLine returns a text in one line of at most limit characters, without invisible characters.
 func oneLine(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {

@@ -11,7 +11,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Examine returns what Home Assistant says about the installation. It receives and sends nothing. Errors are a
+// Examine returns what Home Assistant says about the installation. It neither receives nor sends messages. Errors are a
 // *chat.SendError. https://developers.home-assistant.io/docs/api/rest
 func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	o, err := b.call(ctx, http.MethodGet, "config", nil)
@@ -23,7 +23,7 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 		Version string `json:"version"`
 	}
 	if err := json.Unmarshal(o.Body, &house); err != nil || house.Version == "" {
-		return chat.Examination{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("config: the answer is not Home Assistant's")}
+		return chat.Examination{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("config: unexpected response")}
 	}
 	out := chat.Examination{Account: oneLine(house.Name, maxName) + " (" + oneLine(house.Version, maxName) + ")"}
 	if out.Findings, err = b.findMissing(ctx); err != nil {
@@ -32,7 +32,7 @@ func (b *Bot) Examine(ctx context.Context) (chat.Examination, error) {
 	return out, nil
 }
 
-// findMissing returns a finding for each name in the configuration that the installation does not have.
+// findMissing returns a finding for each configured name that the installation does not have.
 func (b *Bot) findMissing(ctx context.Context) (found []chat.Finding, err error) {
 	var states []state
 	if err := b.read(ctx, "states", &states); err != nil {
@@ -72,14 +72,14 @@ func (b *Bot) findMissing(ctx context.Context) (found []chat.Finding, err error)
 	return found, nil
 }
 
-// read reads what is at a path of the API.
+// read decodes the response for a path of the API.
 func (b *Bot) read(ctx context.Context, path string, v any) error {
 	o, err := b.call(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
 	if json.Unmarshal(o.Body, v) != nil {
-		return &chat.SendError{Kind: chat.Temporary, Err: errors.New(path + ": the answer is not Home Assistant's")}
+		return &chat.SendError{Kind: chat.Temporary, Err: errors.New(path + ": unexpected response")}
 	}
 	return nil
 }

@@ -13,16 +13,16 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// answerTimeout is how long an answer may take before the next message is sent all the same. No answer takes longer: see
+// answerTimeout is how long an answer may take before the next message is sent anyway. No answer takes longer: see
 // agent.limits and the deadline of a final.
 const answerTimeout = time.Hour
 
-// Run receives changes until ctx ends, and hands messages about them to accept, one at a time. Changes during an outage are
-// missed, since Home Assistant does not repeat them: there is no resume cursor. A message that was not accepted is handed on
-// again by the next Run.
+// Run receives changes until ctx ends, and passes messages about them to accept, one at a time. Home Assistant does not
+// repeat changes, so those during an outage are missed and there is no resume cursor. The next Run passes on a message
+// again that was not accepted.
 //
-// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when the connection failed: Auth
-// if the token is refused, else Temporary.
+// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if the connection
+// failed: Auth if the token is refused, otherwise Temporary.
 func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	b.heart.Beat()
 	s, err := b.connect(ctx)
@@ -41,7 +41,7 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	return err
 }
 
-// readChanges reads what arrives until the connection fails or ctx ends.
+// readChanges handles frames until the connection fails or ctx ends.
 func (b *Bot) readChanges(ctx context.Context, s *socket) error {
 	for {
 		b.heart.Beat()
@@ -53,13 +53,13 @@ func (b *Bot) readChanges(ctx context.Context, s *socket) error {
 		}
 		if err != nil {
 			b.unread.Do(func() {
-				b.log.WarnContext(ctx, "a message of Home Assistant can't be read", slog.Any("error", err))
+				b.log.WarnContext(ctx, "invalid message from Home Assistant", slog.Any("error", err))
 			})
 		}
 	}
 }
 
-// handleFrame handles one message. Its errors contain nothing of the content.
+// handleFrame handles one frame. Its errors contain nothing of the content.
 func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err error) {
 	defer receiving.Recover("read message", &err)
 	f, err := decodeFrame(data)
@@ -80,7 +80,7 @@ func (b *Bot) handleFrame(ctx context.Context, s *socket, data []byte) (err erro
 	return nil
 }
 
-// addChange keeps a change until it is told.
+// addChange keeps a change until it is reported.
 func (b *Bot) addChange(ctx context.Context, from, to state) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func (b *Bot) addChange(ctx context.Context, from, to state) {
 	}
 }
 
-// sendMessages hands messages about changes to accept until ctx ends or accept fails.
+// sendMessages passes messages about changes to accept until ctx ends or accept fails.
 func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
 	for {
 		in, wait := b.nextMessage(time.Now())
@@ -121,7 +121,7 @@ func (b *Bot) sendMessages(ctx context.Context, accept func(context.Context, cha
 	}
 }
 
-// nextMessage returns the message that is to be sent now, or how long to wait for one.
+// nextMessage returns the message to send now, or how long to wait for one.
 func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +142,7 @@ func (b *Bot) nextMessage(now time.Time) (*chat.Inbound, time.Duration) {
 	if len(changes) == 0 {
 		return nil, 0
 	}
-	// Until the answer is complete, rest is when to give up waiting for it. See Concluded.
+	// Until the answer is complete, nextAfter is the time to stop waiting for it. See Concluded.
 	b.answering, b.nextAfter = chat.MessageID(rand.Text()), now.Add(answerTimeout)
 	b.undelivered = &chat.Inbound{
 		To: chat.Target{Chat: Chat}, Sender: chat.Sender{ID: User, Name: "Home Assistant"}, ID: b.answering,

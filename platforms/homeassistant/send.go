@@ -17,16 +17,17 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// title stands above every notification.
+// title is the title of every notification.
 const title = "telex"
 
-// defaultRetryAfter is the wait after a rate limit that names none. Home Assistant has none; a proxy may.
+// defaultRetryAfter is the wait after a rate limit without Retry-After. Home Assistant has no rate limit, but a proxy
+// may.
 const defaultRetryAfter = 30 * time.Second
 
 var errTooLong = errors.New("the text is too long")
 
-// Send shows a notification. A persistent one has an id that is made of the create's key: a repetition replaces it. There is
-// no other way to change a notification, and none is used.
+// Send shows a notification. The id of a persistent notification comes from the create's key, so a repetition replaces
+// it. Notifications are not edited.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	if b.Dialect(to).Len(markup.Rendered{Text: m.Text}) > b.Profile(to).TextLimit {
 		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errTooLong}
@@ -49,15 +50,15 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(id)}}, nil
 }
 
-// notificationID returns the id of the notification that a create with a key shows.
+// notificationID returns the id of the notification for a create with a key.
 func notificationID(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "telex_" + hex.EncodeToString(sum[:16])
 }
 
-// exists reports whether there is an entity. The actions of notify exist for entities and, under the same names, without any:
-// https://www.home-assistant.io/integrations/notify/. notify.send_message does nothing and succeeds where the entity is
-// missing.
+// exists reports whether there is an entity. Some notify actions exist for entities, and others have the same form of
+// name without an entity: https://www.home-assistant.io/integrations/notify/. For a missing entity, notify.send_message
+// succeeds and does nothing, so the check is necessary.
 func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
 	o, err := b.call(ctx, http.MethodGet, "states/"+entity, nil)
 	if o.Status == http.StatusNotFound {
@@ -69,8 +70,8 @@ func (b *Bot) exists(ctx context.Context, entity string) (bool, error) {
 	return true, nil
 }
 
-// call makes one call of the REST API. A failure is a *chat.SendError. It blocks until the answer is there or ctx ends.
-// https://developers.home-assistant.io/docs/api/rest
+// call makes one call of the REST API. A failure is a *chat.SendError. It blocks until the response arrives or ctx
+// ends. https://developers.home-assistant.io/docs/api/rest
 func (b *Bot) call(ctx context.Context, method, path string, body any) (calls.Outcome, error) {
 	var payload []byte
 	if body != nil {
@@ -97,26 +98,26 @@ func (b *Bot) call(ctx context.Context, method, path string, body any) (calls.Ou
 	return o, failure
 }
 
-// classify says what may be done after a refused call.
+// classify decides what may be done after a refused call.
 func classify(o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(0, o.Header, defaultRetryAfter), Scope: chat.ScopeEndpoint}
-	case o.Status == http.StatusBadRequest: // no such action, or data that it does not take
+	case o.Status == http.StatusBadRequest: // no such action, or invalid data for it
 		return &chat.SendError{Kind: chat.Rejected}
 	case o.Status == http.StatusUnauthorized:
 		return &chat.SendError{Kind: chat.Auth}
-	case o.Status == http.StatusForbidden: // also for an address that was banned: https://www.home-assistant.io/integrations/http/
+	case o.Status == http.StatusForbidden: // also for a banned IP address: https://www.home-assistant.io/integrations/http/
 		return &chat.SendError{Kind: chat.Forbidden}
 	case o.Status == http.StatusRequestEntityTooLarge:
 		return &chat.SendError{Kind: chat.TooLong}
-	case o.Status < http.StatusInternalServerError: // the API is not loaded yet, or a proxy answered
+	case o.Status < http.StatusInternalServerError: // the API is not loaded yet, or a proxy responded
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// errorText returns what an answer says about a failure: in JSON, or in a line of text. Pages of proxies say nothing.
+// errorText returns the error in a response: from JSON, or a single line of text. It ignores pages of proxies.
 func errorText(body []byte) string {
 	var answer struct {
 		Message string `json:"message"`

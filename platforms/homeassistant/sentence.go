@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// The domains that the package names.
+// Domains that the package treats specially.
 const (
 	domainNotify     = "notify"
 	domainPersistent = "persistent_notification"
 )
 
-// maxSentence is the longest sentence, in characters. The gateway takes messages of 64 KiB, and maxLines of the longest
-// sentences fit.
+// maxSentence is the maximum length of a sentence in characters. maxLines of the longest sentences fit into the
+// gateway's limit of 64 KiB.
 const maxSentence = 300
 
-// messageText returns changes as the text of one message.
+// messageText returns the changes as the text of one message.
 func messageText(changes []change) string {
 	if len(changes) == 1 {
 		return "Home Assistant reports: " + oneLine(changes[0].sentence(), maxSentence)
@@ -29,7 +29,7 @@ func messageText(changes []change) string {
 	return b.String()
 }
 
-// sentence says what changed, such as "Front door (binary_sensor.front_door) is now open (before: closed).".
+// sentence describes a change, such as "Front door (binary_sensor.front_door) is now open (before: closed).".
 func (c change) sentence() string {
 	subject := cmp.Or(string(c.to.Attributes.Name), c.to.EntityID) + " (" + c.to.EntityID + ")"
 	from, to := c.from.description(), c.to.description()
@@ -68,7 +68,7 @@ func (s state) isMeasurement() bool {
 	return s.Attributes.Unit != ""
 }
 
-// isAbsent reports whether an entity has no state of its own.
+// isAbsent reports whether an entity currently has no state.
 // https://www.home-assistant.io/docs/configuration/state_object/
 func (s state) isAbsent() bool { return s.State == "unavailable" || s.State == "unknown" }
 

@@ -17,16 +17,17 @@ import (
 )
 
 const (
-	// maxFrame bounds a message in bytes. Larger ones are skipped: an attribute may hold a picture.
+	// maxFrame is the maximum size of a frame in bytes. Larger frames are skipped, because an attribute may contain a
+	// picture.
 	maxFrame = 1 << 20
-	// handshakeTimeout is how long a connection may take, from dialing to the subscription.
+	// handshakeTimeout limits the time from dialing to the subscription.
 	handshakeTimeout = 30 * time.Second
-	// writeTimeout is how long sending a command may take.
+	// writeTimeout limits the time to send a command.
 	writeTimeout = 10 * time.Second
-	// pingEvery is how often a ping is sent. If nothing arrives between two pings, the connection is given up.
+	// pingEvery is the interval of pings. If nothing arrives between two pings, the connection is closed.
 	pingEvery = 10 * time.Second
-	// renewAfter is how long no event may arrive before the subscription is renewed: a connection may answer pings and have lost
-	// its subscription. https://github.com/NousResearch/hermes-agent/issues/67470
+	// renewAfter is how long no event may arrive before the subscription is renewed, because a connection may still
+	// answer pings after it has lost its subscription. https://github.com/NousResearch/hermes-agent/issues/67470
 	renewAfter = 5 * time.Minute
 )
 
@@ -36,29 +37,29 @@ var (
 	errRefused = errors.New("the access token was refused: create a long-lived access token on the profile page of Home Assistant")
 )
 
-// socket is a connection that was authenticated.
+// socket is an authenticated connection.
 type socket struct {
 	ws     *websocket.Conn
-	mu     sync.Mutex // guards the ids, which must grow from command to command
+	mu     sync.Mutex // guards the ids, which must increase with each command
 	lastID int64
 
-	received     atomic.Bool  // something arrived since the newest ping
-	lastEvent    atomic.Int64 // when the newest event arrived, or the subscription was renewed; nanoseconds
-	subscription atomic.Int64 // id of the newest subscription; 0: none
+	received     atomic.Bool  // something arrived since the last ping
+	lastEvent    atomic.Int64 // when the last event arrived or the subscription was renewed; nanoseconds
+	subscription atomic.Int64 // id of the current subscription; 0: none
 }
 
-// connect opens a connection, authenticates and subscribes to changes, if anything is watched.
+// connect opens a connection, authenticates, and subscribes to changes if anything is watched.
 func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	shaking, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	ws, response, err := websocket.Dial(shaking, b.base+"/api/websocket", &websocket.DialOptions{HTTPClient: b.client}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
-		if response != nil { // the library's text quotes the answer's headers
+		if response != nil { // the library's error would quote the response's headers
 			err = fmt.Errorf("HTTP status %d", response.StatusCode)
 		}
 		return nil, b.receiveError(ctx, "connect", err)
 	}
-	ws.SetReadLimit(-1) // see read
+	ws.SetReadLimit(-1) // read enforces the limit
 	s := &socket{ws: ws}
 	if err := b.authenticate(shaking, s); err != nil {
 		_ = ws.CloseNow() // it is given up
@@ -70,7 +71,7 @@ func (b *Bot) connect(ctx context.Context) (*socket, error) {
 	return s, nil
 }
 
-// authenticate is the beginning of a connection. https://developers.home-assistant.io/docs/api/websocket#authentication-phase
+// authenticate performs the handshake. https://developers.home-assistant.io/docs/api/websocket#authentication-phase
 func (b *Bot) authenticate(ctx context.Context, s *socket) error {
 	if _, err := s.expect(ctx, typeAuthRequired); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (b *Bot) authenticate(ctx context.Context, s *socket) error {
 	return nil
 }
 
-// expect reads the next message, which must have a type.
+// expect reads the next frame, which must have this type.
 func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	data, err := s.read(ctx)
 	if err != nil {
@@ -116,8 +117,8 @@ func (s *socket) expect(ctx context.Context, kind string) (*frame, error) {
 	return f, nil
 }
 
-// read returns the next message. It blocks until one is there, the connection is lost or ctx ends. After errLarge, which skips a
-// message, it can be called again.
+// read returns the next frame. It blocks until one arrives, the connection is lost, or ctx ends. After errLarge, which
+// skips a frame, it can be called again.
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	return nil, errLarge
 }
 
-// command sends a command under a new id, which it returns.
+// command sends a command and returns its new id.
 func (s *socket) command(ctx context.Context, command map[string]any) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +154,8 @@ func (s *socket) write(ctx context.Context, message map[string]any) error {
 	return s.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// subscribe asks for changes. An earlier subscription ends before: with two of them, every change arrives twice.
+// subscribe subscribes to changes. It ends an earlier subscription first, because with two of them every change arrives
+// twice.
 func (s *socket) subscribe(ctx context.Context) error {
 	if earlier := s.subscription.Load(); earlier != 0 {
 		if _, err := s.command(ctx, map[string]any{"type": typeUnsubscribe, "subscription": earlier}); err != nil {
@@ -166,11 +168,11 @@ func (s *socket) subscribe(ctx context.Context) error {
 	return err
 }
 
-// keepAlive keeps the connection alive until ctx ends, or it does not answer any more.
+// keepAlive sends pings until ctx ends or one is not answered.
 func (s *socket) keepAlive(ctx context.Context) error {
 	ticker := time.NewTicker(pingEvery) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer ticker.Stop()
-	s.received.Store(true) // nothing was asked yet
+	s.received.Store(true) // no ping was sent yet
 	for {
 		select {
 		case <-ctx.Done():

@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// gatherTime is how long a change waits for others: a scene switches many lights at once.
+	// gatherTime is how long a change waits for others, because a scene switches many lights at once.
 	gatherTime = time.Second
-	// maxLines is the maximum number of changes in one message. The others wait for the next one.
+	// maxLines limits the changes in one message. The others wait for the next one.
 	maxLines = 50
-	// maxEntities is the maximum number of entities that are remembered because they changed recently. The largest
-	// installations have a few thousand entities.
+	// maxEntities limits the entities that are remembered because they changed recently. The largest installations have
+	// a few thousand entities.
 	maxEntities = 4000
-	// absentLifetime is how long it is remembered that an entity was told of as absent.
+	// absentLifetime is how long it is remembered that an entity was reported as absent.
 	absentLifetime = 24 * time.Hour
 )
 
-// Watch says which entities are told of. The zero value tells of none.
+// Watch says which entities are reported. The zero value reports none.
 type Watch struct {
-	Domains  []string // what stands before the dot, such as "light"
+	Domains  []string // the part before the dot, such as "light"
 	Entities []string
 	All      bool
-	Ignore   []string      // entities that are never told of
-	Cooldown time.Duration // after an entity was told of, how long it is not told of again
+	Ignore   []string      // entities that are never reported
+	Cooldown time.Duration // how long an entity is not reported again
 }
 
 // Any reports whether anything is watched.
 func (w Watch) Any() bool { return w.All || len(w.Domains)+len(w.Entities) > 0 }
 
-// includes reports whether an entity is watched. Entities that change with every answer never are.
+// includes reports whether an entity is watched. It excludes entities that change with every answer.
 func (w Watch) includes(entity string) bool {
 	domain, _, _ := strings.Cut(entity, ".")
 	switch {
@@ -42,39 +42,39 @@ func (w Watch) includes(entity string) bool {
 	return w.All || slices.Contains(w.Domains, domain) || slices.Contains(w.Entities, entity)
 }
 
-// change is what happened to an entity since it was told of last.
+// change is the change of an entity since it was last reported.
 type change struct {
 	from, to state
-	via      string    // the newest state that differed from the one that followed it; empty: from became to directly
-	at       time.Time // of its beginning
-	repeated bool      // it began during the cooldown: it is not worth telling if everything is as it was told
+	via      string    // the newest state that differs from to; empty: from changed directly to to
+	at       time.Time // when the change began
+	repeated bool      // it began during the cooldown; it is not reported if the entity is back in its reported state
 }
 
-// entity is one that was told of recently, or is to be told of.
+// entity is an entity that was reported recently or will be.
 type entity struct {
-	reported    state     // the state as it was told last
+	reported    state     // the last reported state
 	cooldownEnd time.Time // the end of its cooldown
-	pending     *change   // not told yet; nil: nothing
+	pending     *change   // the change to report; nil: none
 }
 
-// watcher collects changes until they are told. It is not safe for concurrent use.
+// watcher collects changes until they are reported. It is not safe for concurrent use.
 type watcher struct {
 	Watch
 	entities map[string]*entity
-	cleaned  time.Time // when entities were forgotten last
-	dropped  int       // changes that were not remembered because too many entities changed
+	cleaned  time.Time // when old entities were last removed
+	dropped  int       // changes that were dropped because too many entities changed
 }
 
 func newWatcher(w Watch) *watcher { return &watcher{Watch: w, entities: map[string]*entity{}} }
 
-// add notes a change, if its entity is watched. It returns false if the change is not to be told.
+// add adds a change if its entity is watched. It returns false if the change will not be reported.
 func (w *watcher) add(now time.Time, from, to state) bool {
 	if from.State == to.State || !w.includes(to.EntityID) {
 		return false
 	}
 	e := w.entities[to.EntityID]
 	if from.isAbsent() && (e == nil || e.pending == nil && !e.reported.isAbsent()) {
-		return false // it was told of as it is now, or never: all entities come back when Home Assistant restarts
+		return false // its state is the reported one, or it was never reported: all entities come back when Home Assistant restarts
 	}
 	if e == nil {
 		if len(w.entities) >= maxEntities && !w.removeOld(now) {
@@ -95,8 +95,8 @@ func (w *watcher) add(now time.Time, from, to state) bool {
 	return true
 }
 
-// removeOld removes the entities of which nothing is to be remembered, and reports whether there were any. It looks through all of
-// them, so it does that once a second.
+// removeOld removes the entities that need not be remembered, and reports whether there were any. It looks at all of
+// them, so it does that at most once per second.
 func (w *watcher) removeOld(now time.Time) bool {
 	if now.Sub(w.cleaned).Abs() < time.Second {
 		return false
@@ -113,7 +113,7 @@ func (w *watcher) removeOld(now time.Time) bool {
 	return len(w.entities) < before
 }
 
-// due returns when an open change may be told.
+// due returns when a pending change may be reported.
 func (e *entity) due() time.Time {
 	due := e.pending.at.Add(gatherTime)
 	if e.cooldownEnd.After(due) {
@@ -122,7 +122,7 @@ func (e *entity) due() time.Time {
 	return due
 }
 
-// next returns when there is something to tell; false: nothing is.
+// next returns when something can be reported, or false if nothing is pending.
 func (w *watcher) next() (at time.Time, ok bool) {
 	for _, e := range w.entities {
 		if e.pending != nil && (!ok || e.due().Before(at)) {
@@ -132,7 +132,7 @@ func (w *watcher) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// takeDue returns the changes that are to be told now, oldest first, at most maxLines. They are told from here on.
+// takeDue returns the changes that are due now, oldest first, at most maxLines. It marks them as reported.
 func (w *watcher) takeDue(now time.Time) []change {
 	var ripe []change
 	for _, e := range w.entities {

@@ -12,19 +12,19 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// graphError is a failure in the words of the Graph API. Webhooks have it too.
+// graphError is an error of the Graph API. Webhooks contain it too.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 type graphError struct {
 	Code    int    `json:"code"`
 	Subcode int    `json:"error_subcode"`
-	Title   string `json:"title"` // in webhooks
+	Title   string `json:"title"` // only in webhooks
 	Message string `json:"message"`
 	Data    struct {
 		Details string `json:"details"`
 	} `json:"error_data"`
 }
 
-// description describes the failure; empty without one.
+// description returns the text of the error, or "".
 func (e graphError) description() string {
 	text := e.Message
 	if text == "" {
@@ -36,7 +36,7 @@ func (e graphError) description() string {
 	return text
 }
 
-// operation names calls in errors.
+// operation is the name of a call in errors.
 type operation string
 
 const (
@@ -47,14 +47,14 @@ const (
 	opMedia   operation = "find attachment"
 )
 
-// post sends JSON to an edge of the phone number and decodes the answer into result. A failure is a *chat.SendError.
+// post sends JSON to an edge of the phone number and decodes the response into result. A failure is a *chat.SendError.
 func (b *Bot) post(ctx context.Context, op operation, edge string, body, result any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: b.secrets.Error(string(op), err)}
 	}
 	return b.call(ctx, op, http.MethodPost, b.opts.PhoneNumberID+"/"+edge, result, func(req *http.Request) {
-		// The transport may read the body again as long as the first connection that it tried took nothing of it.
+		// The transport may read the body again if the first connection accepted nothing of it.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(content))
@@ -67,7 +67,7 @@ func (b *Bot) get(ctx context.Context, op operation, node string, query url.Valu
 	return b.call(ctx, op, http.MethodGet, node+"?"+query.Encode(), result, func(*http.Request) {})
 }
 
-// call makes one call. It blocks until the answer is there or ctx ends.
+// call makes one call. It blocks until the response arrives or ctx ends.
 func (b *Bot) call(ctx context.Context, op operation, method, path string, result any, fill func(*http.Request)) error {
 	req, err := http.NewRequestWithContext(ctx, method, b.base+path, nil)
 	if err != nil {
@@ -94,7 +94,7 @@ func (b *Bot) call(ctx context.Context, op operation, method, path string, resul
 	return failure
 }
 
-// header returns what every request to Meta has.
+// header returns the headers of every request to Meta.
 func (b *Bot) header() http.Header {
 	return http.Header{"Authorization": {"Bearer " + b.opts.AccessToken}, "User-Agent": {"telex"}}
 }

@@ -11,16 +11,17 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// How long to wait after a rate limit that does not say so. Meta names no times but 4 to the power of the failures so far.
+// The waits after a rate limit without a given time. Meta states only that the wait is 4 to the power of the number of
+// failures.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 const (
 	pairRetryAfter       = 2 * pairInterval
 	fetchRetryAfter      = pairRetryAfter
 	throughputRetryAfter = 4 * time.Second
-	accountRetryAfter    = 5 * time.Minute // limits that count over an hour, and those of the number's quality
+	accountRetryAfter    = 5 * time.Minute // for limits that count over an hour, and for the number's quality limits
 )
 
-// The codes that need more than a kind.
+// Codes that need more than a kind.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 const (
 	codeInvalid    = 100
@@ -29,11 +30,11 @@ const (
 	codePair       = 131056
 	codeWindow     = 131047
 
-	// subcodeMissing is that of an object which does not exist, or which the token may not see.
+	// subcodeMissing means that an object does not exist or that the token may not see it.
 	subcodeMissing = 33
 )
 
-// codeOf returns the code of a failure, as it stands in logs.
+// codeOf returns the code of an error in the form for logs.
 func codeOf(e *graphError) string {
 	if e == nil {
 		return ""
@@ -41,7 +42,7 @@ func codeOf(e *graphError) string {
 	return strconv.Itoa(e.Code)
 }
 
-// classify says what may be done after a refused call. e is nil if the answer is not the API's.
+// classify decides what may be done after a refused call. e is nil if the response is not from the API.
 func classify(op operation, o calls.Outcome, e *graphError) *chat.SendError {
 	if e == nil {
 		return classifyUnknown(o)
@@ -74,7 +75,7 @@ func limitedOps(op operation) chat.Op {
 	return chat.OpSend | chat.OpFile
 }
 
-// classifyUnknown classifies an answer that is not the API's but that of a proxy, for example.
+// classifyUnknown classifies a response that is not from the API, for example from a proxy.
 func classifyUnknown(o calls.Outcome) *chat.SendError {
 	switch {
 	case o.Status == http.StatusTooManyRequests:
@@ -82,19 +83,20 @@ func classifyUnknown(o calls.Outcome) *chat.SendError {
 	case o.Status == http.StatusRequestEntityTooLarge:
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		return &chat.SendError{Kind: chat.Temporary} // the address is wrong, or a proxy blocked the call: that can be fixed meanwhile
+		return &chat.SendError{Kind: chat.Temporary} // the URL is wrong, or a proxy blocked the call; both can be fixed meanwhile
 	}
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// kindOf classifies a failure that is no rate limit by its code. What is not listed blames the content, unless the server failed.
+// kindOf classifies an error that is not a rate limit by its code. Unlisted errors blame the content, unless the server
+// failed.
 func kindOf(e *graphError, status int) chat.ErrorKind {
 	switch e.Code {
 	case 0, 3, 10, 102, 104, 190, 131005, 131045, 133010:
 		return chat.Auth // the token, its permissions, or the registration of the number
 	case codeInvalid:
 		if e.Subcode == subcodeMissing {
-			return chat.Auth // of a phone number id, and of media: see fetchError
+			return chat.Auth // for a phone number id; for media see fetchError
 		}
 	case 33:
 		return chat.Auth // the phone number was deleted
@@ -103,7 +105,7 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 		368, 131031, 131037, 131042: // the account is restricted, or its payment is missing
 		return chat.Forbidden
 	case 1, 2, 131000, 131016, 131057:
-		return chat.Uncertain // it failed at Meta's, at a point that nobody tells
+		return chat.Uncertain // Meta failed at an unknown point
 	}
 	switch {
 	case e.Code >= 200 && e.Code <= 299:
@@ -116,7 +118,7 @@ func kindOf(e *graphError, status int) chat.ErrorKind {
 	return chat.Rejected
 }
 
-// accountRetrySeconds returns after how many seconds an account may make calls again, as an answer says; 0: it does not say.
+// accountRetrySeconds returns after how many seconds an account may make calls again according to a response, or 0.
 // https://developers.facebook.com/docs/graph-api/overview/rate-limiting#headers-2
 func accountRetrySeconds(h http.Header) float64 {
 	var usage map[string][]struct {

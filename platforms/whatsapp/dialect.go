@@ -10,40 +10,41 @@ import (
 	"telex/internal/markup/marks"
 )
 
-// Dialect writes WhatsApp's own markup (https://faq.whatsapp.com/539178204879377). Nothing can be escaped in it, and marks count
-// only at the edges of words.
+// Dialect writes WhatsApp's own markup (https://faq.whatsapp.com/539178204879377). It has no escapes, and
+// marks count only at the edges of words.
 //
 //	Markdown                      becomes
 //	**bold**, # heading           *bold*
 //	*italic*, _italic_            _italic_
 //	~~strike~~                    ~strike~
-//	`code`                        `code`, without backticks around code that has some
-//	fenced code, table            ```, and a line for each line
+//	`code`                        `code`, without the backticks if the code contains some
+//	fenced code, table            ``` around the same lines
 //	[text](url), ![alt](url)      text (url) for http, https and mailto; else plain text
 //	> quote                       > quote; a quote in a quote is part of the outer one
-//	- item, 1. item               the same; items below others have other marks
+//	- item, 1. item               the same; nested items have other marks
 //	in**wor**ds, **a * b**        no formatting
-//	\*a\*                         *a* with a joiner before it, so that it is no bold text
+//	\*a\*                         *a* with a joiner before it, so that it is not bold
 type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols, but that items begin with what WhatsApp takes for one.
+// Shape returns the usual symbols, with list items in the form that WhatsApp recognizes.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Bullets = []string{"-", "◦", "▪"}
 	return s
 }
 
-// Render writes the piece as one string.
+// Render returns the piece as one string.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, withLinkURLs(p))}
 }
 
-// Len counts UTF-16 code units. The limits are in characters, and nobody says which; there are never more code points.
+// Len counts UTF-16 code units. The limits are in characters without a definition. There are never more code points
+// than UTF-16 units.
 func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
-// withLinkURLs writes the address of each link behind its label, unless the label is the address: WhatsApp has no links with
+// withLinkURLs writes the URL of each link after its label, unless they are equal, because WhatsApp has no links with
 // labels.
 func withLinkURLs(p markup.Piece) markup.Piece {
 	formats := append([]markup.Format(nil), p.Formats...)
@@ -74,17 +75,17 @@ func withLinkURLs(p markup.Piece) markup.Piece {
 	return markup.Piece{Text: text, Formats: formats}
 }
 
-// grammar is WhatsApp's markup.
+// grammar describes WhatsApp's markup.
 type grammar struct{}
 
 var noLanguage = regexp.MustCompile(`^$`)
 
-// Rules returns that nothing can be escaped, and that there are no headings.
+// Rules returns that there are no escapes and no headings.
 func (grammar) Rules() marks.Rules {
 	return marks.Rules{Bare: true, Mark: mark, Language: noLanguage}
 }
 
-// mark returns what begins and ends a style.
+// mark returns the mark that begins and ends a style.
 func mark(s markup.Style) string {
 	switch s {
 	case markup.Bold:
@@ -96,7 +97,7 @@ func mark(s markup.Style) string {
 	}
 }
 
-// Escape appends a character of text, with a joiner before one that could begin a style or a quote.
+// Escape appends a character of text. A joiner precedes a character that could begin a style or a quote.
 func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	opens := false
@@ -117,7 +118,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 // Code appends a character of code.
 func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
-// Address finds addresses, which apps make links of: they stay as they are.
+// Address finds URLs. They stay unchanged, because the apps turn them into links.
 func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int) {
 	rest := text[i:end]
 	if !strings.HasPrefix(rest, "https://") && !strings.HasPrefix(rest, "http://") {
@@ -130,11 +131,11 @@ func (grammar) Address(out []byte, text string, i, end int, _ bool) ([]byte, int
 	return append(out, rest[:n]...), n
 }
 
-// Link returns that there are no links with labels.
+// Link returns "", because there are no links with labels.
 func (grammar) Link(string, markup.Format, bool) string { return "" }
 
-// Label reports that a label can hold anything.
+// Label reports that a label can contain anything.
 func (grammar) Label(string, int, bool) bool { return true }
 
-// Fragile reports whether a style around code or an address could end in it.
+// Fragile reports whether a style around code or a URL could end inside it.
 func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, "*_~") }

@@ -2,7 +2,7 @@ package whatsapp
 
 import "encoding/json"
 
-// Payloads of webhooks, with the fields that are used.
+// Payloads of webhooks, with the used fields.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 
 // notification is the body of a webhook.
@@ -16,14 +16,14 @@ type notification struct {
 	} `json:"entry"`
 }
 
-// objectAccount and fieldMessages are what notifications about messages have.
+// objectAccount and fieldMessages identify notifications about messages.
 const (
 	objectAccount = "whatsapp_business_account"
 	fieldMessages = "messages"
 )
 
-// change is the value of the field messages. What it lists is decoded one by one, so that one bad message does not hold up
-// others.
+// change is the value of the field messages. Its elements are decoded one by one, so that an invalid message does not
+// block the others.
 type change struct {
 	Metadata struct {
 		PhoneNumberID string `json:"phone_number_id"`
@@ -37,18 +37,18 @@ type change struct {
 // contact is a person who wrote.
 type contact struct {
 	Number  string `json:"wa_id"`
-	User    string `json:"user_id"` // the business-scoped one
+	User    string `json:"user_id"` // the business-scoped user id
 	Profile struct {
 		Name     string `json:"name"`
 		Username string `json:"username"`
 	} `json:"profile"`
 }
 
-// message is what a person wrote, sent or pressed.
+// message is a message of a person, or a button press.
 type message struct {
 	ID        string `json:"id"`
-	From      string `json:"from"`         // a phone number; empty of people who hide theirs
-	User      string `json:"from_user_id"` // the business-scoped id
+	From      string `json:"from"`         // a phone number; empty for people who hide theirs
+	User      string `json:"from_user_id"` // the business-scoped user id
 	Group     string `json:"group_id"`
 	Timestamp string `json:"timestamp"` // Unix seconds
 	Type      string `json:"type"`
@@ -73,7 +73,7 @@ type message struct {
 		} `json:"button_reply"`
 	} `json:"interactive"`
 	Context struct {
-		From      string `json:"from"` // who wrote the message that this one replies to
+		From      string `json:"from"` // the author of the message that this one replies to
 		ID        string `json:"id"`
 		Forwarded bool   `json:"forwarded"`
 		Often     bool   `json:"frequently_forwarded"`
@@ -101,7 +101,7 @@ type media struct {
 	Voice     bool   `json:"voice"`
 }
 
-// status says what became of a message that was sent.
+// status is the delivery status of a sent message.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
 type status struct {
 	ID     string       `json:"id"`

@@ -11,11 +11,11 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// mediaID is what the id of an attachment looks like.
+// mediaID matches the id of an attachment.
 var mediaID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,200}$`)
 
-// Fetch implements gateway.Fetcher. It asks for the file's address, which holds for five minutes, and loads it: two calls that
-// count against no published limit. Meta keeps what people send for seven days.
+// Fetch implements gateway.Fetcher. It makes two calls, which count against no published limit: one for the file's URL,
+// which is valid for five minutes, and the download. Meta keeps received files for seven days.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#retrieve-media-url
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if !mediaID.MatchString(a.ID) {
@@ -32,7 +32,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 		return nil, fetchError(err)
 	}
 	if !b.mayFetch(file.URL) {
-		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(string(opMedia) + ": not an address of Meta's")}
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(string(opMedia) + ": not a Meta URL")}
 	}
 	d := calls.Download{
 		Client: b.client, Secrets: b.secrets, Header: b.header(), Size: file.Size, Limit: limit, RetryAfter: fetchRetryAfter,
@@ -40,7 +40,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	return d.Fetch(ctx, file.URL, nil)
 }
 
-// fetchError turns the failure to find a file into what Fetch returns: an object that is missing is a file that expired.
+// fetchError converts the failure to find a file. A missing object is a file that has expired.
 func fetchError(err error) error {
 	if calls.Code(err) == "100" {
 		return calls.Reclassify(err, chat.Gone, chat.Auth, chat.Rejected)
@@ -48,7 +48,7 @@ func fetchError(err error) error {
 	return calls.AsRepeatable(err)
 }
 
-// mayFetch reports whether the token may be sent to an address.
+// mayFetch reports whether the token may be sent to a URL.
 func (b *Bot) mayFetch(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

@@ -13,7 +13,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// SendFile shows a new message that is a file, with m's text as its caption. It takes two calls. Only the second one shows
+// SendFile sends a file as a new message with m's text as its caption. It makes two calls. Only the second one shows
 // anything, so a failure of the first is never Uncertain.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#upload-media
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
@@ -23,12 +23,12 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	switch caption := markup.Units(m.Text); {
 	case len(f.Content) == 0:
 		failure, problem = chat.Rejected, errors.New("the file is empty")
-	case kind == "", kind == kindAudio && caption > 0: // sound has no caption
-		failure, problem = chat.Rejected, fmt.Errorf("WhatsApp takes no such files of type %q", f.MediaType)
+	case kind == "", kind == kindAudio && caption > 0: // audio has no caption
+		failure, problem = chat.Rejected, fmt.Errorf("WhatsApp does not accept files of type %q", f.MediaType)
 	case len(f.Content) > maxUpload(kind):
-		problem = fmt.Errorf("the file has %d bytes, and %d is the most", len(f.Content), maxUpload(kind))
+		problem = fmt.Errorf("the file has %d bytes, and the maximum is %d", len(f.Content), maxUpload(kind))
 	case caption > captionLimit:
-		problem = fmt.Errorf("the caption has %d UTF-16 units, and %d is the most", caption, captionLimit)
+		problem = fmt.Errorf("the caption has %d UTF-16 units, and the maximum is %d", caption, captionLimit)
 	}
 	if problem != nil {
 		return chat.Receipt{}, &chat.SendError{Kind: failure, Err: fmt.Errorf("%s: %w", opUpload, problem)}
@@ -60,7 +60,7 @@ func (b *Bot) upload(ctx context.Context, f chat.File) (string, error) {
 	form := calls.NewForm([]calls.Field{{Name: "messaging_product", Value: "whatsapp"}, {Name: "type", Value: f.MediaType}}, "file", f)
 	err := b.call(ctx, opUpload, http.MethodPost, b.opts.PhoneNumberID+"/media", &made, form.Fill)
 	if err == nil && made.ID == "" {
-		err = &chat.SendError{Kind: chat.Temporary, Err: errors.New(string(opUpload) + ": the answer names no file")}
+		err = &chat.SendError{Kind: chat.Temporary, Err: errors.New(string(opUpload) + ": the response contains no file id")}
 	}
 	return made.ID, err
 }
@@ -73,8 +73,8 @@ const (
 	kindAudio    = "audio"
 )
 
-// messageKind returns as which kind of message and as which type a file can be sent; empty: it can't. All text is plain text to
-// WhatsApp.
+// messageKind returns the kind of message and the media type as which a file can be sent, or "" if it can't. WhatsApp
+// treats all text as plain text.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 func messageKind(mediaType string) (kind, as string) {
 	as, _, err := mime.ParseMediaType(mediaType)

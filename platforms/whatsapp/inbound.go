@@ -16,10 +16,10 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// maxName bounds the name of a person, in bytes. WhatsApp allows 25 characters.
+// maxName limits the name of a person, in bytes. WhatsApp allows 25 characters.
 const maxName = 256
 
-// webhookContent is what a webhook brings.
+// webhookContent is the decoded content of a webhook.
 type webhookContent struct {
 	messages []receivedMessage
 	statuses []deliveryFailure
@@ -27,11 +27,11 @@ type webhookContent struct {
 	problems []error
 }
 
-// receivedMessage is a message with what it replies to.
+// receivedMessage is a message with its reference to an earlier one.
 type receivedMessage struct {
 	in           chat.Inbound
-	replied      string // the id of the message; empty: none
-	repliesToBot bool   // the bot wrote it
+	replied      string // id of the message that it replies to; empty: none
+	repliesToBot bool   // the bot wrote that message
 }
 
 // deliveryFailure is a message that could not be delivered.
@@ -41,11 +41,11 @@ type deliveryFailure struct {
 	description string
 }
 
-// userIDChange is a person whose business-scoped user id changed, with the phone number.
+// userIDChange is a change of a person's business-scoped user id, caused by a new phone number.
 type userIDChange struct{ Old, New string }
 
-// decode decodes a webhook for a phone number: an app gets those of all its numbers at one address. Its problems contain nothing
-// of what people wrote.
+// decode decodes a webhook for a phone number. An app gets the webhooks of all its numbers at one URL. Its problems
+// contain nothing of what people wrote.
 func decode(body []byte, number string) (n webhookContent) {
 	all, err := receiving.Decode[notification](body)
 	if err != nil {
@@ -121,7 +121,7 @@ func (n *webhookContent) addMessage(raw json.RawMessage, contacts []contact) (er
 		}
 		return nil
 	}
-	if m.Group != "" { // only official business accounts are in groups
+	if m.Group != "" { // only official business accounts can be in groups
 		return nil
 	}
 	in, err := m.inbound(contacts)
@@ -134,7 +134,7 @@ func (n *webhookContent) addMessage(raw json.RawMessage, contacts []contact) (er
 	return nil
 }
 
-// by returns an inbound message that says who sent m and when.
+// inbound returns an inbound message with the sender and time of m.
 func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 	var who contact
 	for _, c := range contacts {
@@ -147,9 +147,9 @@ func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 	seconds, err := strconv.ParseInt(m.Timestamp, 10, 64)
 	switch {
 	case m.ID == "" || len(m.ID) > maxID:
-		return chat.Inbound{}, errors.New("it has no id")
+		return chat.Inbound{}, errors.New("missing id")
 	case !phoneNumber.MatchString(id) && !userID.MatchString(id):
-		return chat.Inbound{}, errors.New("it has no sender")
+		return chat.Inbound{}, errors.New("missing sender")
 	case err != nil:
 		return chat.Inbound{}, errors.New("invalid time")
 	}
@@ -163,10 +163,10 @@ func (m *message) inbound(contacts []contact) (chat.Inbound, error) {
 	}, nil
 }
 
-// maxID bounds the id of a message, in bytes. Real ones have less than a hundred.
+// maxID limits the length of a message id in bytes. Real ids have less than a hundred.
 const maxID = 512
 
-// decode completes an inbound message; false if m says nothing.
+// decode completes an inbound message. It returns false if m has no content.
 func (m *message) decode(in *chat.Inbound) bool {
 	if m.Context.Forwarded || m.Context.Often {
 		in.Origin = chat.Forwarded
@@ -194,7 +194,7 @@ func (m *message) decode(in *chat.Inbound) bool {
 		return false
 	case "unsupported":
 		if slices.Contains([]string{"edit", "pin", "keep_in_chat", "reaction", "poll_update", "unknown"}, m.Unsupported.Type) {
-			return false // something happened to another message; "unknown" is most often that it was deleted
+			return false // an event about another message; "unknown" usually means that it was deleted
 		}
 		m.addFile(in)
 	default:
@@ -206,8 +206,8 @@ func (m *message) decode(in *chat.Inbound) bool {
 	return in.Text != "" || len(in.Attachments) > 0
 }
 
-// addFile adds the file of m and its caption. What has no content to fetch, such as a place, is listed without an id, under a
-// common name, so that the bot can say that it was not understood.
+// addFile adds the file of m and its caption. Content that can't be fetched, such as a location, is listed without an
+// id, under a common name, so that the bot can say that it can't read it.
 func (m *message) addFile(in *chat.Inbound) {
 	for _, f := range []struct {
 		*media
@@ -232,8 +232,8 @@ func (m *message) addFile(in *chat.Inbound) {
 	}
 }
 
-// extension returns the ending of a file name that says the same as a media type, for the files that have no name. Readers of
-// sound go by the name.
+// extension returns the file extension for a media type, for files without a name. Transcription services choose the
+// decoder by the name.
 func extension(mediaType string) string {
 	return map[string]string{
 		"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a",
@@ -241,11 +241,11 @@ func extension(mediaType string) string {
 	}[mediaType]
 }
 
-// unknownText stands for the text of a message that was written before this process began, or long ago: WhatsApp says only which
-// message is meant.
+// unknownText replaces the text of an old message, or of one from before this process started. WhatsApp sends only its
+// id.
 const unknownText = "[an earlier message, whose text is not known]"
 
-// quotes returns the message that m replies to. A button that is pressed refers to the question above it.
+// quotes returns the message that m replies to. A button press refers to the question above the button.
 func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
 		return nil
@@ -256,7 +256,7 @@ func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	return []chat.Quote{{Own: m.repliesToBot, Text: unknownText}}
 }
 
-// clip returns the beginning of text of up to most bytes.
+// clip returns a prefix of text with at most limit bytes.
 func clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text

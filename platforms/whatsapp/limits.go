@@ -6,31 +6,33 @@ import (
 	"telex/internal/chat"
 )
 
-// Limits of message content. The documentation says characters and not which: UTF-16 units are never fewer.
+// Limits of message content. The documentation says characters without a definition. There are never fewer UTF-16
+// units.
 const (
-	// textLimit is the longest text.
+	// textLimit is the maximum length of a text.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
 	textLimit = 4096
-	// buttonTextLimit is the longest text above buttons, maxButtons how many there may be, and titleLimit what stands on one. An
-	// id may have 256 characters, which no action's has.
+	// buttonTextLimit is the maximum length of a text above buttons, maxButtons the maximum number of buttons, and
+	// titleLimit the maximum length of a button's title. Button ids may have 256 characters; action ids are always
+	// shorter.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/interactive-reply-buttons-messages
 	buttonTextLimit = 1024
 	maxButtons      = 3
 	titleLimit      = 20
-	// captionLimit is the longest text below a picture or a document.
+	// captionLimit is the maximum length of the caption of a picture or document.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/document-messages
 	captionLimit = 1024
 )
 
-// The largest files, in bytes.
+// Maximum file sizes in bytes.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 const (
 	maxDocument = 100_000_000
-	maxSound    = 16_000_000 // and videos
+	maxSound    = 16_000_000 // also for videos
 	maxImage    = 5_000_000
 )
 
-// maxUpload returns the size of the largest file of a kind.
+// maxUpload returns the maximum size of a file of a kind.
 func maxUpload(kind string) int {
 	switch kind {
 	case kindImage:
@@ -41,24 +43,25 @@ func maxUpload(kind string) int {
 	return maxDocument
 }
 
-// typingEvery renews the typing indicator, which ends after 25 seconds or with the next message.
-// https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
+// typingEvery is the interval at which the typing indicator is renewed. It ends after 25 seconds or with the next
+// message. https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 const typingEvery = 20 * time.Second
 
 // Rates.
 const (
-	// pairInterval is the time between two messages to one person. Up to pairAhead messages may be sent earlier; the time is owed
-	// then. Whether more may follow before it has passed is not quite clear, so only pairBurst are sent at once.
+	// pairInterval is the minimum average time between two messages to one person. Up to pairAhead messages may be sent
+	// earlier, and the pause follows later. The documentation does not say whether more may follow before that pause
+	// has ended, so only pairBurst are sent at once.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/about-the-platform#pair-rate-limits
 	pairInterval = 6 * time.Second
 	pairAhead    = 45
 	pairBurst    = 10
-	// throughput is the messages a second of a number, half of the 80 that it may have: those of people count too.
-	// https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
+	// throughput is the limit of messages per second for the number. It is half of the allowed 80, because messages
+	// from people count too. https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	throughput = 40
 )
 
-// Profile states what holds in a chat: the same in all.
+// Profile returns the limits of a chat, which are the same in all chats.
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	const ops = chat.OpSend | chat.OpFile
 	return chat.Profile{

@@ -10,15 +10,15 @@ import (
 	"telex/internal/chat"
 )
 
-// answerTimeout is how long Meta may take to answer what Run asks.
+// answerTimeout limits each call that Run makes.
 const answerTimeout = 15 * time.Second
 
-// Run receives messages until ctx ends and hands each to accept, one after the other. A webhook is answered with success only
-// when accept has returned nil for all messages in it; Meta delivers the others again, for up to seven days. So nothing has to be
-// read anew, and a cursor says nothing.
+// Run receives messages until ctx ends and passes each to accept, one after the other. A webhook gets a successful
+// response only after accept has returned nil for all its messages. Meta repeats the others for up to seven days. So
+// nothing needs to be read again, and there is no cursor.
 //
-// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when nothing can be received: Auth
-// if the token is refused or may not use the phone number, RateLimited, or Temporary.
+// Run returns ctx's error if ctx ended, accept's error if accept failed, and a *chat.SendError if nothing can be
+// received: Auth if the token is refused or may not use the phone number, RateLimited, or Temporary.
 func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.checkCredentials(ctx)
 	if err == nil {
@@ -28,10 +28,10 @@ func (b *Bot) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 	return receiveError(ctx, err)
 }
 
-// Pulse implements gateway.Pulse: the loop beside the listener turns every BeatEvery.
+// Pulse implements gateway.Pulse. The loop beside the listener runs every BeatEvery.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
 
-// checkCredentials checks the credentials.
+// checkCredentials checks the credentials by reading the phone number.
 func (b *Bot) checkCredentials(ctx context.Context) (account, error) {
 	b.heart.Beat()
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -39,7 +39,7 @@ func (b *Bot) checkCredentials(ctx context.Context) (account, error) {
 	return b.account(ctx)
 }
 
-// receiver is one Run.
+// receiver is the state of one Run.
 type receiver struct {
 	bot    *Bot
 	self   account
@@ -53,7 +53,7 @@ type acceptError struct{ error }
 // Unwrap returns accept's error.
 func (e acceptError) Unwrap() error { return e.error }
 
-// deliver hands a message on, unless it was accepted before. It fails with ctx's error, or with a refusal.
+// deliver passes a message to accept, unless it was accepted before. It fails with ctx's error or with an acceptError.
 func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	b := r.bot
 	if err := b.turn.Acquire(ctx, 1); err != nil {
@@ -62,7 +62,7 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	defer b.turn.Release(1)
 	key := string(in.ID)
 	if in.Kind == chat.Edited || in.Kind == chat.Deleted {
-		key = in.Resume // the id is that of the message which changed
+		key = in.Resume // the id is that of the changed message
 	}
 	if b.recent.Has(key) {
 		return nil
@@ -78,7 +78,7 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 	return nil
 }
 
-// remember keeps what later calls need of a message that was accepted.
+// remember records what later calls need of an accepted message.
 func (r *receiver) remember(in chat.Inbound) {
 	switch in.Kind {
 	case chat.Edited:
@@ -95,14 +95,14 @@ func (r *receiver) remember(in chat.Inbound) {
 	}
 }
 
-// markOpen notes that Meta can deliver from here on.
+// markOpen records that Meta can deliver from now on.
 func (r *receiver) markOpen(ctx context.Context) {
 	r.opened = time.Now()
 	r.bot.greeting.Log(ctx, r.bot.log, slog.String("name", r.self.Name), slog.String("number", r.self.Number))
 }
 
-// receiveError turns the end of a Run into its error. Reading can be repeated, so Uncertain becomes Temporary. Failures that only
-// the operator can fix say how.
+// receiveError converts the end of a Run to its error. Reading can be repeated, so Uncertain becomes Temporary. If only
+// the operator can fix the problem, the error says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -13,7 +13,7 @@ import (
 	"telex/internal/markup"
 )
 
-// outgoing is a message as the API takes it.
+// outgoing is a message in the API's form.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/send-messages
 type outgoing struct {
 	Product     string       `json:"messaging_product"`
@@ -64,12 +64,13 @@ type mediaBody struct {
 	Name    string `json:"filename,omitempty"`
 }
 
-// Send shows a new message. The API has no idempotency key, and nothing tells later whether a message was made: what came of an
-// Uncertain failure stays unknown. A reply to a message that is gone is sent as a plain message.
+// Send sends a new message. The API has no idempotency key and no way to check later whether a message was created. So
+// the outcome of an Uncertain failure stays unknown. A reply to a message that no longer exists is sent as a plain
+// message.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	switch n := markup.Units(m.Text); {
 	case n > textLimit:
-		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and %d is the most", opMessage, n, textLimit)}
+		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and the maximum is %d", opMessage, n, textLimit)}
 	case strings.TrimSpace(m.Text) == "":
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: empty text", opMessage)}
 	}
@@ -82,7 +83,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return b.create(ctx, to, m, out)
 }
 
-// buttons returns the buttons of a message; nil without any. A text that is too long for buttons goes without them: it says how
+// buttons returns the buttons of a message, or nil. A text that is too long for buttons has none, because it says how
 // to answer in words.
 func buttons(m chat.Outgoing) []button {
 	if markup.Units(m.Text) > buttonTextLimit {
@@ -103,7 +104,7 @@ func (b *Bot) create(ctx context.Context, to chat.Target, m chat.Outgoing, out o
 	switch id := string(to.Chat); {
 	case phoneNumber.MatchString(id):
 		out.To = id
-	case userID.MatchString(id): // "to" would take it for a phone number, and lose the message without an error
+	case userID.MatchString(id): // "to" would treat it as a phone number and lose the message without an error
 		out.Recipient = id
 	default:
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Forbidden, Err: fmt.Errorf("%s: %q is neither a phone number nor a user id", opMessage, id)}
@@ -127,15 +128,16 @@ func (b *Bot) create(ctx context.Context, to chat.Target, m chat.Outgoing, out o
 	return receipt, nil
 }
 
-// The two kinds of ids of people.
+// The two kinds of people's ids.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
 var (
 	phoneNumber = regexp.MustCompile(`^[0-9]{1,20}$`)
 	userID      = regexp.MustCompile(`^[A-Z]{2}\.(?:ENT\.)?[0-9A-Za-z]{1,128}$`)
 )
 
-// Typing marks the newest message of a person as read, and shows a typing indicator for 25 seconds or until the next message. If
-// this process knows no message of the chat, it makes a call that shows nothing: only the answer says whether Meta can be reached.
+// Typing marks the newest message of a person as read, and shows a typing indicator for 25 seconds or until the next
+// message. If this process knows no message of the chat, it makes a call that shows nothing, because the caller learns
+// from the result whether Meta is reachable.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	newest, ok := b.newest.Get(string(to.Chat))
 	if !ok {
@@ -155,13 +157,13 @@ type account struct {
 	Number string `json:"display_phone_number"`
 }
 
-// account reads the phone number, by which the credentials are checked.
+// account reads the phone number, which checks the credentials.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
 func (b *Bot) account(ctx context.Context) (account, error) {
 	var a account
 	err := b.get(ctx, opAccount, b.opts.PhoneNumberID, url.Values{"fields": {"id,verified_name,display_phone_number"}}, &a)
 	if err == nil && a.ID != b.opts.PhoneNumberID {
-		err = &chat.SendError{Kind: chat.Temporary, Err: errors.New(string(opAccount) + ": the answer is about something else")}
+		err = &chat.SendError{Kind: chat.Temporary, Err: errors.New(string(opAccount) + ": unexpected response")}
 	}
 	if err == nil {
 		b.name.Store(&a.Name)
@@ -169,7 +171,7 @@ func (b *Bot) account(ctx context.Context) (account, error) {
 	return a, err
 }
 
-// cutUnits is the longest beginning of text that has no more than n UTF-16 units.
+// cutUnits returns the longest prefix of text with at most n UTF-16 units.
 func cutUnits(text string, n int) string {
 	for i, r := range text {
 		if n -= max(1, utf16.RuneLen(r)); n < 0 {

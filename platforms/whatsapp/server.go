@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// maxBody bounds a request body, in bytes.
+	// maxBody is the maximum size of a request body in bytes.
 	// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
 	maxBody = 3 << 20
-	// bodyTimeout is how long a body may take to arrive. Meta expects answers within seconds.
+	// bodyTimeout limits the time to read a body. Meta expects responses within seconds.
 	bodyTimeout = 5 * time.Second
 )
 
@@ -30,17 +30,17 @@ func (r *receiver) serveHTTP(ctx context.Context) error {
 	}.Serve(ctx)
 }
 
-// answerChallenge answers Meta's check of the address with the challenge in it.
+// answerChallenge answers the request with which Meta checks the URL.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#get-requests
 func (b *Bot) answerChallenge(req *http.Request) (webhook.Reply, error) {
 	query := req.URL.Query()
 	if query.Get("hub.mode") != "subscribe" || !webhook.SameSecret(query.Get("hub.verify_token"), b.opts.VerifyToken) {
-		return webhook.Reply{}, &webhook.Refusal{Status: http.StatusForbidden, Reason: "this is not Meta's check of the address, or the verify token is wrong"}
+		return webhook.Reply{}, &webhook.Refusal{Status: http.StatusForbidden, Reason: "not Meta's verification request, or the verify token is wrong"}
 	}
 	return webhook.Text(query.Get("hub.challenge")), nil
 }
 
-// checkSignature judges whether a request is Meta's.
+// checkSignature checks whether a request is from Meta.
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint#validate-payloads
 func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error) {
 	hexed, found := strings.CutPrefix(req.Header.Get("X-Hub-Signature-256"), "sha256=")
@@ -58,7 +58,7 @@ func (b *Bot) checkSignature(req *http.Request) (func(body []byte) error, error)
 	}, nil
 }
 
-// answer handles one webhook; it is answered once all messages in it were accepted. The error is accept's.
+// answer handles one webhook. It returns after all its messages were accepted, or with accept's error.
 func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Reply, error) {
 	n := decode(req.Body, r.bot.opts.PhoneNumberID)
 	for _, err := range n.problems {
@@ -68,7 +68,7 @@ func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Rep
 		r.bot.logUndelivered(ctx, s)
 	}
 	for _, c := range n.changes {
-		r.bot.log.InfoContext(ctx, "a person has a new id: whoever was let in by the old one must be let in again",
+		r.bot.log.InfoContext(ctx, "the user id of a person has changed: if they were let in by the old id, let them in again",
 			slog.String("old", c.Old), slog.String("new", c.New))
 	}
 	for _, m := range n.messages {
@@ -82,8 +82,8 @@ func (r *receiver) answer(ctx context.Context, req webhook.Request) (webhook.Rep
 	return webhook.Reply{}, nil
 }
 
-// logUndelivered logs that WhatsApp could not deliver a message that it had taken. Nothing is sent again: most causes would make the
-// next try fail too, and a message that arrives in the end would be shown twice.
+// logUndelivered logs that WhatsApp could not deliver a message that it had accepted. Nothing is sent again: most
+// causes would make the next attempt fail too, and a message that arrives later would be shown twice.
 func (b *Bot) logUndelivered(ctx context.Context, s deliveryFailure) {
 	b.log.WarnContext(ctx, "WhatsApp could not deliver a message", slog.String("chat", s.chat), slog.String("message", s.id),
 		slog.Int("code", s.code), slog.String("error", b.secrets.Redact(s.description)), slog.Int64("failed_so_far", b.failed.Add(1)))

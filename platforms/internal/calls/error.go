@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Error is the cause inside a call's SendError: a text without secrets. It wraps the first error below whose text has no secrets
-// either.
+// Error is the cause inside a call's SendError. Its text contains no secrets. It wraps the first error of the chain
+// whose text contains no secrets either.
 type Error struct {
 	text   string
 	cause  error
@@ -20,10 +20,10 @@ type Error struct {
 // Error returns the operation and what went wrong.
 func (e *Error) Error() string { return e.text }
 
-// Unwrap returns the cause, for errors.Is on the context's errors.
+// Unwrap returns the cause, so that errors.Is finds the context's errors.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Status returns the HTTP status of the answer that err is about, 0 without one.
+// Status returns the HTTP status of the response in err, or 0.
 func Status(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.status
@@ -31,7 +31,7 @@ func Status(err error) int {
 	return 0
 }
 
-// Code returns the platform's own word for the failure that err is about, empty without one.
+// Code returns the platform's error code in err, or "".
 func Code(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.code
@@ -42,7 +42,7 @@ func Code(err error) string {
 // Secrets are texts that no error and no log may contain.
 type Secrets []string
 
-// With returns the secrets and one more. Empty ones are left out.
+// With returns the secrets and one more, unless it is empty.
 func (s Secrets) With(secret string) Secrets {
 	if secret == "" {
 		return s
@@ -50,7 +50,7 @@ func (s Secrets) With(secret string) Secrets {
 	return append(slices.Clip(s), secret)
 }
 
-// Redact removes the secrets, plain or escaped, from a text.
+// Redact replaces the secrets in a text, plain or escaped.
 func (s Secrets) Redact(text string) string {
 	for _, secret := range s {
 		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
@@ -60,7 +60,7 @@ func (s Secrets) Redact(text string) string {
 	return text
 }
 
-// Error describes a call that got no whole answer. It never quotes the address, which may be a secret itself.
+// Error describes a call without a complete response. It never quotes the URL, which may be secret.
 func (s Secrets) Error(operation string, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -72,11 +72,11 @@ func (s Secrets) Error(operation string, err error) error {
 	return e
 }
 
-// maxQuote bounds what is quoted of an answer.
+// maxQuote limits what an error quotes from a response.
 const maxQuote = 300 // bytes
 
-// RefusedError describes a call whose answer is a failure, by the platform's words and its code, which may be empty. An answer
-// without words is not the platform's but that of a proxy, for example.
+// RefusedError describes a call whose response is an error, by the platform's description and its code, which may be
+// empty. A response without a description is not from the platform but, for example, from a proxy.
 func (s Secrets) RefusedError(operation string, o Outcome, code, words string) error {
 	if words == "" {
 		words = "unexpected response, not from the API"

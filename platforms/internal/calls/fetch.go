@@ -11,32 +11,33 @@ import (
 	"telex/internal/chat"
 )
 
-// downloadOperation is what the errors of downloads begin with.
+// downloadOperation begins the errors of downloads.
 const downloadOperation = "download file"
 
 // Download is a file to fetch by a GET request.
 type Download struct {
 	Client     *http.Client
 	Secrets    Secrets
-	Header     http.Header   // of the request; nil: nothing particular
-	Size       int64         // the file's, as the platform says; 0: unknown
-	Limit      int64         // the largest that is loaded, in bytes
-	RetryAfter time.Duration // after a rate limit that does not say how long
+	Header     http.Header   // of the request; nil: no extra headers
+	Size       int64         // file size according to the platform; 0: unknown
+	Limit      int64         // maximum number of bytes
+	RetryAfter time.Duration // the wait after a rate limit without a time
 }
 
-// CheckSize returns an error that wraps chat.ErrTooLarge for what is larger than limit.
+// CheckSize returns an error that wraps chat.ErrTooLarge if size exceeds limit.
 func CheckSize(size, limit int64) error {
 	if size <= limit {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %d bytes, and %d are the limit", downloadOperation, chat.ErrTooLarge, size, limit)
+	return fmt.Errorf("%s: %w: %d bytes, and the limit is %d", downloadOperation, chat.ErrTooLarge, size, limit)
 }
 
-// Fetch returns the content of the file at an address; an empty address is that of nothing, which is Gone. What is said to
-// be larger than the limit is not loaded, and of what turns out to be, hardly more than the limit is ever held: both wrap
-// chat.ErrTooLarge. Other failures are a *chat.SendError and never Uncertain, for fetching changes nothing. judge may refuse an answer before its body is read; nil: it takes those
-// with status 200. Blocks until all is there or ctx ends.
-func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Response) error) ([]byte, error) {
+// Fetch returns the content of the file at a URL. An empty URL is Gone. If the announced size exceeds the limit,
+// nothing is loaded. If the actual size does, loading stops soon after the limit. Both errors wrap chat.ErrTooLarge.
+// Other failures are a *chat.SendError and never Uncertain, because a download changes nothing. check may refuse a
+// response before its body is read; nil: it accepts only status 200. Fetch blocks until everything is loaded or ctx
+// ends.
+func (d Download) Fetch(ctx context.Context, address string, check func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
 		return &chat.SendError{Kind: kind, Err: d.Secrets.Error(downloadOperation, err)}
 	}
@@ -56,14 +57,14 @@ func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Re
 	if d.Header != nil {
 		req.Header = d.Header
 	}
-	req.Header.Set("Accept-Encoding", "identity") // the length that is announced is then the content's
+	req.Header.Set("Accept-Encoding", "identity") // so that the announced length is the content's length
 	resp, err := d.Client.Do(req)
 	if err != nil {
 		return nil, failed(chat.Temporary, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end or given up.
-	if judge != nil {
-		if err := judge(resp); err != nil {
+	defer resp.Body.Close() //nolint:errcheck // read completely or abandoned.
+	if check != nil {
+		if err := check(resp); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +76,7 @@ func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Re
 	}
 	content, err := io.ReadAll(io.LimitReader(resp.Body, d.Limit+1))
 	if err == nil {
-		err = ctx.Err() // the server may end in good order because it hears that we give up
+		err = ctx.Err() // the server may end the response normally after ctx has ended
 	}
 	switch got := int64(len(content)); {
 	case got > d.Limit:
@@ -83,12 +84,13 @@ func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Re
 	case err != nil:
 		return nil, failed(chat.Temporary, err)
 	case got < d.Size:
-		return nil, failed(chat.Temporary, fmt.Errorf("%d of %d bytes came", got, d.Size))
+		return nil, failed(chat.Temporary, fmt.Errorf("received %d of %d bytes", got, d.Size))
 	}
 	return content, nil
 }
 
-// classify classifies an answer that is not the file. A redirect could carry a token elsewhere: it is not followed.
+// classify classifies a response that is not the file. Redirects are not followed, because they could carry a token
+// elsewhere.
 func (d Download) classify(resp *http.Response) error {
 	failure := &chat.SendError{
 		Kind: chat.Temporary,

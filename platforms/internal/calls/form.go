@@ -13,20 +13,20 @@ import (
 	"telex/internal/chat"
 )
 
-// Form is the body of a request with a file. The file is not copied into it.
+// Form is the body of a request with a file. It does not copy the file.
 type Form struct {
 	contentType      string
 	head, file, tail []byte
 }
 
-// Field is a part of a form that is no file.
+// Field is a field of a form that is not a file.
 type Field struct {
 	Name, MediaType, Value string // MediaType may be empty
 }
 
-// NewForm returns a form of fields and one file, which stands under a name of its own.
+// NewForm returns a form of fields and one file in a field with the given name.
 func NewForm(fields []Field, name string, f chat.File) *Form {
-	var buf bytes.Buffer // whose writes never fail
+	var buf bytes.Buffer // its writes never fail
 	w := multipart.NewWriter(&buf)
 	part := func(disposition, mediaType string) io.Writer {
 		header := textproto.MIMEHeader{"Content-Disposition": {disposition}}
@@ -46,8 +46,8 @@ func NewForm(fields []Field, name string, f chat.File) *Form {
 	return &Form{contentType: w.FormDataContentType(), head: all[:head:head], file: f.Content, tail: all[head:]}
 }
 
-// Fill makes the form the body of a request. The transport may read it again as long as the first connection that it
-// tried took nothing of it.
+// Fill makes the form the body of a request. The transport may read it again if the first connection accepted nothing
+// of it.
 func (f *Form) Fill(req *http.Request) {
 	req.GetBody = func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(f.head), bytes.NewReader(f.file), bytes.NewReader(f.tail))), nil
@@ -57,15 +57,15 @@ func (f *Form) Fill(req *http.Request) {
 	req.Header.Set("Content-Type", f.contentType)
 }
 
-// A file's name is short enough for every system it may be saved on, and keeps its extension. Telegram cuts what is before
-// that to 60 characters: clean_filename in https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
+// Limits of file names, short enough for every file system. Telegram cuts the part before the extension to 60
+// characters: clean_filename in https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 const (
 	maxFileName  = 60 // characters
 	maxExtension = 16
 )
 
-// FileName returns a name that is one on every system: no path, nothing invisible, nothing that means something to a shell
-// or a file system.
+// FileName returns a name that is valid on every system: without a path, invisible characters, or characters with a
+// meaning for a shell or file system.
 func FileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.Map(func(r rune) rune {
@@ -93,7 +93,7 @@ func SplitName(name string) (stem, extension string) {
 	return name, ""
 }
 
-// mediaType returns a type that can stand in a header.
+// mediaType returns t if it is valid in a header, otherwise a generic type.
 func mediaType(t string) string {
 	kind, options, err := mime.ParseMediaType(t)
 	if err != nil {

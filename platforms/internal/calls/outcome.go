@@ -17,29 +17,31 @@ import (
 	"telex/internal/chat"
 )
 
-// maxResponse bounds what is read of one answer. The largest real ones, a hundred messages of the longest text, stay below.
+// maxResponse limits what is read of one response. The largest real ones, a hundred messages with the longest text, are
+// smaller.
 const maxResponse = 16 << 20 // bytes
 
-// ErrResponseTooLarge is the cause when an answer exceeds 16 MiB.
-var ErrResponseTooLarge = errors.New("the answer is larger than 16 MiB")
+// ErrResponseTooLarge means that a response exceeds 16 MiB.
+var ErrResponseTooLarge = errors.New("the response is larger than 16 MiB")
 
-// Outcome is what is known of exactly one call.
+// Outcome is the result of one HTTP request.
 type Outcome struct {
-	Status int // HTTP; 0: there is no whole answer
+	Status int // HTTP status; 0: there is no complete response
 	Header http.Header
 	Body   []byte
-	Err    error // why there is no whole answer
-	Unsent bool  // the request surely never left
+	Err    error // why there is no complete response
+	Unsent bool  // the request was certainly not sent
 }
 
-// Do sends a request and reads the whole answer, so that a connection that breaks in the middle is seen here and not as
-// malformed JSON. It sends nothing once the request's context has ended.
+// Do sends a request and reads the complete response, so that a broken connection is reported as such and not as
+// malformed JSON. It sends nothing if the request's context has ended.
 func Do(client *http.Client, req *http.Request) Outcome {
 	if err := req.Context().Err(); err != nil {
 		return Outcome{Err: err, Unsent: true}
 	}
 	unsent := false
-	// The transport tries a second connection only if nothing was written to the first, so the last event counts.
+	// The transport tries a second connection only if nothing was written to the first one. So the last event is the
+	// valid one.
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { unsent = true },
 		GotConn: func(httptrace.GotConnInfo) { unsent = false },
@@ -47,20 +49,20 @@ func Do(client *http.Client, req *http.Request) Outcome {
 	resp, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		op, ok := errors.AsType[*net.OpError](err)
-		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // some transports do not trace
+		return Outcome{Err: err, Unsent: unsent || ok && op.Op == "dial"} // some transports do not support the trace
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end or given up.
+	defer resp.Body.Close() //nolint:errcheck // read completely or abandoned.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		return Outcome{Err: fmt.Errorf("read the answer: %w", err)}
+		return Outcome{Err: fmt.Errorf("read response: %w", err)}
 	case len(body) > maxResponse:
 		return Outcome{Err: ErrResponseTooLarge}
 	}
 	return Outcome{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
-// Response returns the outcome as an HTTP client does, for libraries that read it.
+// Response returns the outcome in the form of an HTTP client, for libraries that read it.
 func (o Outcome) Response() (*http.Response, error) {
 	if o.Err != nil {
 		return nil, o.Err
@@ -71,7 +73,8 @@ func (o Outcome) Response() (*http.Response, error) {
 	}, nil
 }
 
-// UnansweredError returns the failure of a call without a whole answer: Temporary if the request never left, else Uncertain.
+// UnansweredError returns the failure of a call without a complete response: Temporary if the request was not sent,
+// otherwise Uncertain.
 func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	failure := &chat.SendError{Kind: chat.Uncertain, Err: s.Error(operation, o.Err)}
 	if o.Unsent {
@@ -80,28 +83,28 @@ func (o Outcome) UnansweredError(operation string, s Secrets) *chat.SendError {
 	return failure
 }
 
-// Doer is an HTTP client that is a function, as libraries want one.
+// Doer is a function as an HTTP client, for libraries that require an interface.
 type Doer func(*http.Request) (*http.Response, error)
 
 // Do calls d.
 func (d Doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
 
-// RetryAfter returns how long a rate limit asks to wait: seconds by the body, else by the header. It returns standard if
-// neither says so, or if what they say makes no sense.
-func RetryAfter(seconds float64, h http.Header, standard time.Duration) time.Duration {
+// RetryAfter returns how long a rate limit asks to wait: seconds from the body, otherwise the header. It returns
+// fallback if both are missing or invalid.
+func RetryAfter(seconds float64, h http.Header, fallback time.Duration) time.Duration {
 	if !(seconds > 0) {
-		seconds, _ = strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64) // a date or nothing gives 0
+		seconds, _ = strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64) // 0 for a date or a missing header
 	}
 	if !(seconds > 0) || seconds > math.MaxInt64/float64(time.Second)/2 {
-		return standard
+		return fallback
 	}
 	return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
 }
 
-// AsRepeatable returns the failure of a call that may be repeated without harm: what is Uncertain is Temporary then.
+// AsRepeatable returns the failure of a call that may be repeated safely: Uncertain becomes Temporary.
 func AsRepeatable(err error) *chat.SendError { return Reclassify(err, chat.Temporary, chat.Uncertain) }
 
-// Reclassify returns a failure, of kind to where it is of one of the kinds from.
+// Reclassify returns err as a SendError. If its kind is one of from, it becomes to.
 func Reclassify(err error, to chat.ErrorKind, from ...chat.ErrorKind) *chat.SendError {
 	failure := *chat.AsSendError(err)
 	if slices.Contains(from, failure.Kind) {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Base returns the address of an API without a slash at its end. An empty address means standard.
-func Base(address, standard string) string { return strings.TrimRight(cmp.Or(address, standard), "/") }
+// Base returns the base URL of an API without a trailing slash. If address is empty, it returns fallback.
+func Base(address, fallback string) string { return strings.TrimRight(cmp.Or(address, fallback), "/") }
 
-// NewClient returns a client that follows no redirect: one could carry a token, or the message once more, to another
-// place. No API redirects. A nil t means a transport of its own, which keeps up to idle connections for the next calls.
+// NewClient returns a client that follows no redirects. A redirect could carry a token or repeat a message at another
+// place, and no API uses them. If t is nil, it creates a transport that keeps up to idle idle connections.
 func NewClient(t http.RoundTripper, idle int) *http.Client {
 	if t == nil {
 		t = newTransport(idle)
@@ -23,8 +23,8 @@ func NewClient(t http.RoundTripper, idle int) *http.Client {
 	}
 }
 
-// newTransport returns a transport that speaks HTTP/1.1 only: WebSockets need it, and a connection that breaks makes one
-// call uncertain, not all that were in flight.
+// newTransport returns a transport with only HTTP/1.1. WebSockets need it. With HTTP/2, a broken connection would make
+// all calls in flight uncertain instead of one.
 func newTransport(idle int) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

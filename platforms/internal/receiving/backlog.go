@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How often a piece of a backlog is read in a row, and the pauses before everything is read again that failed.
+// The attempts to read a piece in a row, and the pauses before all failed pieces are read again.
 const (
 	pieceTries = 4
 	firstPause = 5 * time.Second
@@ -15,15 +15,15 @@ const (
 
 // Piece is a part of the missed messages, such as those of a channel.
 type Piece struct {
-	// Read reads the piece. After a failure that may pass it is called again, and continues where it was.
+	// Read reads the piece. After a temporary failure it is called again and continues where it stopped.
 	Read func(ctx context.Context) error
-	// Done hands on what was read; err says why not everything was. It returns the pieces to read next. Its own error ends
-	// ReadBacklog.
+	// Done delivers what was read. err says why not everything was read. It returns further pieces to read. If it
+	// fails, ReadBacklog ends with that error.
 	Done func(ctx context.Context, err error) ([]Piece, error)
 }
 
-// ReadBacklog reads missed messages piece by piece. Pieces that can't be read because of an outage are tried again after all
-// others, until patience is over. It returns ctx's error once ctx has ended, and that of a Done.
+// ReadBacklog reads missed messages piece by piece. Pieces that can't be read because of an outage are retried after
+// all others, until patience has passed. It returns ctx's error if ctx ends, and the error of a Done.
 func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, pieces []Piece) error {
 	until := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
@@ -41,8 +41,8 @@ func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, 
 	}
 }
 
-// round reads pieces and what comes of them once. It returns those that must be read again, and why. Once something must, the
-// others are tried only once.
+// round reads pieces and their further pieces once. It returns the pieces that must be read again, and the reason.
+// After the first such failure, the other pieces are tried only once.
 func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
 	for len(pieces) > 0 {
 		p := pieces[0]

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Decode decodes what arrived. Its errors contain nothing of the content.
+// Decode decodes a payload. Its errors contain nothing of the content.
 func Decode[T any](data []byte) (*T, error) {
 	v := new(T)
 	err := json.Unmarshal(data, v)
@@ -23,8 +23,8 @@ func Decode[T any](data []byte) (*T, error) {
 	return nil, errors.New("malformed JSON")
 }
 
-// Recover turns a panic into an error that tells nothing of the content. It must be deferred itself: one bad message never
-// blocks the next.
+// Recover turns a panic into an error that contains nothing of the content, so that one bad message never blocks the
+// next. It must be deferred directly.
 func Recover(operation string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%s: panic: %T", operation, p)

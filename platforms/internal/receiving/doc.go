@@ -1,3 +1,4 @@
-// Package receiving has what receiving has in common on all platforms: decoding payloads without ever quoting them,
-// remembering accepted messages, reading commands and mentions, and reading missed messages. It knows no platform.
+// Package receiving contains what receiving has in common on all platforms: decoding payloads without quoting them,
+// remembering accepted messages, parsing commands and mentions, and reading missed messages. It contains nothing
+// specific to a platform.
 package receiving

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// Greeting logs that a platform's messages are received. Only the first time is logged as information: later connections and
-// attempts are logged for debugging.
+// Greeting logs that a platform's messages are received. The first time is logged at level info. Later connections are
+// logged at level debug.
 type Greeting struct{ logged atomic.Bool }
 
-// Log logs it, with what is known of the bot.
+// Log writes the log line, with attributes of the bot.
 func (g *Greeting) Log(ctx context.Context, log *slog.Logger, about ...slog.Attr) {
 	level := slog.LevelInfo
 	if g.logged.Swap(true) {

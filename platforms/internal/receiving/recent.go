@@ -2,13 +2,13 @@ package receiving
 
 import "sync"
 
-// Recent is a map that forgets its oldest keys. Adapters remember accepted messages in it, which platforms may deliver twice. It
-// is safe for concurrent use.
+// Recent is a map that forgets its oldest keys. Adapters remember accepted messages in it, because platforms may
+// deliver a message twice. It is safe for concurrent use.
 type Recent[V any] struct {
 	mu     sync.Mutex
 	values map[string]V
-	keys   []string // in a ring
-	next   int      // the oldest of keys, once there are as many as may be
+	keys   []string // a ring buffer
+	next   int      // index of the oldest key, once the buffer is full
 	limit  int
 }
 
@@ -17,7 +17,7 @@ func NewRecent[V any](limit int) *Recent[V] {
 	return &Recent[V]{values: make(map[string]V), limit: limit}
 }
 
-// Get returns what was put under a key, unless it is forgotten.
+// Get returns the value of a key, unless it was forgotten.
 func (r *Recent[V]) Get(key string) (V, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,13 +25,13 @@ func (r *Recent[V]) Get(key string) (V, bool) {
 	return v, ok
 }
 
-// Has reports whether something was put under a key, and is not forgotten.
+// Has reports whether there is a value for a key.
 func (r *Recent[V]) Has(key string) bool {
 	_, ok := r.Get(key)
 	return ok
 }
 
-// Put keeps a value. A key that is there already does not become newer.
+// Put stores a value. Storing a known key again does not make it newer.
 func (r *Recent[V]) Put(key string, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *Recent[V]) Put(key string, v V) {
 	}
 }
 
-// Values returns all values, in no order.
+// Values returns all values, in any order.
 func (r *Recent[V]) Values() []V {
 	r.mu.Lock()
 	defer r.mu.Unlock()

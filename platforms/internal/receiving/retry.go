@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Sleep waits for d or until ctx ends, and returns ctx's error. Only receiving may wait: calls that the gateway makes never do.
+// Sleep waits for d or until ctx ends, and returns ctx's error. Only receiving may wait; calls that the gateway makes
+// never wait.
 func Sleep(ctx context.Context, d time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -15,7 +16,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// IsTransient reports whether the failure of a call that may be repeated without harm may be over later.
+// IsTransient reports whether a failed call may succeed later. It must be safe to repeat the call.
 func IsTransient(err error) bool {
 	switch chat.AsSendError(err).Kind {
 	case chat.RateLimited, chat.Temporary, chat.Uncertain:
@@ -24,8 +25,9 @@ func IsTransient(err error) bool {
 	return false
 }
 
-// Retry makes a call until it succeeds or fails for good, at most so many times. Between two tries it waits as long as a rate
-// limit asks, else for first, then twice as long, and so on. It returns the error of the last try, or ctx's once ctx has ended.
+// Retry makes a call until it succeeds or fails permanently, at most tries times. Between two attempts it waits as long
+// as a rate limit asks. Otherwise it waits first, then twice as long, and so on. It returns the error of the last
+// attempt, or ctx's error if ctx has ended.
 func Retry(ctx context.Context, tries int, first time.Duration, call func() error) error {
 	for n := range tries {
 		err := call()

@@ -7,10 +7,10 @@ import (
 	"telex/internal/chat"
 )
 
-// typedCommand is a command that is typed as text, such as after a mention, where the apps offer none.
+// typedCommand matches a command that was typed as text, for example after a mention, where the apps offer no commands.
 var typedCommand = regexp.MustCompile(`(?s)^/([A-Za-z][A-Za-z0-9_-]{0,31})(?:\s+(.*))?$`)
 
-// Command returns in as a command, if its text is one.
+// Command returns in as a command if its text is one.
 func Command(in chat.Inbound) chat.Inbound {
 	if parts := typedCommand.FindStringSubmatch(in.Text); parts != nil {
 		in.Kind, in.Command, in.Args = chat.Command, strings.ToLower(parts[1]), strings.TrimSpace(parts[2])
@@ -18,14 +18,14 @@ func Command(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// Words is a text that is read piece by piece, without the mentions of the bot in it.
+// Words collects the pieces of a text without the mentions of the bot.
 type Words struct {
 	text      strings.Builder
-	mentioned bool // the bot, just now
+	mentioned bool // the last element was a mention of the bot
 }
 
-// Add adds a piece of the text. With a mention that opened the text goes the comma or colon after it; with one that stood
-// between two spaces, one of these.
+// Add adds a piece of the text. After a mention at the start, it removes a following comma or colon. After a mention
+// between two spaces, it removes one of them.
 func (w *Words) Add(piece string) {
 	if w.mentioned && piece != "" {
 		w.mentioned = false
@@ -39,7 +39,7 @@ func (w *Words) Add(piece string) {
 	w.text.WriteString(piece)
 }
 
-// Mention leaves a mention of the bot out.
+// Mention records a mention of the bot, which is left out.
 func (w *Words) Mention() { w.mentioned = true }
 
 // String returns the text.

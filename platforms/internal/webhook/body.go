@@ -8,20 +8,21 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Anybody can reach the address of a webhook. These limits bound the memory of all requests that are not checked yet: about 10 MB.
+// Anybody can reach the URL of a webhook. These limits bound the memory of all requests that are not checked yet to
+// about 10 MB.
 const (
-	// ownBytes is what each request body may take in any case, and sharedBytes what longer bodies share.
+	// ownBytes is what each request body may use in any case, and sharedBytes what longer bodies share.
 	ownBytes    = 16 << 10
 	sharedBytes = 4 << 20
-	// maxRequests is how many requests are handled at the same time.
+	// maxRequests limits the requests that are handled at the same time.
 	maxRequests = 128
-	// maxConnections is how many connections are open at the same time. Further ones wait.
+	// maxConnections limits the open connections. Further ones wait.
 	maxConnections = 256
-	// maxHeader bounds the headers of a request, in bytes.
+	// maxHeader limits the headers of a request, in bytes.
 	maxHeader = 16 << 10
 )
 
-// Refusal is the error of a request that is refused, with the HTTP status of the answer. The sender reads Reason, so it must
+// Refusal is the error for a refused request, with the HTTP status of the response. The sender sees Reason, so it must
 // contain no secret.
 type Refusal struct {
 	Status int
@@ -31,7 +32,7 @@ type Refusal struct {
 // Error returns the reason.
 func (r *Refusal) Error() string { return r.Reason }
 
-// Unauthorized returns the refusal of a request that the platform did not send.
+// Unauthorized returns the refusal of a request that is not from the platform.
 func Unauthorized(reason string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Reason: reason}
 }
@@ -40,8 +41,8 @@ func errBodyTooLarge() error {
 	return &Refusal{http.StatusRequestEntityTooLarge, "the body is too large"}
 }
 
-// readBody returns a whole body of up to limit bytes. What it takes beyond ownBytes it takes from shared while it reads. The
-// memory is taken as the bytes arrive, not as they are announced.
+// readBody returns a complete body of up to limit bytes. While it reads, it acquires the bytes beyond ownBytes from
+// shared, as they arrive and not as they are announced.
 func readBody(from io.Reader, limit int64, shared *semaphore.Weighted) ([]byte, error) {
 	buffer, taken := make([]byte, 0, ownBytes), 0
 	defer func() { shared.Release(int64(taken)) }()

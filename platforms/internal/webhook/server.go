@@ -19,7 +19,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Listener makes what a server listens on, anew for each Serve, which closes it.
+// Listener creates the listener of each Serve, which closes it.
 type Listener func(ctx context.Context) (net.Listener, error)
 
 // TCP returns a listener at host:port.
@@ -29,62 +29,64 @@ func TCP(address string) Listener {
 	}
 }
 
-// Server answers a platform's requests. It answers on every path: a proxy that speaks TLS in front may choose it.
+// Server answers a platform's requests. It answers on every path, because a TLS proxy in front of it may choose the
+// path.
 type Server struct {
 	Listener    Listener
 	Log         *slog.Logger
-	Heart       *chat.Heartbeat // beats as long as Serve waits for requests
+	Heart       *chat.Heartbeat // beats while Serve waits for requests
 	MaxBody     int64           // of a request, in bytes; at most 4 MiB
-	BodyTimeout time.Duration   // how long a body may take to arrive
+	BodyTimeout time.Duration   // limits the time to read a body
 
-	// Check judges a POST request by its headers, before its body is read. It returns a function that judges the body. Both
-	// return a *Refusal for what the platform did not send.
+	// Check checks a POST request by its headers, before its body is read. It returns a function that checks the body.
+	// Both return a *Refusal if the request is not from the platform.
 	Check func(*http.Request) (body func([]byte) error, err error)
-	// Answer handles a POST request that was checked. The request is answered once Answer has returned: a platform does not
-	// repeat what was answered with success. An error asks the platform to repeat the request, and ends Serve with that error.
+	// Answer handles a checked POST request. The response is sent after Answer has returned, because a platform does
+	// not repeat a request after a successful response. If Answer fails, the response asks the platform to repeat the
+	// request, and Serve ends with the error.
 	Answer func(context.Context, Request) (Reply, error)
-	// Get answers a GET request, by which some platforms check the address; nil: these are refused. Its error is a *Refusal.
+	// Get answers a GET request, with which some platforms check the URL; nil: GET is refused. Its error is a *Refusal.
 	Get func(*http.Request) (Reply, error)
-	// OnOpen is called once the platform can deliver.
+	// OnOpen is called when the platform can deliver.
 	OnOpen func(context.Context)
 }
 
-// Request is a POST request that was checked.
+// Request is a checked POST request.
 type Request struct {
 	Header  http.Header
 	Body    []byte
 	Arrived time.Time // when its headers were read
 }
 
-// Reply is the content of a successful answer. The zero value is an empty one.
+// Reply is the content of a successful response. The zero value is an empty response.
 type Reply struct {
-	ContentType string // empty: the answer says none
+	ContentType string // empty: no header
 	Body        []byte
 }
 
-// Text returns a reply of plain text.
+// Text returns a plain text reply.
 func Text(text string) Reply {
 	return Reply{ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
 }
 
-// SameSecret compares two secrets in a time that tells nothing about them. An empty secret equals nothing.
+// SameSecret compares two secrets in constant time. An empty secret equals nothing.
 func SameSecret(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && want != ""
 }
 
-// serverRun is one Serve.
+// serverRun is one run of Serve.
 type serverRun struct {
 	Server
-	ctx      context.Context //nolint:containedctx // The end of Serve also ends requests that are still read or wait.
+	ctx      context.Context //nolint:containedctx // The end of Serve also ends requests that are being read or are waiting.
 	end      context.CancelCauseFunc
 	requests *semaphore.Weighted
-	bodies   *semaphore.Weighted // what the bodies of requests share, in bytes
-	refused  rate.Sometimes      // how often the log warns of refused requests
+	bodies   *semaphore.Weighted // bytes that the bodies of requests share
+	refused  rate.Sometimes      // limits the log's warnings about refused requests
 }
 
 // Serve answers requests until ctx ends or Answer fails, and returns the error of ctx or of Answer. It fails with a
-// *chat.SendError of kind Temporary if it can't listen. Requests that are being answered are finished before it returns.
+// *chat.SendError of kind Temporary if it can't listen. It finishes running requests before it returns.
 func (s Server) Serve(ctx context.Context) error {
 	l, err := s.Listener(ctx)
 	if err != nil {
@@ -103,7 +105,7 @@ func (s Server) Serve(ctx context.Context) error {
 		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	s.OnOpen(ctx) // what comes before Accept waits in the system
+	s.OnOpen(ctx) // earlier connections wait in the system
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -112,8 +114,8 @@ func (s Server) Serve(ctx context.Context) error {
 		}
 	}()
 	r.waitForEnd()
-	_ = r.requests.Acquire(context.WithoutCancel(ctx), maxRequests) // they finish what they have in hand, and are answered
-	_ = srv.Close()                                                 // Shutdown would wait for connections that nobody used yet
+	_ = r.requests.Acquire(context.WithoutCancel(ctx), maxRequests) // wait for running requests, which still get their responses
+	_ = srv.Close()                                                 // Shutdown would wait for connections that were never used
 	<-done
 	return context.Cause(running)
 }
@@ -122,7 +124,7 @@ func cannotListen(err error) error {
 	return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 }
 
-// waitForEnd returns when the serving ends.
+// waitForEnd returns when the run ends.
 func (r *serverRun) waitForEnd() {
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
 	defer beat.Stop()
@@ -161,7 +163,7 @@ func (r *serverRun) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.refuse(w, err)
 		return
 	}
-	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived}) //nolint:contextcheck // a client that goes away must not end what it began
+	reply, err := r.Answer(r.ctx, Request{Header: req.Header, Body: body, Arrived: arrived}) //nolint:contextcheck // the end of the connection must not end the handling
 	if err != nil {
 		askToRepeat(w)
 		r.end(err)
@@ -170,7 +172,7 @@ func (r *serverRun) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	write(w, reply)
 }
 
-// read returns the body of a request by the platform. It reads nothing of a request whose headers can't be the platform's.
+// read returns the body of a request from the platform. It reads no body if the headers are not the platform's.
 func (r *serverRun) read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	if req.Method != http.MethodPost {
 		return nil, &Refusal{http.StatusMethodNotAllowed, "only webhook requests are answered here"}
@@ -184,7 +186,7 @@ func (r *serverRun) read(w http.ResponseWriter, req *http.Request) ([]byte, erro
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(r.BodyTimeout))
-	// A request that is never finished must not keep Serve from ending.
+	// An unfinished request must not prevent Serve from ending.
 	stop := context.AfterFunc(r.ctx, func() { _ = control.SetReadDeadline(time.Now()) })
 	body, err := readBody(req.Body, r.MaxBody, r.bodies)
 	stop()
@@ -194,15 +196,15 @@ func (r *serverRun) read(w http.ResponseWriter, req *http.Request) ([]byte, erro
 	return body, check(body)
 }
 
-// write answers a request with success.
+// write sends a successful response.
 func write(w http.ResponseWriter, reply Reply) {
 	if reply.ContentType != "" {
 		w.Header().Set("Content-Type", reply.ContentType)
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(reply.Body)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(reply.Body)                // a connection that broke is seen by nobody but the platform
-	_ = http.NewResponseController(w).Flush() // before the server may close; without it, the request comes again
+	_, _ = w.Write(reply.Body)                // only the platform notices a broken connection
+	_ = http.NewResponseController(w).Flush() // before the server may close; otherwise the platform repeats the request
 }
 
 // askToRepeat asks the platform to repeat the request.
@@ -211,14 +213,14 @@ func askToRepeat(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush() // before the server may close
 }
 
-// refuse answers an invalid request with an error, and closes its connection, so that nothing more of it is read.
+// refuse sends an error for an invalid request and closes the connection, so that nothing more of it is read.
 func (r *serverRun) refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		status = refusal.Status
 	}
 	level := slog.LevelDebug
-	r.refused.Do(func() { level = slog.LevelWarn }) // seldom: anybody can send as many as they like
+	r.refused.Do(func() { level = slog.LevelWarn }) // rarely, because anybody can send such requests
 	r.Log.Log(r.ctx, level, "request refused", slog.Any("error", err))
 	w.Header().Set("Connection", "close")
 	if status == http.StatusTooManyRequests {
