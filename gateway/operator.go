@@ -11,28 +11,36 @@ import (
 
 // What operators can do with a running gateway.
 
-// Forget ends what runs in a conversation and deletes its history, like /new, but without a reply. It returns
-// when that is done or ctx ends; if the store is shared, when it is certain that the owner of the chat will do it.
+// Forget ends what runs in a conversation and deletes its history and its chosen model, like /new, but without a reply. It
+// returns when that is done or ctx ends; if the store is shared, when it is certain that the owner of the chat will do it.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
-	if g.current().endpoints[c.Endpoint] == nil && !g.isActive(c) { // the endpoint is not configured any more, so nothing runs there
-		return g.store.histories.Forget(ctx, c)
-	}
 	if g.shared != nil {
 		owned, err := g.forward(ctx, g.now(c), chat.Inbound{Kind: chat.Forgotten})
 		if err != nil || owned {
 			return err
 		}
-		return g.store.histories.Forget(ctx, c)
+		return g.forgetStored(ctx, c)
+	}
+	if g.current().endpoints[c.Endpoint] == nil && !g.isActive(c) { // the endpoint is not configured any more, so nothing runs there
+		return g.forgetStored(ctx, c)
 	}
 	return g.order(ctx, c, func(a *actor) error { return a.forgetAll(ctx) })
 }
 
-// forgetAll ends what runs in the conversation and deletes its history.
+// forgetStored deletes what is stored of a conversation.
+func (g *Gateway) forgetStored(ctx context.Context, c chat.Conversation) error {
+	if err := g.store.histories.Forget(ctx, c); err != nil {
+		return err
+	}
+	return g.store.accounts.Choose(ctx, c, "")
+}
+
+// forgetAll ends what runs in the conversation and deletes what is stored of it.
 func (a *actor) forgetAll(ctx context.Context) error {
 	a.clear(time.Now())
 	a.cutParked(anyTurn)
 	a.void()
-	return a.g.store.histories.Forget(ctx, a.conversation)
+	return a.g.forgetStored(ctx, a.conversation)
 }
 
 // obey carries out what an operator ordered at another replica.
@@ -53,7 +61,7 @@ func (a *actor) obey(in chat.Inbound) {
 // entries, also on error.
 func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	if g.shared != nil {
-		return 0, g.eraseShared(ctx, p)
+		return 0, EraseAtOwners(ctx, g.store.turns, g.store.inbox, g.forward, p)
 	}
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -78,13 +86,16 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	return n, nil
 }
 
-// eraseShared lets the owners of a person's chats do what Erase does. What has ended needs no owner: the caller deletes it.
-func (g *Gateway) eraseShared(ctx context.Context, p chat.Person) error {
-	turns, err := g.store.turns.Unfinished(ctx)
+// EraseAtOwners lets the owners of a person's chats do what Erase does. What has ended needs no owner: the caller deletes it.
+// forward is Replicas.Forward. A process that is no replica may call it, too.
+func EraseAtOwners(
+	ctx context.Context, t Turns, i Inbox, forward func(context.Context, chat.Conversation, chat.Inbound) (bool, error), p chat.Person,
+) error {
+	turns, err := t.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("read unfinished turns: %w", err)
 	}
-	pending, err := g.store.inbox.Pending(ctx)
+	pending, err := i.Pending(ctx)
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
@@ -100,7 +111,7 @@ func (g *Gateway) eraseShared(ctx context.Context, p chat.Person) error {
 		}
 	}
 	for c := range theirs {
-		if _, err := g.forward(ctx, c, chat.Inbound{Kind: chat.Erased, Sender: chat.Sender{ID: p.User}}); err != nil {
+		if _, err := forward(ctx, c, chat.Inbound{Kind: chat.Erased, Sender: chat.Sender{ID: p.User}}); err != nil {
 			return fmt.Errorf("tell the owner of a chat: %w", err)
 		}
 	}

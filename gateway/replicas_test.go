@@ -382,7 +382,10 @@ func TestOperatorsReachTheOwner(t *testing.T) {
 			r[0].say(t, ask("a"))
 			later(time.Second)
 			c := chat.Conversation{Endpoint: "tg", Chat: "7"}
-			var err error
+			err := r[0].store.Choose(t.Context(), c, "other")
+			if err != nil {
+				t.Fatal(err)
+			}
 			if erase {
 				_, err = r[1].gateway.Erase(t.Context(), chat.Person{Endpoint: "tg", User: "7"})
 			} else {
@@ -396,8 +399,8 @@ func TestOperatorsReachTheOwner(t *testing.T) {
 				t.Error("the turn goes on")
 			}
 			later(10 * time.Second)
-			if _, entries, err := r[0].store.Session(t.Context(), c); err != nil || len(entries) > 0 {
-				t.Errorf("the history is %v, %v", entries, err)
+			if s, entries, err := r[0].store.Session(t.Context(), c); err != nil || len(entries) > 0 || s.Model != "" && !erase {
+				t.Errorf("the session is %+v with %v, %v", s, entries, err)
 			}
 			if got := r[0].sees(); len(got) != 1 || slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "▌") }) {
 				t.Errorf("people see %q", got)

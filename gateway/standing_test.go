@@ -88,6 +88,35 @@ func TestReplicasThatAllReceive(t *testing.T) {
 	})
 }
 
+// While the configurations of the replicas differ, a chat goes to one that runs its endpoint.
+func TestReplicaWithoutTheEndpointPassesItsChatsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var options []gateway.Options
+		r := fleet(t, 2, false, func(o *gateway.Options) {
+			o.Endpoints = append(o.Endpoints, gateway.Endpoint{ID: "other", Platform: newPlatform()})
+			options = append(options, *o)
+		})
+		r[0].say(t, ask("a"))
+		later(5 * time.Second)
+		owner, other := 0, 1
+		if r[0].last().IsZero() {
+			owner, other = 1, 0
+		}
+		less := options[owner]
+		less.Endpoints = less.Endpoints[1:]
+		if err := r[owner].gateway.Reload(t.Context(), less); err != nil {
+			t.Fatal(err)
+		}
+		later(2 * time.Second)
+		r[other].say(t, ask("b"))
+		later(5 * time.Second)
+		equal(t, "people see", r[0].sees(), []string{"re: a", "re: b"})
+		if r[other].last().IsZero() {
+			t.Error("the replica with the endpoint did not answer")
+		}
+	})
+}
+
 // Without a shared store there is no replica.
 func TestNoReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

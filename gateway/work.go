@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"telex/gateway/queue"
@@ -85,11 +86,40 @@ func (m *member) reload(ctx context.Context) error {
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
+// passOn gives up the chats of endpoints that this process does not run, and returns what is left of the work. While the
+// configurations of the replicas differ, another one may run them.
+func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, error) {
+	endpoints := m.g.current().endpoints
+	isForeign := func(c chat.Conversation) bool { return endpoints[c.Endpoint] == nil && !m.g.isBusy(replica.Of(c)) }
+	var foreign []chat.Conversation
+	taken.Turns = slices.DeleteFunc(taken.Turns, func(t chat.Turn) bool {
+		if !isForeign(t.Conversation) {
+			return false
+		}
+		foreign = append(foreign, t.Conversation)
+		return true
+	})
+	taken.Messages = slices.DeleteFunc(taken.Messages, func(p chat.Pending) bool {
+		if !isForeign(p.Conversation) {
+			return false
+		}
+		foreign = append(foreign, p.Conversation)
+		return true
+	})
+	if len(foreign) == 0 {
+		return taken, nil
+	}
+	return taken, m.store.Free(ctx, true, foreign...)
+}
+
 // take takes work and passes it to the actors.
 func (m *member) take(ctx context.Context) error {
 	taken, err := m.store.Take(ctx, m.taken+1, maxOrphans)
 	if err != nil {
 		return fmt.Errorf("take work: %w", err)
+	}
+	if taken, err = m.passOn(ctx, taken); err != nil { // the next call gives it again
+		return fmt.Errorf("pass on work: %w", err)
 	}
 	m.taken++
 	m.countForwarded(taken.Messages)

@@ -67,7 +67,7 @@ type operations interface {
 type localAdmin struct {
 	store  keptStore
 	policy *access.Policy
-	// forget deletes a conversation's session, and ends what runs there. erase ends what runs for a person,
+	// forget deletes a conversation's session and its chosen model, and ends what runs there. erase ends what runs for a person,
 	// deletes what they said there, and says how much that was; nil: nothing runs.
 	forget func(context.Context, chat.Conversation) error
 	erase  func(context.Context, chat.Person) (int, error)
@@ -124,11 +124,6 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	// What runs there is ended even where nothing is kept yet.
 	if err := l.forget(ctx, c); err != nil {
 		return Deleted{}, err
-	}
-	if s.Model != "" {
-		if err := l.store.Choose(ctx, c, ""); err != nil {
-			return Deleted{}, err
-		}
 	}
 	if len(entries) == 0 && s.Model == "" && s.Summary == "" {
 		return Deleted{}, errNoSession(c)

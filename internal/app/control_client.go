@@ -37,7 +37,7 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	if err := policy.Load(ctx); err != nil {
 		return err
 	}
-	return use(&localAdmin{store: s, policy: policy, forget: s.Forget})
+	return use(adminBeside(s, policy))
 }
 
 // withDaemon calls use with the daemon whose store is at the returned place, if one is reached.

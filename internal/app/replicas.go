@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"telex/gateway"
+	"telex/gateway/access"
 	"telex/internal/chat"
 	"telex/internal/metrics"
 	"telex/internal/store"
@@ -152,6 +154,30 @@ func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 		}
 	}
 	return now
+}
+
+// adminBeside returns what carries out operators' orders in a process that is no daemon. No daemon has the store, unless it can be
+// shared: then those that do get the orders about what runs.
+func adminBeside(s keptStore, policy *access.Policy) *localAdmin {
+	l := &localAdmin{store: s, policy: policy}
+	shared, ok := s.(gateway.Replicas)
+	l.forget = func(ctx context.Context, c chat.Conversation) error {
+		if ok { // the owner ends what runs, and deletes what that has stored meanwhile
+			if _, err := shared.Forward(ctx, c, chat.Inbound{Kind: chat.Forgotten}); err != nil {
+				return err
+			}
+		}
+		if err := s.Forget(ctx, c); err != nil {
+			return err
+		}
+		return s.Choose(ctx, c, "")
+	}
+	if ok {
+		l.erase = func(ctx context.Context, p chat.Person) (int, error) {
+			return 0, gateway.EraseAtOwners(ctx, s, s, shared.Forward, p)
+		}
+	}
+	return l
 }
 
 // names returns the names of endpoints, sorted, but for those of terminals.
