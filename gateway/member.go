@@ -133,8 +133,10 @@ func (m *member) self() chat.Replica {
 	now := m.g.current()
 	self := now.Self
 	self.ID, self.Leaving = m.id, m.leaving.Load()
-	for id := range now.endpoints {
-		self.Endpoints = append(self.Endpoints, id)
+	for id, e := range now.endpoints {
+		if !e.account().Platform.Capabilities().ReceiverAnswers || m.isReceiver(id) {
+			self.Endpoints = append(self.Endpoints, id)
+		}
 	}
 	return self
 }

@@ -79,6 +79,20 @@ type Concluder interface {
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
+// Adopter is an adapter that keeps something of a message until the message is answered. It may not be the one that received
+// it: that was another replica, or an earlier process.
+type Adopter interface {
+	// Adopt is called with a message that this process answers, before any call for the answer, and returns it with what the
+	// adapter adds. It can be repeated. It does not block.
+	Adopt(chat.Inbound) chat.Inbound
+}
+
+// StandbyWorker is an adapter with work to do while another replica receives.
+type StandbyWorker interface {
+	// StandBy does the work until ctx ends. Run is not called meanwhile.
+	StandBy(ctx context.Context)
+}
+
 // Screener is a Platform that must answer some messages before accept returns: Discord waits only 3 s for the
 // first answer to a command.
 type Screener interface {
@@ -128,7 +142,8 @@ type endpoint struct {
 	nameless atomic.Bool   // the platform returned a message without an id once: nothing can be edited there
 	dead     atomic.Bool   // it has stopped receiving permanently
 	menuNews chan struct{} // capacity 1: the menu may have changed
-	stop     func()        // ends receiving, and returns once it has ended; nil: it does not receive; guarded by Gateway.reloading
+	stop     func()        // ends receiving or standing by, and returns once it has ended; nil: it does neither; guarded by Gateway.reloading
+	standsBy bool          // another replica receives; guarded like stop
 }
 
 // account is an Endpoint with its optional interfaces resolved. It never changes: a reload replaces it.

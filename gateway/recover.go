@@ -107,8 +107,12 @@ func (g *Gateway) resumeAll(left leftovers) {
 		turns, messages = turns+len(l.turns), messages+len(l.messages)
 		for _, rec := range l.turns {
 			g.assume(e, rec.To)
+			for i, in := range rec.Messages {
+				rec.Messages[i] = g.adopt(in, c.Endpoint)
+			}
 		}
-		for _, m := range l.messages {
+		for i, m := range l.messages {
+			l.messages[i].Inbound = g.adopt(m.Inbound, c.Endpoint)
 			if g.shared != nil { // another replica may just have answered there
 				g.assume(e, m.To)
 			}

@@ -54,7 +54,7 @@ func (g *Gateway) prepare(o Options) (prepared, error) {
 		if err != nil {
 			return next, err
 		}
-		if before := e.account(); before != nil && kind(before.Platform) != kind(one.Platform) {
+		if before := e.account(); before != nil && g.kind(before.Platform) != g.kind(one.Platform) {
 			return next, fmt.Errorf("endpoint %s: %w", one.ID, errOtherKind)
 		}
 		next.endpoints[one.ID], next.accounts[one.ID] = e, a
@@ -63,9 +63,10 @@ func (g *Gateway) prepare(o Options) (prepared, error) {
 }
 
 // kind returns what can't change in a reload. Whether others may receive too can: a bot may change from polling to a webhook.
-func kind(p Platform) chat.Capabilities {
+// With replicas it can't: they reload one after the other, and those that poll would refuse what the others receive.
+func (g *Gateway) kind(p Platform) chat.Capabilities {
 	c := p.Capabilities()
-	c.OneReceiver = false
+	c.OneReceiver = c.OneReceiver && g.shared != nil
 	return c
 }
 
@@ -122,12 +123,22 @@ func (g *Gateway) startReceiving() {
 	for _, e := range g.current().endpoints {
 		g.divide(e)
 		e.offerMenu()
-		if e.stop != nil || !g.mayReceive(e) {
+		may := g.mayReceive(e)
+		if e.stop != nil && e.standsBy && may {
+			e.stop()
+			e.stop = nil
+		}
+		if e.stop != nil {
 			continue
 		}
 		ctx, cancel := context.WithCancel(g.receiving)
 		var running sync.WaitGroup
-		e.stop = func() { cancel(); running.Wait() }
+		e.stop, e.standsBy = func() { cancel(); running.Wait() }, !may
+		if !may {
+			running.Go(func() { g.standBy(ctx, e) })
+			g.receivers.Go(running.Wait)
+			continue
+		}
 		e.dead.Store(false)
 		begun.Add(1)
 		began := sync.OnceFunc(begun.Done)

@@ -155,6 +155,7 @@ func (m *member) take(ctx context.Context) error {
 
 // give passes a new message to its actor.
 func (g *Gateway) give(p chat.Pending) {
+	p.Message = g.adopt(p.Message, p.Conversation.Endpoint)
 	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
 		g.tell(p.Conversation, p.Message)
 		return

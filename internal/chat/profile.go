@@ -21,6 +21,8 @@ type Capabilities struct {
 	Buttons bool
 	// OneReceiver: the platform lets only one process of a bot receive, so that replicas must take turns.
 	OneReceiver bool
+	// ReceiverAnswers: with OneReceiver, the process that receives also answers: it waits for its answers.
+	ReceiverAnswers bool
 }
 
 // Profile states what holds in one place: how long a message may be and how often one may

@@ -130,13 +130,13 @@ func (r *receiver) tellUnstored(ctx context.Context, c command, kind chat.Inboun
 }
 
 // runConclusions concludes answered commands, one after the other, until ctx ends. Several workers run it.
-func (r *receiver) runConclusions(ctx context.Context) {
+func (b *Bot) runConclusions(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case c := <-r.answered:
-			r.conclude(ctx, c)
+		case c := <-b.answered:
+			b.conclude(ctx, c)
 		}
 	}
 }

@@ -313,6 +313,10 @@ func TestAnotherProcessAnswersACommand(t *testing.T) {
 		edit(t, other, ref, "two")
 		w.wantShown(to, "two")
 		never := chat.MessageID("cmd." + app + ".1234.aW50ZXJhY3Rpb246unknown")
+		if _, err := other.Send(t.Context(), to, outgoing("three", never)); chat.AsSendError(err).Kind != chat.Temporary { // it might be acknowledged yet
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(3 * time.Second)
 		send(t, other, to, outgoing("three", never))
 		w.wantShown(to, "two", "three")
 		other.Concluded(to, []chat.MessageID{never, in.ID}, false)

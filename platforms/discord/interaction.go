@@ -43,6 +43,8 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	r := request{name: name, method: http.MethodPatch, path: interactionPath(c, "@original"), body: encode(m), op: chat.OpSend, token: c.token}
 	a, err := b.call(ctx, r)
 	switch {
+	case isDeadToken(err) && b.interactions.get(c).mayBeEarly():
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: another process may still acknowledge the command: %w", name, err)}
 	case isDeadToken(err):
 		b.interactions.markDead(c)
 		return chat.Receipt{}, errUseChannel
@@ -144,6 +146,9 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 	r := request{name: "getOwn", method: http.MethodGet, path: interactionPath(c, "@original"), token: c.token}
 	a, err := b.call(ctx, r)
+	if isDeadToken(err) && b.interactions.get(c).mayBeEarly() && receiving.Sleep(ctx, callbackDeadline) == nil {
+		a, err = b.call(ctx, r)
+	}
 	var m struct {
 		Flags int `json:"flags"`
 	}
@@ -174,17 +179,19 @@ type interaction struct {
 	key     string        // key of the message that replaces "thinking…"; empty: none has tried
 	shown   bool          // the message with the key has replaced "thinking…"
 	dead    bool
+	// adopted is when this process learned of an interaction that another one acknowledges; zero: it does so itself.
+	adopted time.Time
 }
 
-// entry returns what is known of an interaction. If it belongs to an earlier process, acked is closed, because its
-// acknowledgement has ended. The caller holds mu.
+// entry returns what is known of an interaction. If it belongs to another process, acked is closed, because nothing tells
+// when its acknowledgement ends. The caller holds mu.
 func (s *interactions) entry(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {
 		return i
 	}
 	acked := make(chan struct{})
 	close(acked)
-	i := &interaction{began: beganAt(id, time.Now()), acked: acked}
+	i := &interaction{began: beganAt(id, time.Now()), acked: acked, adopted: time.Now()}
 	s.known.Put(id, i)
 	return i
 }
@@ -210,8 +217,17 @@ func (s *interactions) begin(id, place string) (done func()) {
 		i.began = time.Now()
 	}
 	acked := make(chan struct{})
-	i.acked, i.channel = acked, place
+	i.acked, i.channel, i.adopted = acked, place, time.Time{}
 	return sync.OnceFunc(func() { close(acked) })
+}
+
+// adopt notes which channel shows "thinking…" of an interaction that another process acknowledges.
+func (s *interactions) adopt(id, channel string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known.Has(id) {
+		s.entry(id).channel = channel
+	}
 }
 
 // waitAcknowledged waits until no acknowledgement of the command is in progress.
@@ -235,6 +251,12 @@ func (s *interactions) get(c command) interaction {
 // must not meet the token's end.
 func (i interaction) tokenValid(lifetime time.Duration) bool {
 	return !i.dead && time.Since(i.began) < lifetime
+}
+
+// mayBeEarly reports whether a call by the token may have come before another process's acknowledgement: Discord answers as if
+// the token were invalid. The clocks of Discord and of this machine may differ a little.
+func (i interaction) mayBeEarly() bool {
+	return !i.adopted.IsZero() && time.Since(i.adopted) < callbackDeadline && time.Since(i.began) < time.Minute
 }
 
 // showsThinking reports whether "thinking…" may still be shown and can be removed.

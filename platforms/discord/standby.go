@@ -1,0 +1,62 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
+)
+
+// Several processes may answer for one bot, of which one receives. All that is needed to answer a command is in its id.
+
+// nameEvery is the time between two questions for the bot's name.
+const nameEvery = 30 * time.Second
+
+// Adopt implements gateway.Adopter: another process may have received the message.
+func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
+	if c, ok := parseCommand(in.ID); ok {
+		b.interactions.adopt(c.interaction, channelOf(in.To))
+	} else if id := string(in.ID); in.Kind == chat.Text && in.Addressed && in.To.Kind == chat.Group && string(in.To.Thread) == id && !b.questions.Has(id) {
+		b.questions.Put(id, threadNameOf(in.Text))
+	}
+	return in
+}
+
+// StandBy implements gateway.StandbyWorker: it removes "thinking…" from answered commands, and asks for the bot's name.
+func (b *Bot) StandBy(ctx context.Context) {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for range concludeWorkers {
+		workers.Go(func() { b.runConclusions(ctx) })
+	}
+	for b.Name() == "" && receiving.Sleep(ctx, nameEvery) == nil {
+		if err := b.fetchName(ctx); err != nil && ctx.Err() == nil {
+			b.log.DebugContext(ctx, "the bot's name is not known yet", slog.Any("error", err))
+		}
+	}
+	<-ctx.Done()
+}
+
+// fetchName asks for the bot's name. Whoever receives is told it.
+func (b *Bot) fetchName(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	a, err := b.call(ctx, request{name: "getMe", method: http.MethodGet, path: "/users/@me"})
+	if err != nil {
+		return err
+	}
+	var me user
+	if err := json.Unmarshal(a.Body, &me); err != nil {
+		return fmt.Errorf("decode getMe: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.name = me.Name
+	return nil
+}
