@@ -181,7 +181,9 @@ func (w *world) tries(t *turnLog) []*call {
 	if !t.decided.IsZero() && t.decided.Before(from) {
 		from = t.decided
 	}
-	return slices.DeleteFunc(slices.Clone(w.calls), func(c *call) bool {
+	all := slices.Concat(w.calls, w.failed)
+	slices.SortStableFunc(all, func(a, b *call) int { return a.at.Compare(b.at) })
+	return slices.DeleteFunc(all, func(c *call) bool {
 		return c.turn != t.id && (c.op != chat.OpTyping || c.to != t.calls[0].to || c.at.Before(from))
 	})
 }

@@ -34,7 +34,7 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 	if t != nil {
 		what = "of turn " + t.id
 	}
-	if last := w.forgottenBy(place, ""); last.Equal(time.Now()) {
+	if slices.ContainsFunc(w.messages, func(m *written) bool { return m.forgets(w, place, "") && m.heard.Equal(time.Now()) }) {
 		return // which came first can't be told
 	}
 	known := asked(summary)
@@ -68,17 +68,20 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 	}
 }
 
-// forgottenBy returns when what a person asked in a place was forgotten last; without a person, by anybody.
+// forgottenBy returns when what a person asked in a place was forgotten last; without a person, by anybody. A command that its
+// owner has not heard yet does nothing.
 func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	for _, m := range w.messages {
-		if m.place != place || m.user == stranger || !m.accepted.After(last) {
-			continue
-		}
-		if m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u) {
+		if m.forgets(w, place, u) && m.accepted.After(last) && !m.heard.IsZero() {
 			last = m.accepted
 		}
 	}
 	return last
+}
+
+// forgets says that a message makes a place forget what a person asked; without a person, what anybody did.
+func (m *written) forgets(w *world, place int, u chat.UserID) bool {
+	return m.place == place && m.user != stranger && (m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u))
 }
 
 // remembered says that the model came to the end of a turn's answer, and that nobody took it out of the history. What
@@ -342,7 +345,7 @@ func (w *world) judgePieces() {
 		for k := 1; k < len(order); k++ {
 			m, next := w.messages[order[k-1]], w.messages[order[k]]
 			a, b := w.answer(order[k-1]), w.answer(order[k])
-			if !m.more || next.kind != "text" || m.user != next.user || next.accepted.Sub(m.accepted) > together || a == nil || b == nil {
+			if !m.more || next.kind != "text" || m.user != next.user || next.heard.Sub(m.heard) > together || a == nil || b == nil {
 				continue
 			}
 			heard := slices.ContainsFunc(w.order, func(t *turnLog) bool { // a model that is at work hears pieces as they come

@@ -89,7 +89,7 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	}
 	w := l.w
 	if err := l.reachPlatform(ctx); err != nil {
-		return err
+		return w.unsent(l, c, err)
 	}
 	f := w.depart(l, c)
 	if w.stormy() {
@@ -163,13 +163,7 @@ func (w *world) stormy() bool {
 func (w *world) depart(l *life, c *call) fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c.life, c.at = l, time.Now()
-	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil {
-		c.turn, m.known = m.turn, true
-	}
-	if i := strings.LastIndexByte(c.m.Key, '.'); i > 0 {
-		c.turn = c.m.Key[:i]
-	}
+	c.begin(l)
 	w.judgeLease(c)
 	w.judgeDeparture(c)
 	w.calls = append(w.calls, c)
@@ -181,6 +175,17 @@ func (w *world) depart(l *life, c *call) fault {
 	c.n = w.texts
 	w.texts++
 	return w.s.faults[c.n]
+}
+
+// begin notes who makes a call, and of which turn. The caller holds the mutex.
+func (c *call) begin(l *life) {
+	c.life, c.at = l, time.Now()
+	if m := l.w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil {
+		c.turn, m.known = m.turn, true
+	}
+	if i := strings.LastIndexByte(c.m.Key, '.'); i > 0 {
+		c.turn = c.m.Key[:i]
+	}
 }
 
 // arrive lets a call have its effect, unless its fault or the platform's rules are against it.

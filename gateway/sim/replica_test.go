@@ -180,6 +180,16 @@ func (l *life) reachPlatform(ctx context.Context) error {
 	return nil
 }
 
+// unsent notes a call that never left its process, and returns its error.
+func (w *world) unsent(l *life, c *call, err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.begin(l)
+	c.done, c.err = c.at, err
+	w.failed = append(w.failed, c)
+	return err
+}
+
 // reach waits while the process can't reach the store, and fails if ctx ends meanwhile.
 func (k *keeper) reach(ctx context.Context) error {
 	l := k.l
@@ -330,7 +340,21 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 			k.l.w.note("replica %d takes %s of kind %d", k.l.id, m.Message.ID, m.Message.Kind)
 		}
 	})
+	if err == nil {
+		k.l.w.given(taken.Messages)
+	}
 	return taken, err
+}
+
+// given notes that a replica has learned of messages: the answer to its call did not get lost.
+func (w *world) given(list []chat.Pending) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range list {
+		if m := w.messages[numberOf(p.Message.ID)]; m.heard.IsZero() && p.Message.Kind != chat.Edited && p.Message.Kind != chat.Deleted {
+			m.heard = time.Now()
+		}
+	}
 }
 
 func (k *keeper) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {

@@ -19,6 +19,7 @@ type written struct {
 
 	update    int // the first of the platform's updates with it, counted from 1
 	accepted  time.Time
+	heard     time.Time // when the process that answers learned of it first
 	taken     int // how many were accepted before, and this one
 	dropped   time.Time
 	wrote     time.Time
@@ -50,6 +51,7 @@ type world struct {
 	order      []*turnLog
 	calls      []*call
 	arrivals   []*call
+	failed     []*call // that never left their process
 	told       []block
 	penalties  []penalty
 	blocks     []chat.Block
@@ -335,6 +337,9 @@ func (w *world) accepted(in chat.Inbound) {
 	}
 	w.inbox++
 	m.accepted, m.taken = time.Now(), w.inbox
+	if w.s.replicas == 0 {
+		m.heard = m.accepted
+	}
 	w.note("m%d is accepted", numberOf(in.ID))
 }
 
