@@ -83,6 +83,7 @@ type Quote struct {
 	Part        bool         `json:",omitempty"` // Text is only the part of the message that the sender marked
 	Attachments []Attachment `json:",omitempty"`
 	Hidden      bool         `json:",omitempty"` // the platform does not tell the bot what the message says
+	ID          MessageID    `json:",omitempty"` // of the message, if the adapter did not know what it says
 }
 
 // Screen holds the lines that an adapter needs if it must answer a message before it is stored.

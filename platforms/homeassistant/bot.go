@@ -74,7 +74,7 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Concludes: true, OneReceiver: true}
+	return chat.Capabilities{Concludes: true, OneReceiver: true, ReceiverAnswers: true} // the next report waits for the answer
 }
 
 // Dialect returns the dialect of notifications.

@@ -195,9 +195,9 @@ func TestReplies(t *testing.T) {
 		want    []chat.Quote
 	}{
 		{`{"from":"15550783881","id":"wamid.K"}`, []chat.Quote{known}},
-		{`{"from":"15550783881","id":"wamid.U"}`, []chat.Quote{{Own: true, Text: unknownText}}},
-		{`{"from":"16505551234","id":"wamid.U"}`, []chat.Quote{{Text: unknownText}}},
-		{`{"id":"wamid.U"}`, []chat.Quote{{Text: unknownText}}},
+		{`{"from":"15550783881","id":"wamid.U"}`, []chat.Quote{{Own: true, Text: unknownText, ID: "wamid.U"}}},
+		{`{"from":"16505551234","id":"wamid.U"}`, []chat.Quote{{Text: unknownText, ID: "wamid.U"}}},
+		{`{"id":"wamid.U"}`, []chat.Quote{{Text: unknownText, ID: "wamid.U"}}},
 		{`{"forwarded":true}`, nil},
 	} {
 		n := decode(by(`"context":`+c.context+`,"type":"text","text":{"body":"why?"}`), numberID)
@@ -219,6 +219,24 @@ func TestRepliesToTheBot(t *testing.T) {
 		if q := a.quotes(receivedMessage{in: in, replied: "wamid.S", repliesToBot: true}); len(q) != 1 || !q[0].Own || q[0].Text != want {
 			t.Errorf("%s: %+v, want %q", to, q, want)
 		}
+	}
+}
+
+// The process that answers knows what it wrote itself, and which message it marks as read, although another one received the reply.
+func TestAdoptsWhatAnotherProcessReceived(t *testing.T) {
+	t.Parallel()
+	a := connect(t, answer{200, sent, nil}, answer{200, `{"success":true}`, nil})
+	if _, err := a.Send(t.Context(), person(), chat.Outgoing{Text: "an answer", Plain: "an answer"}); err != nil {
+		t.Fatal(err)
+	}
+	in := chat.Inbound{To: person(), ID: "wamid.R", Kind: chat.Text, Text: "why?"}
+	in.Quotes = New(Options{}).quotes(receivedMessage{in: in, replied: "wamid.S", repliesToBot: true})
+	adopted := a.Adopt(in)
+	if q := adopted.Quotes[0]; in.Quotes[0].Text != unknownText || q.Text != "an answer" || !q.Own || q.ID != "" {
+		t.Errorf("got %+v", q)
+	}
+	if err := a.Typing(t.Context(), in.To); err != nil || !strings.Contains(a.requests[1].body, `"message_id":"wamid.R"`) {
+		t.Errorf("Typing = %v, %+v", err, a.requests)
 	}
 }
 

@@ -250,10 +250,15 @@ func (b *Bot) quotes(m receivedMessage) []chat.Quote {
 	if m.replied == "" || m.in.Kind != chat.Text && m.in.Kind != chat.Command {
 		return nil
 	}
-	if q, ok := b.texts.Get(textKey(m.in.To.Chat, chat.MessageID(m.replied))); ok {
-		return []chat.Quote{*q}
+	return []chat.Quote{b.quote(m.in.To.Chat, chat.Quote{Own: m.repliesToBot, Text: unknownText, ID: chat.MessageID(m.replied)})}
+}
+
+// quote returns a quote with what is remembered of the quoted message.
+func (b *Bot) quote(in chat.ChatID, q chat.Quote) chat.Quote {
+	if known, ok := b.texts.Get(textKey(in, q.ID)); ok && q.ID != "" {
+		return *known
 	}
-	return []chat.Quote{{Own: m.repliesToBot, Text: unknownText}}
+	return q
 }
 
 // clip returns a prefix of text with at most limit bytes.

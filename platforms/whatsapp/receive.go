@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -74,24 +75,35 @@ func (r *receiver) deliver(ctx context.Context, in chat.Inbound) error {
 		return acceptError{fmt.Errorf("accept message %s: %w", in.ID, err)}
 	}
 	b.recent.Put(key, struct{}{})
-	r.remember(in)
+	b.remember(in)
 	return nil
 }
 
+// Adopt implements gateway.Adopter: another process may have received the message. The process that answers knows its own
+// messages, which the one that received a reply to them may not.
+func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
+	b.remember(in)
+	in.Quotes = slices.Clone(in.Quotes)
+	for i, q := range in.Quotes {
+		in.Quotes[i] = b.quote(in.To.Chat, q)
+	}
+	return in
+}
+
 // remember records what later calls need of an accepted message.
-func (r *receiver) remember(in chat.Inbound) {
+func (b *Bot) remember(in chat.Inbound) {
 	switch in.Kind {
 	case chat.Edited:
-		if q, ok := r.bot.texts.Get(textKey(in.To.Chat, in.ID)); ok {
-			r.bot.rememberText(in.To.Chat, in.ID, chat.Quote{Author: q.Author, Text: in.Text, Attachments: q.Attachments})
+		if q, ok := b.texts.Get(textKey(in.To.Chat, in.ID)); ok {
+			b.rememberText(in.To.Chat, in.ID, chat.Quote{Author: q.Author, Text: in.Text, Attachments: q.Attachments})
 		}
 		return
 	case chat.Deleted:
 		return
 	}
-	r.bot.newest.Put(string(in.To.Chat), string(in.ID))
+	b.newest.Put(string(in.To.Chat), string(in.ID))
 	if in.Text != "" || len(in.Attachments) > 0 {
-		r.bot.rememberText(in.To.Chat, in.ID, chat.Quote{Author: in.Sender.Name, Text: in.Text, Attachments: in.Attachments})
+		b.rememberText(in.To.Chat, in.ID, chat.Quote{Author: in.Sender.Name, Text: in.Text, Attachments: in.Attachments})
 	}
 }
 
