@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	if err != nil {
 		return rep, s.explain(ctx, "check store", err)
 	}
-	if rep.Schema = has; rep.Schema != rep.Knows {
+	if rep.Schema = has; rep.Schema < rep.Knows {
 		return rep, nil
 	}
 	err = s.view(ctx, "check store", func(t *tx) {

@@ -25,7 +25,8 @@ type Copied struct {
 	Rows  int64
 }
 
-// Copy copies a whole SQLite store into this one, which must be empty, in one transaction, and counts the rows on both sides.
+// Copy copies a whole SQLite store into this one, which must be empty, in one transaction, and counts the rows on both sides. It
+// fails with store.ErrLocked while a replica uses the database.
 func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, err error) {
 	err = from.Export(ctx, func(source store.Tables) error {
 		return s.onConnection(ctx, false, func(limited context.Context, conn *pgx.Conn) error {
@@ -35,7 +36,9 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 			if err := s.begin(copying, conn, &call{alone: true}); err != nil {
 				return err
 			}
-			copied, err = copyTables(copying, conn, source)
+			if err = s.unused(copying, conn); err == nil {
+				copied, err = copyTables(copying, conn, source)
+			}
 			if err != nil {
 				_, _ = conn.Exec(copying, "ROLLBACK") // if that fails, the pool closes the connection, which rolls back
 				return err
@@ -45,6 +48,17 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 		})
 	})
 	return copied, s.explain(ctx, "copy store", err)
+}
+
+// unused fails while a replica uses the database. None can register before the transaction ends, which is alone.
+func (s *Store) unused(ctx context.Context, conn *pgx.Conn) error {
+	var name string
+	switch err := conn.QueryRow(ctx, `SELECT name FROM replica WHERE expires > clock_timestamp() LIMIT 1`).Scan(&name); {
+	case err == nil:
+		return fmt.Errorf("%s is %w (%s): stop it first", s.name, store.ErrLocked, name)
+	default:
+		return orNone(err)
+	}
 }
 
 func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copied []Copied, err error) {

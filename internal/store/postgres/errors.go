@@ -14,8 +14,6 @@ import (
 var (
 	errDSN    = errors.New("open store: store.dsn is not a valid URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password percent-encoded")
 	errClosed = errors.New("the store is closed")
-	// errEpoch: another process has taken the ownership.
-	errEpoch = errors.New("another process has taken over")
 )
 
 // committed reports whether a transaction failed because its token is stored already: an attempt before it was committed.
@@ -48,7 +46,7 @@ func away(err error) bool {
 	switch c := code(err); {
 	case c == "":
 		var connecting *pgconn.ConnectError
-		return errors.As(err, &connecting) || errors.Is(err, errLost) || errors.Is(err, errNotHeld)
+		return errors.As(err, &connecting) || errors.Is(err, errLost)
 	case c[:2] == "08", // connection exception
 		c == "57P01", c == "57P02", c == "57P03", c == "57P05", // shut down, crashed, starting, idle for too long
 		c == "53300",               // too many connections
@@ -73,9 +71,7 @@ func (s *Store) explain(ctx context.Context, what string, err error) error {
 		return nil
 	case errors.Is(err, errClosed), errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("%s: %w", what, err)
-	case errors.Is(err, errEpoch):
-		return fmt.Errorf("%s: %s: %w: %w", what, s.name, store.ErrLocked, err)
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()) && (!away(err) || errors.Is(err, context.Canceled)):
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	case c == "28P01", c == "28000":
 		return fmt.Errorf("%s: %s: %w: check the user and the password of store.dsn, and pg_hba.conf of the server", what, s.name, err)

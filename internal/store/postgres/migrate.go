@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -29,13 +30,81 @@ func latest() int64 {
 	return int64(len(files)) // they are numbered from 1
 }
 
-// migrate brings the schema up to date, each step in its own transaction. The caller owns the store. A schema that a newer telex
-// made is not touched: store.ErrNewer.
+const (
+	// oldest is the oldest schema that a program must know to use the newest one, which is in the table compatibility too. A
+	// migration that only adds leaves it. One that takes something away raises it, and comes a release after the programs
+	// that don't need that any more: so the programs of two releases in a row can run at the same time.
+	oldest = 2
+	// firstShared is the first schema that several processes can use. Those of schema 1 don't see others.
+	firstShared = 2
+)
+
+// migrate brings the schema up to date, each step in its own transaction, while no other process does the same. A schema that a
+// newer telex made is not touched. It fails with store.ErrLocked while processes run that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
-	to := latest()
-	if s.from, err = s.schema(ctx); err != nil || s.from >= to {
+	if s.from, err = s.schema(ctx); err != nil || s.from >= latest() {
 		return err // current says what is wrong with a newer one
 	}
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer hangUp(ctx, conn) // which gives up the locks
+	if _, err = conn.Exec(ctx, "SET lock_timeout = 0"); err == nil {
+		_, err = conn.Exec(ctx, lockMigration, lockClass, lockSchema)
+	}
+	if err != nil {
+		return err
+	}
+	if s.from, err = s.schema(ctx); err != nil || s.from >= latest() {
+		return err
+	}
+	if err := s.refuse(ctx, conn); err != nil {
+		return err
+	}
+	return s.up(ctx)
+}
+
+// refuse fails if a process runs that could not use the newest schema.
+func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
+	if s.from < firstShared {
+		return s.refuseAlone(ctx, conn)
+	}
+	older, err := conn.Query(ctx, listOlder, oldest)
+	if err != nil {
+		return err
+	}
+	type program struct{ Name, Version string }
+	list, err := pgx.CollectRows(older, pgx.RowToStructByPos[program])
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s is %w: telex %s (%s) can't use schema %d: upgrade that one first, to a version that knows schema %d or newer",
+		s.name, store.ErrLocked, list[0].Version, list[0].Name, latest(), oldest)
+}
+
+// refuseAlone fails if a process of schema 1 runs. If none does, none can until conn is closed.
+func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
+	var free bool
+	if err := conn.QueryRow(ctx, tryOwner, lockClass, lockOwner).Scan(&free); err != nil || free {
+		return err
+	}
+	var name, address string
+	var since time.Time
+	err := conn.QueryRow(ctx, findHolder, lockClass, lockOwner).Scan(&name, &address, &since)
+	if errors.Is(err, pgx.ErrNoRows) { // it has just ended
+		return fmt.Errorf("%s is %w", s.name, store.ErrLocked)
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is %w (%s, from %s, since %s), of a version that does not share it: stop that one first",
+		s.name, store.ErrLocked, name, address, since.UTC().Format(time.RFC3339))
+}
+
+// up applies the migrations that are missing. The caller holds the lock for that.
+func (s *Store) up(ctx context.Context) (err error) {
+	to := latest()
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -54,6 +123,41 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 		slog.String("store", s.name), slog.Int64("from", s.from), slog.Int64("to", to), slog.Duration("took", time.Since(began)))
 	return nil
 }
+
+// current fails unless this program can use the schema: the one that it knows, or a newer one that has all of that.
+func (s *Store) current(ctx context.Context) error {
+	has, err := s.schema(ctx)
+	knows := latest()
+	if err != nil || has == knows {
+		return err
+	}
+	if has < knows {
+		return fmt.Errorf("%s is %w (schema %d, this one knows %d): telex store migrate brings it up to date, and so does telex run",
+			s.name, store.ErrOlder, has, knows)
+	}
+	var needs int64
+	if err := s.pool.QueryRow(ctx, findOldest).Scan(&needs); err != nil {
+		return err
+	}
+	if err := s.newer(needs); err != nil {
+		return err
+	}
+	s.log.Info("a newer telex has changed the database; this one can use it",
+		slog.String("store", s.name), slog.Int64("schema", has), slog.Int64("knows", knows))
+	return nil
+}
+
+// newer fails if a program must know a newer schema than this one does.
+func (s *Store) newer(needs int64) error {
+	if needs <= latest() {
+		return nil
+	}
+	return fmt.Errorf("%s is %w: a telex must know schema %d or newer to use it, and this one knows %d: upgrade this one",
+		s.name, store.ErrNewer, needs, latest())
+}
+
+// Migrated returns the version of the schema that Open found, and that of now.
+func (s *Store) Migrated() (from, to int64) { return s.from, latest() }
 
 // schema returns the number of the newest migration applied; 0 if there is none. Tables of somebody else without a migration are
 // store.ErrForeign.

@@ -2,7 +2,7 @@ package postgres
 
 // This file holds all queries, except those of the check and the copy.
 
-// The server, transactions and ownership.
+// The server, transactions and the schema.
 const (
 	serverVersion = `
 SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_encoding_to_char(encoding)
@@ -15,19 +15,19 @@ FROM pg_database WHERE datname = current_database()`
 
 	saveToken = `INSERT INTO operation (token, at) VALUES ($1, now())`
 
-	tryOwn    = `SELECT pg_try_advisory_lock($1, $2)`
-	findEpoch = `SELECT COALESCE((SELECT epoch FROM owner WHERE name = $1), 0)`
-	takeEpoch = `
-INSERT INTO owner (name, epoch, holder, since) VALUES ($1, 1, $2, now())
-ON CONFLICT (name) DO UPDATE SET epoch = owner.epoch + 1, holder = excluded.holder, since = now()
-RETURNING epoch`
-
-	findHolder = `
-SELECT a.pid, a.application_name, COALESCE(host(a.client_addr), 'this machine'), a.backend_start
+	// lockMigration makes processes that bring the schema up to date wait for each other. tryOwner is what a process of schema 1
+	// does while it runs, and findHolder tells which one it is.
+	lockMigration = `SELECT pg_advisory_lock($1, $2)`
+	tryOwner      = `SELECT pg_try_advisory_lock($1, $2)`
+	findHolder    = `
+SELECT a.application_name, COALESCE(host(a.client_addr), 'this machine'), a.backend_start
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1::bigint::oid AND l.objid = $2::bigint::oid AND l.objsubid = 2
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-	endSession = `SELECT pg_terminate_backend($1)`
+
+	findOldest = `SELECT oldest FROM compatibility`
+	// listOlder lists the living replicas that don't know a schema.
+	listOlder = `SELECT name, version FROM replica WHERE knows < $1 AND expires > clock_timestamp() ORDER BY id`
 )
 
 // Conversations. Each query that ends in a lock holds the conversation until the end of the transaction.

@@ -17,6 +17,11 @@ const goneAfter = time.Hour
 func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error) {
 	register := &call{what: "register replica", kind: "write", once: true, prompt: true}
 	register.do = func(t *tx) {
+		var needs int64
+		t.first([]any{&needs}, findOldest) // it may have been raised while this process was away
+		if err := s.newer(needs); err != nil {
+			t.fail(err)
+		}
 		t.forgetGone()
 		var id chat.ReplicaID
 		var began time.Time

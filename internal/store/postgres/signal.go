@@ -15,6 +15,15 @@ import (
 // channel is the channel for all replicas; each has one of its own beside it.
 const channel = "telex"
 
+const (
+	// checkEvery is how often a connection that gets signals is used, and checkWithin how long the answer may take: together
+	// less than keepAlive.
+	checkEvery  = 2 * time.Second
+	checkWithin = 3 * time.Second
+	// keepAlive makes the server end the connection some 15 seconds after the network has gone, much earlier than by default.
+	keepAlive = "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000"
+)
+
 // signal is what replicas are told after a transaction.
 type signal struct {
 	to   chat.ReplicaID // 0: all but the sender

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"telex/internal/chat"
-	"telex/internal/store"
 )
 
 // Options configure the store.
@@ -29,26 +29,18 @@ type Options struct {
 	// Observe is told how long each transaction took, with its wait: read, write, accept (of a message) or erase. It must not
 	// block. nil: nobody is told.
 	Observe func(kind string, took time.Duration)
-	// Own makes this process the only one that may write, until Close, and brings the schema up to date. Another process that
-	// is the owner is ErrLocked.
-	Own bool
-	// Wait is how long Open waits for another process to give up its ownership: PostgreSQL notices late that a process was
-	// killed.
-	Wait time.Duration
-	// Lost is called once if the ownership is lost to another process: from then on every writing call fails. It must not
-	// block. nil: nobody is told.
-	Lost func(error)
+	// Migrate brings the schema up to date first.
+	Migrate bool
 }
 
 // Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on the database's
 // disk when the method returns without an error.
 type Store struct {
-	name  string // of the database, for people
-	log   *slog.Logger
-	now   func() time.Time
-	told  func(kind string, took time.Duration) // never nil
-	pool  *pgxpool.Pool
-	owner *owner // nil: not owned by this process
+	name string // of the database, for people
+	log  *slog.Logger
+	now  func() time.Time
+	told func(kind string, took time.Duration) // never nil
+	pool *pgxpool.Pool
 
 	from int64 // the schema that was found
 
@@ -76,8 +68,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Own {
-		s.owner, err = s.own(ctx, o)
+	if o.Migrate {
+		err = s.migrate(ctx)
 	}
 	if err == nil {
 		err = s.current(ctx)
@@ -142,7 +134,8 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	// No call waits for ever, whatever another session locks.
 	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
-	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60s"
+	// A process that is stopped in the middle of a transaction must not keep its chats from others for longer than its lease does.
+	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(chat.LeaseTime.Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
@@ -178,24 +171,6 @@ func (s *Store) inspect(ctx context.Context) error {
 	return nil
 }
 
-// current fails unless the schema is the one that this program knows.
-func (s *Store) current(ctx context.Context) error {
-	has, err := s.schema(ctx)
-	switch knows := latest(); {
-	case err != nil:
-		return err
-	case has > knows:
-		return fmt.Errorf("%s is %w (schema %d, this one knows %d): install that telex again", s.name, store.ErrNewer, has, knows)
-	case has < knows:
-		return fmt.Errorf("%s is %w (schema %d, this one knows %d): telex store migrate brings it up to date, and so does telex run",
-			s.name, store.ErrOlder, has, knows)
-	}
-	return nil
-}
-
-// Migrated returns the version of the schema that Open found, and that of now.
-func (s *Store) Migrated() (from, to int64) { return s.from, latest() }
-
 // Name names the database for people.
 func (s *Store) Name() string { return s.name }
 
@@ -208,26 +183,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.view(ctx, "ping store", nothing)
 }
 
-// Away returns why the database can't be written to now; nil if it can. It does not ask the database.
-func (s *Store) Away() error {
-	if s.owner == nil {
-		return nil
-	}
-	return s.explain(context.Background(), "reach the store", s.owner.trouble())
-}
-
-// Close gives up the ownership, waits for running calls and closes the connections.
+// Close waits for running calls and closes the connections.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
 	s.mu.Unlock()
-	if closed {
-		return nil
-	}
-	s.pool.Close() // waits for the calls
-	if s.owner != nil {
-		s.owner.close()
+	if !closed {
+		s.pool.Close() // waits for the calls
 	}
 	return nil
 }

@@ -20,6 +20,15 @@ import (
 	"telex/internal/chat"
 )
 
+// The advisory locks, which belong to the database. The class is "telx".
+const (
+	lockClass   = 0x74656c78
+	lockOwner   = 1          // held by a process that knows only schema 1, while it runs
+	lockWriters = 2          // held by every writing transaction: exclusively by one that must be alone
+	lockSchema  = 3          // held by a process that brings the schema up to date
+	lockShares  = 0x74656c73 // a class of its own, with a number for each endpoint
+)
+
 const (
 	// callTimeout bounds one attempt at a transaction, also if the network swallows everything.
 	callTimeout = 10 * time.Second
@@ -256,25 +265,20 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 	})
 }
 
-// begin begins a writing transaction in one round trip. It fails if this process does not own the store any more, and with
-// an error that committed recognizes if the call was committed before; it waits for an attempt that the server has not ended yet.
+// begin begins a writing transaction in one round trip. It fails with an error that committed recognizes if the call was committed
+// before; it waits for an attempt that the server has not ended yet.
 func (s *Store) begin(ctx context.Context, conn *pgx.Conn, c *call) error {
 	lock := lockShared
 	if c.alone {
 		lock = lockAlone
 	}
-	var epoch int64
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
 	b.Queue(lock, lockClass, lockWriters)
-	b.Queue(findEpoch, ownerName).QueryRow(func(r pgx.Row) error { return r.Scan(&epoch) })
 	if c.token != "" {
 		b.Queue(saveToken, c.token)
 	}
-	if err := conn.SendBatch(ctx, b).Close(); err != nil {
-		return err
-	}
-	return s.owner.check(epoch)
+	return conn.SendBatch(ctx, b).Close()
 }
 
 // run runs the statements of a transaction. It turns a panic into an error, so that it fails one call and not the daemon.
