@@ -41,8 +41,6 @@ type App struct {
 	pings   []func(context.Context) error
 	reader  *attachment.Reader // one for all: it bounds the memory that reading takes
 	running context.Context    //nolint:containedctx // Run's
-	lost    <-chan error       // tells that another process has taken the store; nil: none can
-	away    func() error       // tells why the store can't be written to now; nil: it always can, or the ping tells
 
 	reloading sync.Mutex            // held by Reload and the end of Run
 	own       *config.Config        // of the daemon's own file, when it was read last; guarded by reloading
@@ -165,8 +163,8 @@ func onEdit(value string) gateway.OnEdit {
 // configured grace. It returns at once when it can't start.
 func (a *App) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.end()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	supervisor := newSupervisor(a.log)
 	started := make(chan struct{})
 	a.running = ctx
@@ -174,13 +172,6 @@ func (a *App) Run(ctx context.Context) (err error) {
 	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.keepSwept)
-	a.start(ctx, "ownership of the store", func(ctx context.Context) {
-		select {
-		case err := <-a.lost:
-			cancel(fmt.Errorf("%w: %w", chat.ErrLost, err))
-		case <-ctx.Done():
-		}
-	})
 	if err := a.open(ctx); err != nil {
 		return err
 	}
@@ -205,9 +196,6 @@ func (a *App) Run(ctx context.Context) (err error) {
 		}
 	})
 	joined()
-	if cause := context.Cause(ctx); errors.Is(cause, chat.ErrLost) {
-		err = errors.Join(cause, err)
-	}
 	return err
 }
 

@@ -108,8 +108,6 @@ func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 		err = replica.Err
 	case replica != nil && replica.ID != 0 && !replica.Holds:
 		err = errNoLease
-	case a.away != nil:
-		err = a.away()
 	}
 	if err != nil {
 		return err.Error()

@@ -95,10 +95,11 @@ func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	return at.read(ctx)
 }
 
-// write opens the store as its only user. It fails with store.ErrLocked if a daemon has it.
+// write opens the store for writing, with its schema up to date. If it is a file, it fails with store.ErrLocked if a daemon has it. A
+// database can be written to beside its daemons, which are signalled.
 func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
-		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Own: true})
+		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
 		if err != nil {
 			return nil, err // not a keptStore that holds a nil store
 		}
@@ -164,29 +165,18 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 	return s, nil
 }
 
-const (
-	// ownerWait is how long a daemon waits for another one to give up the database: PostgreSQL may notice late that one was
-	// killed.
-	ownerWait = 5 * time.Second
-	// awayPause is the pause between attempts to reach a database at the start.
-	awayPause = 2 * time.Second
-)
+// awayPause is the pause between attempts to reach a database at the start.
+const awayPause = 2 * time.Second
 
 // openDatabase opens the store in a database. A daemon waits until the database can be reached, as it does for a platform. The
 // watchdog does not ask the database: a restart would not bring it back, and no call to it can hang.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
-	o.Own = true
-	lost := make(chan error, 1) // one message, which nobody may read
-	o.Lost = func(err error) { lost <- err }
-	if daemon {
-		o.Wait = ownerWait
-	}
+	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")
 	defer opened()
 	for told := false; ; told = true {
 		s, err := postgres.Open(ctx, o)
 		if err == nil {
-			a.lost, a.away = lost, s.Away
 			return s, nil
 		}
 		if !daemon || !errors.Is(err, store.ErrAway) {

@@ -107,14 +107,15 @@ func restoreDir(env config.Env) (string, error) {
 	return dir, err
 }
 
-// MigrateStore brings the schema of the store up to date, as a daemon does when it starts. No daemon may hold it.
+// MigrateStore brings the schema of the store up to date, as a daemon does when it starts. No daemon may hold a file. Daemons that use
+// a database go on, if they can use the new schema; else it fails with store.ErrLocked.
 func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
 		return err
 	}
 	s, err := at.write(ctx)
-	if errors.Is(err, store.ErrLocked) {
+	if errors.Is(err, store.ErrLocked) && at.dsn.IsSQLite() {
 		return fmt.Errorf("migrate store: a telex runs, and brought it up to date when it started (%w)", err)
 	}
 	if err != nil {
@@ -124,6 +125,9 @@ func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	report, err := s.Check(ctx)
 	if err != nil {
 		return err
+	}
+	if report.Schema > report.Knows {
+		return o.line("%s: schema %d of a newer telex, which this one can use; it knows %d", report.Path, report.Schema, report.Knows)
 	}
 	return o.line("%s: schema %d, which is the newest", report.Path, report.Schema)
 }
@@ -146,7 +150,7 @@ func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := postgres.Open(ctx, postgres.Options{DSN: at.dsn.Reveal(), Own: true})
+	to, err := postgres.Open(ctx, postgres.Options{DSN: at.dsn.Reveal(), Migrate: true})
 	if err != nil {
 		return err
 	}
@@ -173,7 +177,7 @@ func (o Output) report(rep store.Report) error {
 	if len(rep.Problems) > 0 {
 		return o.line("%s: damaged\n  %s\nWhat to do about it is in docs/operations.md, under The store.", rep.Path, strings.Join(rep.Problems, "\n  "))
 	}
-	if rep.Schema != rep.Knows {
+	if rep.Schema < rep.Knows {
 		return o.line("%s: sound\n  schema %d; telex run brings it to %d, and only then can its contents be counted", rep.Path, rep.Schema, rep.Knows)
 	}
 	if err := o.line("%s: sound", rep.Path); err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,7 +35,7 @@ func TestPostgreSQLKilled(t *testing.T) {
 	const conversations, messages, kills = 8, 60, 5
 	server := pgtest.Start(t, true)
 	name, dsn := server.Create(t, "")
-	s, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Own: true})
+	s, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,34 +117,4 @@ func exchange(ctx context.Context, s *postgres.Store, c chat.Conversation, id st
 		}
 	}
 	return nil
-}
-
-// The ownership: a second process is refused while the first lives, and writes of a process that was replaced are refused.
-func TestPostgreSQLOwner(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, true)
-	name, dsn := server.Create(t, "")
-	open := func() (*postgres.Store, error) {
-		return postgres.Open(t.Context(), postgres.Options{DSN: dsn, Own: true})
-	}
-	first, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mustClose(t, first)
-	f := &fixture{T: t, Store: first}
-	_, err = open()
-	if err == nil || !strings.Contains(err.Error(), "in use by another process (telex ") || strings.Contains(err.Error(), pgtest.Password) {
-		t.Errorf("second owner: got %v", err)
-	}
-	f.accept(private("1"), "1")
-	server.Exec(t, name, "UPDATE owner SET epoch = epoch + 1") // as another owner does
-	_, err = first.Accept(t.Context(), private("1"), message(private("1"), "2"))
-	if err == nil || !strings.Contains(err.Error(), "another process has taken over") {
-		t.Errorf("a write of a former owner: got %v", err)
-	}
-	f.waits("tg:1/1")
-	if got := server.Query(t, name, "SELECT message FROM inbox ORDER BY id"); !slices.Equal(got, []string{"1"}) {
-		t.Errorf("got %v in the inbox, want nothing of the former owner", got)
-	}
 }

@@ -22,8 +22,7 @@ import (
 
 var _ gateway.Store = (*postgres.Store)(nil)
 
-// postgresOpener opens the store in a database. It takes no ownership: the time of a bubble would not go on while a goroutine
-// waits for the server.
+// postgresOpener opens the store in a database.
 func postgresOpener(dsn string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
@@ -38,7 +37,7 @@ func postgresOpener(dsn string) opener {
 func emptyDatabase(t *testing.T, server *pgtest.Server) (name string) {
 	t.Helper()
 	name, dsn := server.Create(t, "")
-	s, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Own: true})
+	s, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +106,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 		State: chat.PartIntended, Text: "a \x00 zero", Source: "s", Plain: "p", Cursor: true, Key: "k", Cut: 9, Tries: 2,
 		Spans: []chat.Span{{Kind: "bold", Length: 1}}, Create: &chat.Create{Key: "k"},
 	}))
-	to, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Own: true})
+	to, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
 	f.must(err)
 	defer mustClose(t, to)
 	copied, err := to.Copy(t.Context(), from.Reader)
@@ -200,7 +199,7 @@ func BenchmarkPostgreSQLRecord(b *testing.B) {
 func benchmarkPostgres(b *testing.B, do func(s *postgres.Store, n, i int) error) {
 	server := pgtest.Start(b, true)
 	_, dsn := server.Create(b, "")
-	s, err := postgres.Open(b.Context(), postgres.Options{DSN: dsn, Own: true})
+	s, err := postgres.Open(b.Context(), postgres.Options{DSN: dsn, Migrate: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -29,7 +29,7 @@ SELECT (SELECT count(*) FROM conversation), (SELECT count(*) FROM entry), (SELEC
 // Check looks for what PostgreSQL can't know to be wrong, and counts the contents. PostgreSQL itself checks its pages (initdb
 // --data-checksums, pg_amcheck).
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
-	rep := store.Report{Path: s.name, Knows: latest()}
+	rep := store.Report{Path: s.name, Knows: s.knows.newest}
 	has, err := s.schema(ctx)
 	if err != nil {
 		return rep, s.explain(ctx, "check store", err)

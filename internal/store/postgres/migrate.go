@@ -21,28 +21,33 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// latest returns the number of the newest migration.
-func latest() int64 {
-	files, err := fs.ReadDir(migrations, "migrations")
-	if err != nil {
-		return 0
-	}
-	return int64(len(files)) // they are numbered from 1
-}
+// firstShared is the first schema that several processes can use. Those of schema 1 don't see others.
+const firstShared = 2
 
-const (
-	// oldest is the oldest schema that a program must know to use the newest one, which is in the table compatibility too. A
+// schemas is what a program knows of the schema.
+type schemas struct {
+	files  fs.FS // the migrations, numbered from 1
+	newest int64
+	// oldest is the oldest schema that a program must know to use the newest one. The table compatibility has it too. A
 	// migration that only adds leaves it. One that takes something away raises it, and comes a release after the programs
 	// that don't need that any more: so the programs of two releases in a row can run at the same time.
-	oldest = 2
-	// firstShared is the first schema that several processes can use. Those of schema 1 don't see others.
-	firstShared = 2
-)
+	oldest int64
+}
+
+// known returns the schemas of this program.
+func known() (schemas, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return schemas{}, err
+	}
+	list, err := fs.ReadDir(files, ".")
+	return schemas{files: files, newest: int64(len(list)), oldest: 2}, err
+}
 
 // migrate brings the schema up to date, each step in its own transaction, while no other process does the same. A schema that a
 // newer telex made is not touched. It fails with store.ErrLocked while processes run that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
-	if s.from, err = s.schema(ctx); err != nil || s.from >= latest() {
+	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
 		return err // current says what is wrong with a newer one
 	}
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
@@ -56,7 +61,7 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.from, err = s.schema(ctx); err != nil || s.from >= latest() {
+	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
 		return err
 	}
 	if err := s.refuse(ctx, conn); err != nil {
@@ -70,7 +75,7 @@ func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 	if s.from < firstShared {
 		return s.refuseAlone(ctx, conn)
 	}
-	older, err := conn.Query(ctx, listOlder, oldest)
+	older, err := conn.Query(ctx, listOlder, s.knows.oldest)
 	if err != nil {
 		return err
 	}
@@ -80,7 +85,7 @@ func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	return fmt.Errorf("%s is %w: telex %s (%s) can't use schema %d: upgrade that one first, to a version that knows schema %d or newer",
-		s.name, store.ErrLocked, list[0].Version, list[0].Name, latest(), oldest)
+		s.name, store.ErrLocked, list[0].Version, list[0].Name, s.knows.newest, s.knows.oldest)
 }
 
 // refuseAlone fails if a process of schema 1 runs. If none does, none can until conn is closed.
@@ -104,30 +109,25 @@ func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 
 // up applies the migrations that are missing. The caller holds the lock for that.
 func (s *Store) up(ctx context.Context) (err error) {
-	to := latest()
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
 	db := stdlib.OpenDBFromPool(s.pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSlog(slog.New(slog.DiscardHandler)), goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(goose.DialectPostgres, db, s.knows.files, goose.WithSlog(slog.New(slog.DiscardHandler)), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	began := time.Now()
-	if _, err := p.UpTo(ctx, to); err != nil {
+	if _, err := p.UpTo(ctx, s.knows.newest); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	s.log.Info("database brought up to date",
-		slog.String("store", s.name), slog.Int64("from", s.from), slog.Int64("to", to), slog.Duration("took", time.Since(began)))
+		slog.String("store", s.name), slog.Int64("from", s.from), slog.Int64("to", s.knows.newest), slog.Duration("took", time.Since(began)))
 	return nil
 }
 
 // current fails unless this program can use the schema: the one that it knows, or a newer one that has all of that.
 func (s *Store) current(ctx context.Context) error {
 	has, err := s.schema(ctx)
-	knows := latest()
+	knows := s.knows.newest
 	if err != nil || has == knows {
 		return err
 	}
@@ -149,15 +149,15 @@ func (s *Store) current(ctx context.Context) error {
 
 // newer fails if a program must know a newer schema than this one does.
 func (s *Store) newer(needs int64) error {
-	if needs <= latest() {
+	if needs <= s.knows.newest {
 		return nil
 	}
 	return fmt.Errorf("%s is %w: a telex must know schema %d or newer to use it, and this one knows %d: upgrade this one",
-		s.name, store.ErrNewer, needs, latest())
+		s.name, store.ErrNewer, needs, s.knows.newest)
 }
 
 // Migrated returns the version of the schema that Open found, and that of now.
-func (s *Store) Migrated() (from, to int64) { return s.from, latest() }
+func (s *Store) Migrated() (from, to int64) { return s.from, s.knows.newest }
 
 // schema returns the number of the newest migration applied; 0 if there is none. Tables of somebody else without a migration are
 // store.ErrForeign.

@@ -26,7 +26,7 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 		var id chat.ReplicaID
 		var began time.Time
 		asked := time.Now()
-		t.first([]any{&id, &began}, addReplica, self.Name, self.Version, latest(), texts(self.Endpoints), chat.LeaseTime)
+		t.first([]any{&id, &began}, addReplica, self.Name, self.Version, s.knows.newest, texts(self.Endpoints), chat.LeaseTime)
 		t.compareClocks(asked, began)
 		register.result = id
 	}

@@ -42,7 +42,8 @@ type Store struct {
 	told func(kind string, took time.Duration) // never nil
 	pool *pgxpool.Pool
 
-	from int64 // the schema that was found
+	knows schemas
+	from  int64 // the schema that migrate found
 
 	self  atomic.Int64 // the chat.ReplicaID of this process; 0: it is no replica
 	ahead atomic.Int64 // how many nanoseconds this process's clock is ahead of the server's
@@ -64,10 +65,20 @@ const (
 
 // Open opens the store. Its error may wrap store.ErrAway, store.ErrLocked, store.ErrNewer or store.ErrOlder.
 func Open(ctx context.Context, o Options) (*Store, error) {
+	knows, err := known()
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, o, knows)
+}
+
+// open opens the store as a program does that knows some schemas.
+func open(ctx context.Context, o Options, knows schemas) (*Store, error) {
 	s, err := connect(ctx, o)
 	if err != nil {
 		return nil, err
 	}
+	s.knows = knows
 	if o.Migrate {
 		err = s.migrate(ctx)
 	}

@@ -1,0 +1,187 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+	"telex/internal/store/pgtest"
+)
+
+// program is a build of this package that knows other migrations.
+type program struct {
+	*testing.T
+	dsn   string
+	knows schemas
+}
+
+// after is the program that knows one migration more.
+func (p program) after(oldest int64, migration string) program {
+	files := fstest.MapFS{}
+	list, err := fs.ReadDir(p.knows.files, ".")
+	p.must(err)
+	for _, f := range list {
+		text, err := fs.ReadFile(p.knows.files, f.Name())
+		p.must(err)
+		files[f.Name()] = &fstest.MapFile{Data: text}
+	}
+	p.knows.newest++
+	files["0000"+string(rune('0'+p.knows.newest))+"_next.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + migration)}
+	p.knows.files, p.knows.oldest = files, oldest
+	return p
+}
+
+func (p program) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p program) open(migrate bool) (*Store, error) {
+	s, err := open(p.Context(), Options{DSN: p.dsn, Migrate: migrate}, p.knows)
+	if err == nil {
+		p.Cleanup(func() { p.must(s.Close()) })
+	}
+	return s, err
+}
+
+// runs opens the store as a daemon does, and registers.
+func (p program) runs(name string) *Store {
+	p.Helper()
+	s, err := p.open(true)
+	p.must(err)
+	p.register(s, name)
+	return s
+}
+
+// register registers with a lease that lasts as long as the test.
+func (p program) register(s *Store, name string) {
+	p.Helper()
+	_, err := s.Register(p.Context(), chat.Replica{Name: name, Version: "1." + name, Endpoints: []chat.EndpointID{"tg"}})
+	p.must(err)
+	_, err = s.pool.Exec(p.Context(), "UPDATE replica SET expires = expires + interval '1 hour' WHERE id = $1", s.self.Load())
+	p.must(err)
+}
+
+// answers accepts a message, takes it, and answers it.
+func (p program) answers(s *Store, call int64, id string) {
+	p.Helper()
+	ctx, c := p.Context(), chat.Conversation{Endpoint: "tg", Chat: "1"}
+	in := chat.Inbound{ID: chat.MessageID(id), To: chat.Target{Chat: "1"}, Text: "question"}
+	s.count(nil) // as often as the lease is renewed
+	_, err := s.Accept(ctx, c, in)
+	p.must(err)
+	taken, err := s.Take(ctx, call, 10)
+	p.must(err)
+	if len(taken.Messages) != 1 || taken.Messages[0].Message.ID != in.ID {
+		p.Fatalf("got %+v, want message %s", taken, id)
+	}
+	p.must(s.Begin(ctx, chat.Turn{ID: id, Conversation: c, To: in.To, Messages: []chat.Inbound{in}}))
+	p.must(s.Record(ctx, id, chat.Part{State: chat.PartStands, Text: "answer"}))
+	p.must(s.End(ctx, id, chat.Growth{}))
+	p.must(s.Free(ctx, false, c))
+}
+
+// fails wants an error of a kind, with a text that says what to do.
+func (p program) fails(err, want error, text string) {
+	p.Helper()
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+		p.Fatalf("got %v, want %v with %q", err, want, text)
+	}
+}
+
+// A rolling upgrade: the programs of two releases in a row run at the same time, and a migration that an older one could not stand
+// waits for its end.
+func TestPostgreSQLRollingUpgrade(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true) // the check complains about a server that does not sync
+	_, dsn := server.Create(t, "")
+	knows, err := known()
+	old := program{t, dsn, knows}
+	old.must(err)
+	expand := old.after(2, "ALTER TABLE turn ADD COLUMN mood text NOT NULL DEFAULT ''; CREATE TABLE mood (name text); UPDATE turn SET mood = state;")
+	contract := expand.after(3, "ALTER TABLE turn DROP COLUMN reply_to; UPDATE compatibility SET oldest = 3;")
+
+	first := old.runs("old")
+	old.answers(first, 1, "m1")
+	next := expand.runs("next")
+	old.answers(first, 2, "m2") // the running program goes on
+	expand.answers(next, 1, "m3")
+	again, err := old.open(true) // and may start again
+	old.must(err)
+	if report, err := again.Check(t.Context()); err != nil || report.Schema != 3 || report.Knows != 2 || report.Keys != 3 || len(report.Problems) > 0 {
+		t.Fatalf("got %+v, %v", report, err)
+	}
+	old.register(again, "again")
+	old.answers(again, 1, "m4")
+	old.must(again.Unregister(t.Context()))
+
+	_, err = contract.open(true)
+	contract.fails(err, store.ErrLocked, "telex 1.old (old) can't use schema 4: upgrade that one first, to a version that knows schema 3 or newer")
+	old.answers(first, 3, "m5")
+	old.must(first.Unregister(t.Context()))
+	_, err = contract.open(true)
+	contract.must(err)
+	_, err = old.open(true)
+	old.fails(err, store.ErrNewer, "a telex must know schema 3 or newer to use it, and this one knows 2: upgrade this one")
+	_, err = first.Register(t.Context(), chat.Replica{}) // it was away meanwhile
+	old.fails(err, store.ErrNewer, "upgrade this one")
+	_, err = expand.open(true)
+	expand.must(err)
+	if _, err := next.Renew(t.Context(), chat.Replica{Endpoints: []chat.EndpointID{"tg"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The programs of schema 1 believe that they are alone: the first migration for several waits for their end, takes over their work,
+// and keeps one that was away from coming back.
+func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, false)
+	name, dsn := server.Create(t, "")
+	knows, err := known()
+	now := program{t, dsn, knows}
+	now.must(err)
+	schema1, err := os.ReadFile("migrations/00001_schema.sql")
+	now.must(err)
+	server.Exec(t, name, string(schema1),
+		"CREATE TABLE goose_db_version (id int GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, version_id bigint, is_applied boolean, tstamp timestamp DEFAULT now())",
+		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, true), (1, true)",
+		"INSERT INTO owner VALUES ('daemon', 7, 'telex', now())",
+		"INSERT INTO conversation (endpoint, chat, thread) VALUES ('tg', '1', ''), ('tg', '2', '')",
+		`INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body, accepted_at) VALUES ('tg', '1', '', 'm', 1, 'u', '{"ID":"m"}', now())`,
+		"INSERT INTO turn VALUES ('t', 2, '2', '', 0, '', 'running', false, false, 1, NULL, 'u', '', now(), now(), NULL)")
+	alone, err := connect(t.Context(), Options{DSN: dsn})
+	now.must(err)
+	conn, err := alone.pool.Acquire(t.Context())
+	now.must(err)
+	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // as the program of schema 1 does
+	now.must(err)
+	_, err = now.open(false)
+	now.fails(err, store.ErrOlder, "telex store migrate brings it up to date")
+	_, err = now.open(true)
+	now.fails(err, store.ErrLocked, "of a version that does not share it: stop that one first")
+	conn.Release()
+	now.must(alone.Close())
+
+	s := now.runs("new")
+	taken, err := s.Take(t.Context(), 1, 10)
+	now.must(err)
+	if len(taken.Messages) != 1 || len(taken.Turns) != 1 || len(taken.Chats) != 0 {
+		t.Fatalf("got %+v", taken)
+	}
+	if got := server.Query(t, name, "SELECT epoch::text FROM owner"); len(got) != 1 || got[0] != "8" {
+		t.Errorf("got epoch %v, want another one than the old program's", got)
+	}
+	if from, to := s.Migrated(); from != 1 || to != 2 {
+		t.Errorf("migrated from %d to %d", from, to)
+	}
+}
