@@ -133,7 +133,7 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 			t.Errorf("readyz: got %d, %+v", status, ready)
 		}
 		before := pings.Load()
-		awaitCount(t, "pings of the watchdog", func() bool { return pings.Load() >= before+6 }) // two seconds
+		awaitCount(t, "pings of the watchdog", func() bool { return pings.Load() >= before+2 })
 		if status, _ := probe(t, o.admin, "/healthz"); status != http.StatusOK {
 			t.Errorf("healthz: got %d, want it alive", status)
 		}
