@@ -16,7 +16,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Key lets a client use the server, and bounds what it may use. Zero limits are none.
+// Key lets a client use the server, and limits its use. Zero means no limit.
 type Key struct {
 	Name           string // in logs and in the usage
 	Secret         string
@@ -24,17 +24,17 @@ type Key struct {
 	TokensPerDay   int
 }
 
-// client is who presents a key.
+// client is the owner of a key.
 type client struct {
 	Key
-	digest [sha256.Size]byte // of the secret: all have one length, so a comparison tells nothing of the others
+	digest [sha256.Size]byte // of the secret; digests have equal lengths, so comparing reveals nothing about other secrets
 
-	mu    sync.Mutex
-	began []time.Time // the turns of the last minute, oldest first
+	mu          sync.Mutex
+	recentTurns []time.Time // when the turns of the last minute began, oldest first
 }
 
-// local is the name of clients of a server without keys.
-const local = "local"
+// localClient is the name of all clients of a server without keys.
+const localClient = "local"
 
 func newClients(keys []Key) []*client {
 	var out []*client
@@ -44,13 +44,13 @@ func newClients(keys []Key) []*client {
 	return out
 }
 
-// person is whose usage a client's is.
-func (s *Server) person(c *client) chat.Person {
+// personOf returns the person to whom a client's usage counts.
+func (s *Server) personOf(c *client) chat.Person {
 	return chat.Person{Endpoint: s.Endpoint, User: chat.UserID(c.Name)}
 }
 
-// authenticate returns whose key a request brings. Without keys, it refuses what web pages can send: any page that is open on this
-// machine reaches a loopback address, under a name of its own too.
+// authenticate returns the client of the key in a request. Without keys, it refuses requests from web pages, because
+// any page that is open on this machine can reach a loopback address, also under the page's own host name.
 func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	if len(s.clients) == 0 {
 		if !isLocal(r.Host) || r.Header.Get("Origin") != "" && !s.allowsOrigin(r.Header.Get("Origin")) ||
@@ -60,12 +60,12 @@ func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 				message: "Without keys, the server takes only requests of type application/json to a loopback address, and none of web pages that are not in cors_origins.",
 			}
 		}
-		return &client{Key: Key{Name: local}}, nil
+		return &client{Key: Key{Name: localClient}}, nil
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	var found *client
-	for _, c := range s.clients { // all of them: the time tells nothing
+	for _, c := range s.clients { // compare with all of them, so that the time reveals nothing
 		if subtle.ConstantTimeCompare(digest[:], c.digest[:]) == 1 {
 			found = c
 		}
@@ -80,7 +80,7 @@ func (s *Server) authenticate(r *http.Request) (*client, *apiError) {
 	return found, nil
 }
 
-// isLocal reports whether a request was sent to a loopback address by that name.
+// isLocal reports whether host is a loopback address or localhost.
 func isLocal(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -90,9 +90,9 @@ func isLocal(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// admit counts a turn of a client if its limits allow one.
-func (s *Server) admit(ctx context.Context, c *client) *apiError {
-	if wait := c.begin(time.Now()); wait > 0 {
+// countTurn counts a turn of a client if its limits allow one.
+func (s *Server) countTurn(ctx context.Context, c *client) *apiError {
+	if wait := c.takeTurn(time.Now()); wait > 0 {
 		return &apiError{
 			status: http.StatusTooManyRequests, kind: rateLimit, code: rateLimit, retryAfter: wait,
 			message: fmt.Sprintf("The key %s may ask %d times in a minute.", c.Name, c.TurnsPerMinute),
@@ -104,7 +104,7 @@ func (s *Server) admit(ctx context.Context, c *client) *apiError {
 	for _, l := range []struct {
 		limit int
 		of    chat.Person
-	}{{c.TokensPerDay, s.person(c)}, {s.TokensPerDay, chat.Person{}}} {
+	}{{c.TokensPerDay, s.personOf(c)}, {s.TokensPerDay, chat.Person{}}} {
 		if l.limit == 0 {
 			continue
 		}
@@ -122,18 +122,18 @@ func (s *Server) admit(ctx context.Context, c *client) *apiError {
 	return nil
 }
 
-// begin counts a turn, or returns how long the client must wait.
-func (c *client) begin(now time.Time) time.Duration {
+// takeTurn counts a turn, or returns how long the client must wait.
+func (c *client) takeTurn(now time.Time) time.Duration {
 	if c.TurnsPerMinute == 0 {
 		return 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.began = slices.DeleteFunc(c.began, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
-	if len(c.began) >= c.TurnsPerMinute {
-		return time.Minute - now.Sub(c.began[0])
+	c.recentTurns = slices.DeleteFunc(c.recentTurns, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+	if len(c.recentTurns) >= c.TurnsPerMinute {
+		return time.Minute - now.Sub(c.recentTurns[0])
 	}
-	c.began = append(c.began, now)
+	c.recentTurns = append(c.recentTurns, now)
 	return 0
 }
 
@@ -141,9 +141,9 @@ func (s *Server) allowsOrigin(origin string) bool {
 	return slices.Contains(s.Origins, "*") || slices.Contains(s.Origins, origin)
 }
 
-// allowOrigin lets web pages of configured origins read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). It answers
-// preflight requests; then it returns true.
-func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
+// answerCORS lets web pages of configured origins read responses (https://fetch.spec.whatwg.org/#http-cors-protocol).
+// It answers preflight requests and then returns true.
+func (s *Server) answerCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
 	if len(s.Origins) == 0 {
 		return false

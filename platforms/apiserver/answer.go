@@ -4,39 +4,48 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	"telex/agent"
 )
 
 // api is one of the two APIs.
 type api interface {
-	// decode returns what a body asks for. Its user texts are typed by nobody yet.
+	// decode decodes a request body. It does not say yet who typed the user's texts.
 	decode(body []byte) (*query, *apiError)
-	// newID returns the id of an answer.
+	// newID returns an id for an answer.
 	newID() string
 	// document returns an answer in one piece.
-	document(h head, a *answer, o outcome) any
-	// stream returns what writes an answer as a stream. The answer grows by each event before that is written.
-	stream(h head, out *reply, a *answer) streamer
+	document(h answerHead, a *answer, o outcome) any
+	// stream returns a streamer for an answer. The answer grows before each event is written.
+	stream(h answerHead, out *reply, a *answer) streamer
 }
 
-// streamer writes an answer as events of an API: begin, then any number of Text, Reasoning and Call events, then either end or fail.
+// streamer writes an answer as events of an API: begin, then any number of Text, Reasoning and Call events, then either
+// end or fail.
 type streamer interface {
 	begin()
-	// event writes a piece of the answer's item at index, which is new or goes on.
+	// event writes a piece of the item at index. isNew says that it is the item's first piece.
 	event(e agent.Event, index int, isNew bool)
 	end(o outcome)
 	fail(err *apiError)
 }
 
-// outcome is the end of an answer.
+// answerHead holds what all parts of an answer repeat.
+type answerHead struct {
+	id      string
+	created time.Time
+	query   *query
+}
+
+// outcome describes the end of an answer.
 type outcome struct {
 	stop    agent.StopReason
 	refusal string
 	usage   agent.Usage
 }
 
-// answer is what a model says in a turn, as items in their order.
+// answer is the output of a model in a turn: a list of items.
 type answer struct{ items []*item }
 
 type itemKind uint8
@@ -47,11 +56,11 @@ const (
 	callItem
 )
 
-// item is a piece of an answer: a text, a thought, or a call of one of the client's tools.
+// item is a part of an answer: a text, reasoning, or a call of one of the client's tools.
 type item struct {
 	kind     itemKind
-	text     strings.Builder // of a call: its arguments
-	id, name string          // of a call
+	text     strings.Builder // for a call: its arguments
+	id, name string          // only for a call
 }
 
 // add adds an event, and returns the index of its item and whether the item is new.
@@ -70,7 +79,7 @@ func (a *answer) add(e agent.Event) (index int, isNew bool) {
 }
 
 func (a *answer) extend(kind itemKind, id, name, text string) (index int, isNew bool) {
-	for i := len(a.items) - 1; i >= 0 && (i == len(a.items)-1 || kind == callItem); i-- { // pieces of calls may alternate
+	for i := len(a.items) - 1; i >= 0 && (i == len(a.items)-1 || kind == callItem); i-- { // pieces of several calls may alternate
 		if it := a.items[i]; it.kind == kind && it.id == id {
 			it.text.WriteString(text)
 			return i, false
@@ -82,8 +91,8 @@ func (a *answer) extend(kind itemKind, id, name, text string) (index int, isNew 
 	return len(a.items) - 1, true
 }
 
-// join returns the text of all items of a kind.
-func (a *answer) join(kind itemKind) string {
+// textOf returns the text of all items of a kind.
+func (a *answer) textOf(kind itemKind) string {
 	var b strings.Builder
 	for _, it := range a.items {
 		if it.kind == kind {
@@ -118,7 +127,7 @@ func (a *answer) events() []agent.Event {
 	return out
 }
 
-// size returns about how many bytes the answer takes.
+// size returns the approximate size of the answer in bytes.
 func (a *answer) size() int {
 	n := 0
 	for _, it := range a.items {
@@ -127,9 +136,9 @@ func (a *answer) size() int {
 	return n
 }
 
-// newID returns an id that nobody can guess.
+// newID returns an unguessable id.
 func newID(prefix string) string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return prefix + hex.EncodeToString(b[:])
 }

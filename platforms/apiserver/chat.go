@@ -3,8 +3,6 @@ package apiserver
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-	"time"
 
 	"telex/agent"
 )
@@ -45,7 +43,7 @@ type chatMessage struct {
 	ReasoningContent string     `json:"reasoning_content"`
 }
 
-// chatCall is a call in a message, in a document, or in a chunk; only that has an index.
+// chatCall is a call in a message, a document, or a chunk. Only calls in chunks have an index.
 type chatCall struct {
 	Index    *int   `json:"index,omitempty"`
 	ID       string `json:"id,omitempty"`
@@ -61,10 +59,10 @@ type chatTool struct {
 	Function function `json:"function"`
 }
 
-// stopWords are a text or a list of texts.
+// stopWords is a text or a list of texts.
 type stopWords []string
 
-// UnmarshalJSON takes a string, a list of strings, or null.
+// UnmarshalJSON accepts a string, a list of strings, or null.
 func (s *stopWords) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
 		*s = make(stopWords, 1)
@@ -107,15 +105,15 @@ func (chatAPI) decode(body []byte) (*query, *apiError) {
 	return q, q.setChatParams(r)
 }
 
-// setChatParams takes what the client wants of the answer.
+// setChatParams sets the parameters of the answer.
 func (q *query) setChatParams(r chatRequest) *apiError {
 	if err := r.set(&q.params); err != nil {
 		return err
 	}
-	if err := q.setMaxOutput("max_tokens", r.MaxTokens); err != nil {
+	if err := q.setMaxTokens("max_tokens", r.MaxTokens); err != nil {
 		return err
 	}
-	if err := q.setMaxOutput("max_completion_tokens", r.MaxCompletionTokens); err != nil {
+	if err := q.setMaxTokens("max_completion_tokens", r.MaxCompletionTokens); err != nil {
 		return err
 	}
 	q.params.FrequencyPenalty, q.params.PresencePenalty = r.FrequencyPenalty, r.PresencePenalty
@@ -127,7 +125,7 @@ func (q *query) setChatParams(r chatRequest) *apiError {
 		if json.Unmarshal(r.ResponseFormat, &format) != nil {
 			return badRequest("response_format", "Invalid type for response_format: want an object.")
 		}
-		if format.Type != "text" { // which is what a model writes anyway
+		if format.Type != "text" { // the default
 			q.params.Format = r.ResponseFormat
 		}
 	}
@@ -176,7 +174,7 @@ func (q *query) addMessage(m chatMessage, param string) *apiError {
 	return nil
 }
 
-// toolResult is what a client's tool returned: outside content, so it has no source.
+// toolResult returns the result of a client's tool. It is outside content, so it has no source.
 func toolResult(call, text string) agent.Message {
 	return agent.Message{Role: agent.ToolRole, ToolCallID: call, Text: text}
 }
@@ -193,7 +191,7 @@ type completion struct {
 
 type completionChoice struct {
 	Index        int        `json:"index"`
-	Said         chatAnswer `json:"message"`
+	Message      chatAnswer `json:"message"`
 	LogProbs     *struct{}  `json:"logprobs"`
 	FinishReason string     `json:"finish_reason"`
 }
@@ -203,31 +201,6 @@ type chatAnswer struct {
 	Content          *string    `json:"content"`
 	Refusal          *string    `json:"refusal"`
 	ReasoningContent string     `json:"reasoning_content,omitempty"`
-	ToolCalls        []chatCall `json:"tool_calls,omitempty"`
-}
-
-// chunk is an event of a stream. Usage is absent, null, or that of the whole answer.
-type chunk struct {
-	ID      string        `json:"id"`
-	Object  string        `json:"object"`
-	Created int64         `json:"created"`
-	Model   string        `json:"model"`
-	Choices []chunkChoice `json:"choices"`
-	Usage   any           `json:"usage,omitempty"`
-}
-
-type chunkChoice struct {
-	Index        int       `json:"index"`
-	Delta        delta     `json:"delta"`
-	LogProbs     *struct{} `json:"logprobs"`
-	FinishReason *string   `json:"finish_reason"`
-}
-
-type delta struct {
-	Role             string     `json:"role,omitempty"`
-	Content          *string    `json:"content,omitempty"`
-	ReasoningContent string     `json:"reasoning_content,omitempty"`
-	Refusal          string     `json:"refusal,omitempty"`
 	ToolCalls        []chatCall `json:"tool_calls,omitempty"`
 }
 
@@ -249,7 +222,7 @@ func newChatUsage(u agent.Usage) (out chatUsage) {
 	return out
 }
 
-// finishReason says why an answer ended.
+// finishReason returns the reason for the end of an answer.
 func finishReason(stop agent.StopReason) string {
 	switch stop {
 	case agent.StopClientCalls:
@@ -264,9 +237,9 @@ func finishReason(stop agent.StopReason) string {
 }
 
 // document implements api.
-func (chatAPI) document(h head, a *answer, o outcome) any {
-	said := chatAnswer{Role: "assistant", ReasoningContent: a.join(reasoningItem), Refusal: orNull(o.refusal)}
-	if text := a.join(textItem); text != "" || !a.has(callItem) && o.refusal == "" {
+func (chatAPI) document(h answerHead, a *answer, o outcome) any {
+	said := chatAnswer{Role: "assistant", ReasoningContent: a.textOf(reasoningItem), Refusal: nullable(o.refusal)}
+	if text := a.textOf(textItem); text != "" || !a.has(callItem) && o.refusal == "" {
 		said.Content = &text
 	}
 	for _, it := range a.items {
@@ -276,7 +249,7 @@ func (chatAPI) document(h head, a *answer, o outcome) any {
 	}
 	return completion{
 		ID: h.id, Object: "chat.completion", Created: h.created.Unix(), Model: h.query.model, Usage: newChatUsage(o.usage),
-		Choices: []completionChoice{{Said: said, FinishReason: finishReason(o.stop)}},
+		Choices: []completionChoice{{Message: said, FinishReason: finishReason(o.stop)}},
 	}
 }
 
@@ -293,111 +266,6 @@ func newChatCall(index *int, id, name, arguments string) (c chatCall) {
 func (chatAPI) newID() string { return newID("chatcmpl-") }
 
 // stream implements api.
-func (chatAPI) stream(h head, out *reply, _ *answer) streamer {
-	return &chatStream{head: h, out: out, index: make(map[string]int)}
-}
-
-// chatStream writes an answer as chunks: the role first, then the pieces, the reason of the end, the usage if the client wants it,
-// and [DONE].
-type chatStream struct {
-	head
-	out   *reply
-	index map[string]int // of calls, by their ids
-	// before and after stand around the text in chunks that hold nothing else: most of them, and encoding costs.
-	before, after string
-}
-
-func (s *chatStream) chunk(choices []chunkChoice, usage any) chunk {
-	return chunk{ID: s.id, Object: "chat.completion.chunk", Created: s.created.Unix(), Model: s.query.model, Choices: choices, Usage: usage}
-}
-
-// noUsage is what chunks say of the usage before the last one.
-func (s *chatStream) noUsage() any {
-	if s.query.usage {
-		return json.RawMessage("null")
-	}
-	return nil
-}
-
-func (s *chatStream) delta(d delta, finish *string) {
-	s.out.event("", s.chunk([]chunkChoice{{Delta: d, FinishReason: finish}}, s.noUsage()))
-}
-
-// text writes a piece of the text.
-func (s *chatStream) text(piece string) {
-	if !isPlain(piece) {
-		s.delta(delta{Content: &piece}, nil)
-		return
-	}
-	if s.before == "" {
-		const mark = "telex" // any text that is not in the rest of a chunk with quotes around it
-		text := mark
-		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
-		if err != nil {
-			panic(fmt.Errorf("encode a chunk: %w", err)) // our own types
-		}
-		key := `"content":"` + mark
-		s.before, s.after, _ = strings.Cut(string(data), key)
-		s.before += key[:len(key)-len(mark)]
-	}
-	s.out.event("", s.before+piece+s.after)
-}
-
-// isPlain reports whether a text stands in JSON as it is.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-// begin implements streamer.
-func (s *chatStream) begin() {
-	empty := ""
-	s.delta(delta{Role: "assistant", Content: &empty}, nil)
-}
-
-// event implements streamer.
-func (s *chatStream) event(e agent.Event, _ int, isNew bool) {
-	switch e := e.(type) {
-	case agent.Text:
-		s.text(e.Delta)
-	case agent.Reasoning:
-		s.delta(delta{ReasoningContent: e.Delta}, nil)
-	case agent.Call:
-		if isNew {
-			s.index[e.ID] = len(s.index)
-		}
-		index := s.index[e.ID]
-		piece := newChatCall(&index, "", "", e.Arguments)
-		if isNew {
-			piece = newChatCall(&index, e.ID, e.Name, e.Arguments)
-		}
-		s.delta(delta{ToolCalls: []chatCall{piece}}, nil)
-	}
-}
-
-// end implements streamer.
-func (s *chatStream) end(o outcome) {
-	if o.refusal != "" {
-		s.delta(delta{Refusal: o.refusal}, nil)
-	}
-	reason := finishReason(o.stop)
-	s.delta(delta{}, &reason)
-	if s.query.usage {
-		s.out.event("", s.chunk([]chunkChoice{}, newChatUsage(o.usage)))
-	}
-	s.out.event("", "[DONE]")
-}
-
-// fail implements streamer.
-func (s *chatStream) fail(err *apiError) { s.out.event("", err.envelope()) }
-
-// head is what all parts of an answer say.
-type head struct {
-	id      string
-	created time.Time
-	query   *query
+func (chatAPI) stream(h answerHead, out *reply, _ *answer) streamer {
+	return &chatStream{answerHead: h, out: out, index: make(map[string]int)}
 }

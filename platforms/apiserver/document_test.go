@@ -49,8 +49,8 @@ func TestDocumentsAreReadOnce(t *testing.T) {
 	for i := range 100 {
 		read(fmt.Sprint(i), large, fmt.Sprint(i+6)+large)
 	}
-	if len(d.known) != len(d.order) || d.bytes > maxKnownBytes || len(d.known) < 30 {
-		t.Errorf("%d texts of %d bytes are kept", len(d.known), d.bytes)
+	if len(d.texts) != len(d.order) || d.bytes > maxKnownBytes || len(d.texts) < 30 {
+		t.Errorf("%d texts of %d bytes are kept", len(d.texts), d.bytes)
 	}
 	read("a", "x", "106x")
 }

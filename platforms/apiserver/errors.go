@@ -10,7 +10,7 @@ import (
 	"telex/agent"
 )
 
-// The types of errors (https://platform.openai.com/docs/guides/error-codes/api-errors).
+// Types of errors (https://platform.openai.com/docs/guides/error-codes/api-errors).
 const (
 	invalidRequest = "invalid_request_error"
 	authentication = "authentication_error"
@@ -19,15 +19,15 @@ const (
 	serverError    = "server_error"
 )
 
-// apiError is an error as clients get it.
+// apiError is an error in the form for clients.
 type apiError struct {
-	status       int
-	kind         string // its type
-	message      string
-	param, code  string        // empty: null
-	retryAfter   time.Duration // 0: not told
-	noRetry      bool          // tells the official SDKs not to repeat the request
-	clientIsGone bool          // nobody reads it
+	status      int
+	kind        string // its type
+	message     string
+	param, code string        // empty: null
+	retryAfter  time.Duration // 0: none
+	noRetry     bool          // asks the official SDKs not to repeat the request
+	clientGone  bool          // the client has disconnected
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -45,17 +45,17 @@ type errorBody struct {
 }
 
 func (e *apiError) envelope() envelope {
-	return envelope{errorBody{Message: e.message, Type: e.kind, Param: orNull(e.param), Code: orNull(e.code)}}
+	return envelope{errorBody{Message: e.message, Type: e.kind, Param: nullable(e.param), Code: nullable(e.code)}}
 }
 
-func orNull(s string) *string {
+func nullable(s string) *string {
 	if s == "" {
 		return nil
 	}
 	return &s
 }
 
-// badRequest is an invalid parameter.
+// badRequest returns the error for an invalid parameter.
 func badRequest(param, format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, kind: invalidRequest, param: param, code: "invalid_value", message: fmt.Sprintf(format, args...)}
 }
@@ -71,10 +71,10 @@ func errInternal(request string) *apiError {
 	return &apiError{status: http.StatusInternalServerError, kind: serverError, message: "The server had an error. Its log has the details, under " + request + "."}
 }
 
-// errRestarted ends a streamed turn whose text was told and is void.
-var errRestarted = errors.New("the answer started over after it was told")
+// errRestarted ends a streamed turn whose sent text became invalid.
+var errRestarted = errors.New("the answer restarted after a part of it was sent")
 
-// turnError says why a turn failed. Details of the provider's errors go to clients only where these can do something about them.
+// turnError converts the failure of a turn. Clients see details of the provider's errors only if they can act on them.
 func turnError(ctx context.Context, err error, request string) *apiError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStopping):
@@ -82,7 +82,7 @@ func turnError(ctx context.Context, err error, request string) *apiError {
 	case errors.Is(cause, errRestarted):
 		return &apiError{status: http.StatusBadGateway, kind: serverError, code: "answer_broken", message: "The model's answer broke off. Ask again."}
 	case ctx.Err() != nil:
-		return &apiError{status: 499, kind: serverError, message: "The client closed the connection.", clientIsGone: true}
+		return &apiError{status: 499, kind: serverError, message: "The client closed the connection.", clientGone: true}
 	}
 	failed := &apiError{status: http.StatusBadGateway, kind: serverError, code: "model_failed", message: "The model could not answer. The server's log has the details, under " + request + "."}
 	if ended, ok := errors.AsType[*agent.Error](err); ok {
@@ -105,7 +105,7 @@ func turnError(ctx context.Context, err error, request string) *apiError {
 		failed.status, failed.kind, failed.code, failed.message = http.StatusTooManyRequests, noQuota, noQuota, "The account at the model's provider has no credit left."
 		failed.noRetry = true
 	case agent.BadRequest, agent.BadImage, agent.ContextLength, agent.TooLarge, agent.NoTools:
-		if me.Status == http.StatusNotFound { // the configuration names a model that the provider does not have
+		if me.Status == http.StatusNotFound { // the provider does not have the configured model
 			failed.noRetry = true
 			break
 		}
@@ -117,7 +117,7 @@ func turnError(ctx context.Context, err error, request string) *apiError {
 	return failed
 }
 
-// errTooLong says that a request does not fit the model's window.
+// errTooLong returns the error for a request that does not fit into the model's context window.
 func errTooLong(param string) *apiError {
 	return &apiError{
 		status: http.StatusBadRequest, kind: invalidRequest, param: param, code: "context_length_exceeded",
@@ -125,5 +125,5 @@ func errTooLong(param string) *apiError {
 	}
 }
 
-// clip shortens text of others that is quoted.
+// clip shortens foreign text for a quote.
 func clip(s string) string { return agent.Clip(agent.OneLine(s), 300) }

@@ -17,9 +17,9 @@ import (
 	"telex/internal/chat"
 )
 
-// post answers a request for an answer.
+// post answers a POST request for an answer.
 func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
-	if err := allow(rp, r, http.MethodPost); err != nil {
+	if err := checkMethod(rp, r, http.MethodPost); err != nil {
 		return err
 	}
 	defer s.running.Add(-1)
@@ -32,7 +32,7 @@ func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 	}
 	x := &exchange{
 		Server: s, reply: rp, api: a, client: c, began: time.Now(),
-		head: head{id: a.newID(), created: time.Now()}, tellTools: strings.EqualFold(r.Header.Get("X-Telex-Events"), "true"),
+		answerHead: answerHead{id: a.newID(), created: time.Now()}, showTools: strings.EqualFold(r.Header.Get("X-Telex-Events"), "true"),
 	}
 	if x.query, err = a.decode(body); err == nil {
 		err = x.query.check(s.models)
@@ -40,7 +40,7 @@ func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 	if err != nil {
 		return err
 	}
-	x.query.typedBy(x.asker())
+	x.query.setTypedBy(x.asker())
 	name, err := sessionName(r.Header.Get("X-Telex-Session"), x.query, s.SessionsByUser)
 	if err != nil {
 		return err
@@ -48,15 +48,15 @@ func (s *Server) post(rp *reply, r *http.Request, c *client, a api) *apiError {
 	x.session = chat.Conversation{Endpoint: s.Endpoint, Chat: chat.ChatID(c.Name), Thread: chat.ThreadID(name)}
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" {
-		_, err = x.answer(r.Context())
+		_, err = x.run(r.Context())
 		return err
 	}
-	return s.once(r, c, key, body, x)
+	return s.runOnce(r, c, key, body, x)
 }
 
-// readBody reads the body of a request. A client that sends it slowly is given up.
+// readBody reads the body of a request. It gives up on a client that sends too slowly.
 func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
-	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTime)) // a reader without deadlines is a test's
+	_ = rp.control.SetReadDeadline(time.Now().Add(bodyTimeout)) // only test writers have no deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(rp.w, r.Body, maxBody))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &apiError{
@@ -67,7 +67,7 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 	if err != nil {
 		return nil, badRequest("", "The request body could not be read.")
 	}
-	_ = rp.control.SetReadDeadline(time.Time{}) // that the client goes away is read from now on
+	_ = rp.control.SetReadDeadline(time.Time{}) // from now on, reading detects that the client disconnects
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, badRequest("", "The request body is empty: want a JSON object.")
 	}
@@ -76,27 +76,27 @@ func readBody(rp *reply, r *http.Request) ([]byte, *apiError) {
 
 func byteCount(n int64) string { return strconv.FormatInt(n>>20, 10) + " MB" }
 
-// exchange is one request for an answer under way.
+// exchange is one request for an answer in progress.
 type exchange struct {
 	*Server
-	head
+	answerHead
 	reply     *reply
 	api       api
 	client    *client
 	began     time.Time
-	session   chat.Conversation // without a thread, telex keeps no history
-	tellTools bool              // the client wants to hear of telex's own tools
+	session   chat.Conversation // without a thread, telex stores no history
+	showTools bool              // the client wants events about telex's own tools
 
-	said     answer
-	streamer streamer
-	begun    bool // the stream has begun
-	retold   bool // what is told next was told before a reset
+	answer        answer
+	streamer      streamer
+	streamStarted bool // the stream has begun
+	repeating     bool // the next text repeats text from before a reset
 }
 
-// answer runs the turn and answers the request. The outcome is nil if there is an error.
-func (x *exchange) answer(ctx context.Context) (_ *outcome, failed *apiError) {
+// run runs the turn and answers the request. The outcome is nil if there is an error.
+func (x *exchange) run(ctx context.Context) (_ *outcome, failed *apiError) {
 	defer func() { x.logEnd(failed) }()
-	if err := x.admit(ctx, x.client); err != nil {
+	if err := x.countTurn(ctx, x.client); err != nil {
 		return nil, err
 	}
 	unlock, err := x.sessions.lock(ctx, x.session)
@@ -104,7 +104,7 @@ func (x *exchange) answer(ctx context.Context) (_ *outcome, failed *apiError) {
 		return nil, turnError(ctx, err, x.reply.id)
 	}
 	defer unlock()
-	t, past, invalid := x.turn(ctx)
+	t, past, invalid := x.newTurn(ctx)
 	if invalid != nil {
 		return nil, invalid
 	}
@@ -113,42 +113,42 @@ func (x *exchange) answer(ctx context.Context) (_ *outcome, failed *apiError) {
 	if x.query.stream {
 		x.openStream()
 	}
-	result, err := x.Runner.Run(ctx, t, func(e agent.Event) { x.event(e, cancel) })
+	result, err := x.Runner.Run(ctx, t, func(e agent.Event) { x.handleEvent(e, cancel) })
 	if ctx.Err() != nil && err == nil {
 		err = context.Cause(ctx)
 	}
 	usage := x.Usage(result.Spent)
 	if err == nil && (result.Stop == agent.StopTooLong || result.Stop == agent.StopNoRoom) {
-		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // it was logged, and the turn's own error says more
+		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // save logs its error, and the turn's error matters more
 		return nil, errTooLong("messages")
 	}
 	if err != nil {
-		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // it was logged, and the turn's own error says more
+		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // save logs its error, and the turn's error matters more
 		failed := turnError(ctx, err, x.reply.id)
-		if !failed.clientIsGone {
+		if !failed.clientGone {
 			x.Log.Warn("a turn failed", slog.String("request", x.reply.id), slog.Any("error", err))
 		}
 		return nil, failed
 	}
 	o := &outcome{stop: result.Stop, refusal: result.Refusal, usage: total(usage)}
-	if err := x.keep(ctx, t, past, result, *o, usage); err != nil {
+	if err := x.store(ctx, t, past, result, *o, usage); err != nil {
 		return nil, err
 	}
-	x.finish(*o)
+	x.send(*o)
 	return o, nil
 }
 
 // openStream prepares the events of the API.
 func (x *exchange) openStream() {
-	x.streamer = x.api.stream(x.head, x.reply, &x.said)
+	x.streamer = x.api.stream(x.answerHead, x.reply, &x.answer)
 	x.reply.stream(func(err *apiError) {
-		x.begin()
+		x.startStream()
 		x.streamer.fail(err)
 	})
 }
 
-// turn returns the turn of the request, and the history that it goes on with.
-func (x *exchange) turn(ctx context.Context) (t agent.Turn, past history, _ *apiError) {
+// newTurn returns the turn of the request and the history that it continues.
+func (x *exchange) newTurn(ctx context.Context) (t agent.Turn, past history, _ *apiError) {
 	q := x.query
 	x.texts.replace(ctx, q.messages)
 	past, err := x.history(ctx)
@@ -156,96 +156,96 @@ func (x *exchange) turn(ctx context.Context) (t agent.Turn, past history, _ *api
 		return t, past, err
 	}
 	return agent.Turn{
-		ID: x.reply.id, Model: q.model, Context: paragraphs(q.rules, past.context, q.context), Summary: past.summary, Messages: slices.Concat(past.messages, past.fresh),
+		ID: x.reply.id, Model: q.model, Context: paragraphs(q.instructions, past.context, q.context), Summary: past.summary, Messages: slices.Concat(past.messages, past.added),
 		Stream: q.stream, Live: q.stream, Person: x.asker(), Conversation: x.session.String(), ClientTools: q.tools, Params: q.params,
 	}, past, nil
 }
 
-// asker names who asks: the key, and the person behind it if the client says so. What one person asked to be remembered, another
-// one behind the same key does not read.
+// asker identifies the asker: the key, and the user behind it if the client names one. What one user asked telex to
+// remember is not visible to other users of the same key.
 func (x *exchange) asker() string {
-	person := x.person(x.client).String()
+	person := x.personOf(x.client).String()
 	if x.query.user != "" {
 		person += "/" + x.query.user
 	}
 	return person
 }
 
-// event takes an event of the turn.
-func (x *exchange) event(e agent.Event, cancel context.CancelCauseFunc) {
+// handleEvent handles an event of the turn.
+func (x *exchange) handleEvent(e agent.Event, cancel context.CancelCauseFunc) {
 	switch e := e.(type) {
 	case agent.Tool:
-		if x.tellTools && x.streamer != nil {
-			x.begin()
+		if x.showTools && x.streamer != nil {
+			x.startStream()
 			x.reply.event("telex.tool", newToolEvent(e))
 			x.reply.flush()
 		}
 		return
 	case agent.Reasoning:
-		if !x.ShowReasoning || x.retold {
+		if !x.ShowReasoning || x.repeating {
 			return
 		}
 	case agent.Reset:
 		if x.streamer != nil {
-			x.reset(e, cancel)
+			x.handleReset(e, cancel)
 			return
 		}
 	case agent.Text:
-		if x.retold {
-			x.retold = false
-			if strings.HasPrefix(x.said.join(textItem), e.Delta) {
+		if x.repeating {
+			x.repeating = false
+			if strings.HasPrefix(x.answer.textOf(textItem), e.Delta) {
 				return
 			}
 		}
 	}
-	x.say(e)
+	x.emit(e)
 }
 
-// say adds an event to the answer, and writes it to a stream.
-func (x *exchange) say(e agent.Event) {
+// emit adds an event to the answer and writes it to the stream.
+func (x *exchange) emit(e agent.Event) {
 	if text, ok := e.(agent.Text); ok && text.Delta == "" {
 		return
 	}
-	index, isNew := x.said.add(e)
+	index, isNew := x.answer.add(e)
 	if x.streamer == nil || index < 0 {
 		return
 	}
-	x.begin()
+	x.startStream()
 	x.streamer.event(e, index, isNew)
 	x.reply.flush()
 }
 
-// reset handles a reset of a stream, which can take nothing back. If the text was thinking whose beginning was not marked, the
-// client gets the mark of its end, as the model wrote it: many clients hide what stands before it.
-func (x *exchange) reset(e agent.Reset, cancel context.CancelCauseFunc) {
+// handleReset handles a reset of a stream, in which sent text can't be removed. If the sent text was reasoning without
+// a start mark, the client gets the mark of its end, because many clients hide everything before it.
+func (x *exchange) handleReset(e agent.Reset, cancel context.CancelCauseFunc) {
 	if !e.Thought {
 		cancel(errRestarted)
 		return
 	}
-	x.say(agent.Text{Delta: "\n</think>\n\n"})
-	x.retold = true
+	x.emit(agent.Text{Delta: "\n</think>\n\n"})
+	x.repeating = true
 }
 
-// begin begins the stream.
-func (x *exchange) begin() {
-	if !x.begun {
-		x.begun = true
+// startStream starts the stream unless it has started.
+func (x *exchange) startStream() {
+	if !x.streamStarted {
+		x.streamStarted = true
 		x.streamer.begin()
 	}
 }
 
-// finish sends the end of a stream, or the whole answer.
-func (x *exchange) finish(o outcome) {
+// send sends the end of the stream, or the whole answer.
+func (x *exchange) send(o outcome) {
 	if x.streamer == nil {
-		x.reply.document(http.StatusOK, x.api.document(x.head, &x.said, o))
+		x.reply.document(http.StatusOK, x.api.document(x.answerHead, &x.answer, o))
 		return
 	}
-	x.begin()
+	x.startStream()
 	x.streamer.end(o)
 	x.reply.flush()
 }
 
-// toolEvent is the state of a call of one of telex's own tools, for clients that ask for it.
+// toolEvent is the state of a call of one of telex's own tools, for clients that request it.
 type toolEvent struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`
@@ -262,19 +262,19 @@ func newToolEvent(e agent.Tool) toolEvent {
 	return toolEvent{Type: "telex.tool", ID: e.ID, Name: e.Name, Display: e.Display, State: states[e.State]}
 }
 
-// keep stores what the turn used, and what later requests refer to, before its end is told.
-func (x *exchange) keep(ctx context.Context, t agent.Turn, past history, result agent.Result, o outcome, usage []chat.Usage) *apiError {
+// store stores the turn's usage and what later requests refer to, before the client sees the end.
+func (x *exchange) store(ctx context.Context, t agent.Turn, past history, result agent.Result, o outcome, usage []chat.Usage) *apiError {
 	save := chat.Exchange{Growth: chat.Growth{Usage: usage}}
 	if x.session.Thread != "" {
-		save.After, save.Growth.History = past.newest, encodeAll(slices.Concat(past.fresh, result.Append))
+		save.After, save.Growth.History = past.newest, encodeAll(slices.Concat(past.added, result.Append))
 		save.Growth.Compaction = past.compaction(result.Compaction)
 	}
 	if x.query.store {
-		body, err := json.Marshal(x.api.document(x.head, &x.said, o))
+		body, err := json.Marshal(x.api.document(x.answerHead, &x.answer, o))
 		if err != nil {
-			panic(err) // our own types
+			panic(err) // can't fail for these types
 		}
-		save.Response = &chat.Response{ID: x.id, Previous: x.query.previous, Body: body, Messages: x.newLink(t, past, result).encode()}
+		save.Response = &chat.Response{ID: x.id, Previous: x.query.previous, Body: body, Messages: x.newStoredTurn(t, past, result).encode()}
 	}
 	if err := x.save(ctx, save); err != nil && (x.session.Thread != "" || x.query.store) {
 		return err
@@ -282,10 +282,10 @@ func (x *exchange) keep(ctx context.Context, t agent.Turn, past history, result 
 	return nil
 }
 
-// save stores the turn. It takes its time even if the client is gone: what was used counts.
+// save stores the turn. It continues after the client has disconnected, because the usage must be counted.
 func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 	const saveTime = 30 * time.Second
-	e.Turn, e.Conversation, e.User = x.reply.id, x.session, x.person(x.client).User
+	e.Turn, e.Conversation, e.User = x.reply.id, x.session, x.personOf(x.client).User
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 	defer cancel()
 	if err := x.Store.SaveExchange(ctx, e); err != nil {
@@ -294,15 +294,15 @@ func (x *exchange) save(ctx context.Context, e chat.Exchange) *apiError {
 	return nil
 }
 
-// storeError logs an error of the store and returns the one that clients get.
+// storeError logs an error of the store and returns the error for clients.
 func (s *Server) storeError(ctx context.Context, what string, err error) *apiError {
 	if ctx.Err() == nil {
-		s.Log.Error(what, slog.Any("error", err)) //nolint:sloglint // one of a few texts
+		s.Log.Error(what, slog.Any("error", err)) //nolint:sloglint // one of a few constant texts
 	}
 	return &apiError{status: http.StatusInternalServerError, kind: serverError, code: "store_failed", message: "The server could not read or write its store."}
 }
 
-// total adds up what a turn used.
+// total returns the sum of a turn's usage.
 func total(usage []chat.Usage) (sum agent.Usage) {
 	for _, u := range usage {
 		sum = sum.Add(agent.Usage{Prompt: u.Prompt, Cached: u.Cached, Completion: u.Completion, Reasoning: u.Reasoning})

@@ -50,7 +50,7 @@ func fuzzAPI(f *testing.F, a api) {
 		}
 		said := &answer{}
 		said.add(agent.Text{Delta: "x"})
-		if _, err := json.Marshal(a.document(head{id: a.newID(), created: time.Unix(0, 0), query: q}, said, outcome{})); err != nil {
+		if _, err := json.Marshal(a.document(answerHead{id: a.newID(), created: time.Unix(0, 0), query: q}, said, outcome{})); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -17,20 +17,20 @@ import (
 	"telex/agent"
 )
 
-// query is a decoded request for an answer, whichever API it came by.
+// query is a decoded request for an answer, from either API.
 type query struct {
-	model    string
-	stream   bool
-	usage    bool   // Chat Completions: a stream ends with the usage
-	rules    string // Responses: its instructions, which hold for this answer alone
-	context  string // what the client's system and developer messages say
-	messages []agent.Message
-	tools    []agent.ToolSpec
-	params   agent.Params
-	user     string
-	previous string // Responses: id of the response before
-	store    bool   // Responses: it may be referred to
-	echo     echo   // Responses: what the response repeats of the request
+	model        string
+	stream       bool
+	usage        bool   // Chat Completions: the stream ends with the usage
+	instructions string // Responses: instructions for this answer only
+	context      string // the client's system and developer messages
+	messages     []agent.Message
+	tools        []agent.ToolSpec
+	params       agent.Params
+	user         string
+	previous     string // Responses: id of the previous response
+	store        bool   // Responses: the response may be referred to later
+	echoed       echo   // Responses: fields that the response repeats
 }
 
 // Limits of OpenAI's API (https://platform.openai.com/docs/api-reference/chat/create).
@@ -38,13 +38,13 @@ const (
 	maxTools   = 128
 	maxStop    = 4
 	maxUserID  = 512
-	maxNesting = 512 // of JSON; far beyond any schema
+	maxNesting = 512 // of JSON values; far beyond any schema
 	maxAddress = 8 << 10
 )
 
-// decodeJSON decodes a body. Unknown fields are ignored: clients send those of many providers.
+// decodeJSON decodes a body. It ignores unknown fields, because clients send those of many providers.
 func decodeJSON(body []byte, into any) *apiError {
-	if nesting(body) > maxNesting {
+	if nestingDepth(body) > maxNesting {
 		return badRequest("", "The request body is nested too deeply.")
 	}
 	in := json.NewDecoder(bytes.NewReader(body))
@@ -53,10 +53,10 @@ func decodeJSON(body []byte, into any) *apiError {
 		if _, err = in.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		err = errors.New("text behind the JSON value")
+		err = errors.New("text after the JSON value")
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // embedded types of ours
+		field := strings.TrimPrefix(strings.TrimPrefix(mistyped.Field, "sampling."), "echo.") // names of embedded types
 		return badRequest(field, "Invalid type for %q: got %s.", field, mistyped.Value)
 	}
 	if invalid, ok := errors.AsType[*apiError](err); ok {
@@ -65,8 +65,8 @@ func decodeJSON(body []byte, into any) *apiError {
 	return badRequest("", "We could not parse the JSON body of your request: %s.", clip(err.Error()))
 }
 
-// nesting returns how deep the values of a JSON text are in each other.
-func nesting(data []byte) (most int) {
+// nestingDepth returns the maximum nesting depth of a JSON text.
+func nestingDepth(data []byte) (most int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -85,7 +85,7 @@ func nesting(data []byte) (most int) {
 	return most
 }
 
-// parts are the content of a message: a text, or a list of parts.
+// parts is the content of a message: a text, or a list of parts.
 type parts []part
 
 // part is a part of a message in either API.
@@ -94,9 +94,9 @@ type part struct {
 	Text string `json:"text"`
 	// Chat Completions: an object. Responses: a URL.
 	ImageURL json.RawMessage `json:"image_url"`
-	// Chat Completions.
+	// Only in Chat Completions.
 	File *filePart `json:"file"`
-	// Responses.
+	// Only in Responses.
 	filePart
 	Refusal string `json:"refusal"`
 }
@@ -106,7 +106,7 @@ type filePart struct {
 	Data string `json:"file_data"`
 }
 
-// UnmarshalJSON takes a string, null, or a list of parts.
+// UnmarshalJSON accepts a string, null, or a list of parts.
 func (p *parts) UnmarshalJSON(data []byte) error {
 	*p = nil
 	switch data[0] {
@@ -125,7 +125,7 @@ func (p *parts) UnmarshalJSON(data []byte) error {
 	return badRequest("content", "Invalid type for content: want a string or a list of parts.")
 }
 
-// text returns the text of the parts. Other parts are an error.
+// text returns the text of the parts. Parts of other types are an error.
 func (p parts) text(param string) (string, *apiError) {
 	var texts []string
 	for i, one := range p {
@@ -141,7 +141,8 @@ func (p parts) text(param string) (string, *apiError) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// userMessage returns what a user says. Text is what the client typed; pictures and files are outside content (ADR 11).
+// userMessage returns a user's message. Its text was typed by the client; pictures and files are outside content (ADR
+// 11).
 func userMessage(p parts, param string) (agent.Message, *apiError) {
 	m := agent.Message{Role: agent.User}
 	var texts []string
@@ -177,14 +178,15 @@ func userMessage(p parts, param string) (agent.Message, *apiError) {
 	return m, nil
 }
 
-// isText reports whether a file is text that every model reads. Web pages are documents: what people read of them is less.
+// isText reports whether a file is text that every model reads. Web pages count as documents, because people see only a
+// part of their source.
 func isText(f agent.File) bool {
 	plain := strings.HasPrefix(f.MediaType, "text/") && f.MediaType != "text/html" ||
 		slices.Contains([]string{"application/json", "application/x-ndjson", "application/xml", "application/yaml"}, f.MediaType)
 	return plain && utf8.Valid(f.Content)
 }
 
-// imageOf returns a picture, or the address of one for the model's provider: telex fetches nothing for clients.
+// imageOf returns a picture, or its URL for the model's provider. telex never fetches URLs for clients.
 func imageOf(p part, param string) (agent.Image, *apiError) {
 	var object struct {
 		URL string `json:"url"`
@@ -193,7 +195,7 @@ func imageOf(p part, param string) (agent.Image, *apiError) {
 	if len(p.ImageURL) > 0 && p.ImageURL[0] == '{' && json.Unmarshal(p.ImageURL, &object) == nil {
 		address = object.URL
 	} else if len(p.ImageURL) > 0 && p.ImageURL[0] == '"' {
-		_ = json.Unmarshal(p.ImageURL, &address) // it is a string of a valid document
+		_ = json.Unmarshal(p.ImageURL, &address) // valid JSON: a string of a decoded document
 	}
 	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && len(address) <= maxAddress {
 		return agent.Image{URL: address}, nil
@@ -223,7 +225,7 @@ func fileOf(p part, param string) (agent.File, *apiError) {
 	return agent.File{Name: agent.Clip(agent.OneLine(f.Name), 200), MediaType: kind, Content: data}, nil
 }
 
-// dataURL reads a data URL (https://www.rfc-editor.org/rfc/rfc2397).
+// dataURL decodes a data URL (https://www.rfc-editor.org/rfc/rfc2397).
 func dataURL(address string) (mediaType string, data []byte, ok bool) {
 	rest, found := strings.CutPrefix(address, "data:")
 	head, encoded, split := strings.Cut(rest, ",")
@@ -270,8 +272,8 @@ func (q *query) addTool(f function, param string) *apiError {
 	return nil
 }
 
-// chooseTool takes a request's tool_choice. "none" takes away the client's tools; telex's own remain, which clients don't see.
-// A demanded call ends the turn, so only the client's tools are offered then.
+// chooseTool applies a request's tool_choice. "none" removes the client's tools; telex's own tools remain, since
+// clients don't know them. A required call ends the turn, so only the client's tools are offered then.
 func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 	if len(choice) == 0 || string(choice) == "null" {
 		return nil
@@ -296,7 +298,7 @@ func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 		q.tools = nil
 	case word == "required" && len(q.tools) > 0:
 		q.params.MustCall = true
-	case word == "required" && !all: // of tools that were left out
+	case word == "required" && !all: // some of the tools were left out
 	case object.Type == "function" && known:
 		q.params.MustCall, q.params.MustCallName = true, name
 	case word == "" && object.Type != "function" && !all:
@@ -306,7 +308,7 @@ func (q *query) chooseTool(choice json.RawMessage, all bool) *apiError {
 	return nil
 }
 
-// sampling are the parameters that both APIs have.
+// sampling holds the parameters that both APIs have.
 type sampling struct {
 	Temperature       *float64 `json:"temperature"`
 	TopP              *float64 `json:"top_p"`
@@ -324,8 +326,8 @@ func (s sampling) set(p *agent.Params) *apiError {
 	return nil
 }
 
-// setMaxOutput takes a limit of tokens; nil: none.
-func (q *query) setMaxOutput(param string, most *int) *apiError {
+// setMaxTokens sets the limit of output tokens; nil: none.
+func (q *query) setMaxTokens(param string, most *int) *apiError {
 	if most == nil {
 		return nil
 	}
@@ -336,8 +338,8 @@ func (q *query) setMaxOutput(param string, most *int) *apiError {
 	return nil
 }
 
-// typedBy says who typed the texts of users.
-func (q *query) typedBy(person string) {
+// setTypedBy sets who typed the users' texts.
+func (q *query) setTypedBy(person string) {
 	for _, m := range q.messages {
 		for i := range m.Sources {
 			if m.Sources[i].Origin == agent.OriginTyped {
@@ -347,10 +349,10 @@ func (q *query) typedBy(person string) {
 	}
 }
 
-// addContext adds what a system or developer message says.
+// addContext adds the text of a system or developer message.
 func (q *query) addContext(text string) { q.context = paragraphs(q.context, text) }
 
-// paragraphs joins texts of which some may be empty.
+// paragraphs joins texts, some of which may be empty.
 func paragraphs(texts ...string) string {
 	var out []string
 	for _, t := range texts {
@@ -361,7 +363,7 @@ func paragraphs(texts ...string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// check checks what both APIs have in common.
+// check validates what both APIs have in common.
 func (q *query) check(models map[string]bool) *apiError {
 	switch {
 	case q.model == "":
@@ -371,8 +373,8 @@ func (q *query) check(models map[string]bool) *apiError {
 	case len(q.user) > maxUserID:
 		return badRequest("user", "Invalid value for user: it is longer than %d bytes.", maxUserID)
 	}
-	if all := paragraphs(q.rules, q.context); len(q.messages) == 0 && all != "" && q.previous == "" { // a model wants something to answer
-		q.messages, q.rules, q.context = []agent.Message{agent.Typed("", all)}, "", ""
+	if all := paragraphs(q.instructions, q.context); len(q.messages) == 0 && all != "" && q.previous == "" { // models need a message to answer
+		q.messages, q.instructions, q.context = []agent.Message{agent.Typed("", all)}, "", ""
 	}
 	return nil
 }

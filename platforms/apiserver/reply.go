@@ -10,111 +10,112 @@ import (
 	"time"
 )
 
-// silence is how long a stream may be silent before a comment says that it goes on: clients and proxies take longer ones for dead.
-const silence = 15 * time.Second
+// commentInterval is the maximum silence of a stream before a comment follows, because clients and proxies close
+// connections after a longer one.
+const commentInterval = 15 * time.Second
 
-// reply writes the answer to one request: a JSON document, or a stream of server-sent events that begins with its first event or its
-// first comment. Until then an error is an HTTP status. What the client does not take stays in the buffers of the connection: a write
-// blocks its caller, and after writeTime it fails and ends the turn.
+// reply writes the response to one request: a JSON document, or a stream of server-sent events. A stream begins with
+// its first event or comment; until then, an error is an HTTP status. If the client does not read, a write blocks its
+// caller. After writeTimeout it fails and ends the turn.
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	id      string // of the request
 
-	mu       sync.Mutex
-	begun    bool            // the header was sent
-	closed   bool            // the handler has returned, or nothing more may be written
-	out      bytes.Buffer    // what flush will write
-	deadline time.Time       // of the writes
-	written  time.Time       // when the last write ended
-	beat     *time.Timer     // for comments; nil: it is no stream
-	onError  func(*apiError) // writes an error into the stream, as the API does
+	mu           sync.Mutex
+	headerSent   bool            // the header was sent
+	closed       bool            // the handler has returned, or writing has failed
+	buffer       bytes.Buffer    // written by flush
+	deadline     time.Time       // for writes
+	lastWrite    time.Time       // when the last write ended
+	commentTimer *time.Timer     // nil: not a stream
+	onError      func(*apiError) // writes an error into the stream in the API's form
 }
 
 // stream makes the reply a stream.
 func (p *reply) stream(onError func(*apiError)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.onError, p.written = onError, time.Now()
-	p.beat = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
-	p.beat.Reset(silence)                         // once comment may see it
+	p.onError, p.lastWrite = onError, time.Now()
+	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
+	p.commentTimer.Reset(commentInterval)                 // set after the field, which comment reads
 }
 
-// event adds an event to what flush will write. Without a name, it is data alone.
+// event adds an event to the buffer. Without a name, it has only data.
 func (p *reply) event(name string, data any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if name != "" {
-		p.out.WriteString("event: " + name + "\n")
+		p.buffer.WriteString("event: " + name + "\n")
 	}
-	p.out.WriteString("data: ")
+	p.buffer.WriteString("data: ")
 	if text, ok := data.(string); ok {
-		p.out.WriteString(text + "\n")
+		p.buffer.WriteString(text + "\n")
 	} else {
-		e := json.NewEncoder(&p.out)
+		e := json.NewEncoder(&p.buffer)
 		e.SetEscapeHTML(false)
 		if err := e.Encode(data); err != nil {
-			panic(fmt.Errorf("encode an event: %w", err)) // our own types
+			panic(fmt.Errorf("encode an event: %w", err)) // can't fail for these types
 		}
 	}
-	p.out.WriteByte('\n')
+	p.buffer.WriteByte('\n')
 }
 
-// flush writes the events.
+// flush writes the buffered events.
 func (p *reply) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.write()
 }
 
-// comment writes a comment after a silence, and waits for the next one.
+// comment writes a comment after a silence, and waits for the next silence.
 func (p *reply) comment() {
-	if !p.mu.TryLock() { // something is being written
-		p.beat.Reset(silence)
+	if !p.mu.TryLock() { // a write is in progress
+		p.commentTimer.Reset(commentInterval)
 		return
 	}
 	defer p.mu.Unlock()
 	if p.closed {
 		return
 	}
-	rest := silence - time.Since(p.written)
+	rest := commentInterval - time.Since(p.lastWrite)
 	if rest <= 0 {
-		p.out.WriteString(": keep-alive\n\n")
+		p.buffer.WriteString(": keep-alive\n\n")
 		p.write()
-		rest = silence
+		rest = commentInterval
 	}
-	p.beat.Reset(rest)
+	p.commentTimer.Reset(rest)
 }
 
-// write sends the buffer. The caller holds mu.
+// write writes the buffer. The caller holds mu.
 func (p *reply) write() {
-	if p.closed || p.out.Len() == 0 {
-		p.out.Reset()
+	if p.closed || p.buffer.Len() == 0 {
+		p.buffer.Reset()
 		return
 	}
 	now := time.Now()
-	if p.deadline.Sub(now) < writeTime*3/4 { // not for each piece
-		p.deadline = now.Add(writeTime)
-		_ = p.control.SetWriteDeadline(p.deadline) // a writer without deadlines is a test's
+	if p.deadline.Sub(now) < writeTimeout*3/4 { // don't set it for each piece
+		p.deadline = now.Add(writeTimeout)
+		_ = p.control.SetWriteDeadline(p.deadline) // only test writers have no deadlines
 	}
-	if !p.begun {
-		p.begun = true
+	if !p.headerSent {
+		p.headerSent = true
 		h := p.w.Header()
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-cache")
-		h.Set("X-Accel-Buffering", "no") // nginx passes each event on
+		h.Set("X-Accel-Buffering", "no") // makes nginx pass on each event at once
 		p.w.WriteHeader(http.StatusOK)
 	}
-	_, err := p.w.Write(p.out.Bytes())
-	p.out.Reset()
+	_, err := p.w.Write(p.buffer.Bytes())
+	p.buffer.Reset()
 	if err == nil {
 		err = p.control.Flush()
 	}
-	p.written = time.Now()
-	p.closed = err != nil // net/http then ends the request's context, and the turn with it
+	p.lastWrite = time.Now()
+	p.closed = err != nil // net/http then cancels the request's context, which ends the turn
 }
 
-// json answers with a document.
+// json sends a document.
 func (p *reply) json(document any) *apiError {
 	p.document(http.StatusOK, document)
 	return nil
@@ -123,30 +124,30 @@ func (p *reply) json(document any) *apiError {
 func (p *reply) document(status int, document any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.begun || p.closed {
+	if p.headerSent || p.closed {
 		return
 	}
-	p.begun = true
+	p.headerSent = true
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(document); err != nil {
-		panic(fmt.Errorf("encode a document: %w", err)) // our own types
+		panic(fmt.Errorf("encode a document: %w", err)) // can't fail for these types
 	}
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeTime))
+	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	p.w.Header().Set("Content-Type", "application/json")
 	p.w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	p.w.WriteHeader(status)
-	_, _ = p.w.Write(body.Bytes()) // a client that is gone asks again
+	_, _ = p.w.Write(body.Bytes()) // a disconnected client will ask again
 }
 
-// fail answers with an error: a status if nothing was sent yet, else an event.
+// fail sends an error: as an HTTP status if nothing was sent yet, otherwise as an event.
 func (p *reply) fail(err *apiError) {
 	p.mu.Lock()
-	begun, onError := p.begun, p.onError
+	begun, onError := p.headerSent, p.onError
 	p.mu.Unlock()
 	switch {
-	case begun && err.clientIsGone:
+	case begun && err.clientGone:
 	case begun && onError != nil:
 		onError(err)
 		p.flush()
@@ -156,7 +157,7 @@ func (p *reply) fail(err *apiError) {
 			h.Set("Retry-After", strconv.Itoa(int((err.retryAfter+time.Second-1)/time.Second)))
 		}
 		if err.noRetry {
-			h.Set("X-Should-Retry", "false") // the official SDKs obey it
+			h.Set("X-Should-Retry", "false") // for the official SDKs
 		}
 		if err.status == http.StatusUnauthorized {
 			h.Set("WWW-Authenticate", "Bearer")
@@ -170,7 +171,7 @@ func (p *reply) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	if p.beat != nil {
-		p.beat.Stop()
+	if p.commentTimer != nil {
+		p.commentTimer.Stop()
 	}
 }

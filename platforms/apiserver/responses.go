@@ -23,7 +23,7 @@ type responsesRequest struct {
 	Store           *bool           `json:"store"`
 }
 
-// echo is what a response repeats of its request.
+// echo holds the fields of a request that its response repeats.
 type echo struct {
 	Model        string            `json:"model"`
 	Instructions *string           `json:"instructions"`
@@ -49,7 +49,7 @@ type reasoningConfig struct {
 // input is a text, or a list of items.
 type input []inputItem
 
-// UnmarshalJSON takes a string, null, or a list of items.
+// UnmarshalJSON accepts a string, null, or a list of items.
 func (in *input) UnmarshalJSON(data []byte) error {
 	*in = nil
 	switch data[0] {
@@ -68,7 +68,7 @@ func (in *input) UnmarshalJSON(data []byte) error {
 	return badRequest("input", "Invalid type for input: want a string or a list of items.")
 }
 
-// inputItem is a message, a call, or the output of one.
+// inputItem is a message, a call, or the output of a call.
 type inputItem struct {
 	Type      string `json:"type"`
 	Role      string `json:"role"`
@@ -86,7 +86,7 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 	if err := decodeJSON(body, &r); err != nil {
 		return nil, err
 	}
-	q := &query{model: r.Model, stream: r.Stream, user: r.User, echo: r.echo, store: r.Store == nil || *r.Store}
+	q := &query{model: r.Model, stream: r.Stream, user: r.User, echoed: r.echo, store: r.Store == nil || *r.Store}
 	if r.Previous != nil {
 		q.previous = *r.Previous
 	}
@@ -99,7 +99,7 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 		return nil, badRequest("conversation", "conversation is not supported: use previous_response_id, or the header X-Telex-Session.")
 	}
 	if r.Instructions != nil {
-		q.rules = *r.Instructions
+		q.instructions = *r.Instructions
 	}
 	for i, it := range r.Input {
 		if err := q.addItem(it, fmt.Sprintf("input[%d]", i)); err != nil {
@@ -113,7 +113,7 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 	if err := r.set(&q.params); err != nil {
 		return nil, err
 	}
-	if err := q.setMaxOutput("max_output_tokens", r.MaxOutputTokens); err != nil {
+	if err := q.setMaxTokens("max_output_tokens", r.MaxOutputTokens); err != nil {
 		return nil, err
 	}
 	if r.Reasoning.Effort != nil {
@@ -125,8 +125,8 @@ func (responsesAPI) decode(body []byte) (*query, *apiError) {
 	return q, q.chooseTool(r.ToolChoice, !left)
 }
 
-// addResponseTools adds the functions among the tools. Tools that OpenAI runs, such as web_search, are left out, so that clients
-// which always offer them work; left says that there are some.
+// addResponseTools adds the functions among the tools. It leaves out tools that OpenAI runs, such as web_search,
+// because some clients always offer them. left says that there were some.
 func (q *query) addResponseTools(tools []json.RawMessage) (left bool, _ *apiError) {
 	for i, raw := range tools {
 		var t struct {
@@ -148,7 +148,7 @@ func (q *query) addResponseTools(tools []json.RawMessage) (left bool, _ *apiErro
 	return left, nil
 }
 
-// chatFormat returns a text.format as a response_format of Chat Completions, where the schema is in an object of its own.
+// chatFormat converts a text.format to the response_format of Chat Completions, in which the schema is a nested object.
 func chatFormat(format json.RawMessage) (json.RawMessage, *apiError) {
 	if len(format) == 0 || string(format) == "null" {
 		return nil, nil
@@ -168,7 +168,7 @@ func chatFormat(format json.RawMessage) (json.RawMessage, *apiError) {
 			Schema map[string]json.RawMessage `json:"json_schema"`
 		}{kind, fields})
 		if err != nil {
-			panic(fmt.Errorf("encode a schema: %w", err)) // it was decoded a moment ago
+			panic(fmt.Errorf("encode a schema: %w", err)) // can't fail: it was decoded before
 		}
 		return out, nil
 	}
@@ -186,7 +186,7 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(message.Images, func(i agent.Image) bool { return i.URL != "" }) { // the asker did not type it
+		if slices.ContainsFunc(message.Images, func(i agent.Image) bool { return i.URL != "" }) { // the asker did not type the URL
 			return badRequest(param+".output", "Invalid image in an output: send it as a data URL with base64 data.")
 		}
 		result := toolResult(it.CallID, message.Text)
@@ -200,16 +200,16 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 		if it.Type == "custom_tool_call" {
 			input, err := json.Marshal(map[string]string{"input": it.Input})
 			if err != nil {
-				panic(fmt.Errorf("encode a text: %w", err)) // any text can be
+				panic(fmt.Errorf("encode a text: %w", err)) // any text can be encoded
 			}
 			call.Arguments = string(input)
 		}
-		if n := len(q.messages); n > 0 && q.messages[n-1].Role == agent.Assistant { // one answer of the model
+		if n := len(q.messages); n > 0 && q.messages[n-1].Role == agent.Assistant { // a call belongs to the model's preceding message
 			q.messages[n-1].ToolCalls = append(q.messages[n-1].ToolCalls, call)
 			return nil
 		}
 		q.messages = append(q.messages, agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{call}})
-	case it.Type == "reasoning": // it could only be read by the provider that wrote it
+	case it.Type == "reasoning": // only the provider that wrote it could read it
 	case it.Type != "" && it.Type != "message":
 		return badRequest(param+".type", "Invalid value: %q. Supported are messages, function calls and their outputs.", clip(it.Type))
 	case it.Role == "user":
@@ -237,194 +237,9 @@ func (q *query) addItem(it inputItem, param string) *apiError {
 // newID implements api.
 func (responsesAPI) newID() string { return newID("resp_") }
 
-// response is an answer, or one that is being written.
-type response struct {
-	ID        string `json:"id"`
-	Object    string `json:"object"`
-	CreatedAt int64  `json:"created_at"`
-	Status    string `json:"status"`
-	echo
-	Background        bool               `json:"background"`
-	Error             *responseError     `json:"error"`
-	Incomplete        *incompleteDetails `json:"incomplete_details"`
-	MaxOutputTokens   *int               `json:"max_output_tokens"`
-	Output            []any              `json:"output"`
-	ParallelToolCalls bool               `json:"parallel_tool_calls"`
-	Store             bool               `json:"store"`
-	Temperature       *float64           `json:"temperature"`
-	TopP              *float64           `json:"top_p"`
-	Truncation        string             `json:"truncation"`
-	Usage             *responseUsage     `json:"usage"`
-}
-
-type responseError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-type incompleteDetails struct {
-	Reason string `json:"reason"`
-}
-
-type responseUsage struct {
-	Input        int `json:"input_tokens"`
-	InputDetails struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"input_tokens_details"`
-	Output        int `json:"output_tokens"`
-	OutputDetails struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
-	Total int `json:"total_tokens"`
-}
-
-// newResponse returns a response that is in progress.
-func newResponse(h head) response {
-	q := h.query
-	r := response{
-		ID: h.id, Object: "response", CreatedAt: h.created.Unix(), Status: inProgress, echo: q.echo, Output: []any{}, Store: q.store,
-		ParallelToolCalls: q.params.ParallelToolCalls == nil || *q.params.ParallelToolCalls,
-		Temperature:       q.params.Temperature, TopP: q.params.TopP, Truncation: "disabled",
-	}
-	if q.params.MaxOutput > 0 {
-		r.MaxOutputTokens = &q.params.MaxOutput
-	}
-	if r.Metadata == nil {
-		r.Metadata = map[string]string{}
-	}
-	if r.Tools == nil {
-		r.Tools = []json.RawMessage{}
-	}
-	if len(r.Text.Format) == 0 || string(r.Text.Format) == "null" {
-		r.Text.Format = json.RawMessage(`{"type":"text"}`)
-	}
-	if len(r.ToolChoice) == 0 || string(r.ToolChoice) == "null" {
-		r.ToolChoice = json.RawMessage(`"auto"`)
-	}
-	return r
-}
-
-// finish makes a response one that has ended.
-func (r *response) finish(output []any, o outcome) {
-	r.Status, r.Output = completed, output
-	switch o.stop {
-	case agent.StopLength:
-		r.Status, r.Incomplete = incomplete, &incompleteDetails{"max_output_tokens"}
-	case agent.StopFiltered:
-		r.Status, r.Incomplete = incomplete, &incompleteDetails{"content_filter"}
-	}
-	u := &responseUsage{Input: o.usage.Prompt, Output: o.usage.Completion, Total: o.usage.Prompt + o.usage.Completion}
-	u.InputDetails.Cached, u.OutputDetails.Reasoning = o.usage.Cached, o.usage.Reasoning
-	r.Usage = u
-}
-
-// outputMessage, outputCall and outputReasoning are items of an output.
-type outputMessage struct {
-	Type    string `json:"type"`
-	ID      string `json:"id"`
-	Status  string `json:"status"`
-	Role    string `json:"role"`
-	Content []any  `json:"content"`
-}
-
-type outputText struct {
-	Type        string `json:"type"`
-	Text        string `json:"text"`
-	Annotations []any  `json:"annotations"`
-	LogProbs    []any  `json:"logprobs"`
-}
-
-type outputRefusal struct {
-	Type    string `json:"type"`
-	Refusal string `json:"refusal"`
-}
-
-type outputCall struct {
-	Type      string `json:"type"`
-	ID        string `json:"id"`
-	Status    string `json:"status"`
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
-
-type outputReasoning struct {
-	Type    string        `json:"type"`
-	ID      string        `json:"id"`
-	Summary []summaryText `json:"summary"`
-}
-
-type summaryText struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-func newOutputText(text string) outputText {
-	return outputText{Type: "output_text", Text: text, Annotations: []any{}, LogProbs: []any{}}
-}
-
-// itemID returns the id of an output item.
-func itemID(h head, kind itemKind, index int) string {
-	prefix := map[itemKind]string{textItem: "msg", reasoningItem: "rs", callItem: "fc"}[kind]
-	return fmt.Sprintf("%s_%s_%d", prefix, h.id[len("resp_"):], index)
-}
-
-// The statuses of items.
-const (
-	inProgress = "in_progress"
-	completed  = "completed"
-	incomplete = "incomplete"
-)
-
-// endStatus returns the status of an item of an answer that has ended. A limit or a filter cuts the last one.
-func endStatus(index int, a *answer, o outcome) string {
-	if (o.stop == agent.StopLength || o.stop == agent.StopFiltered) && index == len(a.items)-1 {
-		return incomplete
-	}
-	return completed
-}
-
-// output returns an item of an answer, as it begins if it is in progress, else as it stands.
-func output(h head, it *item, index int, status string) any {
-	id, text, ended := itemID(h, it.kind, index), "", status != inProgress
-	if ended {
-		text = it.text.String()
-	}
-	switch it.kind {
-	case reasoningItem:
-		r := outputReasoning{Type: "reasoning", ID: id, Summary: []summaryText{}}
-		if ended {
-			r.Summary = append(r.Summary, summaryText{"summary_text", text})
-		}
-		return r
-	case callItem:
-		return outputCall{Type: "function_call", ID: id, Status: status, CallID: it.id, Name: it.name, Arguments: text}
-	default:
-		m := outputMessage{Type: "message", ID: id, Status: status, Role: "assistant", Content: []any{}}
-		if ended {
-			m.Content = append(m.Content, newOutputText(text))
-		}
-		return m
-	}
-}
-
-// outputs returns the items of an answer that has ended. A refusal is a message of its own.
-func outputs(h head, a *answer, o outcome) []any {
-	out := []any{}
-	for i, it := range a.items {
-		out = append(out, output(h, it, i, endStatus(i, a, o)))
-	}
-	if o.refusal != "" {
-		out = append(out, outputMessage{
-			Type: "message", ID: itemID(h, textItem, len(out)), Status: completed, Role: "assistant", Content: []any{outputRefusal{"refusal", o.refusal}},
-		})
-	}
-	return out
-}
-
 // document implements api.
-func (responsesAPI) document(h head, a *answer, o outcome) any {
+func (responsesAPI) document(h answerHead, a *answer, o outcome) any {
 	r := newResponse(h)
-	r.finish(outputs(h, a, o), o)
+	r.finish(outputItems(h, a, o), o)
 	return r
 }

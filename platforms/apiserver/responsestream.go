@@ -6,7 +6,7 @@ import (
 	"telex/agent"
 )
 
-// responseEvent is an event of a stream of the Responses API. Fields that an event does not have are nil.
+// responseEvent is an event of a stream of the Responses API. Absent fields are nil.
 type responseEvent struct {
 	Type         string    `json:"type"`
 	Sequence     int       `json:"sequence_number"`
@@ -25,8 +25,8 @@ type responseEvent struct {
 	LogProbs     *[]any    `json:"logprobs,omitempty"`
 }
 
-// errorEvent is the event of an error. OpenAI documents the fields at its top and sends those below error, which the official SDKs
-// raise (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
+// errorEvent is the event of an error. OpenAI documents the fields at the top level, but sends those below error, which
+// the official SDKs read (https://github.com/openai/openai-node/blob/master/src/core/streaming.ts).
 type errorEvent struct {
 	Type     string    `json:"type"`
 	Sequence int       `json:"sequence_number"`
@@ -36,19 +36,19 @@ type errorEvent struct {
 	Error    errorBody `json:"error"`
 }
 
-// responseStream writes an answer as events of the Responses API. Each item is announced before its first piece, and a text or a
-// thought ends where the next item begins. Calls end with the answer, because their pieces may alternate.
+// responseStream writes an answer as events of the Responses API. Each item is announced before its first piece. A text
+// or reasoning item ends where the next item begins. Calls end with the answer, because their pieces may alternate.
 type responseStream struct {
-	head
+	answerHead
 	out      *reply
-	answer   *answer // what was said, with the newest event
+	answer   *answer // includes the newest event
 	sequence int
-	open     []int // indexes of items that have not ended
+	open     []int // indexes of the items that have not ended
 }
 
 // stream implements api.
-func (responsesAPI) stream(h head, out *reply, a *answer) streamer {
-	return &responseStream{head: h, out: out, answer: a}
+func (responsesAPI) stream(h answerHead, out *reply, a *answer) streamer {
+	return &responseStream{answerHead: h, out: out, answer: a}
 }
 
 func (s *responseStream) send(e responseEvent) {
@@ -59,7 +59,7 @@ func (s *responseStream) send(e responseEvent) {
 
 // begin implements streamer.
 func (s *responseStream) begin() {
-	r := newResponse(s.head)
+	r := newResponse(s.answerHead)
 	s.send(responseEvent{Type: "response.created", Response: &r})
 	s.send(responseEvent{Type: "response.in_progress", Response: &r})
 }
@@ -68,10 +68,10 @@ func (s *responseStream) begin() {
 func (s *responseStream) event(e agent.Event, index int, isNew bool) {
 	it := s.answer.items[index]
 	if isNew {
-		s.announce(index, it)
+		s.beginItem(index, it)
 	}
 	zero := 0
-	piece := responseEvent{OutputIndex: &index, ItemID: itemID(s.head, it.kind, index)}
+	piece := responseEvent{OutputIndex: &index, ItemID: itemID(s.answerHead, it.kind, index)}
 	switch e := e.(type) {
 	case agent.Text:
 		piece.Type, piece.ContentIndex, piece.Delta, piece.LogProbs = "response.output_text.delta", &zero, &e.Delta, &[]any{}
@@ -86,17 +86,17 @@ func (s *responseStream) event(e agent.Event, index int, isNew bool) {
 	s.send(piece)
 }
 
-// announce ends the texts and thoughts before an item, and begins it.
-func (s *responseStream) announce(index int, it *item) {
+// beginItem ends the preceding texts and reasoning, and begins an item.
+func (s *responseStream) beginItem(index int, it *item) {
 	for _, i := range slices.Clone(s.open) {
 		if s.answer.items[i].kind != callItem {
-			s.close(i, completed)
+			s.endItem(i, completed)
 		}
 	}
 	s.open = append(s.open, index)
-	s.send(responseEvent{Type: "response.output_item.added", OutputIndex: &index, Item: output(s.head, it, index, inProgress)})
+	s.send(responseEvent{Type: "response.output_item.added", OutputIndex: &index, Item: outputItem(s.answerHead, it, index, inProgress)})
 	zero := 0
-	part := responseEvent{OutputIndex: &index, ItemID: itemID(s.head, it.kind, index)}
+	part := responseEvent{OutputIndex: &index, ItemID: itemID(s.answerHead, it.kind, index)}
 	switch it.kind {
 	case textItem:
 		part.Type, part.ContentIndex, part.Part = "response.content_part.added", &zero, newOutputText("")
@@ -108,12 +108,12 @@ func (s *responseStream) announce(index int, it *item) {
 	s.send(part)
 }
 
-// close ends an item.
-func (s *responseStream) close(index int, status string) {
+// endItem ends an item.
+func (s *responseStream) endItem(index int, status string) {
 	s.open = slices.DeleteFunc(s.open, func(i int) bool { return i == index })
 	it := s.answer.items[index]
 	text, zero := it.text.String(), 0
-	done := responseEvent{OutputIndex: &index, ItemID: itemID(s.head, it.kind, index)}
+	done := responseEvent{OutputIndex: &index, ItemID: itemID(s.answerHead, it.kind, index)}
 	part := done
 	switch it.kind {
 	case textItem:
@@ -129,26 +129,26 @@ func (s *responseStream) close(index int, status string) {
 	if part.Type != "" {
 		s.send(part)
 	}
-	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: output(s.head, it, index, status)})
+	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: outputItem(s.answerHead, it, index, status)})
 }
 
 // end implements streamer.
 func (s *responseStream) end(o outcome) {
 	for _, i := range slices.Clone(s.open) {
-		s.close(i, endStatus(i, s.answer, o))
+		s.endItem(i, endStatus(i, s.answer, o))
 	}
 	if o.refusal != "" {
-		s.refuse(o.refusal)
+		s.sendRefusal(o.refusal)
 	}
-	r := newResponse(s.head)
-	r.finish(outputs(s.head, s.answer, o), o)
+	r := newResponse(s.answerHead)
+	r.finish(outputItems(s.answerHead, s.answer, o), o)
 	s.send(responseEvent{Type: "response." + r.Status, Response: &r})
 }
 
-// refuse writes a refusal, which is a message of its own.
-func (s *responseStream) refuse(text string) {
+// sendRefusal writes a refusal as a separate message.
+func (s *responseStream) sendRefusal(text string) {
 	index, zero := len(s.answer.items), 0
-	id := itemID(s.head, textItem, index)
+	id := itemID(s.answerHead, textItem, index)
 	message := outputMessage{Type: "message", ID: id, Status: inProgress, Role: "assistant", Content: []any{}}
 	at := responseEvent{OutputIndex: &index, ItemID: id, ContentIndex: &zero}
 	send := func(kind string, set func(*responseEvent)) {
@@ -166,15 +166,15 @@ func (s *responseStream) refuse(text string) {
 	s.send(responseEvent{Type: "response.output_item.done", OutputIndex: &index, Item: message})
 }
 
-// fail implements streamer. The official SDKs raise the error event; clients that only know responses get a failed one.
+// fail implements streamer. The official SDKs raise the error event. Clients that don't know it get a failed response.
 func (s *responseStream) fail(err *apiError) {
 	code := err.code
 	if code == "" {
 		code = err.kind
 	}
-	s.out.event("error", errorEvent{Type: "error", Sequence: s.sequence, Code: &code, Message: err.message, Param: orNull(err.param), Error: err.envelope().Error})
+	s.out.event("error", errorEvent{Type: "error", Sequence: s.sequence, Code: &code, Message: err.message, Param: nullable(err.param), Error: err.envelope().Error})
 	s.sequence++
-	r := newResponse(s.head)
+	r := newResponse(s.answerHead)
 	r.Status, r.Error = "failed", &responseError{Code: serverError, Message: err.message}
 	s.send(responseEvent{Type: "response.failed", Response: &r})
 }

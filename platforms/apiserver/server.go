@@ -19,107 +19,109 @@ import (
 	"telex/internal/chat"
 )
 
-// Runner runs turns; an *agent.Agent is one.
+// Runner runs turns. *agent.Agent implements it.
 type Runner interface {
-	// Run runs one turn and returns its Result. It calls emit from its own goroutine only, and waits for it.
+	// Run runs one turn and returns its Result. It calls emit only from its own goroutine, and waits for it.
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
-	// Models returns the names of the models, the first choice first.
+	// Models returns the names of the models, the default first.
 	Models() []string
 }
 
-// Store keeps what outlives a request.
+// Store holds what outlives a request.
 type Store interface {
-	// Used sums up the usage of turns.
+	// Used returns the sum of the usage of turns.
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 	// Session returns a session and its entries that are not summarized, oldest first.
 	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
-	// SaveExchange stores a turn that has ended.
+	// SaveExchange stores a finished turn.
 	SaveExchange(ctx context.Context, x chat.Exchange) error
-	// Responses returns a person's response and those before it in its conversation, oldest first; none if there is none.
+	// Responses returns a person's response and the previous ones of its conversation, oldest first. The list is empty
+	// if the response does not exist.
 	Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error)
 	// DeleteResponse deletes one of a person's responses and reports whether it existed.
 	DeleteResponse(ctx context.Context, p chat.Person, id string) (bool, error)
 }
 
-// Options configure a Server.
+// Options configures a Server.
 type Options struct {
 	Endpoint       chat.EndpointID // the server's name
 	Listen         string          // host:port
-	Keys           []Key           // none: everybody who reaches the address may use it
-	Origins        []string        // web pages that may call it, as scheme://host, or "*"
-	MaxRequests    int             // requests for answers at once
-	SessionsByUser bool            // the field user names a session
+	Keys           []Key           // empty: everybody who reaches the address may use it
+	Origins        []string        // web pages that may call the server, as scheme://host, or "*"
+	MaxRequests    int             // requests for answers at the same time
+	SessionsByUser bool            // the field user selects a session
 	ShowReasoning  bool            // clients get the model's reasoning
-	TokensPerDay   int             // of everybody who uses the daemon; 0: any number
-	Grace          time.Duration   // how long running requests may take when the server stops
+	TokensPerDay   int             // for all users of the daemon together; 0: no limit
+	Grace          time.Duration   // how long running requests may continue when the server stops
 	Runner         Runner
 	Store          Store
 	Documents      Documents
-	Usage          func([]agent.Spent) []chat.Usage // what a turn used, as it is stored
+	Usage          func([]agent.Spent) []chat.Usage // converts what a turn used to the stored form
 	Log            *slog.Logger
 }
 
-// What bounds connections. A client that sends slowly, or does not read, holds a connection and a request no longer than this.
+// Limits of connections. A client that sends slowly or does not read holds a connection and a request no longer than
+// this.
 const (
-	headerTime = 10 * time.Second // to send the header of a request
-	bodyTime   = time.Minute      // to send its body
-	writeTime  = 30 * time.Second // to take what was written last
-	idleTime   = 2 * time.Minute  // between two requests
-	maxHeader  = 16 << 10         // bytes
-	maxBody    = 10 << 20         // bytes
-	// spareConnections are those beside the requests that may run: idle ones, and those whose request is refused.
+	headerTimeout = 10 * time.Second // to read the headers of a request
+	bodyTimeout   = time.Minute      // to read the body
+	writeTimeout  = 30 * time.Second // for the client to read what was written last
+	idleTimeout   = 2 * time.Minute  // between two requests
+	maxHeader     = 16 << 10         // bytes
+	maxBody       = 10 << 20         // bytes
+	// spareConnections are additional connections: idle ones, and those whose request is refused.
 	spareConnections = 256
 )
 
 var errStopping = errors.New("the server is stopping")
 
-// Server is the OpenAI-compatible server. Its requests share nothing but limits and the store.
+// Server is the OpenAI-compatible server. Its requests share only limits and the store.
 type Server struct {
 	Options
-	*shared
-	clients  []*client
-	listener net.Listener
-	models   map[string]bool
-	next     atomic.Pointer[Server] // answers requests in place of this one; nil: none. See Reload
+	*sharedState
+	clients   []*client
+	listener  net.Listener
+	models    map[string]bool
+	successor atomic.Pointer[Server] // answers requests instead of this one after Reload; nil: none
 }
 
-// shared is what lasts over a Reload.
-type shared struct {
+// sharedState is the state that survives a Reload.
+type sharedState struct {
 	running  atomic.Int64 // requests for answers
 	sessions sessionLocks
-	repeats  repeats
+	repeats  idempotencyCache
 	texts    documents
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	return newServer(o, &shared{repeats: newRepeats(), texts: newDocuments(o.Documents)}, newClients(o.Keys))
+	return newServer(o, &sharedState{repeats: newRepeats(), texts: newDocuments(o.Documents)}, newClients(o.Keys))
 }
 
-func newServer(o Options, same *shared, clients []*client) *Server {
-	s := &Server{Options: o, shared: same, clients: clients, models: make(map[string]bool)}
+func newServer(o Options, same *sharedState, clients []*client) *Server {
+	s := &Server{Options: o, sharedState: same, clients: clients, models: make(map[string]bool)}
 	for _, name := range o.Runner.Models() {
 		s.models[name] = true
 	}
 	return s
 }
 
-// Reload lets the requests that come from now on be answered with other options. Those that run end with theirs. What a client
-// has used counts on as long as its key and its limits are the same. Listen and MaxRequests can't change.
+// Reload answers new requests with other options. Running requests keep theirs. A client's counters continue if its key
+// and limits are unchanged. Listen and MaxRequests can't change.
 func (s *Server) Reload(o Options) {
-	now := s.latest()
+	now := s.current()
 	clients := newClients(o.Keys)
 	for i, c := range clients {
 		if k := slices.IndexFunc(now.clients, func(before *client) bool { return before.Key == c.Key }); k >= 0 {
 			clients[i] = now.clients[k]
 		}
 	}
-	s.next.Store(newServer(o, s.shared, clients))
+	s.successor.Store(newServer(o, s.sharedState, clients))
 }
 
-// latest returns the server with the newest options.
-func (s *Server) latest() *Server {
-	if n := s.next.Load(); n != nil {
+// current returns the server with the newest options.
+func (s *Server) current() *Server {
+	if n := s.successor.Load(); n != nil {
 		return n
 	}
 	return s
@@ -135,19 +137,20 @@ func (s *Server) Open(ctx context.Context) (err error) {
 }
 
 // Abandon closes the address of a server that will not Serve.
-func (s *Server) Abandon() { _ = s.listener.Close() } // nobody can do anything about it
+func (s *Server) Abandon() { _ = s.listener.Close() } // an error has no consequence
 
 // Address returns the address that Open opened.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Serve answers requests until ctx ends, and then those that are running, within the grace. It closes the address.
+// Serve answers requests until ctx ends, and then waits for running ones within the grace period. It closes the
+// address.
 func (s *Server) Serve(ctx context.Context) {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	srv := &http.Server{
 		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return requests },
-		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	s.Log.Info("listening", slog.String("address", s.Address().String()), slog.Int("keys", len(s.clients)))
@@ -159,14 +162,14 @@ func (s *Server) Serve(ctx context.Context) {
 		return
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(requests, s.latest().Grace)
+	grace, cancel := context.WithTimeout(requests, s.current().Grace)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
-		end(errStopping) // their clients get an error
+		end(errStopping) // clients of running requests get an error
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if srv.Shutdown(last) != nil {
-			_ = srv.Close() // cuts what is left
+			_ = srv.Close() // closes the remaining connections
 		}
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
@@ -175,7 +178,7 @@ func (s *Server) Serve(ctx context.Context) {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.latest().serve(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.current().serve(w, r) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	rp := &reply{w: w, control: http.NewResponseController(w), id: newID("req_")}
@@ -187,7 +190,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		rp.close()
 	}()
-	if s.allowOrigin(w, r) {
+	if s.answerCORS(w, r) {
 		return
 	}
 	if err := s.route(rp, r); err != nil {
@@ -195,10 +198,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route hands a request to its handler.
+// route calls the handler of a request.
 func (s *Server) route(rp *reply, r *http.Request) *apiError {
 	if r.URL.Path == "/health" {
-		if err := allow(rp, r, http.MethodGet, http.MethodHead); err != nil {
+		if err := checkMethod(rp, r, http.MethodGet, http.MethodHead); err != nil {
 			return err
 		}
 		return rp.json(map[string]string{"status": "ok"})
@@ -220,21 +223,21 @@ func (s *Server) route(rp *reply, r *http.Request) *apiError {
 	case path == "responses":
 		return s.post(rp, r, c, responsesAPI{})
 	case section == "responses" && nested && id != "" && !strings.Contains(id, "/"):
-		return s.stored(rp, r, c, id)
+		return s.handleStored(rp, r, c, id)
 	}
 	return &apiError{status: http.StatusNotFound, kind: invalidRequest, message: fmt.Sprintf("Unknown request URL: %s %s. See docs/api-server.md for what there is.", r.Method, clip(r.URL.Path))}
 }
 
 // get answers a GET request.
 func (s *Server) get(rp *reply, r *http.Request, answer func(*reply) *apiError) *apiError {
-	if err := allow(rp, r, http.MethodGet, http.MethodHead); err != nil {
+	if err := checkMethod(rp, r, http.MethodGet, http.MethodHead); err != nil {
 		return err
 	}
 	return answer(rp)
 }
 
-// allow refuses all methods but some.
-func allow(rp *reply, r *http.Request, methods ...string) *apiError {
+// checkMethod refuses all methods except the given ones.
+func checkMethod(rp *reply, r *http.Request, methods ...string) *apiError {
 	if slices.Contains(methods, r.Method) {
 		return nil
 	}

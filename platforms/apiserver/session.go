@@ -14,20 +14,20 @@ import (
 	"telex/internal/chat"
 )
 
-// history is what was said before a request, and what the request adds.
+// history is the conversation before a request, and the messages that the request adds.
 type history struct {
 	summary  string
-	context  string // what the system and developer messages of earlier responses say
+	context  string // the system and developer messages of earlier responses
 	messages []agent.Message
-	fresh    []agent.Message // the request's own
-	entries  []chat.Entry    // of messages, in a session
-	newest   int64           // entry of the session; 0: none
+	added    []agent.Message // messages of the request itself
+	entries  []chat.Entry    // stored entries of messages, in a session
+	newest   int64           // number of the session's newest entry; 0: none
 }
 
 var sessionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
 
-// sessionName returns the session of a request; empty: none, so the client sends the whole conversation. A request whose field user
-// would name a session, and that brings answers of a model, has a history of its own.
+// sessionName returns the session of a request, or "" if the client sends the whole conversation. If the field user
+// would select a session, but the request contains a model's answers, it has a history of its own and no session.
 func sessionName(header string, q *query, byUser bool) (string, *apiError) {
 	switch {
 	case header != "" && q.previous != "":
@@ -47,29 +47,30 @@ func sessionName(header string, q *query, byUser bool) (string, *apiError) {
 
 func isAnswer(m agent.Message) bool { return m.Role == agent.Assistant }
 
-// history reads what was said before the request.
+// history reads the conversation before the request.
 func (x *exchange) history(ctx context.Context) (history, *apiError) {
-	switch h := (history{fresh: x.query.messages}); {
+	switch h := (history{added: x.query.messages}); {
 	case x.session.Thread != "":
 		return x.sessionHistory(ctx, h)
 	case x.query.previous != "":
 		return x.responseHistory(ctx, h)
-	case len(h.fresh) == 0:
+	case len(h.added) == 0:
 		return h, badRequest("messages", "There is no message to answer.")
 	default:
 		return h, nil
 	}
 }
 
-// sessionHistory reads the session. Clients may send the conversation again: what is new stands behind the last answer.
+// sessionHistory reads the session. Clients may send the whole conversation again. The new messages are those after the
+// last answer.
 func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *apiError) {
-	for i, m := range slices.Backward(h.fresh) {
+	for i, m := range slices.Backward(h.added) {
 		if isAnswer(m) {
-			h.fresh = h.fresh[i+1:]
+			h.added = h.added[i+1:]
 			break
 		}
 	}
-	if len(h.fresh) == 0 {
+	if len(h.added) == 0 {
 		return h, badRequest("messages", "There is no message behind the last answer.")
 	}
 	session, entries, err := x.Store.Session(ctx, x.session)
@@ -87,7 +88,7 @@ func (x *exchange) sessionHistory(ctx context.Context, h history) (history, *api
 	return h, nil
 }
 
-// compaction returns what a turn summarized as the store takes it; nil: nothing of the stored entries.
+// compaction converts a turn's compaction to the stored form; nil: it concerns no stored entries.
 func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	if c == nil || c.Messages == 0 || c.Messages > len(h.entries) {
 		return nil
@@ -95,28 +96,28 @@ func (h history) compaction(c *agent.Compaction) *chat.Compaction {
 	return &chat.Compaction{Summary: c.Summary, Upto: h.entries[c.Messages-1].ID}
 }
 
-// link is what a stored response adds to its conversation.
-type link struct {
-	Context string `json:"context,omitempty"` // what its system and developer messages say; instructions are not kept
-	// Summary stands for everything before Messages, earlier responses too; empty: the conversation goes on where it was.
+// storedTurn is what a stored response adds to its conversation.
+type storedTurn struct {
+	Context string `json:"context,omitempty"` // its system and developer messages; instructions are not stored
+	// Summary replaces everything before Messages, including earlier responses; empty: nothing was summarized.
 	Summary  string          `json:"summary,omitempty"`
 	Messages []agent.Message `json:"messages"`
 }
 
-// newLink returns what a turn adds. If it summarized messages, the link has all that are left.
-func (x *exchange) newLink(t agent.Turn, past history, result agent.Result) link {
-	l := link{Context: x.query.context, Messages: slices.Concat(past.fresh, result.Append)}
+// newStoredTurn returns what a turn adds. If the turn summarized messages, it contains all remaining ones.
+func (x *exchange) newStoredTurn(t agent.Turn, past history, result agent.Result) storedTurn {
+	l := storedTurn{Context: x.query.context, Messages: slices.Concat(past.added, result.Append)}
 	if c := result.Compaction; c != nil {
 		l.Summary, l.Messages = c.Summary, slices.Concat(t.Messages[c.Messages:], result.Append)
 	}
 	return l
 }
 
-func (l link) encode() []byte { return encode(l) }
+func (l storedTurn) encode() []byte { return encode(l) }
 
-// responseHistory reads the conversation of the response before.
+// responseHistory reads the conversation of the previous response.
 func (x *exchange) responseHistory(ctx context.Context, h history) (history, *apiError) {
-	chain, err := x.Store.Responses(ctx, x.person(x.client), x.query.previous)
+	chain, err := x.Store.Responses(ctx, x.personOf(x.client), x.query.previous)
 	if err != nil {
 		return h, x.storeError(ctx, "responses could not be read", err)
 	}
@@ -127,7 +128,7 @@ func (x *exchange) responseHistory(ctx context.Context, h history) (history, *ap
 		}
 	}
 	for _, r := range chain {
-		var l link
+		var l storedTurn
 		if err := json.Unmarshal(r.Messages, &l); err != nil {
 			return h, x.storeError(ctx, "responses could not be read", fmt.Errorf("response %s: %w", r.ID, err))
 		}
@@ -137,7 +138,7 @@ func (x *exchange) responseHistory(ctx context.Context, h history) (history, *ap
 		h.context = paragraphs(h.context, l.Context)
 		h.messages = append(h.messages, l.Messages...)
 	}
-	if len(h.messages)+len(h.fresh) == 0 {
+	if len(h.messages)+len(h.added) == 0 {
 		return h, badRequest("input", "There is no message to answer.")
 	}
 	return h, nil
@@ -154,15 +155,15 @@ func encodeAll(messages []agent.Message) [][]byte {
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Errorf("encode messages: %w", err)) // our own types
+		panic(fmt.Errorf("encode messages: %w", err)) // can't fail for these types
 	}
 	return data
 }
 
-// sessionLocks let the requests of a session run one after the other. The zero value is ready.
+// sessionLocks makes the requests of a session run one after the other. The zero value is ready to use.
 type sessionLocks struct {
 	mu   sync.Mutex
-	held map[chat.Conversation]chan struct{} // closed when the lock is free
+	held map[chat.Conversation]chan struct{} // closed when the lock is released
 }
 
 // lock waits until a session is free. A conversation without a session needs no lock.

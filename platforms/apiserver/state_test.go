@@ -50,7 +50,7 @@ func (l *lab) asks(body string, head ...string) string {
 	l.Helper()
 	var c completion
 	l.document(&c, http.MethodPost, "/v1/chat/completions", body, head...)
-	return *c.Choices[0].Said.Content
+	return *c.Choices[0].Message.Content
 }
 
 func message(role, text string) string {
@@ -317,17 +317,17 @@ func TestRepeatedRequests(t *testing.T) {
 func TestRepeatsAreBounded(t *testing.T) {
 	t.Parallel()
 	p := newRepeats()
-	for i := range 3 * maxRepeats {
+	for i := range 3 * maxCached {
 		key := fmt.Sprint(i)
 		if known, err := p.begin(key, [32]byte{}); known != nil || err != nil {
 			t.Fatal(known, err)
 		}
-		x := &exchange{head: head{query: &query{}}}
-		x.said.add(agent.Text{Delta: strings.Repeat("x", 100<<10)})
+		x := &exchange{answerHead: answerHead{query: &query{}}}
+		x.answer.add(agent.Text{Delta: strings.Repeat("x", 100<<10)})
 		p.end(key, x, &outcome{})
 	}
-	if len(p.known) != len(p.order) || len(p.known) > maxRepeats || p.bytes > maxRepeatBytes {
-		t.Errorf("%d keys, %d answers, %d bytes", len(p.known), len(p.order), p.bytes)
+	if len(p.entries) != len(p.order) || len(p.entries) > maxCached || p.bytes > maxCachedBytes {
+		t.Errorf("%d keys, %d answers, %d bytes", len(p.entries), len(p.order), p.bytes)
 	}
 }
 
@@ -339,8 +339,8 @@ func TestRepeatsExpire(t *testing.T) {
 		if known, err := p.begin("k", [32]byte{}); known != nil || err != nil {
 			t.Fatal(known, err)
 		}
-		p.end("k", &exchange{head: head{query: &query{}}}, &outcome{})
-		time.Sleep(repeatLife)
+		p.end("k", &exchange{answerHead: answerHead{query: &query{}}}, &outcome{})
+		time.Sleep(cacheLifetime)
 		if known, err := p.begin("k", [32]byte{}); known == nil || err != nil {
 			t.Errorf("got %v, %v, want the answer", known, err)
 		}
@@ -359,7 +359,7 @@ func TestTurnsPerMinute(t *testing.T) {
 	for _, tt := range []struct{ after, want time.Duration }{
 		{0, 0}, {30 * time.Second, 0}, {40 * time.Second, 20 * time.Second}, {60 * time.Second, 0}, {61 * time.Second, 29 * time.Second}, {90 * time.Second, 0},
 	} {
-		if got := c.begin(at.Add(tt.after)); got != tt.want {
+		if got := c.takeTurn(at.Add(tt.after)); got != tt.want {
 			t.Errorf("after %v: wait %v, want %v", tt.after, got, tt.want)
 		}
 	}
@@ -677,7 +677,7 @@ func TestSlowClients(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 	})
-	if ended == 0 || ended > 2*writeTime || told > 16<<20 {
+	if ended == 0 || ended > 2*writeTimeout || told > 16<<20 {
 		t.Errorf("ended after %v and %d bytes", ended, told)
 	}
 	for _, begin := range []string{"POST /v1/chat/completions HTTP/1.1\r\nHost: api\r\n", strings.TrimSuffix(wireRequest(chatting("")), "}")} {
@@ -687,7 +687,7 @@ func TestSlowClients(t *testing.T) {
 				t.Fatal(err)
 			}
 			data, _ := io.ReadAll(conn)
-			if took := time.Since(began); took > bodyTime+time.Second || strings.Contains(string(data), " 200 ") {
+			if took := time.Since(began); took > bodyTimeout+time.Second || strings.Contains(string(data), " 200 ") {
 				t.Errorf("%q: %s after %v", begin, data, took)
 			}
 		})

@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// stored answers a request about a stored response: GET or DELETE.
-func (s *Server) stored(rp *reply, r *http.Request, c *client, id string) *apiError {
-	if err := allow(rp, r, http.MethodGet, http.MethodDelete); err != nil {
+// handleStored answers a request about a stored response: GET or DELETE.
+func (s *Server) handleStored(rp *reply, r *http.Request, c *client, id string) *apiError {
+	if err := checkMethod(rp, r, http.MethodGet, http.MethodDelete); err != nil {
 		return err
 	}
 	missing := &apiError{
@@ -16,7 +16,7 @@ func (s *Server) stored(rp *reply, r *http.Request, c *client, id string) *apiEr
 		message: fmt.Sprintf("Response with id %q not found.", clip(id)),
 	}
 	if r.Method == http.MethodDelete {
-		found, err := s.Store.DeleteResponse(r.Context(), s.person(c), id)
+		found, err := s.Store.DeleteResponse(r.Context(), s.personOf(c), id)
 		switch {
 		case err != nil:
 			return s.storeError(r.Context(), "a response could not be deleted", err)
@@ -28,7 +28,7 @@ func (s *Server) stored(rp *reply, r *http.Request, c *client, id string) *apiEr
 	if r.URL.Query().Get("stream") == "true" {
 		return badRequest("stream", "Stored responses can't be streamed.")
 	}
-	chain, err := s.Store.Responses(r.Context(), s.person(c), id)
+	chain, err := s.Store.Responses(r.Context(), s.personOf(c), id)
 	switch {
 	case err != nil:
 		return s.storeError(r.Context(), "a response could not be read", err)

@@ -106,7 +106,7 @@ func TestStreamsOfAnyTurn(t *testing.T) {
 		}
 		var c completion
 		l.document(&c, http.MethodPost, "/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":"hi"}]}`)
-		said := c.Choices[0].Said
+		said := c.Choices[0].Message
 		text := ""
 		if said.Content != nil {
 			text = *said.Content
@@ -173,8 +173,8 @@ func TestResets(t *testing.T) {
 	}
 	var c completion
 	l.document(&c, http.MethodPost, "/v1/chat/completions", strings.Replace(ask, `"stream":true,`, "", 1))
-	if *c.Choices[0].Said.Content != "Two" {
-		t.Errorf("unstreamed, got %q", *c.Choices[0].Said.Content)
+	if *c.Choices[0].Message.Content != "Two" {
+		t.Errorf("unstreamed, got %q", *c.Choices[0].Message.Content)
 	}
 }
 

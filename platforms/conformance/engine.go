@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing/synctest"
 	"time"
 	"unicode"
@@ -27,105 +26,6 @@ const cursor = " ▌"
 
 // settleTime is how long anything that is running takes at most, unless a case says otherwise.
 const settleTime = 3 * time.Minute
-
-// answer is a model's answer with its timing.
-type answer struct {
-	text string
-	each time.Duration // between two pieces; 0: 30 ms
-	tail time.Duration // silence between the last piece and the answer's end
-	fail error         // the error with which the answer ends; nil: none
-}
-
-// flowing returns an answer that takes about 40 s for any text.
-func flowing(text string) answer {
-	return answer{text: text, each: min(20*time.Millisecond, 40*time.Second*pieceSize/time.Duration(len(text)))}
-}
-
-// pieceSize is the number of characters in a delta. It makes deltas cut words, marks and graphemes.
-const pieceSize = 3
-
-// model is a Runner with fixed answers.
-type model struct {
-	mu      sync.Mutex
-	answers map[string]answer // by a word of the question
-	ended   map[string]time.Time
-	runs    map[string]int
-	running int // number of answers that are being written
-}
-
-// Run implements gateway.Runner. It writes the text in pieces.
-func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
-	asked := t.Messages[len(t.Messages)-1].Text
-	word, a := m.begin(asked[strings.LastIndex(asked, "\n")+1:]) // quoted text precedes the question
-	defer m.end(word)
-	r := agent.Result{Model: "scripted", Stop: agent.StopDone}
-	cut := func() (agent.Result, error) {
-		r.Partial, r.Stop = true, agent.StopCancelled
-		return r, &agent.Error{Reason: r.Stop, Err: context.Cause(ctx)}
-	}
-	wait := func(d time.Duration) bool {
-		select {
-		case <-time.After(d): //nolint:forbidigo // the model's own speed
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	for piece := range slices.Chunk([]rune(a.text), pieceSize) {
-		if !wait(a.each) {
-			return cut()
-		}
-		r.Text += string(piece)
-		emit(agent.Text{Delta: string(piece)})
-	}
-	if !wait(a.tail) {
-		return cut()
-	}
-	if a.fail != nil {
-		r.Partial, r.Stop = true, agent.StopError
-		return r, &agent.Error{Reason: r.Stop, Err: a.fail}
-	}
-	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
-	return r, nil
-}
-
-// begin finds the answer to a question and counts it as running.
-func (m *model) begin(question string) (string, answer) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.running++
-	for word, a := range m.answers {
-		if slices.ContainsFunc(strings.Fields(question), func(w string) bool { return strings.Trim(w, ".,") == word }) {
-			m.runs[word]++
-			if a.each == 0 {
-				a.each = 30 * time.Millisecond
-			}
-			return word, a
-		}
-	}
-	return "", answer{text: "I was asked: " + question, each: time.Millisecond}
-}
-
-func (m *model) end(word string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.running--
-	m.ended[word] = time.Now()
-}
-
-// writes reports whether an answer is being written.
-func (m *model) writes() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.running > 0
-}
-
-// lastAnswer returns when the last answer to a question ended, and how many were begun.
-func (m *model) lastAnswer(word string) (time.Time, int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.ended[word], m.runs[word]
-}
 
 // testGateway is a gateway with one process at a time, and the data that survives a process.
 type testGateway struct {

@@ -1,0 +1,133 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"telex/agent"
+)
+
+// chunk is an event of a stream. Usage is absent, null, or the usage of the whole answer.
+type chunk struct {
+	ID      string        `json:"id"`
+	Object  string        `json:"object"`
+	Created int64         `json:"created"`
+	Model   string        `json:"model"`
+	Choices []chunkChoice `json:"choices"`
+	Usage   any           `json:"usage,omitempty"`
+}
+
+type chunkChoice struct {
+	Index        int       `json:"index"`
+	Delta        delta     `json:"delta"`
+	LogProbs     *struct{} `json:"logprobs"`
+	FinishReason *string   `json:"finish_reason"`
+}
+
+type delta struct {
+	Role             string     `json:"role,omitempty"`
+	Content          *string    `json:"content,omitempty"`
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	Refusal          string     `json:"refusal,omitempty"`
+	ToolCalls        []chatCall `json:"tool_calls,omitempty"`
+}
+
+// chatStream writes an answer as chunks: the role, the pieces of the answer, the finish reason, the usage if the client
+// requests it, and [DONE].
+type chatStream struct {
+	answerHead
+	out   *reply
+	index map[string]int // of calls, by id
+	// prefix and suffix are the JSON around the text in chunks that contain only text. Most chunks do, and encoding
+	// each one is slow.
+	prefix, suffix string
+}
+
+func (s *chatStream) chunk(choices []chunkChoice, usage any) chunk {
+	return chunk{ID: s.id, Object: "chat.completion.chunk", Created: s.created.Unix(), Model: s.query.model, Choices: choices, Usage: usage}
+}
+
+// noUsage returns the value of usage in chunks before the last one.
+func (s *chatStream) noUsage() any {
+	if s.query.usage {
+		return json.RawMessage("null")
+	}
+	return nil
+}
+
+func (s *chatStream) sendDelta(d delta, finish *string) {
+	s.out.event("", s.chunk([]chunkChoice{{Delta: d, FinishReason: finish}}, s.noUsage()))
+}
+
+// sendText writes a piece of the text.
+func (s *chatStream) sendText(piece string) {
+	if !isPlain(piece) {
+		s.sendDelta(delta{Content: &piece}, nil)
+		return
+	}
+	if s.prefix == "" {
+		const mark = "telex" // any text that does not occur in quotes in the rest of a chunk
+		text := mark
+		data, err := json.Marshal(s.chunk([]chunkChoice{{Delta: delta{Content: &text}}}, s.noUsage()))
+		if err != nil {
+			panic(fmt.Errorf("encode a chunk: %w", err)) // can't fail for these types
+		}
+		key := `"content":"` + mark
+		s.prefix, s.suffix, _ = strings.Cut(string(data), key)
+		s.prefix += key[:len(key)-len(mark)]
+	}
+	s.out.event("", s.prefix+piece+s.suffix)
+}
+
+// isPlain reports whether a text needs no escapes in JSON.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// begin implements streamer.
+func (s *chatStream) begin() {
+	empty := ""
+	s.sendDelta(delta{Role: "assistant", Content: &empty}, nil)
+}
+
+// event implements streamer.
+func (s *chatStream) event(e agent.Event, _ int, isNew bool) {
+	switch e := e.(type) {
+	case agent.Text:
+		s.sendText(e.Delta)
+	case agent.Reasoning:
+		s.sendDelta(delta{ReasoningContent: e.Delta}, nil)
+	case agent.Call:
+		if isNew {
+			s.index[e.ID] = len(s.index)
+		}
+		index := s.index[e.ID]
+		piece := newChatCall(&index, "", "", e.Arguments)
+		if isNew {
+			piece = newChatCall(&index, e.ID, e.Name, e.Arguments)
+		}
+		s.sendDelta(delta{ToolCalls: []chatCall{piece}}, nil)
+	}
+}
+
+// end implements streamer.
+func (s *chatStream) end(o outcome) {
+	if o.refusal != "" {
+		s.sendDelta(delta{Refusal: o.refusal}, nil)
+	}
+	reason := finishReason(o.stop)
+	s.sendDelta(delta{}, &reason)
+	if s.query.usage {
+		s.out.event("", s.chunk([]chunkChoice{}, newChatUsage(o.usage)))
+	}
+	s.out.event("", "[DONE]")
+}
+
+// fail implements streamer.
+func (s *chatStream) fail(err *apiError) { s.out.event("", err.envelope()) }
