@@ -120,7 +120,7 @@ func (s *state) replaced(m message) bool {
 	case p.exists(), !m.exists():
 		return true
 	case s.ending.Keep:
-		return p.blank()
+		return p.blank() || s.movedUp(m.place)
 	}
 	return p.phase == gone || m.place >= len(s.final)
 }
@@ -139,6 +139,12 @@ func (s seam) length() int { return max(s.messages, len(s.parts)) }
 
 // covers reports whether part i is behind the seam.
 func (s seam) covers(i int) bool { return i >= s.first && i < s.first+s.length() }
+
+// movedUp reports whether the text of part i stands in earlier messages behind the seam.
+func (s *state) movedUp(i int) bool {
+	texts := s.seam.first + len(s.seam.parts)
+	return s.seam.covers(i) && i >= texts && !slices.ContainsFunc(s.parts[s.seam.first:min(texts, i)], func(m message) bool { return !m.exists() })
+}
 
 // findSeam finds the seam when the final is given up, and again when a search finds a message later.
 func (s *state) findSeam() {

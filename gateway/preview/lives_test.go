@@ -52,6 +52,37 @@ func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	}
 }
 
+// The platform refused the edit of a message to the final as too long, and the next message was sent. Then the process died, and the final
+// was stopped: the next process knows what the first message shows, also if that is still too long for the platform (D1).
+func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 80
+		const first, second = "one two three four five six seven eight", "nine ten eleven twelve thirteen fourteen"
+		config := streamed()
+		config.Cursor = ""
+		l := live(t, p, p.endpoint(), config)
+		l.says(first, 10*time.Second)
+		p.fate = func(c *call) fate {
+			switch {
+			case len(c.m.Text) > 40:
+				return fail(chat.TooLong)
+			case strings.HasPrefix(c.m.Text, "sixteen"):
+				return tooMany(time.Minute)
+			}
+			return fate{}
+		}
+		l.slot.Finish(Ending{Text: first + " " + second + " sixteen seventeen"})
+		l.waits(10 * time.Second)
+		l.again()
+		l.slot.Finish(Ending{Keep: true})
+		l.waits(time.Hour)
+		if got := strings.Join(p.sees(), " "); got != first+" "+second {
+			t.Errorf("a person sees %q", p.sees())
+		}
+	})
+}
+
 // chronicle is a reply that processes die over, on a platform that fails never.
 type chronicle struct {
 	schedule

@@ -225,6 +225,8 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 	switch now := r.outcomeRecord(a.part, plan); {
 	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
+	case !shows && a.kind == doEdit && r.ending != nil && r.at(a.part).exists(): // it was refused
+		r.recordVisiblePart(ctx, a.part, r.at(a.part).shown)
 	case shows && r.mayRecordLater(a) && r.recorder != nil:
 		r.recorder.Edited(now)
 	}
@@ -238,12 +240,17 @@ func (r *Reply) recordVisible(ctx context.Context) {
 		if !m.editable() {
 			continue
 		}
-		d := desired{part: i, display: m.shown, keepsText: true}
+		shown := m.shown
 		if r.seam.covers(i) {
-			d.display = r.aimBehindSeam(i).display // blank where the message is to be deleted
+			shown = r.aimBehindSeam(i).display // blank where the message is to be deleted
 		}
-		r.record(ctx, r.intendedRecord(action{kind: doEdit, desired: d}))
+		r.recordVisiblePart(ctx, i, shown)
 	}
+}
+
+// recordVisiblePart stores what message i shows.
+func (r *Reply) recordVisiblePart(ctx context.Context, i int, shown display) {
+	r.record(ctx, r.intendedRecord(action{kind: doEdit, desired: desired{part: i, display: shown, keepsText: true}}))
 }
 
 // intendedRecord returns the record of action a before the call.

@@ -56,6 +56,35 @@ func TestStoppedAtASeam(t *testing.T) {
 	}
 }
 
+// The text behind the seam takes one message less, and the first of those that stand there can't be edited: all are replaced, and none
+// stays.
+func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.latency = 20, time.Second
+		s := begin(t, p, streamed())
+		for i, text := range []string{"one two three", "fourteen", " five"} {
+			if i > 0 {
+				s.asks(fmt.Sprint("yes:", i), "May I do it all?", 5*time.Second)
+				s.slot.Tell(Status{})
+			}
+			s.says(text, 5*time.Second)
+		}
+		equal(t, "the previews", s.sees(), []string{"one two three", "fourteen", "five ▌"})
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpEdit && c.id == "2" {
+				return fail(chat.Frozen)
+			}
+			return fate{}
+		}
+		s.slot.Finish(Ending{Text: "one two threefourteen five"})
+		s.waits(700 * time.Millisecond) // the edit of the first message is on its way
+		s.slot.Cut()
+		s.waits(time.Minute)
+		equal(t, "stands", s.sees(), []string{"one two", "threefourteen five"})
+	})
+}
+
 // The whole final stands in the first message when it is stopped, and a message of the process before, of which nobody knew, is found
 // only then: it goes.
 func TestStoppedBeforeAMessageIsFound(t *testing.T) {
