@@ -107,10 +107,10 @@ type Pulse interface {
 	Pulse() (last time.Time, limit time.Duration)
 }
 
-// Learner is an adapter that must know which messages the bot sent, also through other processes.
+// Learner is an adapter whose Find must know which messages exist, also those that other replicas sent or received.
 type Learner interface {
-	// Learn is called with messages that exist, some of them again and again. It does not block.
-	Learn(sent []chat.MessageRef)
+	// Learn is called with messages before a search, some of them again and again. It does not block.
+	Learn(known []chat.MessageRef)
 }
 
 // Blocks stores rate limit blocks of platforms.
@@ -227,7 +227,7 @@ func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	out.Filer, _ = p.(preview.Filer)
 	out.Drafter, _ = p.(preview.Drafter)
 	out.Streamer, _ = p.(preview.Streamer)
-	out.Finder, _ = p.(preview.Finder)
+	out.Finder = g.finder(e.ID, p)
 	r.fetcher, _ = p.(Fetcher)
 	r.threads, _ = p.(ThreadReader)
 	r.menu, _ = p.(Menu)

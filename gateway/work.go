@@ -72,17 +72,6 @@ func (m *member) reload(ctx context.Context) error {
 			}
 		}
 	}
-	for id, e := range m.g.current().endpoints {
-		learner, ok := e.account().Platform.(Learner)
-		if !ok {
-			continue
-		}
-		from, err := m.g.store.inbox.Resume(ctx, id)
-		if err != nil {
-			return fmt.Errorf("read sent messages: %w", err)
-		}
-		learner.Learn(from.Sent)
-	}
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 

@@ -145,6 +145,8 @@ type Resume struct {
 	Places []Target // where turns began recently, newest first; for platforms that must be queried per chat
 	// Sent are the newest messages that the bot sent and that the store knows; for platforms where Find depends on that.
 	Sent []MessageRef
+	// Received are the newest messages of people, if several processes share the store: another one received them.
+	Received []MessageRef
 }
 
 // Outgoing is one message to be sent, or the new state of one that exists. The gateway has

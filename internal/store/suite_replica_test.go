@@ -431,8 +431,12 @@ func testReplicaReceive(c *cluster) {
 	}
 	a.must(cursor(a, "1", "c1"))
 	b.is(cursor(b, "2", "c2"), chat.ErrLost)
-	if from, err := a.Resume(a.Context(), "tg"); err != nil || from.Cursor != "c1" {
+	from, err := b.Resume(b.Context(), "tg")
+	if err != nil || from.Cursor != "c1" {
 		c.Fatalf("got %+v, %v", from, err)
+	}
+	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // a search of another replica must know it
+		c.Fatalf("got %+v", got)
 	}
 	a.self.Leaving = true
 	a.renew()

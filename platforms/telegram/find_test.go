@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/gateway"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/store/memory"
@@ -150,6 +151,46 @@ func TestFindAfterARestart(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A process searches behind what others sent and received since its create.
+func TestFindAmongOtherProcesses(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, receives conformance.Adapter) {
+		finder(t, receives)
+		to, bot := w.Private(), w.Connect(nil, conformance.Proper).(interface {
+			conformance.Adapter
+			preview.Finder
+			gateway.Learner
+			gateway.Adopter
+		})
+		var known []chat.MessageRef
+		for range 30 {
+			id := w.server.Say(standin.Incoming{User: otherID, Text: "there"})
+			known = append(known, chat.MessageRef{Target: chat.Target{Chat: "1002"}, ID: chat.MessageID(strconv.Itoa(id))})
+		}
+		bot.Adopt(chat.Inbound{To: to, ID: known[0].ID})
+		there := lose(t, w, bot, to, "there", fault.CutAfter)
+		if there.After != known[0].ID {
+			t.Errorf("the create is after %q, want what was adopted", there.After)
+		}
+		if found, _ := search(t, informed(bot, known[:1]), to, there); found.Ref.ID != "" {
+			t.Fatalf("found %+v without knowing what others sent", found)
+		}
+		found, calls := search(t, informed(bot, known), to, there)
+		if want := w.server.View(privateID, time.Now())[0].ID; found.Ref.ID != chat.MessageID(strconv.Itoa(want)) || found.Taken || calls > 2 {
+			t.Errorf("found %+v after %d calls, want message %d at once", found, calls, want)
+		}
+	})
+}
+
+// informed tells an adapter which messages there are.
+func informed(f interface {
+	preview.Finder
+	gateway.Learner
+}, known []chat.MessageRef,
+) preview.Finder {
+	f.Learn(known)
+	return f
 }
 
 // The whole of it: a create that takes effect late, seconds after it was sent again, is found and deleted.

@@ -97,11 +97,11 @@ func (s *sequence) addUncertain(key string) int {
 	return len(s.uncertain)
 }
 
-// loadHistory records the messages that other processes sent.
-func (i *ids) loadHistory(sent []chat.MessageRef) {
+// loadHistory records messages that other processes sent or received.
+func (i *ids) loadHistory(known []chat.MessageRef) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, ref := range sent {
+	for _, ref := range known {
 		if id, err := strconv.Atoi(string(ref.ID)); err == nil {
 			i.sequenceOfTarget(ref.Target).addKnown(id)
 		}
@@ -110,7 +110,7 @@ func (i *ids) loadHistory(sent []chat.MessageRef) {
 }
 
 // Learn implements gateway.Learner.
-func (b *Bot) Learn(sent []chat.MessageRef) { b.ids.loadHistory(sent) }
+func (b *Bot) Learn(known []chat.MessageRef) { b.ids.loadHistory(known) }
 
 // addReceived records the messages in updates, even if the bot ignores them.
 func (i *ids) addReceived(updates []json.RawMessage) {

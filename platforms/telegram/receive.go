@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,10 +39,9 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	if err != nil {
 		return receiveError(ctx, err)
 	}
-	b.name.Store(new("@" + self.UserName))
 	b.greeting.Log(ctx, b.log, slog.String("username", self.UserName),
 		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
-	b.ids.loadHistory(from.Sent)
+	b.ids.loadHistory(slices.Concat(from.Sent, from.Received))
 	r := &receiver{self: self}
 	r.answers.SetLimit(maxAnswers)
 	defer func() { _ = r.answers.Wait() }() // no function in the group returns an error
@@ -104,6 +104,7 @@ func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 	if err := json.Unmarshal(result, &self); err != nil || self.ID == 0 {
 		return tgbotapi.User{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMe: the answer names no bot")}
 	}
+	b.name.Store(new("@" + self.UserName))
 	return self, nil
 }
 

@@ -130,7 +130,15 @@ func (s *Store) Resume(_ context.Context, e chat.EndpointID) (chat.Resume, error
 		}
 	}
 	slices.Reverse(sent)
-	return chat.Resume{Cursor: s.resume[e], Places: slices.Clone(s.places[e]), Sent: sent}, nil
+	from := chat.Resume{Cursor: s.resume[e], Places: slices.Clone(s.places[e]), Sent: sent}
+	for c, ids := range s.known {
+		for _, id := range ids {
+			if c.Endpoint == e {
+				from.Received = append(from.Received, chat.MessageRef{Target: chat.Target{Chat: c.Chat, Thread: c.Thread}, ID: id})
+			}
+		}
+	}
+	return from, nil
 }
 
 // Drop implements gateway.Inbox.

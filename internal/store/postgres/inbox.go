@@ -41,6 +41,10 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh, nil
 }
 
+// maxReceived is the maximum number of received messages returned to an endpoint that resumes: more than people write while the
+// outcome of one create is unknown.
+const maxReceived = 500
+
 // Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and their messages.
 func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, s.view, "read cursor", func(t *tx) (from chat.Resume) {
@@ -49,6 +53,7 @@ func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, err
 		from.Sent = rows(t, func(r *chat.MessageRef) []any {
 			return []any{&r.Target.Chat, &r.Target.Thread, &r.Target.Kind, &r.ID}
 		}, listSent, e, store.MaxSent)
+		from.Received = rows(t, func(r *chat.MessageRef) []any { return []any{&r.Target.Chat, &r.Target.Thread, &r.ID} }, listReceived, e, maxReceived)
 		return from
 	})
 }

@@ -129,6 +129,10 @@ SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
 FROM part p JOIN turn t ON t.id = p.turn JOIN conversation c ON c.id = t.conversation
 WHERE c.endpoint = $1 AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx LIMIT $2`
 
+	listReceived = `
+SELECT c.chat, c.thread, i.message
+FROM inbox i JOIN conversation c ON c.id = i.conversation WHERE c.endpoint = $1 ORDER BY i.id DESC LIMIT $2`
+
 	// findUnfinished prefers waiting messages to those that belong to another turn.
 	findUnfinished = `
 SELECT id, turn IS NULL, accepted_at FROM inbox
