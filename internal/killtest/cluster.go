@@ -277,6 +277,8 @@ const (
 	killed    = "killed"
 	paused    = "stopped by SIGSTOP"
 	restarted = "restarted in order"
+	// A daemon that loses its lease goes on as a new replica, so this is a fault.
+	endedItself = "ended by itself"
 )
 
 // note records an event and prints it.
@@ -310,7 +312,24 @@ func (c *cluster) troubleDaemons(ctx context.Context, random *rand.Rand) error {
 		if outside.Pause(ctx, time.Until(began.Add(c.every))) != nil {
 			return nil
 		}
+		if err := c.revive(); err != nil {
+			return err
+		}
 	}
+}
+
+// revive starts daemons again that ended by themselves, as a service manager does.
+func (c *cluster) revive() error {
+	for _, r := range c.replicas {
+		if r.alive() {
+			continue
+		}
+		c.note(r.name, endedItself)
+		if err := r.start(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // troubleDatabase restarts the database twice: once in order, once after it was killed.

@@ -80,6 +80,11 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 			r.add(talkVerdict{Other: 1, What: d.name + ": " + err.Error() + "\n"})
 		}
 	}
+	for _, e := range c.events {
+		if e.What == endedItself {
+			r.add(talkVerdict{Other: 1, What: e.Replica + " " + endedItself + "\n"})
+		}
+	}
 	if err := c.replicas[0].checkStore(ctx); err != nil {
 		r.add(talkVerdict{Other: 1, What: err.Error() + "\n"})
 	}
