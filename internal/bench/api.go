@@ -70,7 +70,8 @@ func (s scenario) runAPI(ctx context.Context, binary string) (list []result, err
 	}
 	list[0].Figures[cpuToCopier] = list[0].Figures[cpuPerThousand] / list[1].Figures[cpuPerThousand]
 	for _, b := range append([]bar{{wrongStreams, 0}}, s.bars...) {
-		list[0].Bars = append(list[0].Bars, verdict{b, list[0].Figures[b.Measure] <= b.Most})
+		value := list[0].Figures[b.Measure]
+		list[0].Bars = append(list[0].Bars, verdict{b, value, value <= b.Most})
 	}
 	return list, nil
 }

@@ -50,6 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		choice = flags.String("scenario", "", "run only scenarios whose name matches this expression")
 		file   = flags.String("json", "", "write the results to this file, too")
 		short  = flags.Bool("short", false, "run a reduced set, in less than 25 s, with generous bars")
+		shared = flags.Bool("replicas", false, "run the scenarios of several daemons on one PostgreSQL database")
 		assert = flags.Bool("assert", false, "exit 1 when a bar is missed")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -60,8 +61,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("-scenario: %w", err)
 	}
 	list := scenarios()
-	if *short {
+	switch {
+	case *short:
 		list = shortScenarios()
+	case *shared:
+		list = replicaScenarios()
 	}
 	list = slices.DeleteFunc(list, func(s scenario) bool { return !chosen.MatchString(s.name) })
 	together := 1 // one after the other, since they share the processors

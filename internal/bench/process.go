@@ -21,6 +21,7 @@ const startPatience = 20 * time.Second
 type process struct {
 	*outside.Process
 	dir       string
+	group     string        // its control group, if its processor time is limited
 	firstPoll time.Duration // from exec to its arrival at the platform
 }
 
@@ -57,13 +58,11 @@ func launch(config, program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// stop ends the process in order and removes its directory.
-func (p *process) stop() error { return errors.Join(p.Stop(), os.RemoveAll(p.dir)) }
-
 // usage is the resource usage of a process.
 type usage struct {
 	cpu       time.Duration
-	rss, peak float64 // MiB
+	database  time.Duration // processor time of the database's own processes
+	rss, peak float64       // MiB
 }
 
 // usage reads the process's usage so far.

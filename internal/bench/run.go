@@ -15,21 +15,36 @@ import (
 type candidate struct {
 	name  string
 	shows bool // it shows the model's text
-	start func(ctx context.Context, w *world) (*process, error)
+	start func(ctx context.Context, w *world) (bot, error)
+}
+
+// bot is one or several processes that run.
+type bot interface {
+	usage() (usage, error)
+	stop() error
 }
 
 // bots returns the bots of the scenario: telex first, and the bare reader last if there is one.
 func (s scenario) bots(binary string) []candidate {
-	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (*process, error) {
-		return startDaemon(ctx, binary, w, s.interval, s.sync)
+	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (bot, error) {
+		p, err := startDaemon(ctx, binary, w, s.interval, s.sync)
+		if err != nil {
+			return nil, err
+		}
+		return p, p.limit(s.busy.share)
 	}}}
+	for _, n := range s.replicas {
+		list = append(list, candidate{fmt.Sprintf("PostgreSQL, %d", n), true, func(ctx context.Context, w *world) (bot, error) {
+			return startReplicas(ctx, binary, w, n, s.busy.share)
+		}})
+	}
 	if s.baseline {
-		list = append(list, candidate{"naive", true, func(ctx context.Context, w *world) (*process, error) {
+		list = append(list, candidate{"naive", true, func(ctx context.Context, w *world) (bot, error) {
 			return startNaive(ctx, w, cmp.Or(s.interval, telegramEdit))
 		}})
 	}
 	if s.reader {
-		list = append(list, candidate{"reader", false, func(ctx context.Context, w *world) (*process, error) {
+		list = append(list, candidate{"reader", false, func(ctx context.Context, w *world) (bot, error) {
 			return startNaive(ctx, w, 0)
 		}})
 	}
@@ -51,6 +66,12 @@ func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) 
 		list = append(list, r)
 	}
 	telex := &list[0]
+	ours := list[:1+len(s.replicas)]
+	for _, r := range ours[1:] {
+		if mean, ok := r.Figures[stalenessMean]; ok {
+			r.Figures[stalenessToOne] = mean / telex.Figures[stalenessMean]
+		}
+	}
 	if s.starts > 0 {
 		var err error
 		if telex.Figures[firstPoll], err = startTimes(ctx, binary, s.latency, s.starts); err != nil {
@@ -63,17 +84,27 @@ func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) 
 		}
 	}
 	for _, b := range append(s.always(), s.bars...) {
-		if value, ok := telex.Figures[b.Measure]; ok {
-			telex.Bars = append(telex.Bars, verdict{b, value <= b.Most})
+		if value, ok := worst(ours, b.Measure); ok {
+			telex.Bars = append(telex.Bars, verdict{b, value, value <= b.Most})
 		}
 	}
 	return list, nil
 }
 
+// worst returns the largest value of a figure.
+func worst(list []result, m measure) (value float64, ok bool) {
+	for _, r := range list {
+		if v, has := r.Figures[m]; has {
+			value, ok = max(value, v), true
+		}
+	}
+	return value, ok
+}
+
 // run runs the scenario with one bot in a new world.
 func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
-	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden, api: s.api.streams > 0})
+	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden, api: s.api.streams > 0, bots: s.busy.bots})
 	if err != nil {
 		return r, err
 	}
@@ -83,11 +114,17 @@ func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.stop()) }()
+	switch {
+	case s.busy.people > 0:
+		return r, s.busy.measure(ctx, w, b, r.Figures)
+	case s.hourly.conversations > 0:
+		return r, s.hourly.measure(ctx, w, b, r.Figures)
+	}
 	return r, s.measure(ctx, w, c, b, r.Figures)
 }
 
 // measure puts the loads on the bot, one after the other, and fills in the figures.
-func (s scenario) measure(ctx context.Context, w *world, c candidate, b *process, f map[measure]float64) error {
+func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f map[measure]float64) error {
 	if err := outside.Pause(ctx, idleFor); err != nil {
 		return err
 	}
@@ -96,7 +133,7 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b *process
 		return err
 	}
 	var stories []story
-	var costs []float64 // of each load, ms per 1,000 tokens
+	var costs, database []float64 // of each load, ms per 1,000 tokens
 	var down time.Time
 	for _, l := range s.loads {
 		before, err := b.usage()
@@ -134,6 +171,7 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b *process
 			tokens += st.tokens
 		}
 		costs = append(costs, (after.cpu-before.cpu).Seconds()*1e6/float64(max(1, tokens)))
+		database = append(database, (after.database-before.database).Seconds()*1e6/float64(max(1, tokens)))
 		stories = append(stories, told...)
 	}
 	end, err := b.usage()
@@ -148,6 +186,9 @@ func (s scenario) measure(ctx context.Context, w *world, c candidate, b *process
 	if people > 0 {
 		f[chatMemory] = (end.peak - idle.rss) * 1024 / float64(people)
 		f[cpuPerThousand] = mean(costs)
+		if n := mean(database); n > 0 {
+			f[databaseCPU] = n
+		}
 	}
 	if len(costs) > 1 && s.markdown {
 		f[cpuGrowth] = costs[len(costs)-1] / costs[0]

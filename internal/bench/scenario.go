@@ -37,6 +37,9 @@ type scenario struct {
 	baseline    bool            // the naive loop runs it, too
 	reader      bool            // a bare reader of the streams, which shows nothing, runs it, too
 	api         apiLoad         // streams of the API server; with chats, at the same time
+	replicas    []int           // numbers of daemons that share a PostgreSQL database, measured beside one with SQLite
+	busy        busy            // in place of loads
+	hourly      hourly          // in place of loads
 	bars        []bar
 }
 

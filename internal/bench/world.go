@@ -22,8 +22,9 @@ const firstUser = 10_000
 // world is the environment of a bot: a platform with its published limits, and a model provider.
 type world struct {
 	*outside.World
-	people int    // number of people who have asked
-	apiURL string // address of the daemon's API server; empty: none
+	people int                // number of people who have asked
+	apiURL string             // address of the daemon's API server; empty: none
+	bots   []*telegram.Server // more bots of the same platform
 }
 
 type worldOptions struct {
@@ -31,19 +32,34 @@ type worldOptions struct {
 	rate    float64       // tokens a second
 	hidden  telegram.Limits
 	api     bool // the daemon has an API server, too
+	bots    int  // number of bots on the platform, if it is more than one
 }
 
 func newWorld(ctx context.Context, o worldOptions) (*world, error) {
 	w, err := outside.NewWorld(ctx, telegram.Options{Latency: o.latency, Hidden: o.hidden}, openai.Options{Key: modelKey, Rate: o.rate})
-	if err != nil || !o.api {
-		return &world{World: w}, err
+	if err != nil {
+		return nil, err
+	}
+	world := &world{World: w}
+	for i := 1; i < o.bots; i++ {
+		bot := telegram.New(telegram.Options{Latency: o.latency})
+		url, err := w.Serve(ctx, bot)
+		if err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		world.bots = append(world.bots, bot)
+		w.Platforms += fmt.Sprintf("  telegram%d: {kind: telegram, token: %q, api_base: %q}\n", i, bot.Token(), url)
+	}
+	if !o.api {
+		return world, nil
 	}
 	address, err := outside.FreeAddress(ctx)
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	w.Platforms = fmt.Sprintf("  api_server: {listen: %q, keys: [%s], max_requests: 1000}\n", address, modelKey)
-	return &world{World: w, apiURL: "http://" + address}, nil
+	w.Platforms += fmt.Sprintf("  api_server: {listen: %q, keys: [%s], max_requests: 1000}\n", address, modelKey)
+	world.apiURL = "http://" + address
+	return world, nil
 }
 
 // awaitPoll waits until the bot polls for the first time and returns that time.

@@ -222,6 +222,36 @@ func children(parent int) (pids []int) {
 	return pids
 }
 
+// clockTick is the unit of times in /proc/PID/stat on Linux, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
+const clockTick = time.Second / 100
+
+// CPU returns the processor time that the server has used since its start: that of its processes, also of those that have ended.
+func (s *Server) CPU() (time.Duration, error) {
+	var ticks int64
+	for i, pid := range append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...) {
+		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		if errors.Is(err, fs.ErrNotExist) { // it has ended; the first process has its time
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		last := 13 // utime, stime
+		if i == 0 {
+			last = 15 // and cutime, cstime: of children that have ended
+		}
+		for _, f := range fields[11:last] {
+			n, err := strconv.ParseInt(f, 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * clockTick, nil
+}
+
 // DSN is the connection string of a database.
 func (s *Server) DSN(database string) string {
 	u := url.URL{
