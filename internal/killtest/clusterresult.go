@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ type clusterResult struct {
 	Grown     spread         `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
 	Quiet     spread         `json:"quiet"`      // the longest time between two changes of a reply, with no event near
 	Disturbed spread         `json:"disturbed"`  // the same, with an event meanwhile
-	Errors    []string       `json:"errors"`     // of the daemons' logs
+	Errors    map[string]int `json:"errors"`     // how often the daemons' logs say what
 	rolling   bool
 }
 
@@ -74,7 +75,7 @@ func (r clusterResult) late() bool {
 
 // judge ends the daemons and reads the records of the stand-ins.
 func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
-	r = clusterResult{Replicas: len(c.replicas), Chats: c.chats, Minutes: c.length.Minutes(), Seed: c.seed, rolling: c.rolling, ByReplica: make(map[string]int)}
+	r = clusterResult{Replicas: len(c.replicas), Chats: c.chats, Minutes: c.length.Minutes(), Seed: c.seed, rolling: c.rolling, ByReplica: make(map[string]int), Errors: make(map[string]int)}
 	for _, d := range c.replicas {
 		if err := d.process.Stop(); err != nil {
 			r.add(talkVerdict{Other: 1, What: d.name + ": " + err.Error() + "\n"})
@@ -133,7 +134,9 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	r.First, r.Recovery, r.Grown = spreadOf(first), spreadOf(recovery), spreadOf(grown)
 	r.Quiet, r.Disturbed = spreadOf(quiet), spreadOf(disturbed)
 	for _, d := range c.replicas {
-		r.Errors = append(r.Errors, d.errorsIn()...)
+		if err := d.errorsIn(r.Errors); err != nil {
+			return r, err
+		}
 	}
 	return r, nil
 }
@@ -227,12 +230,8 @@ func (c *cluster) longestGap(p post) (gap time.Duration, calm bool) {
 
 func (r clusterResult) print(out io.Writer) {
 	fmt.Fprint(out, r.What)
-	for i, e := range r.Errors {
-		if i == 60 {
-			fmt.Fprintf(out, "… and %d more\n", len(r.Errors)-i)
-			break
-		}
-		fmt.Fprintln(out, e)
+	for _, what := range slices.Sorted(maps.Keys(r.Errors)) {
+		fmt.Fprintf(out, "logged as an error, %d times: %s\n", r.Errors[what], clip(what))
 	}
 	count := func(what string) (n int) {
 		for _, e := range r.Events {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -144,18 +145,22 @@ func pick(random *rand.Rand, list []*replica, other *replica) *replica {
 	}
 }
 
-// errorsIn returns the lines of all logs that say something at the level error, without repetitions.
-func (r *replica) errorsIn() (list []string) {
+// errorsIn counts what the logs say at the level error.
+func (r *replica) errorsIn(count map[string]int) error {
 	for n := range r.starts {
 		text, err := os.ReadFile(r.logFile(n))
 		if err != nil {
-			return append(list, err.Error())
+			return err
 		}
-		for line := range strings.Lines(string(text)) {
-			if strings.Contains(line, `"level":"ERROR"`) {
-				list = append(list, r.name+"."+strconv.Itoa(n)+" "+strings.TrimSpace(line))
+		for line := range bytes.Lines(text) {
+			var entry struct{ Level, Msg string }
+			if err := json.Unmarshal(line, &entry); err != nil { // such as a stack
+				entry.Level, entry.Msg = "ERROR", string(bytes.TrimSpace(line))
+			}
+			if entry.Level == "ERROR" {
+				count[entry.Msg]++
 			}
 		}
 	}
-	return list
+	return nil
 }
