@@ -263,7 +263,7 @@ func (g *Gateway) drain() error {
 	busy, ended := g.stop()
 	g.Log.Info("stopping", slog.Int("conversations_under_way", busy))
 	grace := g.current().Grace
-	soft := time.AfterFunc(grace/drainShare, func() { g.endTurns(errShutdown) })
+	soft := time.AfterFunc(g.turnGrace(grace), func() { g.endTurns(errShutdown) })
 	hard := time.AfterFunc(grace, func() { g.endAll(errShutdown) })
 	defer soft.Stop()
 	defer hard.Stop()
@@ -277,6 +277,16 @@ func (g *Gateway) drain() error {
 		return fmt.Errorf("stop: replies were not made final within %v", grace)
 	}
 	return nil
+}
+
+// turnGrace returns the part of the grace period in which running turns may finish. If another replica answers everybody else
+// meanwhile, this is all but the usual time for the last edits: a turn that the other one runs again begins anew, so its reply would
+// stand still until it is as long as before.
+func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
+	if m := g.member.Load(); m != nil && m.hasSuccessor() {
+		return grace - grace/drainShare
+	}
+	return grace / drainShare
 }
 
 // stop lets no new turn begin. It returns how many actors there are, and what is closed when they have ended.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -200,6 +201,12 @@ func (m *member) hear(s chat.Signal) {
 	case m.heard <- struct{}{}:
 	default:
 	}
+}
+
+// hasSuccessor reports whether another replica stays.
+func (m *member) hasSuccessor() bool {
+	peers := m.peers.Load()
+	return peers != nil && slices.ContainsFunc(*peers, func(r chat.Replica) bool { return r.ID != m.id && !r.Leaving })
 }
 
 // leave tells the other replicas that this one stops.

@@ -336,6 +336,42 @@ func TestReplicaThatStopsHandsOver(t *testing.T) {
 	})
 }
 
+// A replica that stops finishes what it writes, since another one answers everybody else. Begun anew, the answer would stand still
+// until it is as long as before. The last replica has no time for that: nobody is answered until the next process.
+func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
+	const soon = 6 * time.Second // a sixth of the grace, and the last edit
+	for _, replicas := range []int{1, 2} {
+		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := fleet(t, replicas, true, func(o *gateway.Options) { o.Grace = 30 * time.Second })
+				text := strings.TrimSpace(strings.Repeat("word ", 200))
+				r[0].answers["a"] = text
+				r[0].say(t, ask("a"))
+				later(time.Second)
+				began := time.Now()
+				if err := r[0].stop(); err != nil {
+					t.Error(err)
+				}
+				took := time.Since(began)
+				if replicas == 1 {
+					if took > soon {
+						t.Errorf("it stopped after %v, want less than %v", took, soon)
+					}
+					return
+				}
+				if took <= soon {
+					t.Errorf("it stopped after %v, which is too early for the rest of the answer", took)
+				}
+				later(time.Minute)
+				if runs, _ := r[0].runs(); runs != 1 {
+					t.Errorf("the model was asked %d times, want once", runs)
+				}
+				equal(t, "people see", r[0].sees(), []string{text})
+			})
+		})
+	}
+}
+
 // The replicas learn from each other whom to answer, and when not to call.
 func TestReplicasLearnFromEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
