@@ -17,23 +17,23 @@ import (
 	"telex/standin/rig"
 )
 
-// linkLife is how long the link to a file is good for.
-// Source: https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
-const linkLife = 24 * time.Hour
+// linkLifetime is how long the link to a file is valid. Source:
+// https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
+const linkLifetime = 24 * time.Hour
 
 // Attachment is a file of a message.
 type Attachment struct {
 	ID   string `json:"id"`
 	Name string `json:"file_name"`
-	// ContentType is what the sender said of the file, or "".
+	// ContentType is the type that the sender claims, or "".
 	ContentType string `json:"content_type,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Size is in bytes, as the platform names it.
+	// Size is in bytes, as the platform announces it.
 	Size int `json:"size"`
-	// Width and Height are in pixels, 0 when it is no image.
+	// Width and Height are in pixels; 0 if it is not an image.
 	Width  int `json:"width,omitempty"`
 	Height int `json:"height,omitempty"`
-	// Content is shared, not to be changed.
+	// Content is shared and must not be changed.
 	Content []byte `json:"-"`
 }
 
@@ -49,13 +49,13 @@ type wireAttachment struct {
 	Height      int    `json:"height,omitempty"`
 }
 
-// stored is a file that can be fetched.
-type stored struct {
+// storedFile is a file that can be fetched.
+type storedFile struct {
 	Attachment
 	path string
 }
 
-// store keeps files that a message brings.
+// store stores the files of a message.
 func (s *Server) store(now time.Time, c *channel, files []newFile) []Attachment {
 	var list []Attachment
 	for _, f := range files {
@@ -69,13 +69,13 @@ func (s *Server) store(now time.Time, c *channel, files []newFile) []Attachment 
 		if config, _, err := image.DecodeConfig(bytes.NewReader(f.Data)); err == nil {
 			a.Width, a.Height = config.Width, config.Height
 		}
-		s.files[a.ID] = stored{a, "/attachments/" + c.info.ID + "/" + a.ID + "/" + url.PathEscape(a.Name)}
+		s.files[a.ID] = storedFile{a, "/attachments/" + c.info.ID + "/" + a.ID + "/" + url.PathEscape(a.Name)}
 		list = append(list, a)
 	}
 	return list
 }
 
-// fileName is a name as the platform keeps it.
+// fileName returns a name in the platform's form.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -91,14 +91,14 @@ func fileName(name string) string {
 
 func (s *Server) wireAttachment(_ *Message, a Attachment) wireAttachment {
 	now := time.Now()
-	link := fmt.Sprintf("%s%s?ex=%x&is=%x&hm=%s&", s.base, s.files[a.ID].path, now.Add(linkLife).Unix(), now.Unix(), bucketHash(a.ID))
+	link := fmt.Sprintf("%s%s?ex=%x&is=%x&hm=%s&", s.base, s.files[a.ID].path, now.Add(linkLifetime).Unix(), now.Unix(), bucketHash(a.ID))
 	return wireAttachment{
 		ID: a.ID, Filename: a.Name, Description: a.Description, ContentType: a.ContentType, Size: a.Size,
 		URL: link, ProxyURL: link, Width: a.Width, Height: a.Height,
 	}
 }
 
-// download answers GET /attachments/…, which asks for no token but for a link that is still good.
+// download answers GET /attachments/…. It requires no token, only an unexpired link.
 func (s *Server) download(r *request) any {
 	f, ok := s.files[r.param("attachment")]
 	ends, err := strconv.ParseInt(r.query.Get("ex"), 16, 64)

@@ -13,7 +13,7 @@ import (
 	"telex/standin/rig"
 )
 
-// request is one API call on its way through a method; s.mu is held meanwhile.
+// request is one API call while its method runs. The caller holds s.mu.
 type request struct {
 	route   route
 	params  map[string]string
@@ -25,33 +25,33 @@ type request struct {
 	bucket  *quota.Scope // nil for a call without a bucket.
 }
 
-// param is a parameter of the path; "" when the route has none of that name.
+// param returns a parameter of the path, or "" if the route has none of that name.
 func (r *request) param(name string) string { return r.params[name] }
 
-// form is the JSON object of the request.
+// form returns the JSON object of the request.
 func (r *request) form() form { return readForm(r.payload, &formErrors{}) }
 
 // serveAPI answers the calls of the API, and fetches files.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	t, params, aerr := s.find(r)
+	t, params, aerr := s.findRoute(r)
 	call := &Call{
 		Call:    rig.Call{At: time.Now(), Method: t.name},
 		Request: r.Method + " " + withoutTokens(r.URL.Path), Channel: params["channel"], Message: params["message"],
 	}
 	req := &request{route: t, params: params, query: r.URL.Query(), call: call}
 	if aerr == nil && !t.public && r.Header.Get("Authorization") != "Bot "+s.opts.Token {
-		aerr = plain(http.StatusUnauthorized)
+		aerr = statusError(http.StatusUnauthorized)
 	}
 	if aerr == nil {
 		req.payload, req.files, aerr = readBody(r)
 		call.Body = req.payload
 	}
-	s.Answer(w, r, call, cut, s.gate(req, aerr), func() rig.Answer { return s.invoke(req) })
+	s.Answer(w, r, call, cut, s.checkAccess(req, aerr), func() rig.Answer { return s.invoke(req) })
 }
 
-// gate is the answer to a call that gets no further: one that makes no sense, or of an address that nobody lets in
-// any more. It finds where an interaction's token leads too, so that faults can choose such calls by channel.
-func (s *Server) gate(r *request, aerr *apiError) *rig.Answer {
+// checkAccess returns the response to a call that is refused before its method: an invalid call, or one from a banned
+// address. It also resolves an interaction's token, so that faults can select such calls by channel.
+func (s *Server) checkAccess(r *request, aerr *apiError) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call, token := r.call, r.param("token")
@@ -71,10 +71,10 @@ func (s *Server) gate(r *request, aerr *apiError) *rig.Answer {
 	if aerr == nil {
 		return nil
 	}
-	return new(call.refused(aerr))
+	return new(call.refusedAnswer(aerr))
 }
 
-// withoutTokens hides the tokens of interactions in a path.
+// withoutTokens removes the tokens of interactions from a path.
 func withoutTokens(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -96,7 +96,7 @@ func (s *Server) invoke(r *request) rig.Answer {
 	})
 	var a rig.Answer
 	if aerr != nil {
-		a = r.call.refused(aerr)
+		a = r.call.refusedAnswer(aerr)
 	} else {
 		r.call.Effect = true
 		a = resultAnswer(result)
@@ -110,13 +110,13 @@ func (s *Server) invoke(r *request) rig.Answer {
 	return a
 }
 
-// refused is the answer to a call, which notes it; s.mu is held.
-func (c *Call) refused(aerr *apiError) rig.Answer {
+// refusedAnswer returns the response to a refused call, and records it. The caller holds s.mu.
+func (c *Call) refusedAnswer(aerr *apiError) rig.Answer {
 	c.Code, c.Description = aerr.code, aerr.message
 	return aerr.answer()
 }
 
-// bucket is that of a call's kind for the channel, guild or token in its path; nil for none.
+// bucket returns the bucket for a call's kind and the channel, guild or token in its path; nil: none.
 func (s *Server) bucket(call *Call) *quota.Scope {
 	if call.bucket == bucketNone {
 		return nil
@@ -147,7 +147,7 @@ func (s *Server) getUser(r *request) any {
 
 // getApplication answers GET /applications/@me.
 func (s *Server) getApplication(*request) any {
-	const limitedContent = 1 << 19 // the intent is switched on for an application in few guilds.
+	const limitedContent = 1 << 19 // the intent is enabled, for an application in few guilds
 	flags := 0
 	if s.opts.MessageContent {
 		flags = limitedContent

@@ -18,35 +18,35 @@ import (
 )
 
 const (
-	maxCommands      = 100 // slash commands, global or of one guild.
-	maxMenuCommands  = 15  // commands of a user's menu, and as many of a message's.
-	maxDailyCommands = 200 // commands that are new, in a day and guild.
+	maxCommands      = 100 // slash commands, global or of one guild
+	maxMenuCommands  = 15  // for users, and as many for messages
+	maxDailyCommands = 200 // new commands per day and guild
 	maxOptions       = 25
-	maxCommandText   = 8000 // characters of a command with its options.
+	maxCommandText   = 8000 // characters of a command with its options
 
 	slashCommand   = 1
 	messageCommand = 3
 )
 
-// commandName is what a slash command and its options may be called.
-// Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-naming
+// commandName matches valid names of slash commands and options. Source:
+// https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-naming
 var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
 // Command is an application command.
 type Command struct {
 	ID    string `json:"id"`
-	Guild string `json:"guild,omitempty"` // "" for a global one.
-	Type  int    `json:"type"`            // 1 slash, 2 user, 3 message.
+	Guild string `json:"guild,omitempty"` // "" for a global command
+	Type  int    `json:"type"`            // 1 slash, 2 user, 3 message
 	Name  string `json:"name"`
-	// Description is empty for a command of a menu.
+	// Description is empty for a menu command.
 	Description string          `json:"description"`
 	Options     []CommandOption `json:"options,omitempty"`
 
-	fields  map[string]json.RawMessage // all as they came.
+	fields  map[string]json.RawMessage // all fields as received
 	version string
 }
 
-// CommandOption is what one may, or must, fill in.
+// CommandOption is an option of a command.
 type CommandOption struct {
 	Type        int    `json:"type"` // 3 text, 4 integer, 5 boolean, 6 user, …
 	Name        string `json:"name"`
@@ -61,15 +61,15 @@ type CommandOption struct {
 	Options []CommandOption `json:"options,omitempty"`
 }
 
-// Commands returns the commands of a guild, or the global ones when guildID is "". It is a copy.
+// Commands returns a copy of the commands of a guild, or of the global ones if guildID is "".
 func (s *Server) Commands(guildID string) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.commands[guildID])
 }
 
-// owner checks that the call is about the bot's own application, and a guild it is in.
-func (s *Server) owner(r *request) (guildID string) {
+// commandGuild checks that the call concerns the bot's own application and a guild that it is in.
+func (s *Server) commandGuild(r *request) (guildID string) {
 	rig.RefuseIf(r.param("app") != s.me.ID, missingAccess())
 	if id := r.param("guild"); id != "" && (s.guilds[id] == nil || !s.guilds[id].member) {
 		panic(missingAccess())
@@ -106,7 +106,7 @@ func (s *Server) wireCommand(c *Command) map[string]any {
 }
 
 func (s *Server) findCommand(r *request) (string, int) {
-	guildID := s.owner(r)
+	guildID := s.commandGuild(r)
 	i := slices.IndexFunc(s.commands[guildID], func(c Command) bool { return c.ID == r.param("command") })
 	rig.RefuseIf(i < 0, notFound(codeUnknownCommand, "application command"))
 	return guildID, i
@@ -121,20 +121,20 @@ func (s *Server) deleteCommand(r *request, guildID string, i int) any {
 	return nil
 }
 
-// createCommand answers POST …/commands: one of the same name is replaced.
+// createCommand answers POST …/commands. It replaces a command of the same name.
 func (s *Server) createCommand(r *request, guildID string) any {
 	f := r.form()
 	c := readCommand(f)
 	f.errs.refuse()
 	list := slices.Clone(s.commands[guildID])
-	i := slices.IndexFunc(list, c.same)
+	i := slices.IndexFunc(list, c.sameName)
 	if i >= 0 {
 		list[i] = c
 	} else {
 		list = append(list, c)
 	}
 	fresh := s.putCommands(r, guildID, list)
-	w := s.wireCommand(&s.commands[guildID][slices.IndexFunc(s.commands[guildID], c.same)])
+	w := s.wireCommand(&s.commands[guildID][slices.IndexFunc(s.commands[guildID], c.sameName)])
 	if fresh > 0 {
 		return created{w}
 	}
@@ -155,7 +155,7 @@ func (s *Server) editCommand(r *request, guildID string, i int) any {
 	return s.wireCommand(&c)
 }
 
-// overwriteCommands answers PUT …/commands: what is not in the list is gone.
+// overwriteCommands answers PUT …/commands. It deletes commands that are not in the list.
 func (s *Server) overwriteCommands(r *request, guildID string) any {
 	var items []json.RawMessage
 	rig.RefuseIf(json.Unmarshal(r.payload, &items) != nil, badField("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType"))
@@ -164,7 +164,7 @@ func (s *Server) overwriteCommands(r *request, guildID string) any {
 	for i, item := range items {
 		f := readForm(item, &errs, strconv.Itoa(i))
 		c := readCommand(f)
-		f.badIf(slices.ContainsFunc(list, c.same), "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique", "name")
+		f.badIf(slices.ContainsFunc(list, c.sameName), "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique", "name")
 		list = append(list, c)
 	}
 	errs.refuse()
@@ -172,16 +172,16 @@ func (s *Server) overwriteCommands(r *request, guildID string) any {
 	return s.wireCommands(guildID)
 }
 
-func (c Command) same(other Command) bool { return c.Type == other.Type && c.Name == other.Name }
+func (c Command) sameName(other Command) bool { return c.Type == other.Type && c.Name == other.Name }
 
-// putCommands replaces the commands of a guild; those that were there keep their ids. It returns how many are new.
+// putCommands replaces the commands of a guild. Existing ones keep their ids. It returns how many are new.
 func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh int) {
 	count := make(map[int]int)
 	for i := range list {
 		c := &list[i]
 		c.Guild = guildID
 		count[c.Type]++
-		if j := slices.IndexFunc(s.commands[guildID], c.same); j >= 0 {
+		if j := slices.IndexFunc(s.commands[guildID], c.sameName); j >= 0 {
 			c.ID, c.version = s.commands[guildID][j].ID, s.commands[guildID][j].version
 			if !sameFields(c.fields, s.commands[guildID][j].fields) {
 				c.version = s.ids.next(r.now)
@@ -219,8 +219,8 @@ func sameFields(a, b map[string]json.RawMessage) bool {
 	return string(rig.Encode(a)) == string(rig.Encode(b))
 }
 
-// readCommand checks a command.
-// Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object
+// readCommand decodes and validates a command. Source:
+// https://docs.discord.com/developers/interactions/application-commands#application-command-object
 func readCommand(f form) Command {
 	c := Command{Type: cmp.Or(f.integer("type"), 1), Name: f.text("name", 1, 32), fields: f.fields}
 	if c.Type == 1 {

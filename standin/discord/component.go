@@ -26,15 +26,15 @@ const (
 	stylePremium         = 6
 	maxRows              = 5
 	maxRowButtons        = 5
-	maxComponents        = 40   // of a message with the flag, nested ones counted.
-	maxComponentText     = 4000 // characters of all text displays together.
+	maxComponents        = 40   // of a message with the flag, including nested ones
+	maxComponentText     = 4000 // characters of all text displays together
 	maxLabel             = 80
 	maxCustomID          = 100
 	maxButtonURL         = 512
 	maxSelectPlaceholder = 150
 )
 
-// componentReader checks the components of a message.
+// componentReader validates the components of a message.
 type componentReader struct {
 	v2      bool
 	count   int
@@ -43,7 +43,7 @@ type componentReader struct {
 	buttons []Button
 }
 
-// readComponents checks the field components and finds the buttons.
+// readComponents validates the field components and returns the buttons.
 func readComponents(f form, v2 bool) []Button {
 	r := componentReader{v2: v2, ids: make(map[string]bool)}
 	most := maxRows
@@ -104,7 +104,7 @@ func (r *componentReader) children(f form, most int) {
 	}
 }
 
-// row holds up to five buttons or one select.
+// row reads a row of up to five buttons or one select.
 func (r *componentReader) row(f form) {
 	list := f.forms("components", maxRowButtons)
 	f.badIf(len(list) == 0, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.", "components")
@@ -149,11 +149,11 @@ func (r *componentReader) customID(f form) string {
 
 const (
 	maxEmbeds    = 10
-	maxEmbedText = 6000 // characters of all embeds of a message together.
+	maxEmbedText = 6000 // characters of all embeds of a message together
 )
 
-// readEmbeds checks the field embeds.
-// Source: https://docs.discord.com/developers/resources/message#embed-object-embed-limits
+// readEmbeds validates the field embeds. Source:
+// https://docs.discord.com/developers/resources/message#embed-object-embed-limits
 func readEmbeds(f form) {
 	total := 0
 	count := func(s string) { total += utf8.RuneCountInString(s) }
@@ -171,7 +171,7 @@ func readEmbeds(f form) {
 	f.badIf(total > maxEmbedText, "MAX_EMBED_SIZE_EXCEEDED", fmt.Sprintf("Embed size exceeds maximum size of %d", maxEmbedText), "embeds")
 }
 
-// rawList is a field that is an array, nil for none or an empty one.
+// rawList returns a field that is an array; nil if it is missing or empty.
 func (f form) rawList(name string) json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(f.fields[name], &list) != nil || len(list) == 0 {

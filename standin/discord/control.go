@@ -11,7 +11,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls are those of the package comment.
+// controls returns the controls of the package comment.
 func (s *Server) controls() rig.Controls {
 	return rig.Controls{
 		File: s.content,
@@ -21,9 +21,9 @@ func (s *Server) controls() rig.Controls {
 			"stats":        func(url.Values) (any, error) { return s.Stats(), nil },
 			"dm":           s.controlDM,
 			"interactions": func(url.Values) (any, error) { return s.Interactions(), nil },
-			"commands":     func(q url.Values) (any, error) { return append([]Command{}, s.Commands(q.Get("guild"))...), nil }, // a list, also of none
+			"commands":     func(q url.Values) (any, error) { return append([]Command{}, s.Commands(q.Get("guild"))...), nil }, // never null
 			"history":      func(q url.Values) (any, error) { return s.Chronicle(q.Get("channel")), nil },
-			"text":         func(q url.Values) (any, error) { return s.reading(q.Get("channel")), nil },
+			"text":         func(q url.Values) (any, error) { return s.shownTexts(q.Get("channel")), nil },
 			"view":         s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){
@@ -31,24 +31,24 @@ func (s *Server) controls() rig.Controls {
 			"slash":          rig.Posted(s.controlSlash),
 			"gateway":        rig.Posted(s.controlGateway),
 			"about":          rig.Posted(s.controlAbout),
-			"press":          posted(s.controlPress),
-			"thread":         posted(s.controlThread),
-			"delete":         done(s.controlDelete),
-			"content":        done(func(c controlRequest) error { s.AllowContent(c.Content == nil || *c.Content); return nil }),
-			"delete_channel": done(func(c controlRequest) error { return s.DeleteChannel(c.Channel) }),
-			"archive":        done(func(c controlRequest) error { return s.Archive(c.Channel, c.Archived == nil || *c.Archived, c.Locked) }),
-			"permit":         done(func(c controlRequest) error { return s.Permit(c.Channel, c.Access) }),
-			"block":          done(func(c controlRequest) error { s.Block(c.User, c.Blocked == nil || *c.Blocked); return nil }),
-			"kick":           done(func(c controlRequest) error { s.Kick(c.Guild); return nil }),
-			"invite":         done(func(c controlRequest) error { s.Invite(c.Guild); return nil }),
-			"role":           done(func(c controlRequest) error { s.AddRole(c.Role); return nil }),
+			"press":          controlCall(s.controlPress),
+			"thread":         controlCall(s.controlThread),
+			"delete":         controlCallWithoutResult(s.controlDelete),
+			"content":        controlCallWithoutResult(func(c controlRequest) error { s.AllowContent(c.Content == nil || *c.Content); return nil }),
+			"delete_channel": controlCallWithoutResult(func(c controlRequest) error { return s.DeleteChannel(c.Channel) }),
+			"archive":        controlCallWithoutResult(func(c controlRequest) error { return s.Archive(c.Channel, c.Archived == nil || *c.Archived, c.Locked) }),
+			"permit":         controlCallWithoutResult(func(c controlRequest) error { return s.Permit(c.Channel, c.Access) }),
+			"block":          controlCallWithoutResult(func(c controlRequest) error { s.Block(c.User, c.Blocked == nil || *c.Blocked); return nil }),
+			"kick":           controlCallWithoutResult(func(c controlRequest) error { s.Kick(c.Guild); return nil }),
+			"invite":         controlCallWithoutResult(func(c controlRequest) error { s.Invite(c.Guild); return nil }),
+			"role":           controlCallWithoutResult(func(c controlRequest) error { s.AddRole(c.Role); return nil }),
 			"limits":         rig.Limits(NoLimits(), s.SetLimits),
 		},
 	}
 }
 
-// posted is a control about people and places, whose ids it checks.
-func posted(do func(controlRequest) (any, error)) func(*http.Request) (any, error) {
+// controlCall is a control about people and channels. It validates their ids.
+func controlCall(do func(controlRequest) (any, error)) func(*http.Request) (any, error) {
 	return rig.Posted(func(c controlRequest) (any, error) {
 		for _, id := range []string{c.Guild, c.User, c.Role} {
 			if id != "" && !isSnowflake(id) {
@@ -59,12 +59,12 @@ func posted(do func(controlRequest) (any, error)) func(*http.Request) (any, erro
 	})
 }
 
-// done is posted for what has no result.
-func done(do func(controlRequest) error) func(*http.Request) (any, error) {
-	return posted(func(c controlRequest) (any, error) { return struct{}{}, do(c) })
+// controlCallWithoutResult is like controlCall, for controls without a result.
+func controlCallWithoutResult(do func(controlRequest) error) func(*http.Request) (any, error) {
+	return controlCall(func(c controlRequest) (any, error) { return struct{}{}, do(c) })
 }
 
-// content is that of an attachment.
+// content returns the content of an attachment.
 func (s *Server) content(query url.Values) (contentType string, data []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Server) content(query url.Values) (contentType string, data []byte, err
 	return cmp.Or(f.ContentType, "application/octet-stream"), f.Content, nil
 }
 
-// info is what a program has to know to begin.
+// info returns what a program needs to begin.
 func (s *Server) info() map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *Server) controlView(query url.Values) (any, error) {
 	return s.Screen(query.Get("channel"), at), nil
 }
 
-// reading is what a person reads in a channel now, message by message.
-func (s *Server) reading(channel string) []map[string]any {
+// shownTexts returns what a person now reads in a channel, by message.
+func (s *Server) shownTexts(channel string) []map[string]any {
 	out := []map[string]any{}
 	for _, m := range s.Screen(channel, time.Now()).Messages {
 		one := map[string]any{"id": m.ID, "from": m.From.Username, "text": m.Content()}
@@ -116,7 +116,7 @@ func (s *Server) reading(channel string) []map[string]any {
 	return out
 }
 
-// controlRequest is the union of the bodies of the small controls.
+// controlRequest has the fields of all small controls.
 type controlRequest struct {
 	Channel  string   `json:"channel"`
 	Guild    string   `json:"guild"`

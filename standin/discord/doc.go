@@ -17,7 +17,7 @@
 //	seen := s.Screen(discord.DefaultChannel, time.Now()) // messages, typing, interactions that failed
 //	bad := s.Stats().Violations.Total()
 //
-// Time is only asked of package time, so that all of it runs in virtual time inside a testing/synctest bubble.
+// It takes the time only from package time, so it runs in virtual time inside a testing/synctest bubble.
 // There, the clock is before the platform's epoch; ids look then as if the server had begun in 2026.
 //
 // # What there is

@@ -7,8 +7,8 @@ import (
 	"telex/standin/rig"
 )
 
-// JSON error codes that the stand-in answers.
-// Source: https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+// JSON error codes that the stand-in uses. Source:
+// https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 const (
 	codeUnknownChannel      = 10003
 	codeUnknownGuild        = 10004
@@ -38,19 +38,19 @@ const (
 	codeThreadExists        = 160004
 )
 
-// apiError is an answer that is no success. A method panics with it; see package rig.
+// apiError is an error response. A method panics with it; see package rig.
 type apiError struct {
 	status  int
 	code    int
 	message string
 	form    formErrors
-	limit   *rateLimited // of a 429.
+	limit   *rateLimited // only for a 429
 }
 
-// rateLimited is what a 429 says beyond the message.
+// rateLimited holds the additional fields of a 429.
 type rateLimited struct {
-	retryAfter float64 // seconds, rounded up to milliseconds.
-	scope      string  // user, global or shared.
+	retryAfter float64 // seconds, rounded up to milliseconds
+	scope      string  // user, global or shared
 }
 
 func fail(status, code int, message string) *apiError {
@@ -71,12 +71,12 @@ func missingPermissions() *apiError {
 	return fail(http.StatusForbidden, codeMissingPermissions, "Missing Permissions")
 }
 
-// plain is an error that has no code of its own, such as "404: Not Found".
-func plain(status int) *apiError {
+// statusError returns an error without a code, such as "404: Not Found".
+func statusError(status int) *apiError {
 	return fail(status, 0, strconv.Itoa(status)+": "+http.StatusText(status))
 }
 
-// formErrors are what is wrong with the fields of a request.
+// formErrors lists what is wrong with the fields of a request.
 type formErrors []formError
 
 type formError struct {
@@ -84,7 +84,7 @@ type formError struct {
 	code, message string
 }
 
-// err is the 50035 that carries them; nil when there are none.
+// err returns the errors as a 50035, or nil if there are none.
 func (f formErrors) err() *apiError {
 	if len(f) == 0 {
 		return nil
@@ -92,20 +92,20 @@ func (f formErrors) err() *apiError {
 	return &apiError{status: http.StatusBadRequest, code: codeInvalidForm, message: "Invalid Form Body", form: f}
 }
 
-// refuse refuses the call when there are any.
+// refuse refuses the call if there are any errors.
 func (f formErrors) refuse() {
 	if aerr := f.err(); aerr != nil {
 		panic(aerr)
 	}
 }
 
-// badField is a 50035 about one field.
+// badField returns a 50035 for one field.
 func badField(code, message string, path ...string) *apiError {
 	return formErrors{{path: path, code: code, message: message}}.err()
 }
 
-// tree nests the errors as the platform does: by field and index, each list under "_errors".
-// Source: https://docs.discord.com/developers/reference#error-messages
+// tree nests the errors like the platform: by field and index, each list under "_errors". Source:
+// https://docs.discord.com/developers/reference#error-messages
 func (f formErrors) tree() map[string]any {
 	type leaf struct {
 		Code    string `json:"code"`
@@ -128,8 +128,8 @@ func (f formErrors) tree() map[string]any {
 	return root
 }
 
-// proxy is what stands in front of the platform, and answers when that is ill.
-const proxy = "cloudflare"
+// proxyServer is the server in front of the platform. It responds when the platform has an outage.
+const proxyServer = "cloudflare"
 
 func (e *apiError) answer() rig.Answer {
 	body := map[string]any{"message": e.message, "code": e.code}
@@ -166,5 +166,5 @@ func resultAnswer(v any) rig.Answer {
 	return rig.JSON(http.StatusOK, v)
 }
 
-// created marks a result that is answered 201.
+// created marks a result that has status 201.
 type created struct{ v any }

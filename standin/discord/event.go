@@ -2,24 +2,24 @@ package discord
 
 import "telex/standin/rig"
 
-// Event is one thing that happened, as Watch and /control/events tell it.
+// Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, typing, violation, channel, interaction, gateway.
+	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, typing, violation, channel, interaction, gateway.
 
-	// Channel is where it happened.
+	// Channel is the event's channel.
 	Channel string `json:"channel,omitempty"`
-	// Message is the state after a message, edit or delete.
+	// Message is the message after a message, edit or delete event.
 	Message     *Message     `json:"message,omitempty"`
 	Typing      *Period      `json:"typing,omitempty"`
 	Violation   *Violation   `json:"violation,omitempty"`
 	Info        *Channel     `json:"info,omitempty"`
 	Interaction *Interaction `json:"interaction,omitempty"`
-	// Gateway says what happened to a connection.
+	// Gateway describes an event of a connection.
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// isolate copies what the pointers of an event lead to.
-func isolate(e *Event) {
+// copyEvent copies what an event's pointers refer to.
+func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
 	}
@@ -28,5 +28,5 @@ func isolate(e *Event) {
 	}
 }
 
-// place names in an event the place of a call.
-func place(e *Event, c *Call) { e.Channel = c.Channel }
+// setEventChannel sets the channel of an event to that of a call.
+func setEventChannel(e *Event, c *Call) { e.Channel = c.Channel }

@@ -13,16 +13,16 @@ import (
 )
 
 // Fault is a rule: which calls it hits, and what happens to them. The method "gateway" is a connection to the gateway,
-// "attachment" the download of a file. Contains looks into the body, as JSON. Scope is that of a rate limit: user, shared
-// or global; user when "". A rate limit closes the call's bucket, or everything when it is global. A Status from 500 on is
-// answered as HTML, unless it has a Description.
+// and "attachment" is the download of a file. Contains is compared with the body, as JSON. Scope is the scope of a rate
+// limit: user, shared or global; "" means user. A rate limit blocks the call's bucket, or everything if it is global. A
+// Status from 500 on has an HTML body, unless Description is set.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault holds.
+// Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check tells what is wrong with a fault.
-func check(f *Fault) error {
+// checkFault returns what is wrong with a fault.
+func checkFault(f *Fault) error {
 	switch {
 	case f.Scope != "" && f.Scope != scopeUser && f.Scope != scopeShared && f.Scope != scopeGlobal:
 		return fmt.Errorf("fault %s: unknown scope %q", f.Action, f.Scope)
@@ -32,27 +32,27 @@ func check(f *Fault) error {
 	return f.Check(fault.Everywhere(fault.NotFound)...)
 }
 
-func chooses(f *Fault, call *Call) bool {
+func faultMatches(f *Fault, call *Call) bool {
 	return (f.Channel == "" || f.Channel == call.Channel) &&
 		(f.Contains == "" || strings.Contains(string(call.Body), f.Contains)) &&
 		fault.Named(f.Method, call.Method)
 }
 
-// act does what a fault does in place of a call's effect, or after it.
-func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+// applyFault applies a fault instead of a call's effect or after it.
+func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
 	case fault.RateLimit:
-		return s.forceTooMany(call, f), true
+		return s.injectRateLimit(call, f), true
 	case fault.Status:
 		s.Locked(func() { call.Code = f.Code })
 		return statusAnswer(f), true
 	case fault.NotFound:
-		aerr := missing(call)
+		aerr := notFoundError(call)
 		s.Locked(func() { call.Code = aerr.code })
 		return aerr.answer(), true
 	case fault.DeleteFirst:
 		s.Locked(func() {
-			if m := s.channels[call.Channel].alive(call.Message); m != nil {
+			if m := s.channels[call.Channel].message(call.Message); m != nil {
 				s.remove(s.channels[call.Channel], m, time.Now(), "person")
 			}
 		})
@@ -60,8 +60,8 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	return rig.Answer{}, false
 }
 
-// missing is the answer to a call whose target does not exist.
-func missing(call *Call) *apiError {
+// notFoundError returns the response to a call whose target does not exist.
+func notFoundError(call *Call) *apiError {
 	if call.Message != "" {
 		return unknownMessage()
 	}
@@ -70,7 +70,7 @@ func missing(call *Call) *apiError {
 
 func statusAnswer(f *Fault) rig.Answer {
 	if f.Status >= http.StatusInternalServerError && f.Description == "" {
-		return rig.HTML(f.Status, proxy)
+		return rig.HTML(f.Status, proxyServer)
 	}
 	message := f.Description
 	if message == "" {
@@ -79,8 +79,8 @@ func statusAnswer(f *Fault) rig.Answer {
 	return fail(f.Status, f.Code, message).answer()
 }
 
-// forceTooMany answers 429 and closes the call's bucket, or everything. A bucket that is closed already says so.
-func (s *Server) forceTooMany(call *Call, f *Fault) rig.Answer {
+// injectRateLimit responds with 429 and blocks the call's bucket, or everything. A blocked bucket keeps its own time.
+func (s *Server) injectRateLimit(call *Call, f *Fault) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, kind, sc := time.Now(), cmp.Or(f.Scope, scopeUser), s.bucket(call)

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// maxRequest is the largest request, and maxFile the largest file in it, in bytes.
-	// Source: https://docs.discord.com/developers/reference#uploading-files
+	// maxRequest is the maximum size of a request, and maxFile of a file in it, in bytes. Source:
+	// https://docs.discord.com/developers/reference#uploading-files
 	maxRequest = 25 << 20
 	maxFile    = 10 << 20
-	// maxFiles is how many files a message holds.
+	// maxFiles is the maximum number of files in a message.
 	maxFiles = 10
 )
 
-// readBody reads the JSON of a request and the files that come with it.
+// readBody reads the JSON of a request and its files.
 func readBody(r *http.Request) (json.RawMessage, map[int]rig.Upload, *apiError) {
 	body := http.MaxBytesReader(nil, r.Body, maxRequest)
 	kind, args, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -42,7 +42,7 @@ func readBody(r *http.Request) (json.RawMessage, map[int]rig.Upload, *apiError) 
 	payload = bytes.TrimSpace(payload)
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case large:
-		_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; its end is no news
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the client may lose the response; an error here changes nothing
 		return nil, nil, requestTooLarge()
 	case err != nil:
 		return nil, nil, fail(http.StatusBadRequest, codeInvalidForm, "Invalid Form Body")
@@ -79,14 +79,14 @@ func readMultipart(body io.Reader, boundary string) (payload []byte, files map[i
 	return payload, files, err
 }
 
-// form reads the fields of a JSON object and collects what is wrong with them.
+// form decodes the fields of a JSON object and collects errors.
 type form struct {
 	fields map[string]json.RawMessage
 	path   []string
 	errs   *formErrors
 }
 
-// readForm is the form of an object; anything else is an error of the whole.
+// readForm returns the form of an object. Other values are an error.
 func readForm(data json.RawMessage, errs *formErrors, path ...string) form {
 	f := form{path: path, errs: errs}
 	if len(data) == 0 {
@@ -102,24 +102,24 @@ func (f form) bad(code, message string, path ...string) {
 	*f.errs = append(*f.errs, formError{slices.Concat(f.path, path), code, message})
 }
 
-// badIf is bad for a rule that is broken.
+// badIf adds an error if a rule is broken.
 func (f form) badIf(broken bool, code, message string, path ...string) {
 	if broken {
 		f.bad(code, message, path...)
 	}
 }
 
-// has tells whether a field is there and not null.
+// has reports whether a field is present and not null.
 func (f form) has(name string) bool {
 	v, ok := f.fields[name]
 	return ok && string(v) != "null"
 }
 
-// given tells whether a field is there, null included.
-func (f form) given(name string) bool { _, ok := f.fields[name]; return ok }
+// isSet reports whether a field is present, including null.
+func (f form) isSet(name string) bool { _, ok := f.fields[name]; return ok }
 
-// text reads a string of least to most characters; one that may be missing has least 0.
-// Characters are code points: https://github.com/discord/discord-api-docs/issues/1315.
+// text decodes a string of least to most characters. If least is 0, it may be missing. Characters are code points:
+// https://github.com/discord/discord-api-docs/issues/1315.
 func (f form) text(name string, least, most int) string {
 	if !f.has(name) {
 		f.badIf(least > 0, "BASE_TYPE_REQUIRED", "This field is required", name)
@@ -127,7 +127,7 @@ func (f form) text(name string, least, most int) string {
 	}
 	var s string
 	if err := json.Unmarshal(f.fields[name], &s); err != nil {
-		var n json.Number // the platform turns numbers into strings
+		var n json.Number // the platform converts numbers to strings
 		if json.Unmarshal(f.fields[name], &n) != nil {
 			f.bad("STRING_TYPE_CONVERT", fmt.Sprintf("Could not interpret \"%s\" as string.", f.fields[name]), name)
 			return ""
@@ -143,7 +143,7 @@ func (f form) text(name string, least, most int) string {
 	return s
 }
 
-// integer reads a whole number; 0 when it is missing.
+// integer decodes an integer; 0 if it is missing.
 func (f form) integer(name string) int {
 	if !f.has(name) {
 		return 0
@@ -153,7 +153,7 @@ func (f form) integer(name string) int {
 	return n
 }
 
-// flag reads a truth value; otherwise when it is missing.
+// flag decodes a boolean; otherwise is the value if it is missing.
 func (f form) flag(name string, otherwise bool) bool {
 	if !f.has(name) {
 		return otherwise
@@ -163,7 +163,7 @@ func (f form) flag(name string, otherwise bool) bool {
 	return b
 }
 
-// snowflake reads an id; "" when it is missing.
+// snowflake decodes an id; "" if it is missing.
 func (f form) snowflake(name string) string {
 	if !f.has(name) {
 		return ""
@@ -176,7 +176,7 @@ func (f form) snowflake(name string) string {
 	return id
 }
 
-// list reads an array of at most most elements.
+// list decodes an array of at most most elements.
 func (f form) list(name string, most int) []json.RawMessage {
 	if !f.has(name) {
 		return nil
@@ -193,7 +193,7 @@ func (f form) list(name string, most int) []json.RawMessage {
 	return list
 }
 
-// texts reads an array of strings.
+// texts decodes an array of strings.
 func (f form) texts(name string, most int) []string {
 	list := f.list(name, most)
 	if list == nil {
@@ -210,7 +210,7 @@ func (f form) texts(name string, most int) []string {
 	return texts
 }
 
-// sub is the form of a field that is an object.
+// sub returns the form of a field that is an object.
 func (f form) sub(name string) form {
 	if !f.has(name) {
 		return form{path: append(slices.Clone(f.path), name), errs: f.errs}
@@ -218,7 +218,7 @@ func (f form) sub(name string) form {
 	return readForm(f.fields[name], f.errs, append(slices.Clone(f.path), name)...)
 }
 
-// forms are the elements of an array of at most most objects.
+// forms returns the elements of an array of at most most objects.
 func (f form) forms(name string, most int) []form {
 	var list []form
 	for i, data := range f.list(name, most) {

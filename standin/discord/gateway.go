@@ -22,46 +22,45 @@ import (
 	"telex/standin/rig"
 )
 
-// socket is a connection to the gateway. Its fields are guarded by Server.mu, but for those that only its own
-// goroutine uses.
+// socket is a connection to the gateway. Server.mu guards its fields, except those that only its own goroutine uses.
 type socket struct {
 	raw       net.Conn
 	ws        *websocket.Conn
-	resumable bool // came to the address for resumes.
+	resumable bool // opened with the URL for resumes
 
-	session *session // nil before Identify or Resume.
-	out     [][]byte
-	wake    chan struct{} // capacity 1: out, ending or beat changed.
-	silent  bool          // a zombie: nothing reaches the client any more.
-	ending  *closing
-	beat    time.Time   // the last heartbeat, or the beginning.
-	sent    quota.Meter // payloads of the client.
-	over    bool        // nothing more is answered.
+	session       *session // nil before Identify or Resume.
+	out           [][]byte
+	wake          chan struct{} // capacity 1: out, ending or lastHeartbeat changed
+	silent        bool          // a zombie: nothing more is sent to the client
+	ending        *closing
+	lastHeartbeat time.Time   // the last heartbeat, or the start of the connection
+	sent          quota.Meter // payloads from the client
+	ended         bool        // payloads are no longer handled
 
-	compress bool // payloads, from compressFrom on.
+	compress bool // compress payloads from compressFrom on
 	stream   *zlib.Writer
 	streamed bytes.Buffer
 }
 
-// closing is how the server ends a connection.
+// closing describes how the server closes a connection.
 type closing struct {
 	code   int
 	reason string
 }
 
-// push queues a payload; s.mu is held.
+// push queues a payload. The caller holds s.mu.
 func (k *socket) push(data []byte) {
-	if k.silent || k.over {
+	if k.silent || k.ended {
 		return
 	}
 	k.out = append(k.out, data)
 	k.signal()
 }
 
-// end lets the server close the connection once what is queued is written; s.mu is held.
+// end closes the connection after the queued payloads are written. The caller holds s.mu.
 func (k *socket) end(code int, reason string) {
 	if k.ending == nil {
-		k.ending, k.over = &closing{code, reason}, true
+		k.ending, k.ended = &closing{code, reason}, true
 		k.signal()
 	}
 }
@@ -84,10 +83,10 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 		s.opts.Log.Debug("accept gateway", slog.Any("error", err))
 		return
 	}
-	ws.SetReadLimit(1 << 20) // beyond maxGatewayPayload, which has a close code of its own
+	ws.SetReadLimit(1 << 20) // above maxGatewayPayload, which has its own close code
 	k := &socket{
 		raw: host.Conn(r), ws: ws, resumable: strings.HasPrefix(r.URL.Path, resumePath), wake: make(chan struct{}, 1),
-		beat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod),
+		lastHeartbeat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod),
 	}
 	if r.URL.Query().Get("compress") == "zlib-stream" {
 		k.stream = zlib.NewWriter(&k.streamed)
@@ -95,7 +94,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 	s.mu.Lock()
 	call.Done, call.Status, call.Effect = time.Now(), http.StatusSwitchingProtocols, true
 	select {
-	case <-cut: // between the acceptance and here
+	case <-cut: // closed since it was accepted
 		s.mu.Unlock()
 		_ = ws.CloseNow()
 		return
@@ -113,13 +112,13 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 		k.push(payloadOf(opHello, map[string]any{"heartbeat_interval": s.opts.Heartbeat.Milliseconds(), "_trace": []string{"standin"}}))
 	}
 	s.mu.Unlock()
-	s.converse(r.Context(), k)
+	s.runConnection(r.Context(), k)
 }
 
-// converse reads and writes until the connection ends.
-func (s *Server) converse(ctx context.Context, k *socket) {
+// runConnection reads and writes until the connection ends.
+func (s *Server) runConnection(ctx context.Context, k *socket) {
 	var readers sync.WaitGroup
-	ended := make(chan int, 1) // the close code of the client, -1 for none.
+	ended := make(chan int, 1) // the client's close code, -1 for none
 	readers.Go(func() {
 		for {
 			_, data, err := k.ws.Read(ctx)
@@ -135,10 +134,10 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 		s.opts.Log.Debug("close gateway", slog.Any("error", err))
 	}
 	readers.Wait()
-	s.Locked(func() { s.leave(k, code) })
+	s.Locked(func() { s.removeConnection(k, code) })
 }
 
-// write sends what is queued and watches over the heartbeats. It returns the close code of the client.
+// write sends queued payloads and checks the heartbeats. It returns the client's close code.
 func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
 	grace := time.Duration(float64(s.opts.Heartbeat) * heartbeatGrace)
 	timer := time.NewTimer(grace)
@@ -147,7 +146,7 @@ func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
 		s.mu.Lock()
 		queue, ending := k.out, k.ending
 		k.out = nil
-		timer.Reset(time.Until(k.beat.Add(grace)))
+		timer.Reset(time.Until(k.lastHeartbeat.Add(grace)))
 		s.mu.Unlock()
 		for _, data := range queue {
 			kind, data := k.pack(data)
@@ -168,23 +167,23 @@ func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
 			return code
 		case <-timer.C:
 			s.Locked(func() {
-				if time.Since(k.beat) >= grace && !k.silent {
-					s.accuse(k, &breach{closeTimedOut, "no heartbeat"})
+				if time.Since(k.lastHeartbeat) >= grace && !k.silent {
+					s.closeForViolation(k, &gatewayViolation{closeTimedOut, "no heartbeat"})
 				}
-				k.beat = time.Now()
+				k.lastHeartbeat = time.Now()
 			})
 		}
 	}
 }
 
-// pack compresses a payload for who asked for it.
+// pack compresses a payload if the client requested it.
 func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	if k.stream == nil && (!k.compress || len(data) < compressFrom) {
 		return websocket.MessageText, data
 	}
-	if k.stream != nil { // one stream for the whole connection, a sync flush after each payload
+	if k.stream != nil { // one stream for the whole connection, with a sync flush after each payload
 		k.streamed.Reset()
-		_, _ = k.stream.Write(data) // a buffer takes everything
+		_, _ = k.stream.Write(data) // writing to a buffer can't fail
 		_ = k.stream.Flush()
 		return websocket.MessageBinary, bytes.Clone(k.streamed.Bytes())
 	}
@@ -195,9 +194,9 @@ func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	return websocket.MessageBinary, b.Bytes()
 }
 
-// leave forgets a connection. Its session waits for a resume, unless the client said goodbye.
-// Source: https://docs.discord.com/developers/events/gateway#disconnecting
-func (s *Server) leave(k *socket, code int) {
+// removeConnection removes a connection. Its session waits for a resume, unless the client closed with a code that ends
+// it. Source: https://docs.discord.com/developers/events/gateway#disconnecting
+func (s *Server) removeConnection(k *socket, code int) {
 	delete(s.sockets, k)
 	wait := s.opts.ResumeWindow
 	if code == int(websocket.StatusNormalClosure) || code == int(websocket.StatusGoingAway) {
@@ -207,16 +206,16 @@ func (s *Server) leave(k *socket, code int) {
 	s.Publish("gateway", Event{Gateway: "closed"})
 }
 
-// detach takes a connection away from its session, if it has not lost it yet; s.mu is held. From then on the
-// session collects what happens, and waits so long for a resume.
+// detach separates a connection from its session, if it still belongs to it. From then on, the session collects events
+// and waits this long for a resume. The caller holds s.mu.
 func (s *Server) detach(k *socket, wait time.Duration) {
-	k.over = true
+	k.ended = true
 	if n := k.session; n != nil && n.socket == k {
 		n.socket, n.until = nil, time.Now().Add(wait)
 	}
 }
 
-// detachAll takes all connections away from their sessions and returns them; s.mu is held.
+// detachAll separates all connections from their sessions and returns them. The caller holds s.mu.
 func (s *Server) detachAll() []net.Conn {
 	var conns []net.Conn
 	for k := range s.sockets {
@@ -226,15 +225,15 @@ func (s *Server) detachAll() []net.Conn {
 	return conns
 }
 
-// breach is something that a client did for which the platform closes the connection. What obeys a payload panics with
-// it; see package rig.
-type breach struct {
+// gatewayViolation is an error of a client for which the platform closes the connection. Handlers of payloads panic
+// with it; see package rig.
+type gatewayViolation struct {
 	code   int
-	detail string // beyond the reason
+	detail string // added to the reason
 }
 
-// reason is what the platform says when it closes a connection.
-func (b *breach) reason() string {
+// reason returns the platform's reason for closing the connection.
+func (b *gatewayViolation) reason() string {
 	return map[int]string{
 		closeUnknownOpcode: "Unknown opcode.", closeDecode: "Error while decoding payload.", closeNotAuthenticated: "Not authenticated.",
 		closeAuthentication: "Authentication failed.", closeAlready: "Already authenticated.", closeSeq: "Invalid seq.",
@@ -243,38 +242,38 @@ func (b *breach) reason() string {
 	}[b.code]
 }
 
-// accuse ends a connection for a breach; a session that timed out is over.
-func (s *Server) accuse(k *socket, b *breach) {
-	s.violate(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", b.code, cmp.Or(b.detail, b.reason())))
+// closeForViolation closes a connection because of a violation. A session that timed out ends.
+func (s *Server) closeForViolation(k *socket, b *gatewayViolation) {
+	s.recordViolation(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", b.code, cmp.Or(b.detail, b.reason())))
 	if n := k.session; n != nil && n.socket == k && b.code == closeTimedOut {
 		n.socket, n.until = nil, time.Time{}
 	}
 	k.end(b.code, b.reason())
 }
 
-// receive does what a client asks for; s.mu is held.
+// receive handles a message of a client. The caller holds s.mu.
 func (s *Server) receive(k *socket, data []byte) {
-	if k.over {
+	if k.ended {
 		return
 	}
-	if _, wrong := rig.Run[breach](func() any { s.obey(k, data, time.Now()); return nil }); wrong != nil {
-		s.accuse(k, wrong)
+	if _, wrong := rig.Run[gatewayViolation](func() any { s.handlePayload(k, data, time.Now()); return nil }); wrong != nil {
+		s.closeForViolation(k, wrong)
 	}
 }
 
-// obey does what a payload says.
-func (s *Server) obey(k *socket, data []byte, now time.Time) {
-	rig.RefuseIf(k.sent.Wait(now) > 0, &breach{code: closeRateLimited})
+// handlePayload handles a payload.
+func (s *Server) handlePayload(k *socket, data []byte, now time.Time) {
+	rig.RefuseIf(k.sent.Wait(now) > 0, &gatewayViolation{code: closeRateLimited})
 	k.sent.Take(now)
 	var p struct {
 		Op *int            `json:"op"`
 		D  json.RawMessage `json:"d"`
 	}
-	rig.RefuseIf(len(data) > maxGatewayPayload || json.Unmarshal(data, &p) != nil || p.Op == nil, &breach{code: closeDecode})
+	rig.RefuseIf(len(data) > maxGatewayPayload || json.Unmarshal(data, &p) != nil || p.Op == nil, &gatewayViolation{code: closeDecode})
 	switch *p.Op {
 	case opHeartbeat:
 		s.stats.Heartbeats++
-		k.beat = now
+		k.lastHeartbeat = now
 		k.push(payloadOf(opHeartbeatACK, nil))
 		k.signal()
 	case opIdentify:
@@ -282,13 +281,13 @@ func (s *Server) obey(k *socket, data []byte, now time.Time) {
 	case opResume:
 		s.resume(k, p.D, now)
 	case opPresence, opVoice, opRequestMembers, opRequestSoundboard, opRequestChannelInfo:
-		rig.RefuseIf(k.session == nil, &breach{code: closeNotAuthenticated})
+		rig.RefuseIf(k.session == nil, &gatewayViolation{code: closeNotAuthenticated})
 	default:
-		panic(&breach{code: closeUnknownOpcode})
+		panic(&gatewayViolation{code: closeUnknownOpcode})
 	}
 }
 
-// identify begins a session.
+// identify starts a session.
 func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
 	var d struct {
 		Token      string          `json:"token"`
@@ -299,15 +298,15 @@ func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
 	}
 	starts := s.limiter.scope(bucketSessions, "")
 	full, _ := starts.Wait(now)
-	rig.RefuseIf(k.session != nil, &breach{code: closeAlready})
+	rig.RefuseIf(k.session != nil, &gatewayViolation{code: closeAlready})
 	rig.RefuseIf(json.Unmarshal(data, &d) != nil || d.Intents == nil || len(d.Properties) == 0,
-		&breach{closeDecode, "identify needs token, intents and properties"})
-	rig.RefuseIf(strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token, &breach{code: closeAuthentication})
-	rig.RefuseIf(d.Shard != nil && (len(d.Shard) != 2 || d.Shard[0] < 0 || d.Shard[0] >= d.Shard[1]), &breach{code: closeShard})
-	rig.RefuseIf(*d.Intents < 0 || *d.Intents&^allIntents != 0, &breach{code: closeIntents})
+		&gatewayViolation{closeDecode, "identify needs token, intents and properties"})
+	rig.RefuseIf(strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token, &gatewayViolation{code: closeAuthentication})
+	rig.RefuseIf(d.Shard != nil && (len(d.Shard) != 2 || d.Shard[0] < 0 || d.Shard[0] >= d.Shard[1]), &gatewayViolation{code: closeShard})
+	rig.RefuseIf(*d.Intents < 0 || *d.Intents&^allIntents != 0, &gatewayViolation{code: closeIntents})
 	rig.RefuseIf(*d.Intents&(intentMembers|intentPresences) != 0 || *d.Intents&intentMessageContent != 0 && !s.opts.MessageContent,
-		&breach{code: closeDisallowed})
-	rig.RefuseIf(full > 0, &breach{closeAuthentication, "too many identifies: the platform resets the token"})
+		&gatewayViolation{code: closeDisallowed})
+	rig.RefuseIf(full > 0, &gatewayViolation{closeAuthentication, "too many identifies: the platform resets the token"})
 	if now.Sub(s.lastIdentify) < identifyInterval {
 		k.push(payloadOf(opInvalidSession, false))
 		return
@@ -316,11 +315,11 @@ func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
 	s.lastIdentify = now
 	s.stats.Identifies++
 	k.compress = d.Compress
-	s.begun(k, &session{id: bucketHash(s.ids.next(now)), intents: *d.Intents, socket: k})
+	s.sendReady(k, &session{id: bucketHash(s.ids.next(now)), intents: *d.Intents, socket: k})
 }
 
-// begun greets a new session.
-func (s *Server) begun(k *socket, n *session) {
+// sendReady sends the first events of a new session.
+func (s *Server) sendReady(k *socket, n *session) {
 	k.session = n
 	s.sessions = append(s.sessions, n)
 	guilds := []map[string]any{}
@@ -335,38 +334,38 @@ func (s *Server) begun(k *socket, n *session) {
 		"private_channels": []any{}, "relationships": []any{}, "user_settings": map[string]any{}, "_trace": []string{"standin"},
 	}))
 	for _, g := range s.guildList {
-		if g.member && n.wants(intentGuilds) {
+		if g.member && n.hasIntent(intentGuilds) {
 			n.send("GUILD_CREATE", rig.Encode(s.wireGuild(g)))
 		}
 	}
 	s.Publish("gateway", Event{Gateway: "identified"})
 }
 
-// resume continues a session: what was missed comes again, in order.
+// resume continues a session: missed events are sent again, in order.
 func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 	var d struct {
 		Token   string `json:"token"`
 		Session string `json:"session_id"`
 		Seq     int64  `json:"seq"`
 	}
-	rig.RefuseIf(k.session != nil, &breach{code: closeAlready})
-	rig.RefuseIf(json.Unmarshal(data, &d) != nil, &breach{code: closeDecode})
-	rig.RefuseIf(strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token, &breach{code: closeAuthentication})
+	rig.RefuseIf(k.session != nil, &gatewayViolation{code: closeAlready})
+	rig.RefuseIf(json.Unmarshal(data, &d) != nil, &gatewayViolation{code: closeDecode})
+	rig.RefuseIf(strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token, &gatewayViolation{code: closeAuthentication})
 	var n *session
-	if i := slices.IndexFunc(s.live(), func(n *session) bool { return n.id == d.Session }); i >= 0 {
+	if i := slices.IndexFunc(s.liveSessions(), func(n *session) bool { return n.id == d.Session }); i >= 0 {
 		n = s.sessions[i]
 	}
-	rig.RefuseIf(n != nil && s.refusals == 0 && (d.Seq > n.seq || d.Seq < 0), &breach{code: closeSeq})
-	if n == nil || s.refusals > 0 || d.Seq < n.seq-int64(len(n.events)) { // the last one: too much was missed
+	rig.RefuseIf(n != nil && s.refusals == 0 && (d.Seq > n.seq || d.Seq < 0), &gatewayViolation{code: closeSeq})
+	if n == nil || s.refusals > 0 || d.Seq < n.seq-int64(len(n.events)) { // the last condition: too many events were missed
 		if n != nil {
 			s.refusals = max(0, s.refusals-1)
-			n.drop(closeUnknown)
+			n.end(closeUnknown)
 		}
 		s.stats.RefusedResumes++
 		k.push(payloadOf(opInvalidSession, false))
 		return
 	}
-	if n.socket != nil { // half open: the client left, and nobody noticed
+	if n.socket != nil { // a half-open connection, whose end nobody noticed
 		n.socket.end(closeUnknown, "Session resumed elsewhere.")
 	}
 	n.socket, k.session = k, n
@@ -384,8 +383,8 @@ func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 	s.Publish("gateway", Event{Gateway: "resumed"})
 }
 
-// drop ends a session for good, and its connection with the code.
-func (n *session) drop(code int) {
+// end ends a session, and closes its connection with the code.
+func (n *session) end(code int) {
 	if n.socket != nil {
 		n.socket.end(code, "Session ended.")
 		n.socket.session = nil

@@ -19,7 +19,7 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		s := New(Options{})
 		s.base = "http://standin"
-		k := &socket{wake: make(chan struct{}, 1), beat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod)}
+		k := &socket{wake: make(chan struct{}, 1), lastHeartbeat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod)}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, data := range [][]byte{first, second} {
@@ -39,7 +39,7 @@ func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", " a ": "a", "a\r\nb\rc": "a\nbc", "\ta\tb\n\n": "a\tb", "a\x00b\x1fc": "abc", "\u3000x\u2003": "x", "a\n \nb": "a\n \nb",
 	} {
-		if got := clean(in); got != want {
+		if got := cleanText(in); got != want {
 			t.Errorf("clean(%q): got %q, want %q", in, got, want)
 		}
 	}

@@ -10,36 +10,36 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a channel with everything a person ever saw of it.
+// Message is one message of a channel with everything that a person saw of it.
 type Message struct {
 	ID      string `json:"id"`
 	Channel string `json:"channel"`
 	Guild   string `json:"guild,omitempty"`
-	// Type is 0 for a message, 19 for a reply, 20 for the answer to a slash command.
+	// Type is 0 for a message, 19 for a reply, and 20 for the answer to a slash command.
 	Type    int    `json:"type"`
 	From    User   `json:"from"`
 	FromBot bool   `json:"from_bot"`
 	ReplyTo string `json:"reply_to,omitempty"`
-	// ForwardOf is the message that this one forwards; its text and files then are those of the other when it was forwarded.
+	// ForwardOf is the message that this one forwards. Its text and files are those of the other one at that time.
 	ForwardOf string `json:"forward_of,omitempty"`
 	Nonce     string `json:"nonce,omitempty"`
-	// Silent tells that nobody's device made a sound.
+	// Silent says that no device made a sound.
 	Silent bool `json:"silent,omitempty"`
-	// Pings are who was notified: "user:<id>", "role:<id>", "everyone" or "here". Sorted.
+	// Pings lists who was notified: "user:<id>", "role:<id>", "everyone" or "here". Sorted.
 	Pings []string `json:"pings,omitempty"`
-	// Interaction is the one that it answers.
+	// Interaction is the interaction that it answers.
 	Interaction string `json:"interaction,omitempty"`
-	// OnlyFor is the person who alone sees it, "" when all do.
+	// OnlyFor is the only person who sees it; "" means everybody.
 	OnlyFor string `json:"only_for,omitempty"`
-	// Thread is the thread that began with it.
+	// Thread is the thread that starts at the message.
 	Thread string `json:"thread,omitempty"`
 	rig.Seen[Version]
 
 	forwarded   *snapshot
-	forwardFrom string // the channel of ForwardOf.
+	forwardFrom string // the channel of ForwardOf
 
-	nonce           json.RawMessage // as it came: a number stays one.
-	mentions        []string        // users.
+	nonce           json.RawMessage // as received: a number stays a number
+	mentions        []string        // ids of users
 	mentionRoles    []string
 	mentionEveryone bool
 }
@@ -49,36 +49,36 @@ type Version struct {
 	At time.Time `json:"at"`
 	// Method is the call that made it, or "person".
 	Method string `json:"method"`
-	// Content is the text as it stands after trimming.
+	// Content is the text after trimming.
 	Content     string          `json:"content"`
 	Embeds      json.RawMessage `json:"embeds,omitempty"`
 	Components  json.RawMessage `json:"components,omitempty"`
 	Attachments []Attachment    `json:"attachments,omitempty"`
-	// Flags are those of the platform; 128 is an answer that is still thinking.
+	// Flags are the platform's flags; 128 means that the answer is still loading.
 	Flags int `json:"flags,omitempty"`
-	// Buttons are the components that can be pressed.
+	// Buttons are the buttons that can be pressed.
 	Buttons []Button `json:"buttons,omitempty"`
 
-	edited bool // shows as edited.
+	edited bool // shown as edited
 }
 
-// Loading tells whether the message shows only that the bot is thinking.
+// Loading reports whether the message only shows that the bot is thinking.
 func (v Version) Loading() bool { return v.Flags&flagLoading != 0 }
 
-// addresses are what the platform makes links of in a text: what stands in angle brackets is a link without a preview.
-// Source: https://support.discord.com/hc/en-us/articles/210298617
-var addresses = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|<https?://[^\\s>]*>|\\]\\(<https?://[^\\s>]*>\\)|https?://[^\\s<>]+[^\\s<>.,:;\"'\\])]")
+// linkPattern matches what the platform turns into links. A URL in angle brackets is a link without a preview. Source:
+// https://support.discord.com/hc/en-us/articles/210298617
+var linkPattern = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|<https?://[^\\s>]*>|\\]\\(<https?://[^\\s>]*>\\)|https?://[^\\s<>]+[^\\s<>.,:;\"'\\])]")
 
-// Opened are the addresses that the platform opens to show embeds below the message, without anybody clicking.
-// Source: https://docs.discord.com/developers/resources/message#message-object-message-flags, SUPPRESS_EMBEDS.
+// Opened returns the URLs that the platform opens by itself to show embeds below the message. Source:
+// https://docs.discord.com/developers/resources/message#message-object-message-flags, SUPPRESS_EMBEDS.
 func (v Version) Opened() []string {
 	if v.Flags&flagSuppressEmbeds != 0 {
 		return nil
 	}
-	return slices.DeleteFunc(addresses.FindAllString(v.Content, -1), func(a string) bool { return !strings.HasPrefix(a, "http") })
+	return slices.DeleteFunc(linkPattern.FindAllString(v.Content, -1), func(a string) bool { return !strings.HasPrefix(a, "http") })
 }
 
-// Button is a button on display, or a link when it has a URL.
+// Button is a shown button, or a link if it has a URL.
 type Button struct {
 	CustomID string `json:"custom_id,omitempty"`
 	Label    string `json:"label,omitempty"`
@@ -87,13 +87,13 @@ type Button struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// Content is the newest version's text.
+// Content returns the text of the newest version.
 func (m Message) Content() string { return m.Last().Content }
 
-// Since is when the version came on display.
+// Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
-// clone detaches the message from the server's own.
+// clone returns a copy that the server does not change.
 func (m *Message) clone() Message {
 	c := *m
 	c.Seen = m.Copy()
@@ -106,27 +106,25 @@ type Period struct {
 	To   time.Time `json:"to"`
 }
 
-// Screen is everything that people saw in a channel at one moment. Messages that only one person sees
-// are among them, and say so.
+// Screen is everything that people saw in a channel at one moment, including messages that only one person sees.
 type Screen struct {
 	Channel  Channel   `json:"channel"`
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
-	// Typing tells whether the bot is shown typing.
+	// Typing says that the bot is shown as typing.
 	Typing bool `json:"typing,omitempty"`
-	// Failed are interactions that got no answer: the person reads that the application did not respond.
+	// Failed lists interactions without an answer: the person reads that the application did not respond.
 	Failed []string `json:"failed,omitempty"`
 }
 
-// ChannelHistory is everything that ever happened in a channel.
+// ChannelHistory is everything that happened in a channel.
 type ChannelHistory struct {
 	Channel  Channel   `json:"channel"`
 	Messages []Message `json:"messages"`
 	Typing   []Period  `json:"typing,omitempty"`
 }
 
-// History returns all messages of a channel, deleted ones too, in the order in which they were sent. It
-// is a copy.
+// History returns all messages of a channel, including deleted ones, in the order of sending. It is a copy.
 func (s *Server) History(channelID string) []Message { return s.Chronicle(channelID).Messages }
 
 // Chronicle returns the messages and typing indicators of a channel. It is a copy.
@@ -144,13 +142,13 @@ func (s *Server) Chronicle(channelID string) ChannelHistory {
 	return h
 }
 
-// View returns the messages on display in a channel at a moment, each with its versions up to then; the
-// last one is what was on the screen.
+// View returns the messages in a channel at a moment, each with its versions up to then. The last version was on the
+// screen.
 func (s *Server) View(channelID string, at time.Time) []Message {
 	return s.Screen(channelID, at).Messages
 }
 
-// Screen returns everything on display in a channel at a moment.
+// Screen returns everything that was shown in a channel at a moment.
 func (s *Server) Screen(channelID string, at time.Time) Screen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,16 +181,16 @@ func (s *Server) Screen(channelID string, at time.Time) Screen {
 // Call is one API call.
 type Call struct {
 	rig.Call
-	// Request is the method and path of HTTP.
+	// Request is the HTTP method and path.
 	Request string `json:"request"`
 	Channel string `json:"channel,omitempty"`
-	// Message is the one that was made or addressed.
+	// Message is the created or addressed message.
 	Message string `json:"message,omitempty"`
-	// Code and Description are those of an error answer.
+	// Code and Description are those of an error response.
 	Code        int    `json:"code,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Body is the JSON of the request; files are left out.
+	// Body is the JSON of the request, without files.
 	Body json.RawMessage `json:"body,omitempty"`
 
-	bucket, resource string // that it counts in.
+	bucket, resource string // in which it counts
 }

@@ -10,16 +10,16 @@ import (
 
 // Source of the times: https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
 const (
-	// responseTime is how long an interaction waits for its first answer.
-	responseTime = 3 * time.Second
-	// tokenLife is how long the token of an interaction is good for.
-	tokenLife = 15 * time.Minute
-	// maxFollowUps is how many follow-ups there may be where the bot itself is no member.
+	// responseTimeout is how long an interaction waits for its first response.
+	responseTimeout = 3 * time.Second
+	// tokenLifetime is how long the token of an interaction is valid.
+	tokenLifetime = 15 * time.Minute
+	// maxFollowUps is the maximum number of follow-ups if the bot itself is not a member.
 	maxFollowUps = 5
 )
 
-// Types of interactions, and of answers to them.
-// Source: https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object-interaction-type
+// Types of interactions and of responses to them. Source:
+// https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object-interaction-type
 const (
 	interactionCommand   = 2
 	interactionComponent = 3
@@ -32,31 +32,31 @@ const (
 	responseModal          = 9
 )
 
-// Interaction is a slash command that a person invoked, or a button they pressed.
+// Interaction is a used slash command or a pressed button.
 type Interaction struct {
 	ID      string    `json:"id"`
 	Token   string    `json:"token"`
-	Type    int       `json:"type"` // 2 a command, 3 a button.
+	Type    int       `json:"type"` // 2 a command, 3 a button
 	At      time.Time `json:"at"`
 	User    string    `json:"user"`
 	Channel string    `json:"channel"`
 	Guild   string    `json:"guild,omitempty"`
-	// Name is that of the command, or the custom_id of the button.
+	// Name is the name of the command, or the custom_id of the button.
 	Name string `json:"name"`
-	// Message is the one the button belongs to.
+	// Message is the message of the button.
 	Message string `json:"message,omitempty"`
-	// Answered is when the first answer came, zero before, and Response its type.
+	// Answered is the time of the first response, or zero, and Response is its type.
 	Answered time.Time `json:"answered,omitzero"`
 	Response int       `json:"response,omitempty"`
-	// Original is the message that the first answer made, or the button's.
+	// Original is the message that the first response created, or the button's message.
 	Original string `json:"original,omitempty"`
-	// FollowUps are the messages after it.
+	// FollowUps are the later messages.
 	FollowUps []string `json:"follow_ups,omitempty"`
 }
 
-// failed tells whether the person reads, at t, that the application did not respond.
+// failed reports whether the person reads at t that the application did not respond.
 func (i *Interaction) failed(t time.Time) bool {
-	ends := i.At.Add(responseTime)
+	ends := i.At.Add(responseTimeout)
 	return ends.Before(t) && (i.Answered.IsZero() || i.Answered.After(ends))
 }
 
@@ -67,7 +67,7 @@ func (i *Interaction) owners() map[string]string {
 	return map[string]string{"0": i.Guild}
 }
 
-// Interactions returns all interactions so far. It is a copy.
+// Interactions returns a copy of all interactions.
 func (s *Server) Interactions() []Interaction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *Server) Interactions() []Interaction {
 	return list
 }
 
-// interact makes an interaction and tells the gateway.
+// interact creates an interaction and sends it to the gateway.
 func (s *Server) interact(c *channel, i *Interaction, data map[string]any) {
 	now := time.Now()
 	i.ID, i.At, i.Channel, i.Guild = s.ids.next(now), now, c.info.ID, c.info.Guild
@@ -113,7 +113,7 @@ func (s *Server) callback(r *request) any {
 	rig.RefuseIf(i == nil || i.Token != r.param("token"), notFound(codeUnknownInteraction, "interaction"))
 	r.call.Channel = i.Channel
 	rig.RefuseIf(!i.Answered.IsZero(), fail(http.StatusBadRequest, codeAlreadyAcknowledged, "Interaction has already been acknowledged."))
-	rig.RefuseIf(r.now.Sub(i.At) > responseTime, notFound(codeUnknownInteraction, "interaction"))
+	rig.RefuseIf(r.now.Sub(i.At) > responseTimeout, notFound(codeUnknownInteraction, "interaction"))
 	f := r.form()
 	f.badIf(!f.has("type"), "BASE_TYPE_REQUIRED", "This field is required", "type")
 	kind := f.integer("type")
@@ -135,7 +135,7 @@ func (s *Server) callback(r *request) any {
 	return result
 }
 
-// respond does what the first answer says.
+// respond handles the first response.
 func (s *Server) respond(r *request, i *Interaction, kind int, data form) {
 	c := s.channels[i.Channel]
 	switch kind {
@@ -153,7 +153,7 @@ func (s *Server) respond(r *request, i *Interaction, kind int, data form) {
 	case responseDeferredUpdate, responseUpdate:
 		rig.RefuseIf(i.Type != interactionComponent, badField("INTERACTION_RESPONSE_TYPE_INVALID", "Value must be one of {4, 5, 9, 10, 12}.", "type"))
 		i.Original = i.Message
-		m := c.alive(i.Message)
+		m := c.message(i.Message)
 		if kind == responseDeferredUpdate {
 			return
 		}
@@ -169,7 +169,7 @@ func (s *Server) respond(r *request, i *Interaction, kind int, data form) {
 	}
 }
 
-// reply makes a message that answers an interaction.
+// reply creates a message that answers an interaction.
 func (s *Server) reply(r *request, c *channel, i *Interaction, data form, files map[int]rig.Upload) *Message {
 	if files == nil {
 		files = r.files
@@ -202,24 +202,24 @@ func (s *Server) replyWith(r *request, i *Interaction, v Version) *Message {
 	return m
 }
 
-// byToken finds the interaction of a call to /webhooks/{app}/{token}, whose token must be good.
-func (s *Server) byToken(r *request) (*Interaction, *channel) {
+// interactionByToken returns the interaction of a call to /webhooks/{app}/{token}, whose token must be valid.
+func (s *Server) interactionByToken(r *request) (*Interaction, *channel) {
 	n := slices.IndexFunc(s.interactionList, func(i *Interaction) bool { return i.Token == r.param("token") })
 	rig.RefuseIf(n < 0 || r.param("app") != s.me.ID || s.interactionList[n].Answered.IsZero(), notFound(codeUnknownWebhook, "Webhook"))
 	i := s.interactionList[n]
 	r.call.Channel = i.Channel
-	rig.RefuseIf(r.now.Sub(i.At) > tokenLife, fail(http.StatusUnauthorized, codeWebhookToken, "Invalid Webhook Token"))
+	rig.RefuseIf(r.now.Sub(i.At) > tokenLifetime, fail(http.StatusUnauthorized, codeWebhookToken, "Invalid Webhook Token"))
 	return i, s.channels[i.Channel]
 }
 
-// ownMessage is the message of a call to /webhooks/{app}/{token}/messages/{message}.
-func (s *Server) ownMessage(r *request) (*channel, *Message) {
-	i, c := s.byToken(r)
+// interactionMessage returns the message of a call to /webhooks/{app}/{token}/messages/{message}.
+func (s *Server) interactionMessage(r *request) (*channel, *Message) {
+	i, c := s.interactionByToken(r)
 	id := r.param("message")
 	if id == "@original" {
 		id = i.Original
 	}
-	m := c.alive(id)
+	m := c.message(id)
 	rig.RefuseIf(m == nil || id != i.Original && !slices.Contains(i.FollowUps, id), unknownMessage())
 	r.call.Message = m.ID
 	return c, m
@@ -229,7 +229,7 @@ func (s *Server) getOwn(r *request, c *channel, m *Message) any {
 	return s.wire(c, m)
 }
 
-// editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}; an answer that was deferred becomes a message.
+// editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}. A deferred response becomes a message.
 func (s *Server) editOwn(r *request, c *channel, m *Message) any {
 	loading := m.Last().Loading()
 	v, p := s.revise(r, c, m, true)
@@ -246,9 +246,9 @@ func (s *Server) deleteOwn(r *request, c *channel, m *Message) any {
 	return nil
 }
 
-// followUp answers POST /webhooks/{app}/{token}. The first one after a deferred answer becomes that answer.
+// followUp answers POST /webhooks/{app}/{token}. The first one after a deferred response becomes that response.
 func (s *Server) followUp(r *request, i *Interaction, c *channel) any {
-	if m := c.alive(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
+	if m := c.message(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
 		r.call.Message = m.ID
 		return s.editOwn(r, c, m)
 	}

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Invocation is a slash command that a person types.
+// Invocation is a slash command that a person uses.
 type Invocation struct {
-	// Channel is where; "" is the DM with User.
+	// Channel is the channel; "" is the DM with User.
 	Channel string `json:"channel"`
-	User    string `json:"user"` // DefaultPerson when "".
+	User    string `json:"user"` // "" means DefaultPerson
 	Name    string `json:"name"`
-	// Options are what was filled in: text, whole numbers, truth values.
+	// Options are the values: text, integers, booleans.
 	Options map[string]any `json:"options"`
-	// Message is what a message command is about.
+	// Message is the message of a message command.
 	Message string `json:"message"`
 }
 
-// Slash lets a person invoke a slash command and returns the interaction's id. It is an error when the
-// person's client would not let them: no such command there, or options that don't fit.
+// Slash uses a slash command as a person and returns the interaction's id. It fails if the person's client would not
+// allow it: no such command there, or invalid options.
 func (s *Server) Slash(in Invocation) (string, error) {
-	return s.use(in, slashCommand, func(_ *channel, cmd *Command, data map[string]any) error {
-		options, err := fill(cmd.Options, in.Options)
+	return s.useCommand(in, slashCommand, func(_ *channel, cmd *Command, data map[string]any) error {
+		options, err := optionValues(cmd.Options, in.Options)
 		if len(options) > 0 {
 			data["options"] = options
 		}
@@ -32,12 +32,12 @@ func (s *Server) Slash(in Invocation) (string, error) {
 	})
 }
 
-// About lets a person choose a command in the menu of a message and returns the interaction's id. The application gets the
-// whole message, whatever its intents. It is an error when there is no such command or message there.
-// Source: https://docs.discord.com/developers/interactions/application-commands#message-commands
+// About uses a command from the menu of a message and returns the interaction's id. The application gets the whole
+// message, whatever its intents. It fails if there is no such command or message. Source:
+// https://docs.discord.com/developers/interactions/application-commands#message-commands
 func (s *Server) About(in Invocation) (string, error) {
-	return s.use(in, messageCommand, func(c *channel, _ *Command, data map[string]any) error {
-		m := c.alive(in.Message)
+	return s.useCommand(in, messageCommand, func(c *channel, _ *Command, data map[string]any) error {
+		m := c.message(in.Message)
 		if m == nil || m.OnlyFor != "" {
 			return fmt.Errorf("no message %q in this channel", in.Message)
 		}
@@ -47,8 +47,8 @@ func (s *Server) About(in Invocation) (string, error) {
 	})
 }
 
-// use lets a person use a command of one type. With adds to its data what the type has.
-func (s *Server) use(in Invocation, kind int, with func(c *channel, cmd *Command, data map[string]any) error) (string, error) {
+// useCommand uses a command of one type. with adds the type's data.
+func (s *Server) useCommand(in Invocation, kind int, with func(c *channel, cmd *Command, data map[string]any) error) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in.User = s.person(cmp.Or(in.User, DefaultPerson)).ID
@@ -59,7 +59,7 @@ func (s *Server) use(in Invocation, kind int, with func(c *channel, cmd *Command
 	if c == nil {
 		return "", fmt.Errorf("invoke: no channel %q", in.Channel)
 	}
-	cmd := s.offered(c, kind, in.Name)
+	cmd := s.offeredCommand(c, kind, in.Name)
 	if cmd == nil {
 		return "", fmt.Errorf("invoke: no command %q in this channel", in.Name)
 	}
@@ -75,12 +75,12 @@ func (s *Server) use(in Invocation, kind int, with func(c *channel, cmd *Command
 	return i.ID, nil
 }
 
-// offered is the command of a type that people in a channel are offered: the guild's own first.
-func (s *Server) offered(c *channel, kind int, name string) *Command {
+// offeredCommand returns the command of a type that people see in a channel: the guild's own first.
+func (s *Server) offeredCommand(c *channel, kind int, name string) *Command {
 	for _, guildID := range []string{c.info.Guild, ""} {
 		for n := range s.commands[guildID] {
 			cmd := &s.commands[guildID][n]
-			if cmd.Type == kind && cmd.Name == name && cmd.fits(c) {
+			if cmd.Type == kind && cmd.Name == name && cmd.availableIn(c) {
 				return cmd
 			}
 		}
@@ -88,8 +88,8 @@ func (s *Server) offered(c *channel, kind int, name string) *Command {
 	return nil
 }
 
-// fits tells whether a command's contexts contain the channel.
-func (c *Command) fits(where *channel) bool {
+// availableIn reports whether a command's contexts contain the channel.
+func (c *Command) availableIn(where *channel) bool {
 	var contexts []int
 	if json.Unmarshal(c.fields["contexts"], &contexts) != nil || contexts == nil {
 		return string(c.fields["dm_permission"]) != "false" || where.info.Guild != ""
@@ -100,8 +100,8 @@ func (c *Command) fits(where *channel) bool {
 	return slices.Contains(contexts, 1)
 }
 
-// fill turns what a person filled in into the options of an interaction.
-func fill(options []CommandOption, values map[string]any) ([]map[string]any, error) {
+// optionValues converts a person's values to the options of an interaction.
+func optionValues(options []CommandOption, values map[string]any) ([]map[string]any, error) {
 	var list []map[string]any
 	for name := range values {
 		if !slices.ContainsFunc(options, func(o CommandOption) bool { return o.Name == name }) {
@@ -126,8 +126,7 @@ func fill(options []CommandOption, values map[string]any) ([]map[string]any, err
 	return list, nil
 }
 
-// Press lets a person press a button and returns the interaction's id; an error when there is no such
-// button on display.
+// Press presses a button as a person and returns the interaction's id. It fails if no such button is shown.
 func (s *Server) Press(channelID, message, customID, user string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +134,7 @@ func (s *Server) Press(channelID, message, customID, user string) (string, error
 	if c == nil {
 		return "", fmt.Errorf("press: no channel %q", channelID)
 	}
-	m := c.alive(message)
+	m := c.message(message)
 	if m == nil || !slices.ContainsFunc(m.Last().Buttons, func(b Button) bool {
 		return (b.CustomID == customID || b.Label == customID) && !b.Disabled && customID != ""
 	}) {

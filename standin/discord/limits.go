@@ -13,41 +13,40 @@ import (
 	"telex/standin/rig"
 )
 
-// Limits are the rates that the platform enforces. A field that is zero takes the published value (in
-// Options.Hidden: no limit), a negative one switches its limit off.
+// Limits are the rates that the platform enforces. A zero field means the published value (in Options.Hidden: no
+// limit), and a negative field disables the limit.
 //
-// The platform publishes the form and the global limit, and tells everything else in the headers of its
-// answers: https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets are what
-// bots observe; that sends and edits share theirs is a remark of its staff,
-// https://github.com/discord/discord-api-docs/issues/20.
+// The platform publishes the form and the global limit, and states everything else in the headers of its responses:
+// https://docs.discord.com/developers/topics/rate-limits. The numbers of the buckets are what bots observe. Discord's
+// staff stated that sends and edits share a bucket: https://github.com/discord/discord-api-docs/issues/20.
 type Limits struct {
-	// Messages are sends and edits together, in 5 s in a channel. Published: 5.
+	// Messages limits sends and edits together, per 5 s and channel. Published: 5.
 	Messages int `json:"messages"`
-	// Deletes are deletions in 1 s in a channel. Assumed: 5.
+	// Deletes limits deletions, per 1 s and channel. Assumed: 5.
 	Deletes int `json:"deletes"`
-	// Typing are typing indicators in 5 s in a channel. Assumed: 5.
+	// Typing limits typing indicators, per 5 s and channel. Assumed: 5.
 	Typing int `json:"typing"`
-	// Reads are calls that change nothing, in 1 s in a channel or guild. Assumed: 10.
+	// Reads limits calls that change nothing, per 1 s and channel or guild. Assumed: 10.
 	Reads int `json:"reads"`
-	// Others are all calls that have no bucket of their own, in 20 s. Assumed: 10.
+	// Others limits all calls without a bucket of their own, per 20 s. Assumed: 10.
 	Others int `json:"others"`
-	// Webhook are edits and follow-ups in 5 s with the token of one interaction. Assumed: 5.
+	// Webhook limits edits and follow-ups, per 5 s and interaction token. Assumed: 5.
 	Webhook int `json:"webhook"`
-	// Global counts all calls in a second but those of interactions. Published: 50.
+	// Global limits all calls per second except those of interactions. Published: 50.
 	Global int `json:"global"`
-	// OldEdits are edits in an hour, in a channel, of messages older than an hour, which no header tells.
-	// The number is a secret, https://github.com/discord/discord-api-docs/issues/4413. Assumed: 30.
+	// OldEdits limits edits of messages older than an hour, per hour and channel. No header states it, and the number
+	// is undocumented: https://github.com/discord/discord-api-docs/issues/4413. Assumed: 30.
 	OldEdits int `json:"old_edits"`
-	// Invalid are answers 401, 403 and 429 in 10 minutes; beyond it nobody gets in. Published: 10,000.
+	// Invalid limits responses 401, 403 and 429 per 10 minutes. Beyond it, all calls are refused. Published: 10,000.
 	Invalid int `json:"invalid"`
-	// Sessions are identifies in 24 hours. Published: 1,000.
+	// Sessions limits identifies per 24 hours. Published: 1,000.
 	Sessions int `json:"sessions"`
 	// Jitter is how much too early a call may come: what the network between a correct client and the
 	// platform shifts. Assumed: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 
-// PublishedLimits are the limits that Discord publishes, or is seen to have.
+// PublishedLimits returns the limits that Discord publishes or is observed to have.
 func PublishedLimits() Limits {
 	return Limits{
 		Messages: 5, Deletes: 5, Typing: 5, Reads: 10, Others: 10, Webhook: 5, Global: 50,
@@ -55,7 +54,7 @@ func PublishedLimits() Limits {
 	}
 }
 
-// NoLimits switches every limit off.
+// NoLimits disables every limit.
 func NoLimits() Limits {
 	return Limits{
 		Messages: -1, Deletes: -1, Typing: -1, Reads: -1, Others: -1, Webhook: -1, Global: -1,
@@ -65,7 +64,7 @@ func NoLimits() Limits {
 
 // Kinds of buckets. Each is split by the channel, guild, or interaction token in the path.
 const (
-	bucketNone     = "" // calls that only the global limit counts, or none.
+	bucketNone     = "" // calls that count only for the global limit, or for none
 	bucketMessages = "messages"
 	bucketDeletes  = "deletes"
 	bucketTyping   = "typing"
@@ -74,7 +73,7 @@ const (
 	bucketWebhook  = "webhook"
 )
 
-// bucketOf is how many calls a bucket takes in which time; not positive means without end.
+// bucketOf returns how many calls a bucket allows in which period; a limit of 0 or less means no limit.
 func (l Limits) bucketOf(kind string) (limit int, period time.Duration) {
 	switch kind {
 	case bucketMessages:
@@ -101,7 +100,7 @@ func (l Limits) bucketOf(kind string) (limit int, period time.Duration) {
 	return -1, time.Second
 }
 
-// Buckets that no route names.
+// Buckets that do not belong to routes.
 const (
 	bucketGlobal   = "global"
 	bucketOldEdits = "old_edits"
@@ -116,16 +115,16 @@ const (
 	scopeShared = "shared"
 )
 
-// limiter is guarded by Server.mu.
+// limiter counts calls. Server.mu guards it.
 type limiter struct{ quota.Scopes[Limits] }
 
-// enforced fills in what limits leave open.
-func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
+// effectiveLimits replaces zero fields with their defaults.
+func effectiveLimits(published, hidden Limits) (Limits, Limits, time.Duration) {
 	published = quota.Fill(published, PublishedLimits())
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
-// scope finds the bucket of a kind for a resource, "" for the bot as a whole.
+// scope returns the bucket of a kind for a resource; "" is the bot as a whole.
 func (l *limiter) scope(kind, resource string) *quota.Scope {
 	name := kind
 	if resource != "" {
@@ -134,15 +133,15 @@ func (l *limiter) scope(kind, resource string) *quota.Scope {
 	return l.Scope(name, func(lim Limits) quota.Meter { return quota.NewFixed(lim.bucketOf(kind)) })
 }
 
-// SetLimits replaces both sets of limits; what was counted so far is forgotten, closed buckets stay closed.
+// SetLimits replaces both sets of limits. It resets the counters but keeps blocked buckets.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limiter.Renew(enforced(published, hidden))
+	s.limiter.Renew(effectiveLimits(published, hidden))
 }
 
-// charge counts a call in its buckets, whatever will come of it, or answers 429 and closes the one that is
-// full. Interactions are outside of the global limit.
+// charge counts a call in its buckets, whatever its result. If a bucket is full, it responds with 429 and blocks the
+// bucket. Interactions do not count for the global limit.
 func (s *Server) charge(r *request) {
 	var scopes []*quota.Scope
 	if !r.route.interaction {
@@ -168,22 +167,22 @@ func (s *Server) charge(r *request) {
 		kind = scopeShared
 	}
 	if !full.Hidden {
-		s.violate(r.now, OverLimit, r.call, full.String())
+		s.recordViolation(r.now, OverLimit, r.call, full.String())
 	}
 	panic(block(r.now, full.Scope, full.Wait, kind))
 }
 
-// checkBlocked answers 429 while a bucket is closed, of which the client was told.
+// checkBlocked responds with 429 while a bucket is blocked, because the client must wait.
 func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiError {
 	closed := s.limiter.Closed(now, sc)
 	if closed == nil || closed.Wait <= s.limiter.Limits().Jitter {
 		return nil
 	}
-	s.violate(now, BlockedCall, call, closed.String())
+	s.recordViolation(now, BlockedCall, call, closed.String())
 	return tooMany(closed.Wait, sc.Reason)
 }
 
-// block closes a bucket for a time.
+// block blocks a bucket for a time.
 func block(now time.Time, sc *quota.Scope, wait time.Duration, kind string) *apiError {
 	sc.Close(now.Add(wait), kind)
 	return tooMany(wait, kind)
@@ -199,10 +198,10 @@ func tooMany(wait time.Duration, kind string) *apiError {
 	return e
 }
 
-// seconds are those of d, rounded up to milliseconds.
+// seconds returns d in seconds, rounded up to milliseconds.
 func seconds(d time.Duration) float64 { return math.Ceil(d.Seconds()*1000) / 1000 }
 
-// headers tell the state of the call's bucket. What a hidden limit does they don't show.
+// headers sets the headers about the call's bucket. They don't show hidden limits.
 func headers(now time.Time, sc *quota.Scope, h http.Header) {
 	w, ok := sc.Published().(*quota.Fixed)
 	if !ok {
@@ -218,7 +217,7 @@ func headers(now time.Time, sc *quota.Scope, h http.Header) {
 	h.Set("X-RateLimit-Bucket", bucketHash(kind))
 }
 
-// bucketHash looks like the platform's name of a bucket, which has no resource in it.
+// bucketHash returns a name like the platform's names of buckets, which contain no resource.
 func bucketHash(kind string) string {
 	const prime, offset = 1099511628211, 14695981039346656037
 	h := uint64(offset)
@@ -228,8 +227,8 @@ func bucketHash(kind string) string {
 	return fmt.Sprintf("%016x%016x", h, h*prime)
 }
 
-// countInvalid counts an answer that the platform takes for a sign of abuse.
-// Source: https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
+// countInvalid counts a response that the platform considers a sign of abuse. Source:
+// https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 func (s *Server) countInvalid(now time.Time, a rig.Answer) {
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -244,8 +243,7 @@ func (s *Server) countInvalid(now time.Time, a rig.Answer) {
 	s.limiter.scope(bucketInvalid, "").Take(now)
 }
 
-// banned is the answer of what stands in front of the API to an address that sent too much nonsense; nil
-// while it lets requests through.
+// banned returns the response of the proxy in front of the API to a banned address; nil if the address is not banned.
 func (s *Server) banned(now time.Time) *rig.Answer {
 	wait, _ := s.limiter.scope(bucketInvalid, "").Wait(now)
 	if wait <= 0 {

@@ -9,14 +9,14 @@ import (
 )
 
 var (
-	// codeBlocks are the parts of a text in which nothing is a mention.
+	// codeBlocks matches the parts of a text in which nothing is a mention.
 	codeBlocks   = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`]+`")
 	userMention  = regexp.MustCompile(`<@!?(\d{1,20})>`)
 	roleMention  = regexp.MustCompile(`<@&(\d{1,20})>`)
 	everyoneHere = regexp.MustCompile(`@(everyone|here)`)
 )
 
-// mentions are those that a text would like to be.
+// mentions are the mentions in a text.
 type mentions struct {
 	users, roles   []string
 	everyone, here bool
@@ -44,26 +44,26 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// allowed is which mentions of a text notify somebody.
-// Source: https://docs.discord.com/developers/resources/message#allowed-mentions-object
-type allowed struct {
-	users, roles, everyone bool     // all of them.
-	userIDs, roleIDs       []string // only these.
-	replied                bool     // the author of the message that is answered.
+// allowedMentions says which mentions of a text notify. Source:
+// https://docs.discord.com/developers/resources/message#allowed-mentions-object
+type allowedMentions struct {
+	users, roles, everyone bool     // all of them
+	userIDs, roleIDs       []string // only these
+	replied                bool     // the author of the message replied to
 }
 
-// defaultAllowed is what counts without allowed_mentions: in the answers to interactions only people.
-func defaultAllowed(interaction bool) allowed {
-	return allowed{users: true, roles: !interaction, everyone: !interaction, replied: true}
+// defaultAllowed returns the default without allowed_mentions: in responses to interactions, only people.
+func defaultAllowed(interaction bool) allowedMentions {
+	return allowedMentions{users: true, roles: !interaction, everyone: !interaction, replied: true}
 }
 
-// readAllowed reads allowed_mentions.
-func readAllowed(f form, interaction bool) allowed {
+// readAllowed decodes allowed_mentions.
+func readAllowed(f form, interaction bool) allowedMentions {
 	if !f.has("allowed_mentions") {
 		return defaultAllowed(interaction)
 	}
 	g := f.sub("allowed_mentions")
-	a := allowed{replied: g.flag("replied_user", false)}
+	a := allowedMentions{replied: g.flag("replied_user", false)}
 	for i, kind := range g.texts("parse", 3) {
 		switch kind {
 		case "users":
@@ -77,8 +77,8 @@ func readAllowed(f form, interaction bool) allowed {
 		}
 	}
 	a.userIDs, a.roleIDs = g.texts("users", 100), g.texts("roles", 100)
-	if !g.given("parse") && !g.given("users") && !g.given("roles") {
-		// Nothing says what happens when only replied_user is set; a client must not rely on silence.
+	if !g.isSet("parse") && !g.isSet("users") && !g.isSet("roles") {
+		// The documentation does not say what happens if only replied_user is set, so a client must not rely on it.
 		d := defaultAllowed(interaction)
 		a.users, a.roles, a.everyone = d.users, d.roles, d.everyone
 	}
@@ -88,8 +88,8 @@ func readAllowed(f form, interaction bool) allowed {
 	return a
 }
 
-// mention decides whom a message of the bot mentions, and so notifies.
-func (s *Server) mention(c *channel, m *Message, texts string, a allowed) {
+// mention decides whom a message of the bot mentions and notifies.
+func (s *Server) mention(c *channel, m *Message, texts string, a allowedMentions) {
 	found := findMentions(texts)
 	for _, id := range found.users {
 		if _, known := s.users[id]; known && (a.users || slices.Contains(a.userIDs, id)) {
@@ -103,7 +103,7 @@ func (s *Server) mention(c *channel, m *Message, texts string, a allowed) {
 	}
 	guild := c.info.Guild != ""
 	m.mentionEveryone = guild && a.everyone && (found.everyone || found.here)
-	if target := c.alive(m.ReplyTo); target != nil && a.replied {
+	if target := c.message(m.ReplyTo); target != nil && a.replied {
 		m.mentions = appendNew(m.mentions, target.From.ID)
 	}
 	for _, id := range m.mentions {
@@ -123,7 +123,7 @@ func (s *Server) mention(c *channel, m *Message, texts string, a allowed) {
 	slices.Sort(m.Pings)
 }
 
-// textOf is all text of a message in which a mention notifies: the content and the text displays.
+// textOf returns all text of a message in which a mention notifies: the content and the text displays.
 func textOf(content string, components json.RawMessage) string {
 	type node struct {
 		Type       int             `json:"type"`

@@ -17,21 +17,22 @@ const (
 	typeReply         = 19
 	typeCommand       = 20
 
-	// referenceForward is the type of the reference of a forward; that of a reply is 0.
+	// referenceForward is the reference type of a forward; 0 is a reply.
 	referenceForward = 1
 )
 
 const (
-	// oldAge is how old a message is when edits of it are counted on their own.
-	oldAge = time.Hour
-	// bulkAge is how old a message may be that is deleted with others.
-	bulkAge = 14 * 24 * time.Hour
-	// typingTime is how long a typing indicator is shown, unless a message comes.
-	// Source: https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
-	typingTime = 10 * time.Second
+	// oldMessageAge is the age from which edits of a message are counted separately.
+	oldMessageAge = time.Hour
+	// bulkDeleteAge is the maximum age of messages in a bulk delete.
+	bulkDeleteAge = 14 * 24 * time.Hour
+	// typingLifetime is how long a typing indicator is shown, unless a message arrives. Source:
+	// https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
+	typingLifetime = 10 * time.Second
 )
 
-// checkWritable refuses a call where the bot may not write; a thread that is archived awakes, unless it is locked.
+// checkWritable refuses a call if the bot may not write in the channel. It reopens an archived thread, unless it is
+// locked.
 func (s *Server) checkWritable(c *channel) {
 	switch a := s.access(c); {
 	case c.info.Blocked:
@@ -52,13 +53,13 @@ func (s *Server) createMessage(r *request, c *channel) any {
 	p := readPayload(r.form(), r.files, false, false, flagSuppressEmbeds|flagSilent|flagComponentsV2)
 	p.form.errs.refuse()
 	rig.RefuseIf(len(p.files) > 0 && s.access(c).NoFiles, missingPermissions())
-	if m := s.sentBefore(p.nonce, r.now); m != nil && p.enforce {
+	if m := s.messageByNonce(p.nonce, r.now); m != nil && p.enforce {
 		s.stats.Deduplicated++
 		r.call.Message = m.ID
 		return s.wire(s.channels[m.Channel], m)
 	}
 	m := s.compose(r, c, p)
-	s.awake(c)
+	s.unarchive(c)
 	s.add(c, m)
 	s.stats.Messages++
 	r.call.Message = m.ID
@@ -67,12 +68,12 @@ func (s *Server) createMessage(r *request, c *channel) any {
 	return w
 }
 
-// compose builds a message of the bot.
+// compose creates a message of the bot.
 func (s *Server) compose(r *request, c *channel, p payload) *Message {
 	m := &Message{
 		ID: s.ids.next(r.now), From: s.me, FromBot: true, Nonce: p.nonce, nonce: p.rawNonce, Silent: p.flags&flagSilent != 0,
 	}
-	if target := c.alive(p.replyTo); target != nil && target.OnlyFor == "" {
+	if target := c.message(p.replyTo); target != nil && target.OnlyFor == "" {
 		rig.RefuseIf(target.Type == typeThreadCreated,
 			badField("REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message", "message_reference"))
 		m.Type, m.ReplyTo = typeReply, p.replyTo
@@ -92,8 +93,8 @@ func emptyMessage() *apiError {
 	return fail(http.StatusBadRequest, codeEmptyMessage, "Cannot send an empty message")
 }
 
-// sentBefore is the message that the bot sent with a nonce not long ago.
-func (s *Server) sentBefore(nonce string, now time.Time) *Message {
+// messageByNonce returns the message that the bot sent recently with a nonce.
+func (s *Server) messageByNonce(nonce string, now time.Time) *Message {
 	if nonce == "" {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (s *Server) sentBefore(nonce string, now time.Time) *Message {
 	return nil
 }
 
-// add puts a message into a channel and tells the gateway.
+// add adds a message to a channel and sends it to the gateway.
 func (s *Server) add(c *channel, m *Message) {
 	m.Channel, m.Guild = c.info.ID, c.info.Guild
 	c.messages = append(c.messages, m)
@@ -124,10 +125,10 @@ func (s *Server) stopTyping(c *channel, now time.Time) {
 	}
 }
 
-// target is the message of the call.
+// target returns the message of the call.
 func (s *Server) target(r *request) (*channel, *Message) {
-	c := s.addressed(r)
-	m := c.alive(r.param("message"))
+	c := s.channelOf(r)
+	m := c.message(r.param("message"))
 	rig.RefuseIf(m == nil || m.OnlyFor != "", unknownMessage())
 	return c, m
 }
@@ -137,14 +138,14 @@ func (s *Server) editMessage(r *request, c *channel, m *Message) any {
 	rig.RefuseIf(!m.FromBot, fail(http.StatusForbidden, codeForeignMessage, "Cannot edit a message authored by another user"))
 	rig.RefuseIf(c.info.Archived, archivedThread())
 	v, _ := s.revise(r, c, m, false)
-	if r.now.Sub(m.Versions[0].At) > oldAge {
+	if r.now.Sub(m.Versions[0].At) > oldMessageAge {
 		s.chargeOldEdit(r, c)
 	}
 	s.change(c, m, v)
 	return s.wire(c, m)
 }
 
-// chargeOldEdit counts an edit of an old message, which no header tells of.
+// chargeOldEdit counts an edit of an old message. No header states this limit.
 func (s *Server) chargeOldEdit(r *request, c *channel) {
 	sc := s.limiter.scope(bucketOldEdits, c.info.ID)
 	full := s.limiter.Charge(r.now, sc)
@@ -156,7 +157,7 @@ func (s *Server) chargeOldEdit(r *request, c *channel) {
 	panic(e)
 }
 
-// revise builds the next version of a message from an edit.
+// revise creates the next version of a message from an edit.
 func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (Version, payload) {
 	last := m.Last()
 	p := readPayload(r.form(), r.files, interaction, last.Flags&flagComponentsV2 != 0, flagSuppressEmbeds|flagComponentsV2)
@@ -187,7 +188,7 @@ func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (V
 	return v, p
 }
 
-// change puts a new version of a message on display.
+// change shows a new version of a message.
 func (s *Server) change(c *channel, m *Message, v Version) {
 	m.Versions = append(m.Versions, v)
 	if m.FromBot {
@@ -215,21 +216,20 @@ func (s *Server) deleteMessages(r *request, c *channel) any {
 		"Provided too few or too many messages to delete. Must provide at least 2 and fewer than 100 messages to delete"))
 	rig.RefuseIf(c.info.Type == DM, fail(http.StatusForbidden, codeWrongChannelType, "Cannot execute action on this channel type"))
 	for _, id := range ids {
-		m := c.alive(id)
-		rig.RefuseIf(m != nil && r.now.Sub(m.Versions[0].At) > bulkAge,
+		m := c.message(id)
+		rig.RefuseIf(m != nil && r.now.Sub(m.Versions[0].At) > bulkDeleteAge,
 			fail(http.StatusBadRequest, codeOldBulkDelete, "You can only bulk delete messages that are under 14 days old."))
 	}
 	s.stats.Deletes += s.removeAll(c, ids, "bot")
 	return nil
 }
 
-// removeAll takes several messages off the screen at once, of which the gateway tells in one event. It returns how many there
-// were.
-// Source: https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
+// removeAll deletes several messages at once, with one event on the gateway. It returns their number. Source:
+// https://docs.discord.com/developers/events/gateway-events#message-delete-bulk
 func (s *Server) removeAll(c *channel, ids []string, by string) int {
 	gone := []string{}
 	for _, id := range ids {
-		if m := c.alive(id); m != nil && m.OnlyFor == "" {
+		if m := c.message(id); m != nil && m.OnlyFor == "" {
 			s.hide(c, m, time.Now(), by)
 			gone = append(gone, id)
 		}
@@ -240,13 +240,13 @@ func (s *Server) removeAll(c *channel, ids []string, by string) int {
 	return len(gone)
 }
 
-// hide takes a message off the screen without telling the gateway.
+// hide deletes a message without an event on the gateway.
 func (s *Server) hide(c *channel, m *Message, now time.Time, by string) {
 	m.Deleted, m.DeletedBy = now, by
 	s.Publish("delete", Event{Channel: c.info.ID, Message: m})
 }
 
-// remove takes a message off the screen.
+// remove deletes a message.
 func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
 	s.hide(c, m, now, by)
 	if m.OnlyFor != "" {
@@ -262,12 +262,12 @@ func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
 // getMessage answers GET /channels/{channel}/messages/{message}.
 func (s *Server) getMessage(r *request, c *channel, m *Message) any {
 	rig.RefuseIf(s.access(c).NoHistory, missingPermissions())
-	return s.told(c, m)
+	return s.readableMessage(c, m)
 }
 
-// told is a message as a read returns it: without the text that the application may not know.
-func (s *Server) told(c *channel, m *Message) *wireMessage {
-	w := s.event(c, m, s.opts.MessageContent)
+// readableMessage returns a message as a read returns it: without the text that the application may not see.
+func (s *Server) readableMessage(c *channel, m *Message) *wireMessage {
+	w := s.gatewayMessage(c, m, s.opts.MessageContent)
 	w.GuildID, w.ChannelType, w.Nonce, w.Member = "", nil, nil, nil
 	return w
 }
@@ -285,17 +285,17 @@ func (s *Server) getMessages(r *request, c *channel) any {
 		rig.RefuseIf(id != "" && id != "0" && !isSnowflake(id), badField("NUMBER_TYPE_COERCE", "Value "+strconv.Quote(id)+" is not snowflake.", name))
 	}
 	if s.access(c).NoHistory {
-		return []any{} // as the platform answers who may not read it
+		return []any{} // the platform's response if the bot may not read the channel
 	}
 	list := []*wireMessage{}
-	for _, m := range pick(c.messages, r.query.Get("before"), r.query.Get("after"), r.query.Get("around"), limit) {
-		list = append(list, s.told(c, m))
+	for _, m := range selectMessages(c.messages, r.query.Get("before"), r.query.Get("after"), r.query.Get("around"), limit) {
+		list = append(list, s.readableMessage(c, m))
 	}
 	return list
 }
 
-// pick chooses messages that stand, at most limit, newest first.
-func pick(all []*Message, before, after, around string, limit int) []*Message {
+// selectMessages returns existing messages, at most limit, newest first.
+func selectMessages(all []*Message, before, after, around string, limit int) []*Message {
 	var list []*Message
 	for _, m := range all {
 		if m.Deleted.IsZero() && m.OnlyFor == "" {
@@ -323,10 +323,10 @@ func pick(all []*Message, before, after, around string, limit int) []*Message {
 	return list
 }
 
-// typing answers POST /channels/{channel}/typing.
+// startTyping answers POST /channels/{channel}/typing.
 func (s *Server) startTyping(r *request, c *channel) any {
 	s.stopTyping(c, r.now)
-	p := Period{From: r.now, To: r.now.Add(typingTime)}
+	p := Period{From: r.now, To: r.now.Add(typingLifetime)}
 	c.typing = append(c.typing, p)
 	s.stats.Typings++
 	s.Publish("typing", Event{Channel: c.info.ID, Typing: &p})

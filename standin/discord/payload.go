@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// maxContent is how many code points the content of a message has at most. That they are what is counted
-	// says the platform's staff: https://github.com/discord/discord-api-docs/issues/1315.
+	// maxContent is the maximum length of a message's content in code points. Discord's staff stated that code points
+	// are counted: https://github.com/discord/discord-api-docs/issues/1315.
 	maxContent = 2000
-	// maxNonce is how many characters a nonce has at most.
+	// maxNonce is the maximum length of a nonce in characters.
 	maxNonce = 25
 )
 
@@ -32,7 +32,7 @@ const (
 	flagComponentsV2   = 1 << 15
 )
 
-// payload is what a call says that a message shall be. Fields that were not given keep, in an edit, what is there.
+// payload is the content of a message in a call. In an edit, missing fields keep their values.
 type payload struct {
 	form            form
 	content         string
@@ -42,7 +42,7 @@ type payload struct {
 	buttons         []Button
 	embeds          json.RawMessage
 	hasEmbeds       bool
-	keep            []string // ids of attachments that stay; nil for all.
+	keep            []string // ids of attachments that stay; nil: all
 	files           []newFile
 	flags           int
 	hasFlags        bool
@@ -51,27 +51,27 @@ type payload struct {
 	enforce         bool
 	replyTo         string
 	failIfNotExists bool
-	allowed         allowed
+	allowed         allowedMentions
 }
 
-// newFile is a file on its way into a message.
+// newFile is a file of a new message version.
 type newFile struct {
 	rig.Upload
 	description string
 }
 
-// readPayload checks the fields of a message. Flags that are not among allowedFlags are ignored, as on the
-// platform. v2 tells whether the message that is edited has components of the second version.
+// readPayload decodes and validates the fields of a message. Like the platform, it ignores flags outside allowedFlags.
+// v2 says that the edited message has components of the second version.
 func readPayload(f form, files map[int]rig.Upload, interaction, v2 bool, allowedFlags int) payload {
-	p := payload{form: f, hasContent: f.given("content"), hasComponents: f.given("components"), hasEmbeds: f.given("embeds"), hasFlags: f.given("flags")}
+	p := payload{form: f, hasContent: f.isSet("content"), hasComponents: f.isSet("components"), hasEmbeds: f.isSet("embeds"), hasFlags: f.isSet("flags")}
 	p.flags = f.integer("flags") & allowedFlags
 	v2 = v2 || p.flags&flagComponentsV2 != 0
-	p.content = clean(f.text("content", 0, maxContent))
+	p.content = cleanText(f.text("content", 0, maxContent))
 	p.buttons = readComponents(f, v2)
 	p.components, p.embeds = f.rawList("components"), f.rawList("embeds")
 	readEmbeds(f)
 	if v2 {
-		p.legacy()
+		p.checkV2()
 	}
 	if f.has("nonce") {
 		p.nonce, p.rawNonce = f.text("nonce", 0, maxNonce), f.fields["nonce"]
@@ -86,18 +86,18 @@ func readPayload(f form, files map[int]rig.Upload, interaction, v2 bool, allowed
 	return p
 }
 
-// legacy refuses what a message with components of the second version can't have.
-func (p *payload) legacy() {
+// checkV2 refuses fields that a message with components of the second version can't have.
+func (p *payload) checkV2() {
 	for _, name := range []string{"content", "embeds"} {
 		p.form.badIf((name == "content" && p.content != "") || (name == "embeds" && len(p.embeds) > 0),
 			"MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "The '"+name+"' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", name)
 	}
 }
 
-// readFiles joins the files with what the field attachments says of them.
+// readFiles combines the files with their descriptions in the field attachments.
 func (p *payload) readFiles(files map[int]rig.Upload) {
 	describe := make(map[string]form)
-	if p.form.given("attachments") {
+	if p.form.isSet("attachments") {
 		p.keep = []string{}
 	}
 	for _, a := range p.form.forms("attachments", maxFiles) {
@@ -121,9 +121,8 @@ func (p *payload) readFiles(files map[int]rig.Upload) {
 	}
 }
 
-// clean is the text as the platform keeps it: without space around it, and without characters that show
-// nothing and break others.
-func clean(text string) string {
+// cleanText returns the text as the platform stores it: trimmed, and without invisible characters that break others.
+func cleanText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r == '\r' || (r < ' ' && r != '\n' && r != '\t') {
 			return -1
@@ -133,7 +132,7 @@ func clean(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// empty tells whether nothing would be on display.
+// empty reports whether nothing would be shown.
 func (v Version) empty() bool {
 	return v.Content == "" && len(v.Embeds) == 0 && len(v.Attachments) == 0 && len(v.Components) == 0
 }

@@ -10,48 +10,48 @@ import (
 	"telex/standin/rig"
 )
 
-// Incoming is something a person writes.
+// Incoming is a message of a person.
 type Incoming struct {
-	// Channel is where: a channel or a thread; "" is the DM with User. An unknown id becomes a channel of Guild.
+	// Channel is a channel or a thread; "" is the DM with User. An unknown id becomes a new channel of Guild.
 	Channel string `json:"channel"`
-	Guild   string `json:"guild"` // DefaultGuild when "".
-	// User is the writer's id; DefaultPerson when "".
+	Guild   string `json:"guild"` // "" means DefaultGuild
+	// User is the writer's id; "" means DefaultPerson.
 	User string `json:"user"`
-	// Username and Name are the writer's from now on, unless "".
+	// Username and Name change the writer's names, unless they are "".
 	Username string `json:"username"`
 	Name     string `json:"name"`
 	// IsBot makes the writer another bot.
 	IsBot bool `json:"is_bot"`
 
-	// Text mentions with <@id>; Mention is the bot's.
+	// Text may contain mentions as <@id>; Server.Mention returns the bot's.
 	Text string `json:"text"`
-	// ReplyTo is the message that this one answers; QuietReply does not mention its author.
+	// ReplyTo is the message that this one replies to. With QuietReply, the reply does not mention its author.
 	ReplyTo    string `json:"reply_to"`
 	QuietReply bool   `json:"quiet_reply"`
-	// Forward is a message of any channel that this one forwards, without a text of its own: apps send that apart.
+	// Forward is a message of any channel that this one forwards. Apps send a person's own text as a separate message.
 	Forward string `json:"forward"`
-	// EditOf makes this a new text of the person's message with that id.
+	// EditOf makes this an edit of the person's message with that id.
 	EditOf string `json:"edit_of"`
-	// Files come with the message.
+	// Files are the files of the message.
 	Files []File `json:"files"`
 }
 
-// File is one that a person sends.
+// File is a file of a person.
 type File struct {
 	Name        string `json:"name"`
-	ContentType string `json:"content_type"` // what the content looks like when "".
-	Content     []byte `json:"content"`      // in JSON as base64.
+	ContentType string `json:"content_type"` // "": detected from the content
+	Content     []byte `json:"content"`      // base64 in JSON
 }
 
-// Say lets a person write and returns the message's id. People, channels and guilds come into being with
-// what is said in them. It is an error when the person's client would not let them.
+// Say sends a message of a person and returns its id. The first message creates people, channels and guilds. It fails
+// if the person's client would not allow it.
 func (s *Server) Say(in Incoming) (string, error) {
 	if err := in.check(); err != nil {
 		return "", fmt.Errorf("say: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	user := s.writer(in)
+	user := s.rememberWriter(in)
 	c := s.channels[in.Channel]
 	switch {
 	case in.Channel == "":
@@ -68,15 +68,15 @@ func (s *Server) Say(in Incoming) (string, error) {
 		return "", fmt.Errorf("say: thread %s is locked", c.info.ID)
 	}
 	if c.info.Type == DM {
-		c.info.Blocked = false // who writes to a bot takes its answers
+		c.info.Blocked = false // writing to the bot accepts its messages again
 	}
 	if in.EditOf != "" {
-		return in.EditOf, s.rewrite(c, user, in)
+		return in.EditOf, s.editByPerson(c, user, in)
 	}
 	now := time.Now()
 	m := &Message{ID: s.ids.next(now), From: user, ReplyTo: in.ReplyTo}
 	if in.ReplyTo != "" {
-		if c.alive(in.ReplyTo) == nil {
+		if c.message(in.ReplyTo) == nil {
 			return "", fmt.Errorf("say: no message %q to reply to", in.ReplyTo)
 		}
 		m.Type = typeReply
@@ -84,7 +84,7 @@ func (s *Server) Say(in Incoming) (string, error) {
 	if in.Forward != "" {
 		return s.forward(c, m, in)
 	}
-	v := Version{At: now, Method: "person", Content: clean(in.Text)}
+	v := Version{At: now, Method: "person", Content: cleanText(in.Text)}
 	var files []newFile
 	for _, f := range in.Files {
 		files = append(files, newFile{Upload: rig.Upload{Name: f.Name, Type: f.ContentType, Data: f.Content}})
@@ -94,19 +94,19 @@ func (s *Server) Say(in Incoming) (string, error) {
 		return "", errors.New("say: text is empty")
 	}
 	m.Versions = []Version{v}
-	s.mention(c, m, v.Content, allowed{users: true, roles: true, everyone: true, replied: !in.QuietReply})
-	s.awake(c)
+	s.mention(c, m, v.Content, allowedMentions{users: true, roles: true, everyone: true, replied: !in.QuietReply})
+	s.unarchive(c)
 	s.add(c, m)
-	s.unfurl(c, m)
+	s.addEmbeds(c, m)
 	return m.ID, nil
 }
 
-// forward lets a person forward a message.
+// forward forwards a message as a person.
 func (s *Server) forward(c *channel, m *Message, in Incoming) (string, error) {
 	var of *Message
 	var from *channel
 	for _, from = range s.channelList {
-		if of = from.alive(in.Forward); of != nil {
+		if of = from.message(in.Forward); of != nil {
 			break
 		}
 	}
@@ -124,13 +124,13 @@ func (s *Server) forward(c *channel, m *Message, in Incoming) (string, error) {
 	}
 	last := of.Last()
 	m.Versions = []Version{{At: time.Now(), Method: "person", Content: last.Content, Attachments: last.Attachments}}
-	s.awake(c)
+	s.unarchive(c)
 	s.add(c, m)
 	return m.ID, nil
 }
 
-// unfurl shows an embed for the addresses in a person's message, which the gateway tells like any change of a message.
-func (s *Server) unfurl(c *channel, m *Message) {
+// addEmbeds shows an embed for the URLs in a person's message. The gateway reports it like any change of a message.
+func (s *Server) addEmbeds(c *channel, m *Message) {
 	v := m.Last()
 	links := v.Opened()
 	if len(links) == 0 {
@@ -156,8 +156,8 @@ func (in Incoming) check() error {
 	return nil
 }
 
-// writer makes who writes known.
-func (s *Server) writer(in Incoming) User {
+// rememberWriter records the writer.
+func (s *Server) rememberWriter(in Incoming) User {
 	u := s.person(cmp.Or(in.User, DefaultPerson))
 	u.Username = cmp.Or(in.Username, u.Username)
 	if in.Name != "" {
@@ -168,38 +168,38 @@ func (s *Server) writer(in Incoming) User {
 	return u
 }
 
-// rewrite gives a person's message a new text. Mentions in it notify nobody, but they count.
-func (s *Server) rewrite(c *channel, user User, in Incoming) error {
-	m := c.alive(in.EditOf)
+// editByPerson replaces the text of a person's message. Its mentions notify nobody, but they count.
+func (s *Server) editByPerson(c *channel, user User, in Incoming) error {
+	m := c.message(in.EditOf)
 	if m == nil || m.From.ID != user.ID {
 		return fmt.Errorf("say: no message %q of this person", in.EditOf)
 	}
 	v := m.Last()
-	v.At, v.Method, v.Content, v.edited = time.Now(), "person", clean(in.Text), true
+	v.At, v.Method, v.Content, v.edited = time.Now(), "person", cleanText(in.Text), true
 	if v.empty() {
 		return errors.New("say: text is empty")
 	}
 	pings := m.Pings
 	m.mentions, m.mentionRoles = nil, nil
-	s.mention(c, m, v.Content, allowed{users: true, roles: true, everyone: true, replied: !in.QuietReply})
+	s.mention(c, m, v.Content, allowedMentions{users: true, roles: true, everyone: true, replied: !in.QuietReply})
 	m.Pings = pings
 	s.change(c, m, v)
-	s.unfurl(c, m)
+	s.addEmbeds(c, m)
 	return nil
 }
 
-// Delete lets a person delete a message, the bot's too, as a moderator may; the gateway tells of it.
+// Delete deletes a message as a person, also one of the bot, as a moderator may. The gateway reports it.
 func (s *Server) Delete(channelID, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m := s.channels[channelID].alive(message); m != nil {
+	if m := s.channels[channelID].message(message); m != nil {
 		s.remove(s.channels[channelID], m, time.Now(), "person")
 		return nil
 	}
 	return fmt.Errorf("delete: no message %q in channel %q", message, channelID)
 }
 
-// DeleteAll lets a moderator delete several messages of a guild's channel at once, as moderators' bots do.
+// DeleteAll deletes several messages of a guild's channel at once, as moderation bots do.
 func (s *Server) DeleteAll(channelID string, messages ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,20 +210,20 @@ func (s *Server) DeleteAll(channelID string, messages ...string) error {
 	return nil
 }
 
-// Block lets a person take no messages of the bot any more, or take them again. Writing does so, too.
+// Block makes a person refuse the bot's messages, or accept them again. Writing also accepts them.
 func (s *Server) Block(person string, blocked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dmWith(s.person(cmp.Or(person, DefaultPerson)).ID).info.Blocked = blocked
 }
 
-// Kick lets a moderator throw the bot out of a guild.
-func (s *Server) Kick(guildID string) { s.membership(cmp.Or(guildID, DefaultGuild), false) }
+// Kick removes the bot from a guild.
+func (s *Server) Kick(guildID string) { s.setMember(cmp.Or(guildID, DefaultGuild), false) }
 
-// Invite lets a moderator put the bot into a guild.
-func (s *Server) Invite(guildID string) { s.membership(cmp.Or(guildID, DefaultGuild), true) }
+// Invite adds the bot to a guild.
+func (s *Server) Invite(guildID string) { s.setMember(cmp.Or(guildID, DefaultGuild), true) }
 
-func (s *Server) membership(id string, member bool) {
+func (s *Server) setMember(id string, member bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.guildFor(id)
@@ -238,7 +238,7 @@ func (s *Server) membership(id string, member bool) {
 	s.dispatch(intentGuilds, "GUILD_DELETE", map[string]any{"id": g.id})
 }
 
-// Permit sets what the bot may not do in a channel. It is an error when there is no such channel.
+// Permit sets what the bot may not do in a channel. It fails if the channel does not exist.
 func (s *Server) Permit(channelID string, a Access) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *Server) Permit(channelID string, a Access) error {
 	return nil
 }
 
-// DeleteChannel lets a moderator delete a channel or a thread.
+// DeleteChannel deletes a channel or a thread.
 func (s *Server) DeleteChannel(channelID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

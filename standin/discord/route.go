@@ -8,18 +8,18 @@ import (
 	"telex/standin/rig"
 )
 
-// route is one call of the API.
+// route is one method of the API.
 type route struct {
-	verb, path string // {x} in the path is a parameter.
-	name       string
-	bucket     string
-	serve      func(*Server, *request) any
-	// interaction calls are outside of the global limit, and their token is in the path.
+	method, path string // {x} in the path is a parameter
+	name         string
+	bucket       string
+	serve        func(*Server, *request) any
+	// interaction calls have their token in the path and do not count for the global limit.
 	interaction bool
-	public      bool // asks for no token.
+	public      bool // requires no token
 }
 
-// routes are all calls that exist; of two that fit a path the first one counts.
+// routes returns all methods. If two match a path, the first one applies.
 func routes() []route {
 	const (
 		channel  = "/channels/{channel}"
@@ -29,63 +29,63 @@ func routes() []route {
 		local    = "/applications/{app}/guilds/{guild}/commands"
 	)
 	list := []route{
-		{verb: http.MethodGet, path: "/gateway", name: "getGateway", serve: (*Server).getGateway, public: true},
-		{verb: http.MethodGet, path: "/gateway/bot", name: "getGatewayBot", serve: (*Server).getGatewayBot},
-		{verb: http.MethodGet, path: "/users/@me", name: "getMe", bucket: bucketReads, serve: (*Server).getMe},
-		{verb: http.MethodGet, path: "/users/@me/guilds", name: "getGuilds", bucket: bucketReads, serve: (*Server).getGuilds},
-		{verb: http.MethodPost, path: "/users/@me/channels", name: "createDM", bucket: bucketOthers, serve: (*Server).createDM},
-		{verb: http.MethodGet, path: "/users/{user}", name: "getUser", bucket: bucketReads, serve: (*Server).getUser},
-		{verb: http.MethodGet, path: "/applications/@me", name: "getApplication", bucket: bucketReads, serve: (*Server).getApplication},
-		{verb: http.MethodGet, path: "/oauth2/applications/@me", name: "getApplication", bucket: bucketReads, serve: (*Server).getApplication},
-		{verb: http.MethodGet, path: "/guilds/{guild}", name: "getGuild", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getGuild)},
-		{verb: http.MethodGet, path: "/guilds/{guild}/channels", name: "getGuildChannels", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getGuildChannels)},
-		{verb: http.MethodGet, path: "/guilds/{guild}/threads/active", name: "getActiveThreads", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getActiveThreads)},
+		{method: http.MethodGet, path: "/gateway", name: "getGateway", serve: (*Server).getGateway, public: true},
+		{method: http.MethodGet, path: "/gateway/bot", name: "getGatewayBot", serve: (*Server).getGatewayBot},
+		{method: http.MethodGet, path: "/users/@me", name: "getMe", bucket: bucketReads, serve: (*Server).getMe},
+		{method: http.MethodGet, path: "/users/@me/guilds", name: "getGuilds", bucket: bucketReads, serve: (*Server).getGuilds},
+		{method: http.MethodPost, path: "/users/@me/channels", name: "createDM", bucket: bucketOthers, serve: (*Server).createDM},
+		{method: http.MethodGet, path: "/users/{user}", name: "getUser", bucket: bucketReads, serve: (*Server).getUser},
+		{method: http.MethodGet, path: "/applications/@me", name: "getApplication", bucket: bucketReads, serve: (*Server).getApplication},
+		{method: http.MethodGet, path: "/oauth2/applications/@me", name: "getApplication", bucket: bucketReads, serve: (*Server).getApplication},
+		{method: http.MethodGet, path: "/guilds/{guild}", name: "getGuild", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getGuild)},
+		{method: http.MethodGet, path: "/guilds/{guild}/channels", name: "getGuildChannels", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getGuildChannels)},
+		{method: http.MethodGet, path: "/guilds/{guild}/threads/active", name: "getActiveThreads", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getActiveThreads)},
 
-		{verb: http.MethodGet, path: channel, name: "getChannel", bucket: bucketReads, serve: rig.On((*Server).addressed, (*Server).getChannel)},
-		{verb: http.MethodPatch, path: channel, name: "editChannel", bucket: bucketOthers, serve: rig.On((*Server).addressed, (*Server).editChannel)},
-		{verb: http.MethodPost, path: channel + "/typing", name: "typing", bucket: bucketTyping, serve: rig.On((*Server).open, (*Server).startTyping)},
-		{verb: http.MethodPost, path: channel + "/threads", name: "startThread", bucket: bucketOthers, serve: rig.On((*Server).threadable, (*Server).startThread)},
-		{verb: http.MethodGet, path: channel + "/messages", name: "getMessages", bucket: bucketReads, serve: rig.On((*Server).addressed, (*Server).getMessages)},
-		{verb: http.MethodPost, path: channel + "/messages", name: "createMessage", bucket: bucketMessages, serve: rig.On((*Server).open, (*Server).createMessage)},
-		{verb: http.MethodPost, path: channel + "/messages/bulk-delete", name: "deleteMessages", bucket: bucketDeletes, serve: rig.On((*Server).addressed, (*Server).deleteMessages)},
-		{verb: http.MethodGet, path: message, name: "getMessage", bucket: bucketReads, serve: rig.OnBoth((*Server).target, (*Server).getMessage)},
-		{verb: http.MethodPatch, path: message, name: "editMessage", bucket: bucketMessages, serve: rig.OnBoth((*Server).target, (*Server).editMessage)},
-		{verb: http.MethodDelete, path: message, name: "deleteMessage", bucket: bucketDeletes, serve: rig.OnBoth((*Server).target, (*Server).deleteMessage)},
-		{verb: http.MethodPost, path: message + "/threads", name: "startThreadFrom", bucket: bucketOthers, serve: rig.On((*Server).threadable, (*Server).startThreadFrom)},
+		{method: http.MethodGet, path: channel, name: "getChannel", bucket: bucketReads, serve: rig.On((*Server).channelOf, (*Server).getChannel)},
+		{method: http.MethodPatch, path: channel, name: "editChannel", bucket: bucketOthers, serve: rig.On((*Server).channelOf, (*Server).editChannel)},
+		{method: http.MethodPost, path: channel + "/typing", name: "typing", bucket: bucketTyping, serve: rig.On((*Server).writableChannel, (*Server).startTyping)},
+		{method: http.MethodPost, path: channel + "/threads", name: "startThread", bucket: bucketOthers, serve: rig.On((*Server).threadParent, (*Server).startThread)},
+		{method: http.MethodGet, path: channel + "/messages", name: "getMessages", bucket: bucketReads, serve: rig.On((*Server).channelOf, (*Server).getMessages)},
+		{method: http.MethodPost, path: channel + "/messages", name: "createMessage", bucket: bucketMessages, serve: rig.On((*Server).writableChannel, (*Server).createMessage)},
+		{method: http.MethodPost, path: channel + "/messages/bulk-delete", name: "deleteMessages", bucket: bucketDeletes, serve: rig.On((*Server).channelOf, (*Server).deleteMessages)},
+		{method: http.MethodGet, path: message, name: "getMessage", bucket: bucketReads, serve: rig.OnBoth((*Server).target, (*Server).getMessage)},
+		{method: http.MethodPatch, path: message, name: "editMessage", bucket: bucketMessages, serve: rig.OnBoth((*Server).target, (*Server).editMessage)},
+		{method: http.MethodDelete, path: message, name: "deleteMessage", bucket: bucketDeletes, serve: rig.OnBoth((*Server).target, (*Server).deleteMessage)},
+		{method: http.MethodPost, path: message + "/threads", name: "startThreadFrom", bucket: bucketOthers, serve: rig.On((*Server).threadParent, (*Server).startThreadFrom)},
 
-		{verb: http.MethodPost, path: "/interactions/{interaction}/{token}/callback", name: "callback", serve: (*Server).callback, interaction: true, public: true},
-		{verb: http.MethodPost, path: "/webhooks/{app}/{token}", name: "followUp", bucket: bucketWebhook, serve: rig.OnBoth((*Server).byToken, (*Server).followUp), interaction: true, public: true},
-		{verb: http.MethodGet, path: own, name: "getOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).ownMessage, (*Server).getOwn), interaction: true, public: true},
-		{verb: http.MethodPatch, path: own, name: "editOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).ownMessage, (*Server).editOwn), interaction: true, public: true},
-		{verb: http.MethodDelete, path: own, name: "deleteOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).ownMessage, (*Server).deleteOwn), interaction: true, public: true},
+		{method: http.MethodPost, path: "/interactions/{interaction}/{token}/callback", name: "callback", serve: (*Server).callback, interaction: true, public: true},
+		{method: http.MethodPost, path: "/webhooks/{app}/{token}", name: "followUp", bucket: bucketWebhook, serve: rig.OnBoth((*Server).interactionByToken, (*Server).followUp), interaction: true, public: true},
+		{method: http.MethodGet, path: own, name: "getOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).interactionMessage, (*Server).getOwn), interaction: true, public: true},
+		{method: http.MethodPatch, path: own, name: "editOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).interactionMessage, (*Server).editOwn), interaction: true, public: true},
+		{method: http.MethodDelete, path: own, name: "deleteOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).interactionMessage, (*Server).deleteOwn), interaction: true, public: true},
 	}
 	for _, base := range []string{commands, local} {
 		list = append(
 			list,
-			route{verb: http.MethodGet, path: base, name: "getCommands", bucket: bucketReads, serve: rig.On((*Server).owner, (*Server).getCommands)},
-			route{verb: http.MethodPost, path: base, name: "createCommand", bucket: bucketOthers, serve: rig.On((*Server).owner, (*Server).createCommand)},
-			route{verb: http.MethodPut, path: base, name: "overwriteCommands", bucket: bucketOthers, serve: rig.On((*Server).owner, (*Server).overwriteCommands)},
-			route{verb: http.MethodGet, path: base + "/{command}", name: "getCommand", bucket: bucketReads, serve: rig.OnBoth((*Server).findCommand, (*Server).getCommand)},
-			route{verb: http.MethodPatch, path: base + "/{command}", name: "editCommand", bucket: bucketOthers, serve: rig.OnBoth((*Server).findCommand, (*Server).editCommand)},
-			route{verb: http.MethodDelete, path: base + "/{command}", name: "deleteCommand", bucket: bucketOthers, serve: rig.OnBoth((*Server).findCommand, (*Server).deleteCommand)},
+			route{method: http.MethodGet, path: base, name: "getCommands", bucket: bucketReads, serve: rig.On((*Server).commandGuild, (*Server).getCommands)},
+			route{method: http.MethodPost, path: base, name: "createCommand", bucket: bucketOthers, serve: rig.On((*Server).commandGuild, (*Server).createCommand)},
+			route{method: http.MethodPut, path: base, name: "overwriteCommands", bucket: bucketOthers, serve: rig.On((*Server).commandGuild, (*Server).overwriteCommands)},
+			route{method: http.MethodGet, path: base + "/{command}", name: "getCommand", bucket: bucketReads, serve: rig.OnBoth((*Server).findCommand, (*Server).getCommand)},
+			route{method: http.MethodPatch, path: base + "/{command}", name: "editCommand", bucket: bucketOthers, serve: rig.OnBoth((*Server).findCommand, (*Server).editCommand)},
+			route{method: http.MethodDelete, path: base + "/{command}", name: "deleteCommand", bucket: bucketOthers, serve: rig.OnBoth((*Server).findCommand, (*Server).deleteCommand)},
 		)
 	}
 	return list
 }
 
-// attachmentRoute is that of a file, which is outside of the API.
+// attachmentRoute returns the route of a file, which is outside the API.
 func attachmentRoute() route {
 	return route{
-		verb: http.MethodGet, path: "/attachments/{channel}/{attachment}/{name}", name: downloadMethod,
+		method: http.MethodGet, path: "/attachments/{channel}/{attachment}/{name}", name: downloadMethod,
 		serve: (*Server).download, interaction: true, public: true,
 	}
 }
 
-// downloadMethod is the name of the call that fetches a file.
+// downloadMethod is the method name of file downloads.
 const downloadMethod = "attachment"
 
-// fits returns the parameters of a path that fits the route.
-func (t route) fits(path []string) (map[string]string, bool) {
+// match returns the parameters of a path that matches the route.
+func (t route) match(path []string) (map[string]string, bool) {
 	pattern := strings.Split(strings.Trim(t.path, "/"), "/")
 	if len(pattern) != len(path) {
 		return nil, false
@@ -101,17 +101,17 @@ func (t route) fits(path []string) (map[string]string, bool) {
 	return params, true
 }
 
-// find is the route of a request below /api; an error when there is none.
-func (s *Server) find(r *http.Request) (route, map[string]string, *apiError) {
+// findRoute returns the route of a request below /api, or an error if there is none.
+func (s *Server) findRoute(r *http.Request) (route, map[string]string, *apiError) {
 	path := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
 	if path[0] == "attachments" {
 		t := attachmentRoute()
-		if params, ok := t.fits(path); ok && r.Method == t.verb {
+		if params, ok := t.match(path); ok && r.Method == t.method {
 			return t, params, nil
 		}
 	}
 	if len(path) < 2 || path[0] != "api" {
-		return route{}, nil, plain(http.StatusNotFound)
+		return route{}, nil, statusError(http.StatusNotFound)
 	}
 	if path[1] != "v10" && path[1] != "v9" { // https://docs.discord.com/developers/reference#api-versioning-api-versions
 		return route{}, nil, fail(http.StatusBadRequest, codeAPIVersion, "Invalid API version provided")
@@ -123,15 +123,15 @@ func (s *Server) find(r *http.Request) (route, map[string]string, *apiError) {
 			path[i] = "@" + part[3:]
 		}
 	}
-	aerr := plain(http.StatusNotFound)
+	aerr := statusError(http.StatusNotFound)
 	for _, t := range s.routes {
-		params, ok := t.fits(path)
+		params, ok := t.match(path)
 		switch {
 		case !ok:
-		case t.verb == r.Method:
+		case t.method == r.Method:
 			return t, params, nil
 		default:
-			aerr = plain(http.StatusMethodNotAllowed)
+			aerr = statusError(http.StatusMethodNotAllowed)
 		}
 	}
 	return route{}, nil, aerr

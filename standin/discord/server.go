@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	// DefaultToken is the token of a bot whose options name none.
+	// DefaultToken is the token of a bot without a configured token.
 	DefaultToken = "MTAwMDAwMDAwMDAwMDAwMDAx.standin.ForLocalUseOnly-000000000000000000"
 	// DefaultBot is the id of the bot and of its application.
 	DefaultBot = "100000000000000001"
 )
 
-// Options configure a Server. The zero value is a bot with DefaultToken in DefaultGuild, without the
+// Options configures a Server. The zero value is a bot with DefaultToken in DefaultGuild, without the
 // privileged intents, under the published limits, without latency.
 type Options struct {
-	// Token is the only one that is accepted, without "Bot "; DefaultToken when empty.
+	// Token is the only valid token, without "Bot "; DefaultToken if empty.
 	Token string
-	// BotID is the id of the bot and of its application; DefaultBot when empty.
+	// BotID is the id of the bot and of its application; DefaultBot if empty.
 	BotID string
-	// Username is the bot's; "telex" when empty.
+	// Username is the bot's username; "telex" if empty.
 	Username string
-	// Limits are those the platform publishes: more is answered 429 and is a violation. Fields that are zero
-	// are those of PublishedLimits.
+	// Limits are the published limits. A call beyond them gets 429 and is a violation. Zero fields mean those of
+	// PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the platform enforces without saying so: more is answered 429, of scope
-	// shared, but is no violation. A kind of limit that is zero has none.
+	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 with
+	// scope shared but is not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is how long each call takes, half of it before it takes effect. The gateway has none.
+	// Latency is the duration of each call; half of it passes before the call takes effect. The gateway has none.
 	Latency time.Duration
-	// MessageContent says that the privileged intent is switched on for the application; AllowContent changes it.
+	// MessageContent says that the privileged intent is enabled for the application. AllowContent changes it.
 	MessageContent bool
-	// Heartbeat is the interval that Hello asks for; 41.25 s when 0.
+	// Heartbeat is the interval that Hello requests; 0 means 41.25 s.
 	Heartbeat time.Duration
-	// ResumeWindow is how long a session waits for a resume; 3 minutes when 0. The platform publishes none.
+	// ResumeWindow is how long a session waits for a resume; 0 means 3 minutes. The platform publishes no value.
 	ResumeWindow time.Duration
-	// NonceWindow is how long a nonce is remembered; 3 minutes when 0. The platform says "the past few minutes".
+	// NonceWindow is how long a nonce is remembered; 0 means 3 minutes. The platform says "the past few minutes".
 	NonceWindow time.Duration
-	// Log gets one line per call at level debug; nil discards.
+	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
@@ -58,9 +58,9 @@ type Server struct {
 	me     User
 	routes []route
 
-	mu      sync.Mutex // guards everything below; never held while waiting.
+	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
-	base    string // where clients reach the server, "http://host".
+	base    string // base URL of the server for clients, "http://host"
 
 	ids         snowflakes
 	users       map[string]User
@@ -70,9 +70,9 @@ type Server struct {
 	channels    map[string]*channel
 	channelList []*channel
 	nonces      map[string]*Message
-	files       map[string]stored
+	files       map[string]storedFile
 
-	commands        map[string][]Command // by guild; "" for the global ones.
+	commands        map[string][]Command // by guild; "" for the global ones
 	newCommands     map[string]*quota.Fixed
 	interactions    map[string]*Interaction
 	interactionList []*Interaction
@@ -80,14 +80,14 @@ type Server struct {
 	sockets      map[*socket]struct{}
 	sessions     []*session
 	lastIdentify time.Time
-	refusals     int // resumes that will be refused.
-	mute         int // connections that will get no Hello.
+	refusals     int // number of resumes that will be refused
+	mute         int // number of connections that will get no Hello
 
 	limiter limiter
-	stats   Stats // but for what the rig counts.
+	stats   Stats // without the counters of the rig
 }
 
-// New returns a server with one guild. The caller closes it.
+// New returns a server with one guild. The caller must close it.
 func New(opts Options) *Server {
 	opts.Token = cmp.Or(opts.Token, DefaultToken)
 	opts.BotID = cmp.Or(opts.BotID, DefaultBot)
@@ -108,30 +108,30 @@ func New(opts Options) *Server {
 		Name: "discord", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detachAll,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish,
-		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: place, Isolate: isolate,
-		Check: check, Chooses: chooses, Act: s.act,
+		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: setEventChannel, Isolate: copyEvent,
+		Check: checkFault, Chooses: faultMatches, Act: s.applyFault,
 	})
 	return s
 }
 
-// Token is the token that the API accepts.
+// Token returns the valid token.
 func (s *Server) Token() string { return s.opts.Token }
 
-// Bot is the bot's own user; its id is the application's too.
+// Bot returns the bot's user. Its id is also the application's.
 func (s *Server) Bot() User { return s.me }
 
-// Mention is the text that mentions the bot.
+// Mention returns the text that mentions the bot.
 func (s *Server) Mention() string { return "<@" + s.me.ID + ">" }
 
-// AllowContent switches the privileged intent for the text of messages on or off, as its owner does in the Developer Portal.
-// Sessions that have it keep it; who requests it while it is off is closed with 4014.
+// AllowContent enables or disables the privileged intent for the text of messages, as its owner does in the Developer
+// Portal. Existing sessions keep it. A client that requests the disabled intent is closed with 4014.
 func (s *Server) AllowContent(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opts.MessageContent = on
 }
 
-// reset forgets everything that happened; s.mu is held.
+// reset removes all state. The caller holds s.mu.
 func (s *Server) reset() {
 	s.started = time.Now()
 	s.ids = newSnowflakes(s.started)
@@ -139,11 +139,11 @@ func (s *Server) reset() {
 	s.roles = []string{DefaultRole}
 	s.guilds, s.guildList = make(map[string]*guild), nil
 	s.channels, s.channelList = make(map[string]*channel), nil
-	s.nonces, s.files = make(map[string]*Message), make(map[string]stored)
+	s.nonces, s.files = make(map[string]*Message), make(map[string]storedFile)
 	s.commands, s.newCommands = make(map[string][]Command), make(map[string]*quota.Fixed)
 	s.interactions, s.interactionList = make(map[string]*Interaction), nil
 	s.sessions, s.lastIdentify, s.refusals, s.mute = nil, time.Time{}, 0, 0
-	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
+	s.limiter = limiter{quota.NewScopes(effectiveLimits(s.opts.Limits, s.opts.Hidden))}
 	s.stats = Stats{}
 	s.person(DefaultPerson)
 	s.textChannel(DefaultChannel, DefaultGuild).info.Name = "general"
@@ -159,8 +159,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.serveAPI(w, r, cut)
 }
 
-// hostOf is where the client reached the server. A client that was led here by its transport may still name
-// the platform.
+// hostOf returns the host at which the client reached the server. A client whose transport redirects to this server may
+// still name the platform.
 func hostOf(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Gateway intents.
 // Source: https://docs.discord.com/developers/events/gateway#list-of-intents
 const (
-	intentNone            = 0 // events that everybody gets.
+	intentNone            = 0 // events for all sessions
 	intentGuilds          = 1 << 0
 	intentMembers         = 1 << 1
 	intentPresences       = 1 << 8
@@ -21,12 +21,12 @@ const (
 	intentMessageContent  = 1 << 15
 	allIntents            = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 	identifyInterval      = 5 * time.Second // https://docs.discord.com/developers/events/gateway#rate-limiting
-	maxReplay             = 1000            // events kept for a resume; the platform publishes no number.
-	gatewaySends          = 120             // payloads of a client in gatewayPeriod.
+	maxReplay             = 1000            // events kept for a resume; the platform publishes no number
+	gatewaySends          = 120             // payloads of a client per gatewayPeriod
 	gatewayPeriod         = time.Minute
-	maxGatewayPayload     = 4096 // bytes of a payload of a client.
-	heartbeatGrace        = 1.5  // intervals without a heartbeat until the connection ends.
-	compressFrom          = 1024 // bytes of a payload that is compressed for who asked for it.
+	maxGatewayPayload     = 4096 // bytes of a client's payload
+	heartbeatGrace        = 1.5  // intervals without a heartbeat before the connection ends
+	compressFrom          = 1024 // bytes from which a payload is compressed
 	opDispatch            = 0
 	opHeartbeat           = 1
 	opIdentify            = 2
@@ -55,14 +55,14 @@ const (
 	closeDisallowed       = 4014
 )
 
-// session is what a client identified for; it outlives its connections. Guarded by Server.mu.
+// session is an identified client. It survives its connections. Server.mu guards it.
 type session struct {
 	id      string
 	intents int
 	seq     int64
-	events  []pastEvent // the newest maxReplay ones.
-	socket  *socket     // nil while disconnected.
-	until   time.Time   // when it ends, while disconnected.
+	events  []pastEvent // the newest maxReplay events
+	socket  *socket     // nil while disconnected
+	until   time.Time   // when it ends, while disconnected
 }
 
 type pastEvent struct {
@@ -77,10 +77,10 @@ type wireEvent struct {
 	Data json.RawMessage `json:"d"`
 }
 
-// payloadOf is a payload of the gateway that is no event.
+// payloadOf returns a payload of the gateway that is not an event.
 func payloadOf(op int, d any) []byte { return rig.Encode(wireEvent{Op: op, Data: rig.Encode(d)}) }
 
-// send gives the session an event, now or when it is resumed.
+// send sends an event to the session, now or when it is resumed.
 func (n *session) send(name string, data json.RawMessage) {
 	n.seq++
 	seq := n.seq
@@ -94,24 +94,24 @@ func (n *session) send(name string, data json.RawMessage) {
 	}
 }
 
-// alive tells whether the session has a connection or may still be resumed.
-func (n *session) alive(now time.Time) bool { return n.socket != nil || now.Before(n.until) }
+// isAlive reports whether the session has a connection or may still be resumed.
+func (n *session) isAlive(now time.Time) bool { return n.socket != nil || now.Before(n.until) }
 
-// wants tells whether the session gets events of an intent.
-func (n *session) wants(intent int) bool { return intent == intentNone || n.intents&intent != 0 }
+// hasIntent reports whether the session receives events of an intent.
+func (n *session) hasIntent(intent int) bool { return intent == intentNone || n.intents&intent != 0 }
 
-// live are the sessions that are not over.
-func (s *Server) live() []*session {
+// liveSessions returns the sessions that have not ended.
+func (s *Server) liveSessions() []*session {
 	now := time.Now()
-	s.sessions = slices.DeleteFunc(s.sessions, func(n *session) bool { return !n.alive(now) })
+	s.sessions = slices.DeleteFunc(s.sessions, func(n *session) bool { return !n.isAlive(now) })
 	return s.sessions
 }
 
-// dispatch tells all sessions of an event. What nobody is there for is lost, as on the platform.
+// dispatch sends an event to all sessions. Without sessions the event is lost, as on the platform.
 func (s *Server) dispatch(intent int, name string, data any) {
 	var encoded json.RawMessage
-	for _, n := range s.live() {
-		if !n.wants(intent) {
+	for _, n := range s.liveSessions() {
+		if !n.hasIntent(intent) {
 			continue
 		}
 		if encoded == nil {
@@ -121,7 +121,7 @@ func (s *Server) dispatch(intent int, name string, data any) {
 	}
 }
 
-// dispatchTo is dispatch for what happens in a channel, of which a bot that does not see it hears nothing.
+// dispatchTo is like dispatch, for events in a channel. A bot that does not see the channel receives nothing.
 func (s *Server) dispatchTo(c *channel, intent int, name string, data any) {
 	if !s.access(c).Hidden {
 		s.dispatch(intent, name, data)
@@ -135,21 +135,21 @@ func messageIntent(c *channel) int {
 	return intentGuildMessages
 }
 
-// dispatchMessage tells of a message, without its text where the session may not know it.
+// dispatchMessage sends a message, without its text for sessions that may not see it.
 func (s *Server) dispatchMessage(c *channel, name string, m *Message) {
 	if m.OnlyFor != "" || s.access(c).Hidden {
 		return
 	}
-	for _, n := range s.live() {
-		if n.wants(messageIntent(c)) {
-			n.send(name, rig.Encode(s.event(c, m, n.intents&intentMessageContent != 0)))
+	for _, n := range s.liveSessions() {
+		if n.hasIntent(messageIntent(c)) {
+			n.send(name, rig.Encode(s.gatewayMessage(c, m, n.intents&intentMessageContent != 0)))
 		}
 	}
 }
 
-// readable tells whether the bot may know a message's text without the privileged intent.
-// Source: https://docs.discord.com/developers/events/gateway#message-content-intent
-func (s *Server) readable(m *Message) bool {
+// isReadable reports whether the bot may see a message's text without the privileged intent. Source:
+// https://docs.discord.com/developers/events/gateway#message-content-intent
+func (s *Server) isReadable(m *Message) bool {
 	return m.FromBot || m.Guild == "" || slices.Contains(m.mentions, s.me.ID)
 }
 
@@ -160,7 +160,7 @@ func (s *Server) getGateway(*request) any {
 
 func (s *Server) gatewayURL() string { return "ws" + s.base[len("http"):] + "/" }
 
-// resumePath is where sessions are resumed.
+// resumePath is the path at which sessions are resumed.
 const resumePath = "/resume/"
 
 func (s *Server) resumeURL() string { return "ws" + s.base[len("http"):] + resumePath }

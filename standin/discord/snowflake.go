@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// snowflakeEpoch is the first second of 2015, in milliseconds.
-// Source: https://docs.discord.com/developers/reference#snowflakes
+// snowflakeEpoch is the start of 2015 in milliseconds. Source: https://docs.discord.com/developers/reference#snowflakes
 const snowflakeEpoch = 1420070400000
 
-// virtualEpoch stands in for the moment at which a server begins whose clock is before the
-// platform's epoch, as that of a synctest bubble is: 2026-01-01, in milliseconds.
+// virtualEpoch is used as the start time if the clock is before the platform's epoch, as in a synctest bubble:
+// 2026-01-01, in milliseconds.
 const virtualEpoch = 1767225600000
 
-// snowflakes makes ids that grow with time; guarded by Server.mu.
+// snowflakes creates ids that increase with time. Server.mu guards it.
 type snowflakes struct {
-	shift int64 // milliseconds added to the clock.
+	shift int64 // milliseconds added to the clock
 	last  int64
 }
 
@@ -31,13 +30,13 @@ func (s *snowflakes) next(now time.Time) string {
 	return strconv.FormatInt(s.last, 10)
 }
 
-// isSnowflake tells whether id can be one: a positive number of 64 bits.
+// isSnowflake reports whether id can be a snowflake: a positive number of 64 bits.
 func isSnowflake(id string) bool {
 	n, err := strconv.ParseInt(id, 10, 64)
 	return err == nil && n > 0 && strconv.FormatInt(n, 10) == id
 }
 
-// older orders ids by age.
+// older reports whether a is older than b.
 func older(a, b string) bool {
 	if len(a) != len(b) {
 		return len(a) < len(b)

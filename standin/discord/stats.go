@@ -11,15 +11,15 @@ import (
 const (
 	// OverLimit is a call beyond the published limits.
 	OverLimit = "over_limit"
-	// BlockedCall is a call in a bucket that a 429 had closed.
+	// BlockedCall is a call in a bucket that a 429 had blocked.
 	BlockedCall = "blocked_call"
-	// LateInteraction is an interaction that got no answer within 3 seconds.
+	// LateInteraction is an interaction without a response within 3 seconds.
 	LateInteraction = "late_interaction"
-	// BadGateway is something on the gateway for which the platform closes the connection.
+	// BadGateway is a violation on the gateway for which the platform closes the connection.
 	BadGateway = "bad_gateway"
 )
 
-// Violation is something a client did that the platform punishes.
+// Violation is an action of a client that the platform punishes.
 type Violation struct {
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"`
@@ -28,7 +28,7 @@ type Violation struct {
 	Detail  string    `json:"detail"`
 }
 
-// Violations counts what the platform punishes; a good client has none.
+// Violations counts the violations. A correct client has none.
 type Violations struct {
 	OverLimit        int         `json:"over_limit"`
 	BlockedCalls     int         `json:"blocked_calls"`
@@ -37,7 +37,7 @@ type Violations struct {
 	Details          []Violation `json:"details,omitempty"`
 }
 
-// Total is the number of violations of all kinds.
+// Total returns the number of violations of all kinds.
 func (v Violations) Total() int {
 	return v.OverLimit + v.BlockedCalls + v.LateInteractions + v.BadGateway
 }
@@ -56,34 +56,34 @@ func (v *Violations) add(one Violation) {
 	v.Details = append(v.Details, one)
 }
 
-// Stats are counters since the start or the last Reset.
+// Stats holds the counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// Messages, Edits, Deletes and Typings of the bot took effect.
+	// Messages, Edits, Deletes and Typings count the bot's calls that took effect.
 	Messages int `json:"messages"`
 	Edits    int `json:"edits"`
 	Deletes  int `json:"deletes"`
 	Typings  int `json:"typings"`
-	// Deduplicated are sends that a nonce led to an existing message.
+	// Deduplicated counts sends whose nonce led to an existing message.
 	Deduplicated int `json:"deduplicated"`
-	// InvalidRequests are answers 401, 403 and 429, but for shared ones.
+	// InvalidRequests counts responses 401, 403 and 429, except shared ones.
 	InvalidRequests int `json:"invalid_requests"`
-	// Identifies and Resumes succeeded; RefusedResumes were answered with an invalid session.
+	// Identifies and Resumes count successful ones. RefusedResumes counts resumes that got an invalid session.
 	Identifies     int `json:"identifies"`
 	Resumes        int `json:"resumes"`
 	RefusedResumes int `json:"refused_resumes"`
-	// ResumesElsewhere came to another address than resume_gateway_url.
+	// ResumesElsewhere counts resumes at another URL than resume_gateway_url.
 	ResumesElsewhere int `json:"resumes_elsewhere"`
-	// Replayed are events that a resume brought again.
+	// Replayed counts events that a resume sent again.
 	Replayed int `json:"replayed"`
-	// Heartbeats were received.
+	// Heartbeats counts received heartbeats.
 	Heartbeats int `json:"heartbeats"`
-	// Connections are those to the gateway that are open.
+	// Connections is the number of open connections to the gateway.
 	Connections int        `json:"connections"`
 	Violations  Violations `json:"violations"`
 }
 
-// Stats returns the counters. It is a copy.
+// Stats returns a copy of the counters.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *Server) Stats() Stats {
 	for _, i := range s.interactionList {
 		if i.failed(now) {
 			st.Violations.add(Violation{
-				At: i.At.Add(responseTime), Kind: LateInteraction, Method: "callback", Channel: i.Channel,
+				At: i.At.Add(responseTimeout), Kind: LateInteraction, Method: "callback", Channel: i.Channel,
 				Detail: "interaction " + i.ID + " was not answered in time",
 			})
 		}
@@ -102,8 +102,8 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// violate records a violation; call may be nil on the gateway.
-func (s *Server) violate(now time.Time, kind string, call *Call, detail string) {
+// recordViolation records a violation. call may be nil on the gateway.
+func (s *Server) recordViolation(now time.Time, kind string, call *Call, detail string) {
 	v := Violation{At: now, Kind: kind, Method: "gateway", Detail: detail}
 	if call != nil {
 		v.Method, v.Channel = call.Method, call.Channel

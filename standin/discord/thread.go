@@ -10,13 +10,13 @@ import (
 	"telex/standin/rig"
 )
 
-// maxName is how many characters the name of a thread has at most.
+// maxName is the maximum length of a thread's name in characters.
 const maxName = 100
 
-// startThread answers POST /channels/{channel}/threads: a thread that no message begins.
+// startThread answers POST /channels/{channel}/threads: a thread that no message starts.
 func (s *Server) startThread(r *request, c *channel) any {
 	f := r.form()
-	kind := PrivateThread // as it was before there was a choice
+	kind := PrivateThread // the platform's historical default
 	if f.has("type") {
 		kind = f.integer("type")
 		f.badIf(kind != PublicThread && kind != PrivateThread, "BASE_TYPE_CHOICES", "Value must be one of {10, 11, 12}.", "type")
@@ -36,20 +36,20 @@ func (s *Server) startThread(r *request, c *channel) any {
 
 // startThreadFrom answers POST /channels/{channel}/messages/{message}/threads. The thread has the message's id.
 func (s *Server) startThreadFrom(r *request, c *channel) any {
-	m := c.alive(r.param("message"))
+	m := c.message(r.param("message"))
 	rig.RefuseIf(m == nil, unknownMessage())
 	f := r.form()
 	name, minutes := readThread(f)
 	f.errs.refuse()
 	rig.RefuseIf(s.channels[m.ID] != nil, fail(http.StatusBadRequest, codeThreadExists, "A thread has already been created for this message"))
 	t := s.openThread(c, Channel{ID: m.ID, Type: PublicThread, Name: name, Owner: s.me.ID}, minutes)
-	s.begin(c, m, t)
+	s.linkThread(c, m, t)
 	return created{s.wireChannel(t)}
 }
 
-// threadable is the channel of the call, in which the bot may start threads.
-func (s *Server) threadable(r *request) *channel {
-	c := s.addressed(r)
+// threadParent returns the channel of the call, in which the bot may create threads.
+func (s *Server) threadParent(r *request) *channel {
+	c := s.channelOf(r)
 	rig.RefuseIf(c.info.Type != GuildText, fail(http.StatusBadRequest, codeWrongChannelType, "Cannot execute action on this channel type"))
 	rig.RefuseIf(s.access(c).NoThreads, missingPermissions())
 	return c
@@ -70,21 +70,21 @@ func (s *Server) openThread(parent *channel, info Channel, minutes int) *channel
 	return t
 }
 
-// newThread is a thread as the gateway tells of a new one.
+// newThread is a new thread in the gateway's form.
 type newThread struct {
 	*wireChannel
 	New bool `json:"newly_created"`
 }
 
-// begin ties a thread to its first message.
-func (s *Server) begin(c *channel, m *Message, t *channel) {
+// linkThread links a thread with its first message.
+func (s *Server) linkThread(c *channel, m *Message, t *channel) {
 	m.Thread = t.info.ID
 	m.Versions[len(m.Versions)-1].Flags |= flagHasThread
 	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
 }
 
-// awake takes a thread out of the archive, as a new message does.
-func (s *Server) awake(c *channel) {
+// unarchive reopens a thread, as a new message does.
+func (s *Server) unarchive(c *channel) {
 	if c.info.Archived {
 		c.info.Archived = false
 		c.archivedAt = time.Now()
@@ -92,7 +92,7 @@ func (s *Server) awake(c *channel) {
 	}
 }
 
-// editChannel answers PATCH /channels/{channel}; only threads can be changed.
+// editChannel answers PATCH /channels/{channel}. Only threads can be changed.
 func (s *Server) editChannel(r *request, c *channel) any {
 	rig.RefuseIf(!c.info.thread(), missingPermissions())
 	f := r.form()
@@ -114,7 +114,7 @@ func (s *Server) setThread(c *channel, name string, archived, locked bool) {
 	s.dispatchTo(c, intentGuilds, "THREAD_UPDATE", s.wireChannel(c))
 }
 
-// StartThread lets a person start a thread in a channel, from a message unless that is "", and returns its id.
+// StartThread creates a thread in a channel as a person, from a message unless that is "". It returns the thread's id.
 func (s *Server) StartThread(channelID, message, name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,17 +127,17 @@ func (s *Server) StartThread(channelID, message, name string) (string, error) {
 		info.ID = s.ids.next(time.Now())
 		return s.openThread(c, info, 4320).info.ID, nil
 	}
-	m := c.alive(message)
+	m := c.message(message)
 	if m == nil || s.channels[message] != nil {
 		return "", fmt.Errorf("start thread: no message %q without a thread", message)
 	}
 	info.ID = message
 	t := s.openThread(c, info, 4320)
-	s.begin(c, m, t)
+	s.linkThread(c, m, t)
 	return t.info.ID, nil
 }
 
-// Archive lets a moderator put a thread into the archive, or take it out; a locked one stays there.
+// Archive archives a thread or reopens it. A locked thread stays archived.
 func (s *Server) Archive(thread string, archived, locked bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

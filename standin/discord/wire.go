@@ -7,16 +7,16 @@ import (
 	"telex/standin/rig"
 )
 
-// allPermissions are all that the platform has today.
+// allPermissions are all permissions of the platform.
 const allPermissions = "2251799813685247"
 
-// wireTime is how the platform writes a moment.
+// wireTime formats a time like the platform.
 func wireTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000-07:00") }
 
 type wireMessage struct {
 	ID              string           `json:"id"`
 	ChannelID       string           `json:"channel_id"`
-	GuildID         string           `json:"guild_id,omitempty"` // in gateway events only.
+	GuildID         string           `json:"guild_id,omitempty"` // only in gateway events
 	Author          User             `json:"author"`
 	Member          *wireMember      `json:"member,omitempty"`
 	Content         string           `json:"content"`
@@ -40,7 +40,7 @@ type wireMessage struct {
 	ApplicationID   string           `json:"application_id,omitempty"`
 	Interaction     *wireMetadata    `json:"interaction_metadata,omitempty"`
 	Thread          *wireChannel     `json:"thread,omitempty"`
-	ChannelType     *int             `json:"channel_type,omitempty"` // in gateway events only.
+	ChannelType     *int             `json:"channel_type,omitempty"` // only in gateway events
 }
 
 type wireMetadata struct {
@@ -57,8 +57,8 @@ type wireReference struct {
 	GuildID   string `json:"guild_id,omitempty"`
 }
 
-// wireSnapshot is a message as it was when somebody forwarded it: nothing tells who wrote it.
-// Source: https://docs.discord.com/developers/resources/message#message-snapshot-object
+// wireSnapshot is a message at the time when somebody forwarded it. It does not name the author. Source:
+// https://docs.discord.com/developers/resources/message#message-snapshot-object
 type wireSnapshot struct {
 	Message snapshot `json:"message"`
 }
@@ -84,7 +84,7 @@ type wireMember struct {
 	Deaf        bool     `json:"deaf"`
 	Mute        bool     `json:"mute"`
 	Flags       int      `json:"flags"`
-	Permissions string   `json:"permissions,omitempty"` // in interactions only.
+	Permissions string   `json:"permissions,omitempty"` // only in interactions
 }
 
 type wireThreadMetadata struct {
@@ -149,7 +149,7 @@ func (s *Server) wireGuild(g *guild) map[string]any {
 	}
 }
 
-// wire is a message as the API returns it; see event for the gateway's form.
+// wire returns a message in the API's form; see gatewayMessage for the gateway's form.
 func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	v := m.Last()
 	w := &wireMessage{
@@ -171,7 +171,7 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	if m.Type == typeReply {
 		w.Reference = &wireReference{MessageID: m.ReplyTo, ChannelID: m.Channel, GuildID: m.Guild}
 		w.Referenced = json.RawMessage("null")
-		if target := c.alive(m.ReplyTo); target != nil {
+		if target := c.message(m.ReplyTo); target != nil {
 			inner := s.wire(c, target)
 			inner.Reference, inner.Referenced, inner.Nonce = nil, nil, nil
 			w.Referenced = rig.Encode(inner)
@@ -198,16 +198,16 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 	return w
 }
 
-// event is a message as the gateway tells it. Without content leaves out what a bot may not read without
-// the privileged intent, in the message that it replies to as well.
-func (s *Server) event(c *channel, m *Message, content bool) *wireMessage {
+// gatewayMessage returns a message in the gateway's form. Without content, it leaves out what a bot may not read
+// without the privileged intent, also in the message replied to.
+func (s *Server) gatewayMessage(c *channel, m *Message, content bool) *wireMessage {
 	w := s.wire(c, m)
 	w.GuildID, w.ChannelType = m.Guild, &c.info.Type
 	if m.Guild != "" && m.Interaction == "" {
 		w.Member = s.wireMember(nil)
 	}
 	w.Nonce = m.nonce
-	if !content && !s.readable(m) {
+	if !content && !s.isReadable(m) {
 		w.Content, w.Attachments = "", []wireAttachment{}
 		w.Embeds, w.Components = listOrEmpty(nil), listOrEmpty(nil)
 		for i := range w.Snapshots {
@@ -215,8 +215,8 @@ func (s *Server) event(c *channel, m *Message, content bool) *wireMessage {
 			f.Content, f.Attachments, f.Embeds, f.Components = "", []wireAttachment{}, listOrEmpty(nil), listOrEmpty(nil)
 		}
 	}
-	if target := c.alive(m.ReplyTo); w.Referenced != nil && target != nil && !content && !s.readable(target) {
-		inner := s.event(c, target, false)
+	if target := c.message(m.ReplyTo); w.Referenced != nil && target != nil && !content && !s.isReadable(target) {
+		inner := s.gatewayMessage(c, target, false)
 		inner.Reference, inner.Referenced, inner.GuildID, inner.ChannelType, inner.Member = nil, nil, "", nil, nil
 		w.Referenced = rig.Encode(inner)
 	}

@@ -45,7 +45,7 @@ func (s *Server) authenticate(ctx context.Context, k *socket, data []byte, arriv
 	}
 }
 
-// login answers an auth message; s.mu is held.
+// login answers an auth message. The caller holds s.mu.
 func (s *Server) login(call *Call, token, wrong string) rig.Answer {
 	switch {
 	case wrong != "":

@@ -18,7 +18,7 @@ type commandKind struct {
 	run  func(s *Server, r *request) any
 }
 
-// request is one command on its way; s.mu is held meanwhile.
+// request is one command on its way. The caller holds s.mu.
 type request struct {
 	command
 	socket *socket
@@ -191,7 +191,7 @@ func (s *Server) callAction(r *request) any {
 	return result
 }
 
-// panel is the panel as its command tells it; s.mu is held.
+// panel is the panel as its command tells it. The caller holds s.mu.
 func (s *Server) panel() []object {
 	list := []object{}
 	for _, n := range s.notifications {
@@ -208,7 +208,7 @@ func (s *Server) panel() []object {
 	return list
 }
 
-// config is what get_config and /api/config tell; s.mu is held.
+// config is what get_config and /api/config tell. The caller holds s.mu.
 func (s *Server) config() object {
 	return object{
 		"components": s.components(), "config_dir": "/config", "currency": "EUR", "elevation": 120, "language": "en",

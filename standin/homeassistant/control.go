@@ -9,7 +9,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls are those of the package comment.
+// controls returns the controls of the package comment.
 func (s *Server) controls() rig.Controls {
 	type body = controlRequest
 	return rig.Controls{
@@ -41,7 +41,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlRequest is the union of the bodies of the small controls.
+// controlRequest has the fields of all small controls.
 type controlRequest struct {
 	Entity       string         `json:"entity_id"`
 	Changes      []Change       `json:"changes"`
@@ -51,7 +51,7 @@ type controlRequest struct {
 	Off          bool           `json:"off"`
 }
 
-// info is what a program has to know to begin.
+// info returns what a program needs to begin.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

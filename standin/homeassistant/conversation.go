@@ -13,7 +13,7 @@ func conversationFields() schema {
 	}
 }
 
-// converse lets the conversation agent answer a sentence; s.mu is held.
+// converse lets the conversation agent answer a sentence. The caller holds s.mu.
 // Source: https://developers.home-assistant.io/docs/intent_conversation_api
 func (s *Server) converse(data map[string]any, ctx Context) object {
 	kind, speech, found := s.understand(text(data, "text"), ctx)

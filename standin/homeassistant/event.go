@@ -6,9 +6,9 @@ import (
 	"telex/standin/rig"
 )
 
-// Event is one thing that happened, as Watch and /control/events tell it.
+// Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Its kinds beside those of the rig: notification, edit, dismiss, state, socket, violation.
+	rig.EventHead[Call] // Kinds beside those of the rig: notification, edit, dismiss, state, socket, violation.
 
 	// Place is the place of a notification, or an entity.
 	Place string `json:"place,omitempty"`
@@ -22,7 +22,7 @@ type Event struct {
 	Sockets int `json:"sockets,omitempty"`
 }
 
-// isolate copies what the pointers of an event lead to.
+// isolate copies what an event's pointers refer to.
 func isolate(e *Event) {
 	if e.Notification != nil {
 		e.Notification = new(e.Notification.clone())
@@ -35,5 +35,5 @@ func isolate(e *Event) {
 	}
 }
 
-// place names in an event the place of a call.
+// place sets the channel of an event to that of a call.
 func place(e *Event, c *Call) { e.Place = c.Place }

@@ -17,10 +17,10 @@ import (
 // a command with the code Error, a REST call with status 500, and authentication with auth_invalid.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault holds.
+// Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check tells what is wrong with a fault.
+// check returns what is wrong with a fault.
 func check(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Code != 0 || f.Rate != 0:
@@ -41,7 +41,7 @@ func chooses(f *Fault, call *Call) bool {
 		(f.Scope == "" || f.Scope == call.Via) && strings.Contains(call.Text, f.Contains)
 }
 
-// act does what a fault does in place of a call's effect, or after it.
+// act applies a fault instead of a call's effect or after it.
 func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	var refused *refusal
 	switch f.Action {

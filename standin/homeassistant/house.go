@@ -117,7 +117,7 @@ func (s *Server) FireEvent(kind string, data map[string]any) error {
 	return nil
 }
 
-// named finds the entity that a person calls so; s.mu is held.
+// named finds the entity that a person calls so. The caller holds s.mu.
 func (s *Server) named(name string) (State, bool) {
 	name = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "the ")
 	for _, state := range s.sorted() {

@@ -31,7 +31,7 @@ type TextVersion struct {
 	Text   string `json:"text"`
 }
 
-// Since is when the version came on display.
+// Since returns when the version was first shown.
 func (v TextVersion) Since() time.Time { return v.At }
 
 // Text is what a person reads of the newest version.
@@ -73,7 +73,7 @@ func (s *Server) show(id string, v TextVersion, bot bool) {
 	s.Publish("edit", Event{Place: Panel, Notification: n})
 }
 
-// send delivers a message to a notify target, where nothing can be changed or removed; s.mu is held.
+// send delivers a message to a notify target, where nothing can be changed or removed. The caller holds s.mu.
 func (s *Server) send(target string, v TextVersion) {
 	s.serial++
 	v.At = time.Now()
@@ -86,7 +86,7 @@ func (s *Server) send(target string, v TextVersion) {
 	s.Publish("notification", Event{Place: target, Notification: n})
 }
 
-// dismiss removes a notification from the panel, and tells whether it was there; s.mu is held.
+// dismiss removes a notification from the panel, and tells whether it was there. The caller holds s.mu.
 func (s *Server) dismiss(id, by string) bool {
 	n := s.current[id]
 	if n == nil {
@@ -114,7 +114,7 @@ func (s *Server) forgetPanel() {
 	}
 }
 
-// loginFailed is the notification of a wrong token; s.mu is held.
+// loginFailed is the notification of a wrong token. The caller holds s.mu.
 // Source: homeassistant/components/http/ban.py, process_wrong_login.
 func (s *Server) loginFailed() {
 	s.stats.FailedLogins++

@@ -16,7 +16,7 @@ import (
 // maxBody is the largest body of a request, in bytes. Source: homeassistant/components/http/__init__.py.
 const maxBody = 16 << 20
 
-// restCall is one request on its way; s.mu is held meanwhile.
+// restCall is one request on its way. The caller holds s.mu.
 type restCall struct {
 	http *http.Request
 	args []string // of the route.

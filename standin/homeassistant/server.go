@@ -20,7 +20,7 @@ const (
 	Version = "2026.8.2"
 )
 
-// Options configure a Server. The zero value is a small house without latency.
+// Options configures a Server. The zero value is a small house without latency.
 type Options struct {
 	// Token is the long-lived access token of the bot; DefaultToken when empty.
 	Token string
@@ -31,7 +31,7 @@ type Options struct {
 	Targets []string
 	// Latency is how long each call takes, half of it before it takes effect.
 	Latency time.Duration
-	// Log gets one line per call at level debug; nil discards.
+	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
@@ -43,7 +43,7 @@ type Server struct {
 	opts     Options
 	services map[string]service // by domain.name; never changed.
 
-	mu            sync.Mutex // guards everything below; never held while waiting.
+	mu            sync.Mutex // guards the following fields; never held while waiting
 	started       time.Time
 	revoked       bool
 	serial        int // of everything that gets an id.
@@ -51,10 +51,10 @@ type Server struct {
 	notifications []*Notification
 	current       map[string]*Notification // those in the panel, by id.
 	sockets       []*socket
-	stats         Stats // but for what the rig counts.
+	stats         Stats // without the counters of the rig
 }
 
-// New returns a house in which nothing has happened. The caller closes it.
+// New returns a house in which nothing has happened. The caller must close it.
 func New(opts Options) *Server {
 	opts.Token = cmp.Or(opts.Token, DefaultToken)
 	if opts.Entities == nil {
@@ -77,7 +77,7 @@ func New(opts Options) *Server {
 // Token is the token that the server accepts.
 func (s *Server) Token() string { return s.opts.Token }
 
-// reset forgets everything that happened; s.mu is held.
+// reset removes all state. The caller holds s.mu.
 func (s *Server) reset() {
 	s.started = time.Now()
 	s.revoked = false
@@ -118,5 +118,5 @@ func (s *Server) Revoke(on bool) {
 	}
 }
 
-// authentic tells whether a token is the bot's; s.mu is held.
+// authentic reports whether a token is the bot's. The caller holds s.mu.
 func (s *Server) authentic(token string) bool { return !s.revoked && token == s.opts.Token }

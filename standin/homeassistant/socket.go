@@ -234,7 +234,7 @@ func (s *Server) exchange(ctx context.Context, k *socket, call *Call, cut <-chan
 	})
 }
 
-// checkPending closes a socket whose client reads too slowly; s.mu is held.
+// checkPending closes a socket whose client reads too slowly. The caller holds s.mu.
 func (s *Server) checkPending(k *socket) {
 	n := len(k.out)
 	switch {
@@ -250,7 +250,7 @@ func (s *Server) checkPending(k *socket) {
 	}
 }
 
-// cutSocket breaks a socket off without a word; s.mu is held.
+// cutSocket breaks a socket off without a word. The caller holds s.mu.
 func (s *Server) cutSocket(k *socket) {
 	s.sockets = slices.DeleteFunc(slices.Clone(s.sockets), func(other *socket) bool { return other == k })
 	k.cancel()
@@ -334,7 +334,7 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// endSockets closes every socket in order; s.mu is held.
+// endSockets closes every socket in order. The caller holds s.mu.
 func (s *Server) endSockets() {
 	for _, k := range s.sockets {
 		k.end()

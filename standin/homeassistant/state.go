@@ -95,7 +95,7 @@ func sameAttributes(a, b map[string]any) bool {
 	return reflect.DeepEqual(a, b) || string(rig.Encode(a)) == string(rig.Encode(b))
 }
 
-// remove removes an entity; s.mu is held.
+// remove removes an entity. The caller holds s.mu.
 func (s *Server) remove(entity string, ctx Context) bool {
 	old, ok := s.states[entity]
 	if ok {
@@ -111,7 +111,7 @@ func (s *Server) stateChanged(entity string, before, after *State, ctx Context) 
 	s.fire("state_changed", object{"entity_id": entity, "old_state": before, "new_state": after}, "LOCAL", ctx)
 }
 
-// fire puts an event on the bus; s.mu is held.
+// fire puts an event on the bus. The caller holds s.mu.
 func (s *Server) fire(kind string, data any, origin string, ctx Context) {
 	body := rig.Encode(object{
 		"event_type": kind, "data": data, "origin": origin, "time_fired": Time{time.Now()}, "context": ctx,
@@ -127,7 +127,7 @@ func (s *Server) fire(kind string, data any, origin string, ctx Context) {
 	}
 }
 
-// sorted are all states by entity; s.mu is held.
+// sorted are all states by entity. The caller holds s.mu.
 func (s *Server) sorted() []State {
 	list := make([]State, 0, len(s.states))
 	for _, entity := range slices.Sorted(maps.Keys(s.states)) {

@@ -49,10 +49,10 @@ type Violations struct {
 	Details []Violation    `json:"details,omitempty"`
 }
 
-// Total is the number of violations of all kinds.
+// Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats are counters since the start or the last Reset.
+// Stats holds the counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByError counts errors, by their code on a socket and by their text by REST.
@@ -77,7 +77,7 @@ func newStats() Stats {
 	return Stats{ByError: make(map[string]int), Violations: Violations{ByKind: make(map[string]int)}}
 }
 
-// Stats returns the counters. It is a copy.
+// Stats returns a copy of the counters.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// violate records a violation; s.mu is held.
+// violate records a violation. The caller holds s.mu.
 func (s *Server) violate(kind, method, detail string) {
 	v := Violation{At: time.Now(), Kind: kind, Method: method, Detail: detail}
 	s.stats.Violations.ByKind[kind]++

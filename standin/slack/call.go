@@ -27,7 +27,7 @@ type Call struct {
 	delivery bool // to the app.
 }
 
-// request is one call on its way through a method; s.mu is held meanwhile.
+// request is one call on its way through a method. The caller holds s.mu.
 type request struct {
 	params
 	now  time.Time
@@ -50,7 +50,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, method string
 	s.learnBase(r)
 	var refused *rig.Answer
 	if aerr != nil {
-		_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; its end is no news
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the client may lose the response; an error here changes nothing
 		call.Error = aerr.code
 		refused = new(aerr.answer())
 	}

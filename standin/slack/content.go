@@ -70,7 +70,7 @@ func (c *content) readMetadata(r *request) {
 // empty tells that there is nothing to show.
 func (c *content) empty() bool { return c.text == "" && c.markdown == "" && len(c.blocks) == 0 }
 
-// noUnfurls tells whether a call wants no previews of what its text links to. Each of the two kinds is on unless it is
+// noUnfurls reports whether a call wants no previews of what its text links to. Each of the two kinds is on unless it is
 // turned off, which for links depends on what is not documented.
 // Source: https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func noUnfurls(r *request) bool {

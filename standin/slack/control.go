@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls are those of the package comment.
+// controls returns the controls of the package comment.
 func (s *Server) controls() rig.Controls {
 	type body = controlRequest
 	return rig.Controls{
@@ -64,7 +64,7 @@ func (s *Server) reading(channel string) []object {
 	return out
 }
 
-// info is what a program has to know to begin.
+// info returns what a program needs to begin.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Server) info() object {
 	}
 }
 
-// controlRequest is the union of the bodies of the small controls.
+// controlRequest has the fields of all small controls.
 type controlRequest struct {
 	Channel string `json:"channel"`
 	User    string `json:"user"`

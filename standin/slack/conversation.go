@@ -55,7 +55,7 @@ func readPeriod(r *request) period {
 
 const cursorPrefix = "next_ts:"
 
-// holds tells whether a ts lies within the period.
+// holds reports whether a ts lies within the period.
 func (p period) holds(ts string) bool {
 	low, high := compareTS(ts, p.oldest), compareTS(ts, p.latest)
 	if p.oldest != "" && (low < 0 || low == 0 && !p.inclusive) {

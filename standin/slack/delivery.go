@@ -138,7 +138,7 @@ func (s *Server) tell(c *channel, name string, event object) {
 // verificationToken is the old way to know that a request is the platform's.
 const verificationToken = "standin-verification-token"
 
-// send begins a delivery; s.mu is held. In Socket Mode the first envelope is in its
+// send begins a delivery. The caller holds s.mu. In Socket Mode the first envelope is in its
 // socket's queue when send returns, so that envelopes keep the order of what happened.
 func (s *Server) send(p *parcel) {
 	if s.Host.Ended() {
@@ -232,7 +232,7 @@ func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason strin
 	return outcome{failed: "connection_failed"}
 }
 
-// note records an attempt; s.mu is held.
+// note records an attempt. The caller holds s.mu.
 func (s *Server) note(p *parcel, a Attempt) {
 	a.At = time.Now()
 	p.Attempts = append(p.Attempts, a)

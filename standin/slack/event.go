@@ -2,9 +2,9 @@ package slack
 
 import "telex/standin/rig"
 
-// Event is one thing that happened, as Watch and /control/events tell it.
+// Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
+	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
 
 	Channel string `json:"channel,omitempty"`
 	// Message is the state after a message, edit or delete.
@@ -19,7 +19,7 @@ type Event struct {
 	Sockets int `json:"sockets,omitempty"`
 }
 
-// isolate copies what the pointers of an event lead to.
+// isolate copies what an event's pointers refer to.
 func isolate(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
@@ -32,5 +32,5 @@ func isolate(e *Event) {
 	}
 }
 
-// place names in an event the place of a call.
+// place sets the channel of an event to that of a call.
 func place(e *Event, c *Call) { e.Channel = c.Channel }

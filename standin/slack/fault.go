@@ -30,10 +30,10 @@ const (
 // closes the scope of the method; a status is answered as HTML.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault holds.
+// Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check tells what is wrong with a fault.
+// check returns what is wrong with a fault.
 func check(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Code != 0 || f.Description != "" || f.Scope != "" || f.Rate != 0:
@@ -50,7 +50,7 @@ func check(f *Fault) error {
 	return f.Check(fault.Everywhere(fault.Error)...)
 }
 
-// ofDeliveries tells whether the rule is about what is delivered to the app.
+// ofDeliveries reports whether the rule is about what is delivered to the app.
 func ofDeliveries(f *Fault) bool {
 	for name := range strings.SplitSeq(f.Method, "|") {
 		switch strings.TrimSpace(name) {
@@ -76,7 +76,7 @@ func (c *Call) contains(text string) bool {
 	return false
 }
 
-// act does what a fault does in place of a call's effect, or after it.
+// act applies a fault instead of a call's effect or after it.
 func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
 	case fault.RateLimit:

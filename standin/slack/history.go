@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a channel with everything a person ever saw of it.
+// Message is one message of a channel with everything that a person saw of it.
 type Message struct {
 	TS        string `json:"ts"`
 	Channel   string `json:"channel"`
@@ -66,13 +66,13 @@ type Version struct {
 // Shown is what a person reads of the newest version.
 func (m Message) Shown() string { return m.Last().Shown }
 
-// Since is when the version came on display.
+// Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
 // Thread is the ts of the thread that the message is in or would begin.
 func (m Message) Thread() string { return cmp.Or(m.ThreadTS, m.TS) }
 
-// clone detaches the message from the server's own.
+// clone returns a copy that the server does not change.
 func (m *Message) clone() Message {
 	c := *m
 	c.Seen = m.Copy()
@@ -120,7 +120,7 @@ func (s Screen) In(thread string) []Message {
 	return list
 }
 
-// ChannelHistory is everything that ever happened in a channel.
+// ChannelHistory is everything that happened in a channel.
 type ChannelHistory struct {
 	Channel  Channel           `json:"channel"`
 	Messages []Message         `json:"messages"`

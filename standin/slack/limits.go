@@ -45,7 +45,7 @@ func PublishedLimits() Limits {
 	}
 }
 
-// NoLimits switches every limit off.
+// NoLimits disables every limit.
 func NoLimits() Limits {
 	return Limits{Tier1: -1, Tier2: -1, Tier3: -1, Tier4: -1, PostPerSecond: -1, PostBurst: -1, PostPerMinute: -1, StatusPerMinute: -1}
 }
@@ -72,10 +72,10 @@ func (l Limits) perMinute(method string) int {
 	return 0
 }
 
-// limiter is guarded by Server.mu.
+// limiter counts calls. Server.mu guards it.
 type limiter struct{ quota.Scopes[Limits] }
 
-// enforced fills in what limits leave open.
+// enforced replaces zero fields with their defaults.
 func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
 	published = quota.Fill(published, PublishedLimits())
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter

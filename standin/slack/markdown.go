@@ -139,7 +139,7 @@ func nextCode(text string, at int) (begin, end int) {
 
 func backticks(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// startsLine tells whether only quote marks and spaces stand before i in its line.
+// startsLine reports whether only quote marks and spaces stand before i in its line.
 func startsLine(text string, i int) bool {
 	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
 	return strings.Trim(line, "> ") == ""

@@ -97,7 +97,7 @@ func AllScopes() []string {
 	}
 }
 
-// dispatch runs a call; s.mu is held.
+// dispatch runs a call. The caller holds s.mu.
 func (s *Server) dispatch(r *request) any {
 	switch r.call.Method {
 	case uploadMethod:

@@ -88,7 +88,7 @@ func (s *Server) tellAssistant(c *channel, name, user, thread, viewed string) {
 	})
 }
 
-// isAssistant tells whether a thread was begun by OpenAssistant.
+// isAssistant reports whether a thread was begun by OpenAssistant.
 func (c *channel) isAssistant(thread string) bool {
 	root := c.alive(thread)
 	return root != nil && root.Subtype == subtypeAssistant

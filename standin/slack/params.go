@@ -62,7 +62,7 @@ func readParams(r *http.Request) (p params, aerr *apiError) {
 // text is an argument; "" when absent.
 func (p *params) text(name string) string { return p.Values[name] }
 
-// has tells whether an argument was given, be it empty.
+// has reports whether an argument was given, be it empty.
 func (p *params) has(name string) bool { _, ok := p.Values[name]; return ok }
 
 // integer reads a number; d when there is none.

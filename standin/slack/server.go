@@ -21,7 +21,7 @@ const (
 	DefaultSigningSecret = "standin-signing-secret-local-use-only"
 )
 
-// Options configure a Server. The zero value is an app in Socket Mode with the
+// Options configures a Server. The zero value is an app in Socket Mode with the
 // default tokens under the published limits, without latency.
 type Options struct {
 	// BotToken is the app's token in the workspace, xoxb-…; DefaultBotToken when empty.
@@ -61,7 +61,7 @@ type Options struct {
 	Agent bool
 	// EditWindow is how long a message may be edited, 0 for ever.
 	EditWindow time.Duration
-	// Log gets one line per call at level debug; nil discards.
+	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
@@ -90,7 +90,7 @@ type Server struct {
 	opts Options
 	app  *http.Client // posts to the request URL.
 
-	mu      sync.Mutex // guards everything below; never held while waiting.
+	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
 	// era is what deliveries live in, which outlive what caused them: ended by Close, ended
 	// and replaced by Reset.
@@ -117,10 +117,10 @@ type Server struct {
 	commands   []*CommandRun
 
 	limiter limiter
-	stats   Stats // but for what the rig counts.
+	stats   Stats // without the counters of the rig
 }
 
-// New returns a workspace without messages. The caller closes it.
+// New returns a workspace without messages. The caller must close it.
 func New(opts Options) *Server {
 	opts = opts.orDefaults()
 	s := &Server{
@@ -150,7 +150,7 @@ func (s *Server) AppToken() string { return s.opts.AppToken }
 // SigningSecret is what requests to the app are signed with.
 func (s *Server) SigningSecret() string { return s.opts.SigningSecret }
 
-// reset forgets everything that happened, and what was not delivered yet never will be; s.mu is held.
+// reset forgets everything that happened, and what was not delivered yet never will be. The caller holds s.mu.
 func (s *Server) reset() {
 	if s.endEra != nil {
 		s.endEra()

@@ -41,10 +41,10 @@ type Violations struct {
 	Details []Violation    `json:"details,omitempty"`
 }
 
-// Total is the number of violations of all kinds.
+// Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats are counters since the start or the last Reset.
+// Stats holds the counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByError counts answers with ok=false.
@@ -73,7 +73,7 @@ func newStats() Stats {
 	return Stats{ByError: make(map[string]int), Violations: Violations{ByKind: make(map[string]int)}}
 }
 
-// Stats returns the counters. It is a copy.
+// Stats returns a copy of the counters.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

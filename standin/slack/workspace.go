@@ -236,7 +236,7 @@ func (s *Server) nextTS() string {
 // writeTS is a ts of microseconds since 1970.
 func writeTS(us int64) string { return fmt.Sprintf("%d.%06d", us/1e6, us%1e6) }
 
-// validTS tells whether a text has the form of a ts.
+// validTS reports whether a text has the form of a ts.
 func validTS(ts string) bool {
 	whole, part, ok := strings.Cut(ts, ".")
 	digits := func(r rune) bool { return r >= '0' && r <= '9' }

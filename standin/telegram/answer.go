@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// apiError is an answer with ok=false. A method panics with it; see package rig.
+// apiError is a response with ok=false. A method panics with it; see package rig.
 type apiError struct {
 	code        int
 	description string
@@ -20,7 +20,7 @@ func badRequest(text string) *apiError {
 	return &apiError{code: http.StatusBadRequest, description: "Bad Request: " + text}
 }
 
-// badRequestIf refuses the call when a rule is broken.
+// badRequestIf refuses the call if a rule is broken.
 func badRequestIf(broken bool, format string, args ...any) {
 	if broken {
 		panic(badRequest(fmt.Sprintf(format, args...)))
@@ -43,8 +43,8 @@ func tooMany(seconds int) *apiError {
 	}
 }
 
-// proxy is what stands in front of the platform, and answers when that is ill.
-const proxy = "nginx/1.18.0"
+// proxyServer is the server in front of the platform. It responds when the platform has an outage.
+const proxyServer = "nginx/1.18.0"
 
 type wireParameters struct {
 	MigrateToChatID int64 `json:"migrate_to_chat_id,omitempty"`
@@ -80,8 +80,7 @@ func resultAnswer(v any) rig.Answer {
 	return rig.JSON(http.StatusOK, wireResult{OK: true, Result: v})
 }
 
-// withoutMessageID takes the id out of a result, as a gateway that answers for
-// the platform may do.
+// withoutMessageID removes the id from a result, as a gateway in front of the platform may do.
 func withoutMessageID(body []byte) []byte {
 	var w struct {
 		OK     bool                       `json:"ok"`

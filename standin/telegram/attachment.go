@@ -21,91 +21,91 @@ type Attachment struct {
 	// Media is photo, document, voice, audio, video or sticker.
 	Media    string `json:"media"`
 	FileName string `json:"file_name"`
-	// MimeType is what the person's client says of the file.
+	// MimeType is the type that the person's client claims.
 	MimeType string `json:"mime_type"`
-	// Content is the file, in JSON as base64. Without it the bot can't fetch the file.
+	// Content is the file, in JSON as base64. Without it, the bot can't fetch the file.
 	Content []byte `json:"content"`
-	// FileSize is the size in bytes that the platform names, right or wrong: 0 is
-	// that of Content, and -1 names none, in the download's headers neither.
+	// FileSize is the size in bytes that the platform announces, right or wrong. 0 means the length of Content. With -1
+	// it announces none, neither here nor in the download's headers.
 	FileSize int64 `json:"file_size"`
-	// Width and Height are in pixels; 0 is what the content says, else a usual size.
+	// Width and Height are in pixels; 0 means the size of the content, or a usual size.
 	Width  int `json:"width"`
 	Height int `json:"height"`
-	// Duration is in seconds; 0 is 3.
+	// Duration is in seconds; 0 means 3.
 	Duration int `json:"duration"`
 }
 
-// Forward says where a forwarded message comes from: a person with an id, a person
-// who hides it and has only a name, or a channel.
+// Forward says where a forwarded message comes from: a person with an id, a person with only a name because the id is
+// hidden, or a channel.
 type Forward struct {
 	User      int64  `json:"user,omitempty"`
-	Name      string `json:"name,omitempty"`    // of the person or the channel.
-	Channel   int64  `json:"channel,omitempty"` // its id.
+	Name      string `json:"name,omitempty"`    // of the person or the channel
+	Channel   int64  `json:"channel,omitempty"` // the channel's id
 	MessageID int    `json:"message_id,omitempty"`
 }
 
-// maxThumbPixels bounds the photos that are made smaller.
+// maxThumbPixels limits the photos for which a thumbnail is made.
 const maxThumbPixels = 40_000_000
 
-// file is an attachment, looked into.
-type file struct {
+// parsedFile is an attachment and its inspected content.
+type parsedFile struct {
 	Attachment
 	thumb *thumbnail
 }
 
-// thumbnail is the smaller copy of a photo that comes with it.
+// thumbnail is a smaller copy of a photo.
 type thumbnail struct {
 	data          []byte
 	width, height int
 }
 
-// saying is what a person says, checked.
-type saying struct {
+// parsedIncoming is a validated message of a person.
+type parsedIncoming struct {
 	text     formatted
-	files    []file // empty for a text; several for an album.
-	external file   // of the message of another chat that is replied to; without media: it has none.
+	files    []parsedFile // empty for a text; several for an album
+	external parsedFile   // the file of the message in another chat that is replied to; without media: none
 }
 
-// read checks what a person says and looks into the files.
-func (in Incoming) read() (saying, error) {
-	var said saying
+// parse validates a person's message and inspects its files.
+func (in Incoming) parse() (parsedIncoming, error) {
+	var said parsedIncoming
 	if _, refused := rig.Run[apiError](func() any { said.text = fixText(in.Text, in.Entities); return nil }); refused != nil {
-		return saying{}, errors.New(refused.description)
+		return parsedIncoming{}, errors.New(refused.description)
 	}
 	if x := in.External; x != nil && x.Media != "" {
 		if err := x.check(false, x.Media); err != nil {
-			return saying{}, err
+			return parsedIncoming{}, err
 		}
-		said.external = x.look()
+		said.external = x.inspect()
 	}
 	list := in.Album
 	switch {
 	case len(list) == 0 && in.Media == "":
 		if len(in.Content) > 0 {
-			return saying{}, errors.New("content without media")
+			return parsedIncoming{}, errors.New("content without media")
 		}
 		return said, nil
 	case len(list) == 0:
 		list = []Attachment{in.Attachment}
 	case in.Media != "" || in.EditOf != 0:
-		return saying{}, errors.New("an album has its media in its items, and is new")
+		return parsedIncoming{}, errors.New("an album has its media in its items, and is new")
 	case len(list) < 2 || len(list) > 10: // https://core.telegram.org/bots/api#sendmediagroup
-		return saying{}, fmt.Errorf("an album has 2 to 10 items, not %d", len(list))
+		return parsedIncoming{}, fmt.Errorf("an album has 2 to 10 items, not %d", len(list))
 	}
 	for _, a := range list {
 		if err := a.check(len(in.Album) > 0, list[0].Media); err != nil {
-			return saying{}, err
+			return parsedIncoming{}, err
 		}
-		said.files = append(said.files, a.look())
+		said.files = append(said.files, a.inspect())
 	}
 	if in.Media == "sticker" && said.text.text != "" {
-		return saying{}, errors.New("a sticker has no caption")
+		return parsedIncoming{}, errors.New("a sticker has no caption")
 	}
 	return said, nil
 }
 
-// check tells what is wrong with an attachment; an album holds photos and videos, or only
-// documents, or only audio files.
+// check returns what is wrong with an attachment. An album consists of photos and videos, or only of documents, or only
+// of audio files.
 func (a Attachment) check(album bool, first string) error {
 	visual := func(media string) bool { return media == "photo" || media == "video" }
 	switch a.Media {
@@ -124,9 +124,9 @@ func (a Attachment) check(album bool, first string) error {
 	return nil
 }
 
-// look fills in what the content tells, and makes a photo's thumbnail.
-func (a Attachment) look() file {
-	f := file{Attachment: a}
+// inspect fills in fields from the content and makes a photo's thumbnail.
+func (a Attachment) inspect() parsedFile {
+	f := parsedFile{Attachment: a}
 	switch f.FileSize {
 	case 0:
 		f.FileSize = int64(len(a.Content))
@@ -144,8 +144,7 @@ func (a Attachment) look() file {
 	return f
 }
 
-// makeThumbnail returns a copy with the longer side of 90 pixels; nil when the image is no
-// larger, or broken.
+// makeThumbnail returns a copy whose longer side has 90 pixels. It returns nil if the image is smaller or invalid.
 func makeThumbnail(content []byte) *thumbnail {
 	const side = 90
 	full, _, err := image.Decode(bytes.NewReader(content))
@@ -171,17 +170,17 @@ func makeThumbnail(content []byte) *thumbnail {
 	return &thumbnail{data: b.Bytes(), width: to.Dx(), height: to.Dy()}
 }
 
-// attach makes the file part of a message.
-func (f file) attach(m *Message) {
+// addTo adds the file to a message.
+func (f parsedFile) addTo(m *Message) {
 	m.Media, m.FileName, m.MimeType = f.Media, f.FileName, f.MimeType
 	m.File, m.FileSize, m.thumb = f.Content, f.FileSize, f.thumb
 	m.Width, m.Height, m.Duration = f.Width, f.Height, f.Duration
 }
 
-// fileID is the id of the message's file.
+// fileID returns the id of the message's file.
 func (m *Message) fileID() string { return fmt.Sprintf("%s-%d-%d", m.Media, m.Chat, m.ID) }
 
-// wireMedia is the message's file on the wire.
+// wireMedia returns the message's file in the API's form.
 func (m *Message) wireMedia() (w wireMedia) {
 	f := &wireFile{
 		FileID: m.fileID(), FileUniqueID: "u-" + m.fileID(), FileSize: m.FileSize, FileName: m.FileName, MimeType: m.MimeType,
@@ -216,8 +215,7 @@ func (m *Message) wireMedia() (w wireMedia) {
 	return w
 }
 
-// wireOrigin is where a forwarded message comes from.
-// Source: https://core.telegram.org/bots/api#messageorigin
+// wireOrigin returns where a forwarded message comes from. Source: https://core.telegram.org/bots/api#messageorigin
 func (m *Message) wireOrigin() *wireOrigin {
 	f := m.Forward
 	if f == nil {
@@ -235,7 +233,7 @@ func (m *Message) wireOrigin() *wireOrigin {
 	return o
 }
 
-// storeFile makes the message's files known to getFile.
+// storeFile makes the message's files available to getFile.
 func (s *Server) storeFile(m *Message) {
 	if m.Media == "" {
 		return
@@ -246,7 +244,7 @@ func (s *Server) storeFile(m *Message) {
 	}[m.Media]
 	folder, extension, _ := strings.Cut(kind, " ")
 	if i := strings.LastIndexByte(m.FileName, '.'); i > 0 && m.Media != "photo" {
-		extension = cmp.Or(shownPart(m.FileName[i+1:], 20), extension)
+		extension = cmp.Or(cleanNamePart(m.FileName[i+1:], 20), extension)
 	}
 	s.files[m.fileID()] = &storedFile{
 		folder: folder, extension: extension, data: m.File, size: m.FileSize, silent: m.FileSize == 0,

@@ -12,7 +12,7 @@ import (
 	"telex/standin/rig"
 )
 
-// request is one API call on its way through a method; s.mu is held meanwhile.
+// request is one API call while its method runs. The method holds s.mu.
 type request struct {
 	params
 	now  time.Time
@@ -33,7 +33,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 	form, err := rig.ReadForm(r, maxBody)
 	p := params{form}
 	call := &Call{
-		Call: rig.Call{At: time.Now(), Method: canonical(method)},
+		Call: rig.Call{At: time.Now(), Method: canonicalName(method)},
 		Chat: p.integer("chat_id"), MessageID: int(p.integer("message_id")),
 	}
 	if call.Method != pollMethod {
@@ -44,15 +44,14 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 		aerr := badRequest("can't parse request: " + err.Error())
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			aerr = tooLarge()
-			_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; its end is no news
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the client may lose the response; an error here changes nothing
 		}
 		refused = new(aerr.answer())
 	}
 	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(r.Context(), p, call, cut) })
 }
 
-// checkToken distinguishes, as the platform does, a text that can't be a token from
-// a token of no bot.
+// checkToken distinguishes, like the platform, an invalid token from an unknown one.
 func (s *Server) checkToken(token string) *apiError {
 	switch {
 	case token == s.Token():
@@ -63,7 +62,7 @@ func (s *Server) checkToken(token string) *apiError {
 	return &apiError{code: http.StatusUnauthorized, description: "Unauthorized"}
 }
 
-// invoke runs a method. All but getUpdates run under s.mu.
+// invoke runs a method. All methods except getUpdates run with s.mu held.
 func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan struct{}) rig.Answer {
 	if call.Method == pollMethod {
 		result, refused := rig.Run[apiError](func() any { return s.getUpdates(ctx, p, cut) })
@@ -76,7 +75,7 @@ func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan st
 	return call.answer(rig.Run[apiError](func() any { return s.dispatch(&request{params: p, now: time.Now(), call: call}) }))
 }
 
-// answer is the answer to a call, which notes what came of it; s.mu is held.
+// answer returns the response to a call and records its result. The caller holds s.mu.
 func (c *Call) answer(result any, aerr *apiError) rig.Answer {
 	if aerr != nil {
 		c.Description = aerr.description

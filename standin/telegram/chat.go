@@ -5,23 +5,23 @@ import (
 	"unicode/utf16"
 )
 
-// chat is the server's own state of a place.
+// chat is the server's state of a chat.
 type chat struct {
 	info     Chat
 	messages []*Message
 	byID     map[int]*Message
-	lastID   int // only of supergroups and channels, which count for themselves.
+	lastID   int // only for supergroups and channels, which have their own sequences
 	topics   map[int]bool
 
 	typing []Period
 	drafts []Draft
 
-	blocked     bool // private: the person blocked the bot.
-	deactivated bool // private: the account is gone.
-	kicked      bool // the bot was removed from the group.
+	blocked     bool // private chat: the person blocked the bot
+	deactivated bool // private chat: the account was deleted
+	kicked      bool // the bot was removed from the group
 	migratedTo  int64
-	admin       bool           // the bot may delete others' messages and sees all.
-	admins      map[int64]bool // people.
+	admin       bool           // the bot is an administrator: it sees all messages and may delete others' messages
+	admins      map[int64]bool // people who are administrators
 }
 
 // Chat types of the Bot API.
@@ -32,7 +32,7 @@ const (
 	Channel    = "channel"
 )
 
-// supergroupIDs is the upper end of the ids of supergroups and channels.
+// supergroupIDs is the greatest id of supergroups and channels.
 const supergroupIDs = -1_000_000_000_000
 
 func chatTypeOf(id int64) string {
@@ -45,10 +45,10 @@ func chatTypeOf(id int64) string {
 	return Group
 }
 
-// private tells whether the chat is a private one.
+// private reports whether the chat is private.
 func (c *chat) private() bool { return c.info.Type == Private }
 
-// chatFor returns the chat, made when it is new.
+// chatFor returns the chat. It creates the chat if it does not exist.
 func (s *Server) chatFor(id int64, kind string) *chat {
 	if c, ok := s.chats[id]; ok {
 		return c
@@ -61,8 +61,8 @@ func (s *Server) chatFor(id int64, kind string) *chat {
 	return c
 }
 
-// nextMessageID is the id of the next message in the chat: supergroups and
-// channels count for themselves, all other chats of an account together.
+// nextMessageID returns the id of the next message in the chat. Supergroups and channels have their own sequences; all
+// other chats of an account share one.
 func (s *Server) nextMessageID(c *chat) int {
 	if c.info.Type == Supergroup || c.info.Type == Channel {
 		c.lastID++
@@ -72,7 +72,7 @@ func (s *Server) nextMessageID(c *chat) int {
 	return s.nextShared
 }
 
-// add stores a new message and ends what a message ends on the screen.
+// add stores a new message. It ends indicators and drafts that a message ends.
 func (s *Server) add(c *chat, m *Message) {
 	m.ID = s.nextMessageID(c)
 	m.Chat = c.info.ID
@@ -102,15 +102,15 @@ func (c *chat) endDrafts(at time.Time, thread int) {
 	}
 }
 
-// alive returns the message unless it, or its chat, is deleted or never was.
-func (c *chat) alive(id int) *Message {
+// message returns the message with an id, or nil if it or its chat is deleted or never existed.
+func (c *chat) message(id int) *Message {
 	if c == nil || c.byID[id] == nil || !c.byID[id].Alive() {
 		return nil
 	}
 	return c.byID[id]
 }
 
-// wire is the message as the API shows it; replies are shown one level deep.
+// wire returns the message in the API's form. The message that it replies to has no reply of its own there.
 func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 	v := m.Last()
 	from := m.From
@@ -144,7 +144,7 @@ func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 	return w
 }
 
-// utf16Slice is the part of text between two offsets in UTF-16 units.
+// utf16Slice returns the part of text between two offsets in UTF-16 units.
 func utf16Slice(text string, start, end int) string {
 	units := utf16.Encode([]rune(text))
 	return string(utf16.Decode(units[start:end]))

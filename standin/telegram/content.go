@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// content reads text, parse_mode and entities of a call. An empty text is
-// allowed only where emptyOK.
+// content reads text, parse_mode and entities of a call. The text may be empty only if emptyOK is set.
 func (s *Server) content(r *request, emptyOK bool) formatted {
 	return s.contentOf(r, "text", "entities", emptyOK)
 }
@@ -19,7 +18,7 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 		r.object(entityField, &entities, unparsable("Can't parse entities JSON object"))
 	}
 	if n := len(entities); n > maxEntities {
-		s.violate(r.now, SurplusEntities, r.call, fmt.Sprintf("%d entities", n))
+		s.recordViolation(r.now, SurplusEntities, r.call, fmt.Sprintf("%d entities", n))
 		entities = slices.Clone(entities[:maxEntities])
 	}
 	f := fixText(text, entities)
@@ -27,8 +26,7 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 	return f
 }
 
-// markup reads reply_markup: an inline keyboard, or one that makes the message
-// uneditable.
+// readMarkup reads reply_markup: an inline keyboard, or a keyboard that makes the message uneditable.
 func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 	var m struct {
 		Inline     *[][]Button `json:"inline_keyboard"`
@@ -62,7 +60,7 @@ func checkButton(b Button) {
 
 func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices.Equal[[]Button]) }
 
-// linkPreview reads link_preview_options, or its older form: whether previews are off, and the address of the one that is wanted.
+// linkPreview reads link_preview_options or its older form: whether previews are off, and the URL for the preview.
 func linkPreview(r *request) (off bool, url string) {
 	var options wireLinkPreview
 	if !r.object("link_preview_options", &options, badRequest("can't parse link preview options JSON object")) {
@@ -71,7 +69,7 @@ func linkPreview(r *request) (off bool, url string) {
 	return options.IsDisabled, options.URL
 }
 
-// hasLink tells whether the content shows something that has a preview.
+// hasLink reports whether the content shows something with a preview.
 func hasLink(v Version) bool {
 	link := func(e Entity) bool { return e.Type == "url" || e.Type == "text_link" }
 	return slices.ContainsFunc(v.Entities, link) || slices.ContainsFunc(v.Detected, link)

@@ -12,7 +12,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls are those of the package comment.
+// controls returns the controls of the package comment.
 func (s *Server) controls() rig.Controls {
 	return rig.Controls{
 		File: s.sentFile,
@@ -20,11 +20,11 @@ func (s *Server) controls() rig.Controls {
 			"info":       func(url.Values) (any, error) { return s.info(), nil },
 			"chats":      func(url.Values) (any, error) { return s.Chats(), nil },
 			"stats":      func(url.Values) (any, error) { return s.Stats(), nil },
-			"commands":   func(url.Values) (any, error) { return append([]Command{}, s.Commands()...), nil }, // a list, also of none
+			"commands":   func(url.Values) (any, error) { return append([]Command{}, s.Commands()...), nil }, // never null
 			"menu":       s.controlMenu,
 			"answers":    func(url.Values) (any, error) { return s.CallbackAnswers(), nil },
 			"history":    s.controlHistory,
-			"deliveries": func(url.Values) (any, error) { return append([]Delivery{}, s.Deliveries()...), nil }, // a list, also of none
+			"deliveries": func(url.Values) (any, error) { return append([]Delivery{}, s.Deliveries()...), nil }, // never null
 			"view":       s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){
@@ -42,7 +42,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// info is what a program has to know to begin.
+// info returns what a program needs to begin.
 func (s *Server) info() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *Server) info() any {
 	}{s.me, s.started, time.Now()}
 }
 
-// number reads an id in a query.
+// number reads an id from a query.
 func number(query url.Values, name, otherwise string) (int64, error) {
 	n, err := strconv.ParseInt(cmp.Or(query.Get(name), otherwise), 10, 64)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) controlMenu(query url.Values) (any, error) {
 	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
-	return append([]Command{}, s.Menu(chat, user)...), nil // a list, also of none
+	return append([]Command{}, s.Menu(chat, user)...), nil // never null
 }
 
 func (s *Server) controlHistory(query url.Values) (any, error) {
@@ -88,7 +88,7 @@ func (s *Server) controlView(query url.Values) (any, error) {
 	return s.Screen(chat, at), nil
 }
 
-// controlRequest is the union of the bodies of the small controls.
+// controlRequest has the fields of all small controls.
 type controlRequest struct {
 	Chat      int64  `json:"chat"`
 	User      int64  `json:"user"`
@@ -116,7 +116,7 @@ func (s *Server) controlAdmin(c controlRequest) error {
 }
 
 func (s *Server) controlSay(in Incoming) (any, error) {
-	said, err := in.read()
+	said, err := in.parse()
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Server) controlSay(in Incoming) (any, error) {
 	told := struct {
 		Chat       int64 `json:"chat"`
 		MessageID  int   `json:"message_id"`
-		MessageIDs []int `json:"message_ids,omitempty"` // of an album.
+		MessageIDs []int `json:"message_ids,omitempty"` // ids of an album
 	}{Chat: cmp.Or(in.Chat, cmp.Or(in.User, defaultUser)), MessageID: ids[0]}
 	if len(ids) > 1 {
 		told.MessageIDs = ids

@@ -7,8 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// The platform finds these in every text by itself; the expressions are close
-// to its own, without the rarer kinds.
+// What the platform finds in every text by itself. The expressions are close to its own, without rare cases.
 var (
 	mentionPattern = regexp.MustCompile(`(?:^|[^\w@/])(@\w{3,32})\b`)
 	commandPattern = regexp.MustCompile(`(?:^|[^\w/<>@])(/\w{1,64}(?:@\w{3,32})?)\b`)
@@ -17,8 +16,7 @@ var (
 		`(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|me|info|de|fr|uk|eu|ru|gov|edu|app|ai)\b(?:[/?#][^\s<>"'` + "`" + `]*)?)`)
 )
 
-// detect finds links, mentions, commands and hashtags outside of the given
-// entities.
+// detect finds links, mentions, commands and hashtags outside the given entities.
 func detect(text string, given []Entity) []Entity {
 	var found []Entity
 	if strings.ContainsAny(text, ".:") {
@@ -41,15 +39,15 @@ func detect(text string, given []Entity) []Entity {
 	found = dropOverlapping(found)
 	return slices.DeleteFunc(found, func(f Entity) bool {
 		return slices.ContainsFunc(given, func(g Entity) bool {
-			if splittable(g.Type) || quote(g.Type) {
-				return overlap(f, g) && !inside(f, g) && !inside(g, f)
+			if isSplittable(g.Type) || isQuote(g.Type) {
+				return overlaps(f, g) && !isInside(f, g) && !isInside(g, f)
 			}
-			return overlap(f, g)
+			return overlaps(f, g)
 		})
 	})
 }
 
-// matches returns entities in bytes.
+// matches returns entities with offsets in bytes.
 func matches(text string, pattern *regexp.Regexp, kind string) []Entity {
 	var found []Entity
 	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
@@ -67,7 +65,7 @@ func matches(text string, pattern *regexp.Regexp, kind string) []Entity {
 	return found
 }
 
-// toUTF16 turns byte ranges into ranges of UTF-16 units.
+// toUTF16 converts offsets from bytes to UTF-16 units.
 func toUTF16(text string, list []Entity) {
 	units := make([]int, len(text)+1)
 	n := 0

@@ -17,7 +17,7 @@
 //	seen := s.Screen(1001, time.Now()) // what is on it: messages, files, drafts, typing
 //	bad := s.Stats().Violations.Total()
 //
-// Time is only asked of package time, so that all of it runs in virtual time
+// It takes the time only from package time, so it runs in virtual time
 // inside a testing/synctest bubble.
 //
 // # What is enforced

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// maxDownload is the largest file that a bot may fetch, in bytes.
-	// Source: https://core.telegram.org/bots/api#getfile
+	// maxDownload is the maximum size of a file that a bot may fetch, in bytes. Source:
+	// https://core.telegram.org/bots/api#getfile
 	maxDownload = 20 << 20
-	// linkLife is how long a link is good at least, and here also at most.
-	linkLife = time.Hour
-	// downloadMethod is the name under which downloads are recorded, and chosen by faults.
+	// linkLifetime is how long a link is valid. The platform guarantees at least this; here it is exact.
+	linkLifetime = time.Hour
+	// downloadMethod is the method name of downloads in records and faults.
 	downloadMethod = "file"
 )
 
-// storedFile is a file that getFile knows.
+// storedFile is a file that getFile finds.
 type storedFile struct {
 	folder, extension string
 	data              []byte
-	size              int64 // as the platform names it; 0 for none.
-	silent            bool  // the download doesn't say its length either.
+	size              int64 // as the platform announces it; 0: not announced
+	silent            bool  // the download does not announce its length either
 	path              string
-	until             time.Time // when the link with that path ends.
+	until             time.Time // when the link with that path expires
 }
 
-// getFile makes a link to a file.
+// getFile creates a link to a file.
 func (s *Server) getFile(r *request) any {
 	id := r.text("file_id")
 	f := s.files[id]
@@ -43,7 +43,7 @@ func (s *Server) getFile(r *request) any {
 		f.path = fmt.Sprintf("%sfile_%d.%s", f.folder, s.nextLink, f.extension)
 		s.links[f.path] = f
 	}
-	f.until = r.now.Add(linkLife)
+	f.until = r.now.Add(linkLifetime)
 	return struct {
 		FileID       string `json:"file_id"`
 		FileUniqueID string `json:"file_unique_id"`
@@ -73,7 +73,7 @@ func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request, cut <-cha
 
 func noFile() *apiError { return &apiError{code: http.StatusNotFound, description: "Not Found"} }
 
-// answer is the file in one piece.
+// answer returns the complete file.
 func (f *storedFile) answer() rig.Answer {
 	return rig.Answer{Status: http.StatusOK, ContentType: "application/octet-stream", Body: f.data, Unsized: f.silent}
 }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// maxText is the longest text of a message in UTF-16 units.
+	// maxText is the maximum length of a message in UTF-16 units.
 	maxText = 4096
-	// maxSource is the longest text in bytes before parsing.
+	// maxSource is the maximum length of a text in bytes before parsing.
 	maxSource = 32768
-	// maxEntities is the most a message keeps; community knowledge.
+	// maxEntities is how many entities a message keeps, as observed by the community.
 	maxEntities = 100
-	// maxOffset bounds offsets and lengths before the text is looked at.
+	// maxOffset limits offsets and lengths before they are compared with the text.
 	maxOffset = 1_000_000
 )
 
@@ -25,8 +25,8 @@ const (
 	rankQuote
 	rankPre
 	rankCode
-	rankData     // carries an address, a person or a time.
-	rankDetected // found by the platform itself, never taken from a client.
+	rankData     // carries a URL, a user or a time
+	rankDetected // found by the platform itself, never accepted from a client
 	rankBold
 	rankItalic
 	rankUnderline
@@ -35,7 +35,7 @@ const (
 	rankEmoji
 )
 
-// entityRank orders entities of the same range, outermost first.
+// entityRank orders entities with the same range, outermost first.
 func entityRank(kind string) int {
 	switch kind {
 	case "blockquote", "expandable_blockquote":
@@ -64,18 +64,18 @@ func entityRank(kind string) int {
 	return rankUnknown
 }
 
-// splittable entities may overlap others; where they cross, they are cut.
-func splittable(kind string) bool {
+// isSplittable reports whether entities of a kind may overlap others. They are split where they cross.
+func isSplittable(kind string) bool {
 	rank := entityRank(kind)
 	return rank >= rankBold && rank <= rankSpoiler
 }
 
-func quote(kind string) bool { return entityRank(kind) == rankQuote }
+func isQuote(kind string) bool { return entityRank(kind) == rankQuote }
 
-func codeLike(kind string) bool { return kind == "code" || kind == "pre" }
+func isCode(kind string) bool { return kind == "code" || kind == "pre" }
 
-// hiddenData entities carry more than a look, so white space in them counts.
-func hiddenData(kind string) bool {
+// hasHiddenData reports whether entities of a kind carry data, so that white space in them counts.
+func hasHiddenData(kind string) bool {
 	rank := entityRank(kind)
 	return rank == rankData || rank == rankEmoji
 }
@@ -87,7 +87,7 @@ func sortEntities(list []Entity) {
 	})
 }
 
-// check looks at what does not depend on the text.
+// check validates what does not depend on the text.
 func (e Entity) check() {
 	missing := func(absent bool, field string) {
 		badRequestIf(absent, `can't parse MessageEntity: Can't find field "%s"`, field)
@@ -102,7 +102,7 @@ func (e Entity) check() {
 	missing(e.Type == "custom_emoji" && e.CustomEmojiID == "", "custom_emoji_id")
 }
 
-// keepFields drops the fields that the entity's type does not have.
+// keepFields removes the fields that the entity's type does not have.
 func keepFields(e Entity) Entity {
 	k := Entity{Type: e.Type, Offset: e.Offset, Length: e.Length}
 	switch e.Type {
@@ -120,8 +120,8 @@ func keepFields(e Entity) Entity {
 	return k
 }
 
-// validLink accepts what the platform takes as the address of a text_link: a
-// URL of its schemes, or a host with a dot.
+// validLink reports whether the platform accepts the URL of a text_link: a URL with one of its schemes, or a host with
+// a dot.
 func validLink(link string) bool {
 	scheme, rest, found := strings.Cut(link, "://")
 	switch {
@@ -147,15 +147,14 @@ func validLink(link string) bool {
 	return strings.Contains(strings.Trim(host, "."), ".") && !strings.ContainsAny(host, " \n\t<>\"'`{}|\\^%")
 }
 
-// formatted is a text with its entities, as the platform would show it.
+// formatted is a text with its entities, as the platform shows it.
 type formatted struct {
 	text     string
 	entities []Entity
 }
 
-// fixText cleans a text, checks its entities against it, trims both and brings
-// the entities into the platform's normal form. The text of the result is empty
-// when nothing visible is left.
+// fixText cleans a text, validates its entities, trims both and normalizes the entities. The result's text is empty if
+// nothing visible is left.
 func fixText(text string, entities []Entity) formatted {
 	badRequestIf(!utf8.ValidString(text), "strings must be encoded in UTF-8")
 	kept := make([]Entity, 0, len(entities))
@@ -166,20 +165,19 @@ func fixText(text string, entities []Entity) formatted {
 		}
 	}
 	sortEntities(kept)
-	units := clean(text, kept)
-	units, kept = trimText(units, settle(units, kept))
-	kept = settle(units, kept)
+	units := cleanText(text, kept)
+	units, kept = trimText(units, normalizeFully(units, kept))
+	kept = normalizeFully(units, kept)
 	result := string(utf16.Decode(units))
-	if invisible(result) {
+	if isInvisible(result) {
 		return formatted{}
 	}
 	return formatted{text: result, entities: kept}
 }
 
-// settle trims and normalizes until nothing changes: each may make work for the
-// other, as a piece that is cut off may be white space. It ends, as entities only
-// ever get shorter, fewer, or joined.
-func settle(units []uint16, entities []Entity) []Entity {
+// normalizeFully trims and normalizes until nothing changes, because each may require the other: a split piece may be
+// white space. It terminates, because entities only become shorter or fewer.
+func normalizeFully(units []uint16, entities []Entity) []Entity {
 	for {
 		before := slices.Clone(entities)
 		if entities = normalize(trimEntities(units, entities)); equalEntities(before, entities) {
@@ -188,12 +186,11 @@ func settle(units []uint16, entities []Entity) []Entity {
 	}
 }
 
-// clean replaces control characters and moves the entities along; it refuses
-// entities that do not fit the text.
-func clean(text string, entities []Entity) []uint16 {
+// cleanText replaces control characters and moves the entities accordingly. It refuses entities that exceed the text.
+func cleanText(text string, entities []Entity) []uint16 {
 	out := make([]uint16, 0, len(text))
-	moved := make([]int, 0, len(text)+1) // new offset by old offset; -1 within a pair.
-	afterPair := make(map[int]int)       // byte offset behind a pair, by the old offset within.
+	moved := make([]int, 0, len(text)+1) // new offset by old offset; -1 inside a surrogate pair
+	afterPair := make(map[int]int)       // byte offset after a pair, by the old offset inside it
 	for i, r := range text {
 		moved = append(moved, len(out))
 		if r > 0xFFFF {
@@ -223,15 +220,14 @@ func clean(text string, entities []Entity) []uint16 {
 	return out
 }
 
-func blank(u uint16) bool { return u == ' ' || u == '\n' }
+func isBlank(u uint16) bool { return u == ' ' || u == '\n' }
 
-// trimEntities lets no entity begin with white space and drops those that are
-// nothing else.
+// trimEntities removes white space from the start of entities, and drops entities of white space only.
 func trimEntities(units []uint16, entities []Entity) []Entity {
 	kept := entities[:0]
 	for _, e := range entities {
-		if !hiddenData(e.Type) {
-			for e.Length > 0 && blank(units[e.Offset]) {
+		if !hasHiddenData(e.Type) {
+			for e.Length > 0 && isBlank(units[e.Offset]) {
 				e.Offset++
 				e.Length--
 			}
@@ -244,17 +240,17 @@ func trimEntities(units []uint16, entities []Entity) []Entity {
 	return kept
 }
 
-// trimText cuts white space at the end, and at the start up to the first entity.
+// trimText removes white space at the end, and at the start up to the first entity.
 func trimText(units []uint16, entities []Entity) ([]uint16, []Entity) {
 	end := len(units)
-	for end > 0 && blank(units[end-1]) {
+	for end > 0 && isBlank(units[end-1]) {
 		end--
 	}
 	start, limit := 0, end
 	if len(entities) > 0 {
 		limit = min(limit, entities[0].Offset)
 	}
-	for start < limit && blank(units[start]) {
+	for start < limit && isBlank(units[start]) {
 		start++
 	}
 	kept := entities[:0]
@@ -269,14 +265,13 @@ func trimText(units []uint16, entities []Entity) ([]uint16, []Entity) {
 	return units[start:end], kept
 }
 
-// invisible tells whether a text shows nothing: white space and characters of
-// no width only.
-func invisible(text string) bool {
+// isInvisible reports whether a text contains only white space and zero-width characters.
+func isInvisible(text string) bool {
 	return strings.Trim(text, " \n\u00a0\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"+
 		"\u200b\u200c\u200d\u200e\u200f\u202e\u202f\u205f\u2800\u3000\ufeff\ufffc") == ""
 }
 
-// textLength is the length of a text in UTF-16 units.
+// textLength returns the length of a text in UTF-16 units.
 func textLength(text string) int {
 	n := 0
 	for _, r := range text {

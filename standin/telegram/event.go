@@ -2,12 +2,12 @@ package telegram
 
 import "telex/standin/rig"
 
-// Event is one thing that happened, as Watch and /control/events tell it.
+// Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, reaction, action, draft, update, violation, chat, answer.
+	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, reaction, action, draft, update, violation, chat, answer.
 
 	Chat int64 `json:"chat,omitempty"`
-	// Message is the state after a message, edit, delete or reaction.
+	// Message is the message after a message, edit, delete or reaction event.
 	Message   *Message        `json:"message,omitempty"`
 	Draft     *Draft          `json:"draft,omitempty"`
 	Action    *Period         `json:"action,omitempty"`
@@ -16,12 +16,12 @@ type Event struct {
 	Answer    *CallbackAnswer `json:"answer,omitempty"`
 }
 
-// isolate copies what the pointers of an event lead to.
-func isolate(e *Event) {
+// copyEvent copies what an event's pointers refer to.
+func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
 	}
 }
 
-// place names in an event the place of a call.
-func place(e *Event, c *Call) { e.Chat = c.Chat }
+// setEventChat sets the chat of an event to that of a call.
+func setEventChat(e *Event, c *Call) { e.Chat = c.Chat }

@@ -12,23 +12,23 @@ import (
 	"telex/standin/rig"
 )
 
-// ActNoMessageID is an action of faults beside those of package fault: it takes message_id out of the answer.
+// ActNoMessageID is an additional action of faults. It removes message_id from the response.
 const ActNoMessageID = "no_message_id"
 
-// ActLate is an action of faults beside those of package fault: the connection is cut, and the call takes effect Delay (or
-// DelayMS) later. It was counted when it arrived.
+// ActLate is an additional action of faults. The connection is closed, and the call takes effect after Delay (or
+// DelayMS). Limits count it on arrival.
 const ActLate = "late"
 
-// Fault is a rule: which calls it hits, and what happens to them. Calls are chosen by Chat, and by a text or caption
-// that Contains something; downloads have the method "file". Scope is "global" for all chats, or "" for the call's chat;
-// RetryAfter is in whole seconds. A Status from 500 on is answered as HTML, unless it has a Description.
+// Fault is a rule: which calls it hits, and what happens to them. Calls are selected by Chat, and by Contains in their
+// text or caption; downloads have the method "file". Scope is "global" for all chats, or "" for the call's chat.
+// RetryAfter is in whole seconds. A Status from 500 on has an HTML body, unless Description is set.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault holds.
+// Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check tells what is wrong with a fault.
-func check(f *Fault) error {
+// checkFault returns what is wrong with a fault.
+func checkFault(f *Fault) error {
 	switch {
 	case (f.Action == fault.CutMiddle || f.Action == fault.Drip) && !strings.EqualFold(f.Method, downloadMethod):
 		return fmt.Errorf("fault %s: only for the method %q", f.Action, downloadMethod)
@@ -40,26 +40,26 @@ func check(f *Fault) error {
 	return f.Check(fault.Everywhere(fault.NotFound, fault.Drip, ActNoMessageID, ActLate)...)
 }
 
-func chooses(f *Fault, call *Call) bool {
+func faultMatches(f *Fault, call *Call) bool {
 	return (f.Chat == 0 || f.Chat == call.Chat) &&
 		(f.Contains == "" || strings.Contains(call.Params["text"], f.Contains) || strings.Contains(call.Params["caption"], f.Contains)) &&
 		fault.Named(f.Method, call.Method)
 }
 
-// act does what a fault does in place of a call's effect, or after it.
-func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+// applyFault applies a fault instead of a call's effect or after it.
+func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
 	case fault.RateLimit:
-		return s.forceTooMany(call, f).answer(), true
+		return s.injectRateLimit(call, f).answer(), true
 	case fault.Status:
 		return statusAnswer(f), true
 	case fault.NotFound:
 		return notFound(call).answer(), true
 	case ActLate:
-		return s.actLate(f, call), true
+		return s.applyLateFault(f, call), true
 	case fault.DeleteFirst:
 		s.Locked(func() {
-			if m := s.chats[call.Chat].alive(call.MessageID); m != nil {
+			if m := s.chats[call.Chat].message(call.MessageID); m != nil {
 				s.remove(s.chats[call.Chat], m, time.Now(), "person")
 			}
 		})
@@ -67,8 +67,8 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	return rig.Answer{}, false
 }
 
-// actLate counts a call, and lets it take effect later. Its answer is the end of the connection.
-func (s *Server) actLate(f *Fault, call *Call) rig.Answer {
+// applyLateFault counts a call and lets it take effect later. The response is a closed connection.
+func (s *Server) applyLateFault(f *Fault, call *Call) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, refused := rig.Run[apiError](func() any {
@@ -82,15 +82,16 @@ func (s *Server) actLate(f *Fault, call *Call) rig.Answer {
 	}
 	later := *call
 	later.late = true
-	time.AfterFunc(fault.Lasts(f.Delay, f.DelayMS), func() { s.late(&later) })
+	time.AfterFunc(fault.Lasts(f.Delay, f.DelayMS), func() { s.runLate(&later) })
 	return rig.Answer{}
 }
 
-// late lets a call take effect whose connection was cut before. Only texts can be late: the content of files is not kept.
-func (s *Server) late(call *Call) {
+// runLate runs a call after its connection was closed. Only calls with texts can be late, because the content of files
+// is not kept.
+func (s *Server) runLate(call *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = rig.Run[apiError](func() any { // nobody hears of a refusal
+	_, _ = rig.Run[apiError](func() any { // nobody receives a refusal
 		return s.dispatch(&request{params: params{rig.Form{Values: call.Params}}, now: time.Now(), call: call})
 	})
 }
@@ -107,8 +108,8 @@ func notFound(call *Call) *apiError {
 	return badRequest("chat not found")
 }
 
-// bend changes the answer to a call that took effect.
-func bend(f *Fault, a rig.Answer) rig.Answer {
+// changeAnswer changes the response to a call that took effect.
+func changeAnswer(f *Fault, a rig.Answer) rig.Answer {
 	if f.Action == ActNoMessageID {
 		a.Body = withoutMessageID(a.Body)
 	}
@@ -117,7 +118,7 @@ func bend(f *Fault, a rig.Answer) rig.Answer {
 
 func statusAnswer(f *Fault) rig.Answer {
 	if f.Status >= http.StatusInternalServerError && f.Description == "" {
-		return rig.HTML(f.Status, proxy)
+		return rig.HTML(f.Status, proxyServer)
 	}
 	e := &apiError{code: f.Status, description: f.Description, retryAfter: int(f.RetryAfter)}
 	if e.description == "" {
@@ -126,7 +127,7 @@ func statusAnswer(f *Fault) rig.Answer {
 	return e.answer()
 }
 
-func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
+func (s *Server) injectRateLimit(call *Call, r *Fault) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Counted.Forced++

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/jpeg" // what a photo can be
+	_ "image/jpeg" // a possible format of photos
 	_ "image/png"
 	"net/http"
 	"net/url"
@@ -19,23 +19,23 @@ import (
 
 // Limits of files, https://core.telegram.org/bots/api#senddocument
 const (
-	// maxCaption is the longest caption in UTF-16 units.
+	// maxCaption is the maximum length of a caption in UTF-16 units.
 	maxCaption = 1024
-	// maxUpload is the largest file that a bot may send, in bytes.
+	// maxUpload is the maximum size of a file that a bot may send, in bytes.
 	maxUpload = 50 << 20
-	// The largest photo, in bytes; its width and height together, and how often one may be the other.
+	// The maximum size of a photo in bytes, the maximum sum of its width and height, and the maximum ratio of the two.
 	// Source: https://core.telegram.org/bots/api#sendphoto
 	maxPhoto      = 10 << 20
 	maxPhotoSides = 10_000
 	maxPhotoRatio = 20
 )
 
-// checkPhoto refuses what can't be shown in a chat.
+// checkPhoto refuses files that can't be shown as photos.
 func checkPhoto(data []byte) {
 	rig.RefuseIf(len(data) > maxPhoto, tooLarge())
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if len(data) > 12 && string(data[8:12]) == "WEBP" {
-		return // its sides are not looked at
+		return // its dimensions are not checked
 	}
 	badRequestIf(err != nil, "IMAGE_PROCESS_FAILED")
 	badRequestIf(c.Width+c.Height > maxPhotoSides || c.Width > maxPhotoRatio*c.Height || c.Height > maxPhotoRatio*c.Width, "PHOTO_INVALID_DIMENSIONS")
@@ -45,16 +45,16 @@ func tooLarge() *apiError {
 	return &apiError{code: http.StatusRequestEntityTooLarge, description: "Request Entity Too Large"}
 }
 
-// shownName is what clients show of a file's name: the last part of a path, without what a
-// file system may refuse, and not too long.
-// Source: clean_filename in https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
-func shownName(name string) string {
+// cleanFileName returns a file name as clients show it: the last part of a path, without characters that a file system
+// may refuse, and not too long. Source: clean_filename in
+// https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
+func cleanFileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	stem, extension := name, ""
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		stem, extension = name[:i], name[i+1:]
 	}
-	stem, extension = shownPart(stem, 60), shownPart(extension, 20)
+	stem, extension = cleanNamePart(stem, 60), cleanNamePart(extension, 20)
 	switch {
 	case extension == "":
 		return cmp.Or(stem, "file")
@@ -64,7 +64,7 @@ func shownName(name string) string {
 	return stem + "." + extension
 }
 
-func shownPart(part string, most int) string {
+func cleanNamePart(part string, most int) string {
 	var kept []rune
 	for _, r := range part {
 		ok := r >= ' ' && r < 0x7F && !strings.ContainsRune("<>:\"/\\|?*&`'", r) || r > 0x7F && (unicode.IsLetter(r) || unicode.IsNumber(r))
@@ -84,7 +84,7 @@ func shownPart(part string, most int) string {
 	return strings.TrimRight(string(kept), " .")
 }
 
-// sentFile is the content of a file that the bot sent.
+// sentFile returns the content of a file that the bot sent.
 func (s *Server) sentFile(query url.Values) (contentType string, data []byte, err error) {
 	chatID, err := strconv.ParseInt(query.Get("chat"), 10, 64)
 	id, idErr := strconv.Atoi(query.Get("message_id"))

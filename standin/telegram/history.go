@@ -8,36 +8,36 @@ import (
 	"telex/standin/rig"
 )
 
-// Message is one message of a chat with everything a person ever saw of it.
+// Message is one message of a chat with everything that a person saw of it.
 type Message struct {
 	ID       int    `json:"id"`
 	Chat     int64  `json:"chat"`
 	ThreadID int    `json:"thread_id,omitempty"`
-	Topic    bool   `json:"topic,omitempty"` // in a forum topic; a thread of replies has a ThreadID without it.
+	Topic    bool   `json:"topic,omitempty"` // in a forum topic; a thread of replies has only a ThreadID
 	From     User   `json:"from"`
 	FromBot  bool   `json:"from_bot"`
 	ReplyTo  int    `json:"reply_to,omitempty"`
-	Quote    string `json:"quote,omitempty"` // the part of that message that was marked.
+	Quote    string `json:"quote,omitempty"` // the quoted part of that message
 	Silent   bool   `json:"silent,omitempty"`
-	Service  string `json:"service,omitempty"` // what a service message says, else "".
-	Media    string `json:"media,omitempty"`   // as in Attachment, else "".
+	Service  string `json:"service,omitempty"` // the text of a service message, otherwise ""
+	Media    string `json:"media,omitempty"`   // as in Attachment, otherwise ""
 	FileName string `json:"file_name,omitempty"`
 	MimeType string `json:"mime_type,omitempty"`
-	FileSize int64  `json:"file_size,omitempty"` // bytes, as the platform names it.
-	File     []byte `json:"-"`                   // the content; shared, not to be changed.
+	FileSize int64  `json:"file_size,omitempty"` // bytes, as the platform announces it
+	File     []byte `json:"-"`                   // the content; shared, must not be changed
 	Width    int    `json:"width,omitempty"`     // pixels.
 	Height   int    `json:"height,omitempty"`    // pixels.
 	Duration int    `json:"duration,omitempty"`  // seconds.
-	// MediaGroup is the same for all messages of an album.
+	// MediaGroup is equal for all messages of an album.
 	MediaGroup string   `json:"media_group,omitempty"`
 	Forward    *Forward `json:"forward,omitempty"`
-	// Reaction is the emoji that the bot put on the message, "" for none.
+	// Reaction is the bot's emoji on the message, or "".
 	Reaction string `json:"reaction,omitempty"`
 	rig.Seen[Version]
 
-	external    *Message // of another chat, that this one replies to.
+	external    *Message // the message of another chat that this one replies to
 	thumb       *thumbnail
-	fixedMarkup bool // carries a reply keyboard, so that it can't be edited.
+	fixedMarkup bool // has a reply keyboard, so it can't be edited
 }
 
 // Version is what a message showed from At until the next version.
@@ -45,24 +45,24 @@ type Version struct {
 	At time.Time `json:"at"`
 	// Method is the API method that made it, or "person".
 	Method string `json:"method"`
-	// Text is what is shown, after Telegram's cleaning and trimming.
+	// Text is the shown text, after Telegram's cleaning and trimming.
 	Text string `json:"text"`
-	// Entities are the sender's, as Telegram normalizes them; sorted.
+	// Entities are the sender's entities after Telegram's normalization, sorted.
 	Entities []Entity `json:"entities,omitempty"`
-	// Detected are those Telegram found by itself: links, mentions, commands.
+	// Detected are the entities that Telegram found by itself: links, mentions, commands.
 	Detected []Entity `json:"detected,omitempty"`
-	// LinkPreviewOff tells whether link previews were disabled.
+	// LinkPreviewOff says that link previews were disabled.
 	LinkPreviewOff bool `json:"link_preview_off,omitempty"`
-	// LinkPreviewURL is the one address that a preview was asked for.
+	// LinkPreviewURL is the requested URL for the preview.
 	LinkPreviewURL string `json:"link_preview_url,omitempty"`
-	// Rich are the blocks of a rich message, of which Text is the plain text; nil for other messages.
+	// Rich holds the blocks of a rich message, whose plain text is Text; nil for other messages.
 	Rich     []RichBlock `json:"rich,omitempty"`
 	Keyboard [][]Button  `json:"keyboard,omitempty"`
 }
 
-// Opened is the address that the platform opens to show a preview below the text, without anybody clicking: the one
-// that was asked for, else the first in the text; "" for none. Captions have no previews.
-// Source: https://core.telegram.org/bots/api#linkpreviewoptions
+// Opened returns the URL that the platform opens by itself to show a preview below the text: the requested one,
+// otherwise the first in the text, or "". Captions have no previews. Source:
+// https://core.telegram.org/bots/api#linkpreviewoptions
 func (v Version) Opened() string {
 	switch {
 	case v.LinkPreviewOff:
@@ -83,13 +83,13 @@ func (v Version) Opened() string {
 	return ""
 }
 
-// Text is the newest version's text.
+// Text returns the text of the newest version.
 func (m Message) Text() string { return m.Last().Text }
 
-// Since is when the version came on display.
+// Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
-// clone detaches the message from the server's own.
+// clone returns a copy that the server does not change.
 func (m *Message) clone() Message {
 	c := *m
 	c.Seen = m.Copy()
@@ -101,14 +101,14 @@ type Draft struct {
 	At       time.Time   `json:"at"`
 	ID       int64       `json:"id"`
 	ThreadID int         `json:"thread_id,omitempty"`
-	Text     string      `json:"text"` // empty: the "Thinking…" placeholder.
+	Text     string      `json:"text"` // empty: the "Thinking…" placeholder
 	Entities []Entity    `json:"entities,omitempty"`
 	Rich     []RichBlock `json:"rich,omitempty"`
 	CanStop  bool        `json:"can_stop,omitempty"`
-	// KeepOnStop tells whether the text stays after a press on the stop button, until it expires or a message comes.
+	// KeepOnStop says that the text stays after a press on the stop button, until it expires or a message arrives.
 	KeepOnStop bool `json:"keep_on_stop,omitempty"`
-	// Ended is when this state vanished: replaced, expired, or a message came.
-	// It lies in the future while the draft is shown.
+	// Ended is when this state disappeared: it was replaced or expired, or a message arrived. It is in the future while
+	// the draft is shown.
 	Ended time.Time `json:"ended"`
 }
 
@@ -120,17 +120,17 @@ type Period struct {
 	Thread int       `json:"thread_id,omitempty"`
 }
 
-// Screen is everything a person saw in a chat at one moment.
+// Screen is everything that a person saw in a chat at one moment.
 type Screen struct {
 	Chat     Chat      `json:"chat"`
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
 	Drafts   []Draft   `json:"drafts,omitempty"`
-	// Action is the chat action on display, "" for none.
+	// Action is the shown chat action, or "".
 	Action string `json:"action,omitempty"`
 }
 
-// ChatHistory is everything that ever happened in a chat.
+// ChatHistory is everything that happened in a chat.
 type ChatHistory struct {
 	Chat     Chat      `json:"chat"`
 	Messages []Message `json:"messages"`
@@ -138,8 +138,7 @@ type ChatHistory struct {
 	Drafts   []Draft   `json:"drafts,omitempty"`
 }
 
-// History returns all messages of a chat, deleted ones too, in the order in
-// which they were sent. It is a copy.
+// History returns all messages of a chat, including deleted ones, in the order of sending. It is a copy.
 func (s *Server) History(chat int64) []Message { return s.Chronicle(chat).Messages }
 
 // Chronicle returns the messages, chat actions and drafts of a chat. It is a copy.
@@ -157,8 +156,8 @@ func (s *Server) Chronicle(chat int64) ChatHistory {
 	return h
 }
 
-// View returns the messages that a person saw in a chat at a moment, each with
-// its versions up to then; the last one is what was on the screen.
+// View returns the messages that a person saw in a chat at a moment, each with its versions up to then. The last
+// version was on the screen.
 func (s *Server) View(chat int64, at time.Time) []Message { return s.Screen(chat, at).Messages }
 
 // Screen returns everything that a person saw in a chat at a moment.
@@ -207,11 +206,11 @@ func (s *Server) Chats() []Chat {
 type Call struct {
 	rig.Call
 	Chat int64 `json:"chat,omitempty"`
-	// MessageID is the message that was made or addressed.
+	// MessageID is the created or addressed message.
 	MessageID   int    `json:"message_id,omitempty"`
-	Description string `json:"description,omitempty"` // of an error answer.
-	// Params are the parameters as they arrived; files are left out.
+	Description string `json:"description,omitempty"` // of an error response
+	// Params are the received parameters without files.
 	Params map[string]string `json:"params,omitempty"`
 
-	late bool // its connection was cut before, and it was counted then.
+	late bool // its connection was closed before, and it was counted then
 }

@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// htmlParser reads the HTML parse mode.
+// htmlParser parses the HTML parse mode.
 type htmlParser struct {
 	source string
 	out    output
@@ -17,10 +17,10 @@ type htmlParser struct {
 
 type htmlTag struct {
 	name    string
-	entity  Entity // Type is "" for a tag without a look of its own.
-	units   int    // where it starts in the output, in UTF-16 units.
-	bytes   int    // the same in bytes.
-	natural bool   // a link that takes its text as address.
+	entity  Entity // Type is "" for a tag without a format of its own
+	units   int    // start offset in the output, in UTF-16 units
+	bytes   int    // start offset in the output, in bytes
+	natural bool   // a link whose text is its URL
 }
 
 func (p *htmlParser) parse() (string, []Entity) {
@@ -47,12 +47,12 @@ func (p *htmlParser) parse() (string, []Entity) {
 	return p.out.text.String(), joinCode(p.out.entities)
 }
 
-// joinCode makes one entity of <pre><code class="language-…">.
+// joinCode joins the two entities of <pre><code class="language-…">.
 func joinCode(list []Entity) []Entity {
 	kept := make([]Entity, 0, len(list))
 	for _, e := range list {
 		n := len(kept)
-		if n > 0 && codeLike(e.Type) && codeLike(kept[n-1].Type) &&
+		if n > 0 && isCode(e.Type) && isCode(kept[n-1].Type) &&
 			kept[n-1].Offset == e.Offset && kept[n-1].Length == e.Length {
 			kept[n-1].Type = "pre"
 			kept[n-1].Language = cmp.Or(kept[n-1].Language, e.Language)
@@ -63,7 +63,7 @@ func joinCode(list []Entity) []Entity {
 	return kept
 }
 
-// htmlEntity decodes a character reference; anything else is a literal "&".
+// htmlEntity decodes a character reference. Anything else is a literal "&".
 func htmlEntity(s string, pos int) (rune, int) {
 	end := strings.IndexByte(s[pos:], ';')
 	if end < 0 || end > 10 {
@@ -130,7 +130,7 @@ func (p *htmlParser) startTag(pos int) int {
 	return end
 }
 
-// describe tells what a tag makes; false for a tag that does not exist.
+// describe sets the entity of a tag. It returns false for an unknown tag.
 func (p *htmlParser) describe(tag *htmlTag, attributes map[string]string) bool {
 	tag.entity.Type = map[string]string{
 		"b": "bold", "strong": "bold", "i": "italic", "em": "italic", "u": "underline", "ins": "underline",
@@ -164,7 +164,7 @@ func (p *htmlParser) describe(tag *htmlTag, attributes map[string]string) bool {
 	return tag.entity.Type != ""
 }
 
-// htmlAttributes reads the rest of a start tag; end is behind its ">".
+// htmlAttributes parses the rest of a start tag; end is the offset after its ">".
 func htmlAttributes(s string, at int) (attributes map[string]string, end int, ok bool) {
 	attributes = make(map[string]string)
 	for {
@@ -194,7 +194,7 @@ func htmlAttributes(s string, at int) (attributes map[string]string, end int, ok
 	}
 }
 
-// htmlValue reads a quoted or bare attribute value.
+// htmlValue parses a quoted or unquoted attribute value.
 func htmlValue(s string, at int) (value string, end int, ok bool) {
 	if at >= len(s) {
 		return "", 0, false

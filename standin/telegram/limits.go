@@ -8,27 +8,24 @@ import (
 	"telex/standin/quota"
 )
 
-// Limits are the rates that the platform enforces on calls that show something:
-// sends, edits and drafts count alike. A field that is zero takes the published
-// value (in Options.Hidden: no limit), a negative one switches its limit off.
+// Limits are the rates that the platform enforces on calls that show something. Sends, edits and drafts count alike. A
+// zero field means the published value (in Options.Hidden: no limit), and a negative field disables the limit.
 //
-// Sources: https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
-// for the numbers; that edits in groups count like messages is a statement of
-// TDLib's maintainers; that bursts in private chats are tolerated is in the FAQ,
-// how long they may be is not.
+// Sources: The numbers are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
+// TDLib's maintainers state that edits in groups count like messages. The FAQ says that bursts in private chats are
+// tolerated, but not how long they may be.
 type Limits struct {
-	// PrivatePerSecond and PrivateBurst are a token bucket per private chat.
+	// PrivatePerSecond and PrivateBurst define a token bucket per private chat.
 	PrivatePerSecond float64 `json:"private_per_second"`
 	PrivateBurst     int     `json:"private_burst"`
-	// GroupPerMinute counts in a sliding window of a minute per group.
+	// GroupPerMinute is the limit in a sliding window of a minute per group.
 	GroupPerMinute int `json:"group_per_minute"`
-	// GlobalPerSecond counts in a sliding window of a second over all chats.
+	// GlobalPerSecond is the limit in a sliding window of a second for all chats.
 	GlobalPerSecond int `json:"global_per_second"`
-	// Jitter is how much too early a call may come: what the network between a
-	// correct client and the platform shifts. Published: 20 ms.
+	// Jitter is how much too early a call may arrive, because the network changes the distances between calls.
+	// Published: 20 ms.
 	Jitter time.Duration `json:"jitter"`
-	// MinRetryAfter is the least retry_after of a 429, in seconds. Published: 1;
-	// real groups see 18 to 35.
+	// MinRetryAfter is the minimum retry_after of a 429 in seconds. Published: 1; real groups get 18 to 35.
 	MinRetryAfter int `json:"min_retry_after"`
 }
 
@@ -41,16 +38,16 @@ func PublishedLimits() Limits {
 	}
 }
 
-// NoLimits switches every limit off.
+// NoLimits disables every limit.
 func NoLimits() Limits {
 	return Limits{PrivatePerSecond: -1, PrivateBurst: -1, GroupPerMinute: -1, GlobalPerSecond: -1}
 }
 
-// limiter is guarded by Server.mu.
+// limiter counts calls. Server.mu guards it.
 type limiter struct{ quota.Scopes[Limits] }
 
-// enforced fills in what limits leave open.
-func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
+// effectiveLimits replaces zero fields with their defaults.
+func effectiveLimits(published, hidden Limits) (Limits, Limits, time.Duration) {
 	published = quota.Fill(published, PublishedLimits())
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
@@ -74,32 +71,30 @@ func (l *limiter) chat(c *chat) *quota.Scope {
 	})
 }
 
-// seconds rounds a wait up to what retry_after can say.
+// seconds rounds a wait up to whole seconds.
 func (l *limiter) seconds(d time.Duration) int {
 	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
-// SetLimits replaces both sets of limits; what was counted so far is forgotten,
-// blocked windows stay.
+// SetLimits replaces both sets of limits. It resets the counters but keeps blocked scopes.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limiter.Renew(enforced(published, hidden))
+	s.limiter.Renew(effectiveLimits(published, hidden))
 }
 
-// checkBlocked answers 429 while a scope of the chat is blocked: the client was
-// told to wait and does not.
+// checkBlocked responds with 429 while a scope of the chat is blocked, because the client must wait.
 func (s *Server) checkBlocked(now time.Time, c *chat, call *Call) *apiError {
 	r := s.limiter.Closed(now, s.limiter.global(), s.limiter.chat(c))
 	if r == nil {
 		return nil
 	}
-	s.violate(now, BlockedCall, call, r.String())
+	s.recordViolation(now, BlockedCall, call, r.String())
 	return tooMany(s.limiter.seconds(r.Wait))
 }
 
-// charge counts a call that shows something in its scopes, or answers 429 and
-// blocks the scope that is full.
+// charge counts a call that shows something in its scopes. If a scope is full, it responds with 429 and blocks the
+// scope.
 func (s *Server) charge(now time.Time, c *chat, call *Call) {
 	if call.late {
 		return
@@ -109,12 +104,12 @@ func (s *Server) charge(now time.Time, c *chat, call *Call) {
 		return
 	}
 	if !r.Hidden {
-		s.violate(now, OverLimit, call, r.String())
+		s.recordViolation(now, OverLimit, call, r.String())
 	}
 	panic(s.block(now, r.Scope, s.limiter.seconds(r.Wait)))
 }
 
-// block closes a scope until retryAfter seconds are over.
+// block blocks a scope for retryAfter seconds.
 func (s *Server) block(now time.Time, sc *quota.Scope, retryAfter int) *apiError {
 	sc.Close(now.Add(time.Duration(retryAfter)*time.Second), "")
 	return tooMany(retryAfter)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// markdownParser reads the MarkdownV2 parse mode.
+// markdownParser parses the MarkdownV2 parse mode.
 type markdownParser struct {
 	source string
 	pos    int
@@ -15,11 +15,11 @@ type markdownParser struct {
 }
 
 type markdownSpan struct {
-	mark   string // what ends it.
+	mark   string // the mark that ends it
 	kind   string
-	label  string // the name in errors.
-	offset int    // of its start in the source, in bytes.
-	units  int    // in the output.
+	label  string // the name in errors
+	offset int    // of its start in the source, in bytes
+	units  int    // of its start in the output
 }
 
 const markdownReserved = "_*[]()~`>#+-=|{}.!"
@@ -40,7 +40,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 			p.pos += 2
 			lineStart = rest[1] == '\n'
 		case c == '\n':
-			// The quote ends when the next line does not go on with it.
+			// The quote ends if the next line does not continue it.
 			if !strings.HasPrefix(p.source[p.pos+1:], ">") {
 				p.endQuote()
 			}
@@ -63,7 +63,7 @@ func (p *markdownParser) parse() (string, []Entity) {
 	return p.out.text.String(), p.out.entities
 }
 
-// startLine opens or goes on with a quote; true when it took something.
+// startLine begins or continues a quote. It returns true if it consumed a mark.
 func (p *markdownParser) startLine(rest string) bool {
 	separated := strings.HasPrefix(rest, "**>")
 	switch {
@@ -81,8 +81,7 @@ func (p *markdownParser) startLine(rest string) bool {
 	return true
 }
 
-// endQuote closes the quote; an unfinished spoiler mark at its end makes it
-// expandable.
+// endQuote ends the quote. An unfinished spoiler mark at its end makes it expandable.
 func (p *markdownParser) endQuote() {
 	if p.quote == nil {
 		return
@@ -112,7 +111,7 @@ func (s markdownSpan) unfinished() *apiError {
 	return unparsable("Can't find end of %s entity at byte offset %d", s.label, s.offset)
 }
 
-// mark handles a reserved character: it ends the innermost span, starts one, or is an error.
+// mark handles a reserved character: it ends the innermost span, begins one, or is an error.
 func (p *markdownParser) mark(rest string) {
 	if n := len(p.open); n > 0 && p.ends(p.open[n-1], rest) {
 		p.end(p.open[n-1])
@@ -142,8 +141,8 @@ func (p *markdownParser) mark(rest string) {
 	panic(unparsable(`Character '%c' is reserved and must be escaped with the preceding '\'`, rest[0]))
 }
 
-// ends tells whether rest ends the span; "__" is read greedily, so that a single
-// "_" does not end an italic where an underline begins or ends.
+// ends reports whether rest ends the span. "__" is matched greedily, so a single "_" does not end an italic span where
+// an underline begins or ends.
 func (p *markdownParser) ends(s markdownSpan, rest string) bool {
 	if s.mark == "_" && strings.HasPrefix(rest, "__") {
 		return false
@@ -157,15 +156,15 @@ func (p *markdownParser) end(s markdownSpan) {
 	e := Entity{Type: s.kind}
 	if s.mark == "]" {
 		target, found := p.target()
-		if !p.aim(&e, target, found) {
+		if !p.setLinkTarget(&e, target, found) {
 			return
 		}
 	}
 	p.out.add(e, s.units)
 }
 
-// aim sets what a link points at; false when nothing is made of it.
-func (p *markdownParser) aim(e *Entity, target string, found bool) bool {
+// setLinkTarget sets the target of a link. It returns false if the target is not usable.
+func (p *markdownParser) setLinkTarget(e *Entity, target string, found bool) bool {
 	if e.Type == "text_link" {
 		e.URL = target
 		return found && validLink(target)
@@ -184,7 +183,7 @@ func (p *markdownParser) aim(e *Entity, target string, found bool) bool {
 	return err == nil
 }
 
-// target reads "(…)" behind a link's text.
+// target parses "(…)" after a link's text.
 func (p *markdownParser) target() (target string, found bool) {
 	if p.pos >= len(p.source) || p.source[p.pos] != '(' {
 		return "", false
@@ -205,7 +204,7 @@ func (p *markdownParser) target() (target string, found bool) {
 	panic(unparsable("Can't find end of a URL at byte offset %d", p.pos))
 }
 
-// code reads a code span or block, in which only "`" and "\" are special.
+// code parses a code span or block, in which only "`" and "\" are special.
 func (p *markdownParser) code(s markdownSpan) {
 	s.offset, s.units = p.pos, p.out.units
 	e := Entity{Type: s.kind}
@@ -234,7 +233,7 @@ func (p *markdownParser) code(s markdownSpan) {
 	panic(s.unfinished())
 }
 
-// language takes the word behind "```", and the line break that follows.
+// language parses the word after "```" and the following line break.
 func (p *markdownParser) language(e *Entity) {
 	rest := p.source[p.pos:]
 	n := 0

@@ -17,8 +17,7 @@ type Command struct {
 	Description string `json:"description"`
 }
 
-// Limits of a menu.
-// Source: https://core.telegram.org/bots/api#botcommand
+// Limits of a command menu. Source: https://core.telegram.org/bots/api#botcommand
 const (
 	maxCommands           = 100
 	maxCommandName        = 32
@@ -41,11 +40,11 @@ var (
 	languageCodeRE = regexp.MustCompile(`^([a-z]{2})?$`)
 )
 
-// menuKey is where a menu is shown: each key has a list of its own.
+// menuKey identifies a menu by where it is shown. Each key has a separate list.
 type menuKey struct {
 	scope    string
-	chat     int64 // of the scopes of one chat.
-	user     int64 // of chat_member.
+	chat     int64 // only for the scopes of one chat
+	user     int64 // only for chat_member
 	language string
 }
 
@@ -62,7 +61,7 @@ func (s *Server) setMyCommands(r *request) any {
 	return true
 }
 
-// clean trims a command as the platform does, and checks it.
+// clean trims a command as the platform does, and validates it.
 func (c *Command) clean() {
 	c.Command = strings.TrimPrefix(strings.TrimSpace(c.Command), "/")
 	c.Description = strings.TrimSpace(c.Description)
@@ -75,7 +74,7 @@ func (c *Command) clean() {
 
 func (s *Server) getMyCommands(r *request) any {
 	key := s.menuKey(r)
-	return append([]Command{}, s.commands[key]...) // a list, also of none
+	return append([]Command{}, s.commands[key]...) // never null
 }
 
 func (s *Server) deleteMyCommands(r *request) any {
@@ -120,7 +119,7 @@ func (s *Server) menuKey(r *request) menuKey {
 	return key
 }
 
-// idText is an id that stands in JSON as a number or as a text; "" when it is neither.
+// idText returns an id that is a number or a string in JSON, or "" if it is neither.
 func idText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -140,10 +139,9 @@ func (s *Server) Commands() []Command {
 	return slices.Clone(s.commands[menuKey{scope: scopeDefault}])
 }
 
-// Menu returns the commands that a person is offered in a chat: the first list that is set,
-// from the narrowest scope to the widest, each first in the person's language. A list
-// without commands is as good as none. User 0 is who writes in that chat by default.
-// Source: https://core.telegram.org/bots/api#determining-list-of-commands
+// Menu returns the commands that a person sees in a chat: the first existing list, from the narrowest scope to the
+// widest, in each scope first for the person's language. An empty list counts as missing. User 0 is the default writer
+// in that chat. Source: https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) Menu(chatID, userID int64) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +173,7 @@ func (s *Server) Menu(chatID, userID int64) []Command {
 	return nil
 }
 
-// menuOrder lists the scopes that concern a person in a chat, the narrowest first.
+// menuOrder lists the scopes that apply to a person in a chat, narrowest first.
 func menuOrder(chatID, userID int64, kind string, admin bool) []menuKey {
 	switch {
 	case kind == Private:

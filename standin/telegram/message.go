@@ -8,11 +8,11 @@ import (
 	"telex/standin/rig"
 )
 
-// deleteWindow is how old a message may be when it is deleted.
+// deleteWindow is the maximum age of a message that can be deleted.
 const deleteWindow = 48 * time.Hour
 
-// target finds the chat of a call and whether the bot may write there. It
-// answers 429 first when the chat is blocked.
+// target returns the chat of a call, and checks that the bot may write there. While the chat is blocked, it responds
+// with 429 first.
 func (s *Server) target(r *request) *chat {
 	id := strings.TrimSpace(r.text("chat_id"))
 	badRequestIf(id == "", "chat_id is empty")
@@ -53,7 +53,7 @@ func (s *Server) sendMessage(r *request, c *chat) any {
 	return s.post(r, c, f, func(*Message) {})
 }
 
-// post counts and stores the message of a send, which complete may add to.
+// post counts and stores the message of a send. complete may add fields.
 func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message)) any {
 	m := s.outgoing(r, c, f)
 	s.charge(r.now, c, r.call)
@@ -64,8 +64,8 @@ func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message))
 	return s.wire(c, m, true)
 }
 
-// version is what a call wants to be shown, and whether it can't be edited later.
-func version(r *request, f formatted) (v Version, fixed bool) {
+// requestedVersion returns what a call wants to show, and whether the message can't be edited later.
+func requestedVersion(r *request, f formatted) (v Version, fixed bool) {
 	keyboard, fixed := readMarkup(r)
 	off, link := linkPreview(r)
 	return Version{
@@ -74,9 +74,9 @@ func version(r *request, f formatted) (v Version, fixed bool) {
 	}, fixed
 }
 
-// outgoing builds the message of a send from its parameters.
+// outgoing creates the message of a send from its parameters.
 func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
-	v, fixed := version(r, f)
+	v, fixed := requestedVersion(r, f)
 	thread, topic := threadOf(r, c)
 	reply, quote := replyTarget(r, c)
 	return &Message{
@@ -85,9 +85,8 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
 	}
 }
 
-// threadOf checks message_thread_id: a topic of a forum (the general topic is
-// addressed without an id), a topic of a private chat, or the first message of a
-// thread of replies in a supergroup.
+// threadOf checks message_thread_id: a topic of a forum (the general topic has no id), a topic of a private chat, or
+// the first message of a thread of replies in a supergroup.
 func threadOf(r *request, c *chat) (thread int, topic bool) {
 	id := int(r.integer("message_thread_id"))
 	switch {
@@ -105,27 +104,27 @@ func (s *Server) editMessageText(r *request) any {
 	return s.edit(r, "there is no text in the message to edit", func(m *Message) bool { return m.Media == "" }, s.editedVersion)
 }
 
-// editMessageCaption: https://core.telegram.org/bots/api#editmessagecaption
+// editMessageCaption implements https://core.telegram.org/bots/api#editmessagecaption.
 func (s *Server) editMessageCaption(r *request) any {
 	return s.edit(r, "there is no caption in the message to edit", func(m *Message) bool { return m.Media != "" }, func(r *request) (Version, bool) {
 		f := s.contentOf(r, "caption", "caption_entities", true)
 		badRequestIf(textLength(f.text) > maxCaption, "MEDIA_CAPTION_TOO_LONG")
-		return version(r, f)
+		return requestedVersion(r, f)
 	})
 }
 
-// edit replaces what a message shows, if it is of the kind that the method edits.
+// edit replaces a message's content, if the method can edit this kind of message.
 func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wanted func(*request) (v Version, fixed bool)) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")
 	c := s.target(r)
 	v, fixed := wanted(r)
 	s.charge(r.now, c, r.call)
-	m := c.alive(id)
+	m := c.message(id)
 	badRequestIf(m == nil, "message to edit not found")
 	badRequestIf(!m.FromBot || m.fixedMarkup || fixed || m.Service != "", "message can't be edited")
 	badRequestIf(!fits(m), "%s", otherKind)
-	if unchanged(m.Last(), v) {
+	if isUnchanged(m.Last(), v) {
 		s.stats.NotModified++
 		panic(badRequest("message is not modified: specified new message content and reply markup are exactly " +
 			"the same as a current content and reply markup of the message"))
@@ -136,12 +135,12 @@ func (s *Server) edit(r *request, otherKind string, fits func(*Message) bool, wa
 	return s.wire(c, m, true)
 }
 
-// editedVersion is what an edit wants to be shown: a text, or a rich message where the server knows them.
+// editedVersion returns what an edit wants to show: a text, or a rich message if the server supports them.
 func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
-	if !r.has("rich_message") || s.richless {
+	if !r.has("rich_message") || s.richUnsupported {
 		f := s.content(r, false)
 		badRequestIf(textLength(f.text) > maxText, "MESSAGE_TOO_LONG")
-		return version(r, f)
+		return requestedVersion(r, f)
 	}
 	badRequestIf(r.has("text"), "exactly one of text and rich_message must be used")
 	_, v = s.richContent(r)
@@ -149,26 +148,26 @@ func (s *Server) editedVersion(r *request) (v Version, fixed bool) {
 	return v, fixed
 }
 
-// unchanged tells whether an edit would change nothing. Whether previews are on
-// matters only where there is something to preview.
-func unchanged(old, fresh Version) bool {
+// isUnchanged reports whether an edit would change nothing. Preview settings count only if there is something to
+// preview.
+func isUnchanged(old, fresh Version) bool {
 	return old.Text == fresh.Text && equalRich(old.Rich, fresh.Rich) && equalEntities(old.Entities, fresh.Entities) &&
 		equalKeyboards(old.Keyboard, fresh.Keyboard) &&
 		(old.LinkPreviewOff == fresh.LinkPreviewOff && old.LinkPreviewURL == fresh.LinkPreviewURL || !hasLink(fresh))
 }
 
 func (s *Server) deleteMessage(r *request, c *chat) any {
-	m := c.alive(int(r.integer("message_id")))
+	m := c.message(int(r.integer("message_id")))
 	badRequestIf(m == nil, "message to delete not found")
-	badRequestIf(!s.deletable(c, m, r.now), "message can't be deleted for everyone")
+	badRequestIf(!s.canDelete(c, m, r.now), "message can't be deleted for everyone")
 	s.remove(c, m, r.now, "bot")
 	s.stats.Deletes++
 	return true
 }
 
-// deletable: the bot's own messages, all in private chats and, for an admin,
-// all in groups, while they are young enough.
-func (s *Server) deletable(c *chat, m *Message, now time.Time) bool {
+// canDelete reports whether the bot may delete a message: its own, all in private chats, and all in groups if it is an
+// administrator, as long as they are recent enough.
+func (s *Server) canDelete(c *chat, m *Message, now time.Time) bool {
 	return (m.FromBot || c.private() || c.admin) && now.Sub(m.Versions[0].At) < deleteWindow
 }
 
@@ -177,14 +176,14 @@ func (s *Server) remove(c *chat, m *Message, now time.Time, by string) {
 	s.Publish("delete", Event{Chat: c.info.ID, Message: m})
 }
 
-// deleteMessages skips what it can't delete, as the platform does.
+// deleteMessages skips messages that it can't delete, like the platform.
 func (s *Server) deleteMessages(r *request, c *chat) any {
 	var ids []int
 	none := badRequest("message identifiers are not specified")
 	rig.RefuseIf(!r.object("message_ids", &ids, none) || len(ids) == 0, none)
 	badRequestIf(len(ids) > 100, "too many message identifiers specified")
 	for _, id := range ids {
-		if m := c.alive(id); m != nil && s.deletable(c, m, r.now) {
+		if m := c.message(id); m != nil && s.canDelete(c, m, r.now) {
 			s.remove(c, m, r.now, "bot")
 			s.stats.Deletes++
 		}

@@ -10,12 +10,12 @@ import (
 // pollMethod is the only method that waits.
 const pollMethod = "getUpdates"
 
-// methods are all that exist but pollMethod; they run with s.mu held.
+// methods returns all methods except pollMethod. They run with s.mu held.
 func methods() map[string]func(*Server, *request) any {
 	return map[string]func(*Server, *request) any{
 		"getMe":                (*Server).getMe,
-		"logOut":               (*Server).accept,
-		"close":                (*Server).accept,
+		"logOut":               (*Server).acceptWithoutEffect,
+		"close":                (*Server).acceptWithoutEffect,
 		"setWebhook":           (*Server).setWebhook,
 		"deleteWebhook":        (*Server).deleteWebhook,
 		"getWebhookInfo":       (*Server).webhookInfo,
@@ -30,8 +30,8 @@ func methods() map[string]func(*Server, *request) any {
 		"deleteMessages":       rig.On((*Server).target, (*Server).deleteMessages),
 		"sendChatAction":       rig.On((*Server).target, (*Server).sendChatAction),
 		"setMessageReaction":   rig.On((*Server).target, (*Server).setMessageReaction),
-		"sendDocument":         rig.On((*Server).target, sending("document")),
-		"sendPhoto":            rig.On((*Server).target, sending("photo")),
+		"sendDocument":         rig.On((*Server).target, sendingMethod("document")),
+		"sendPhoto":            rig.On((*Server).target, sendingMethod("photo")),
 		"getFile":              (*Server).getFile,
 		"setMyCommands":        (*Server).setMyCommands,
 		"getMyCommands":        (*Server).getMyCommands,
@@ -40,13 +40,13 @@ func methods() map[string]func(*Server, *request) any {
 	}
 }
 
-// sending is the method that sends a kind of media.
-func sending(media string) func(*Server, *request, *chat) any {
+// sendingMethod returns the method that sends a kind of media.
+func sendingMethod(media string) func(*Server, *request, *chat) any {
 	return func(s *Server, r *request, c *chat) any { return s.sendFile(r, c, media) }
 }
 
-// canonical is the method's name as documented, or as it came when unknown: the platform ignores the case.
-func canonical(method string) string {
+// canonicalName returns the method's documented name, or method if it is unknown. The platform ignores the case.
+func canonicalName(method string) string {
 	if strings.EqualFold(method, pollMethod) {
 		return pollMethod
 	}
@@ -58,10 +58,10 @@ func canonical(method string) string {
 	return method
 }
 
-// dispatch runs a method; s.mu is held.
+// dispatch runs a method. The caller holds s.mu.
 func (s *Server) dispatch(r *request) any {
 	rich := strings.Contains(r.call.Method, "Rich")
-	if run, ok := methods()[r.call.Method]; ok && !(rich && s.richless) {
+	if run, ok := methods()[r.call.Method]; ok && !(rich && s.richUnsupported) {
 		return run(s, r)
 	}
 	panic(&apiError{code: http.StatusNotFound, description: "Not Found: method not found"})
@@ -71,5 +71,5 @@ func (s *Server) getMe(*request) any {
 	return wireMe{User: s.me, CanJoinGroups: true, CanReadAllGroupMessages: s.opts.ReadAll}
 }
 
-// accept answers what has no effect here.
-func (s *Server) accept(*request) any { return true }
+// acceptWithoutEffect accepts a call that has no effect here.
+func (s *Server) acceptWithoutEffect(*request) any { return true }

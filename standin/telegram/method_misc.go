@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// typingLife is how long a chat action is shown at most.
-	typingLife = 5 * time.Second
-	// draftLife is how long a draft is shown without being sent again.
-	draftLife = 30 * time.Second
-	// queryLife is how long a callback query may be answered.
-	queryLife = 15 * time.Minute
+	// typingLifetime is how long a chat action is shown at most.
+	typingLifetime = 5 * time.Second
+	// draftLifetime is how long a draft is shown if it is not sent again.
+	draftLifetime = 30 * time.Second
+	// queryLifetime is how long a callback query can be answered.
+	queryLifetime = 15 * time.Minute
 )
 
 const chatActions = "typing upload_photo record_video upload_video record_voice upload_voice upload_document " +
@@ -27,17 +27,16 @@ func (s *Server) sendChatAction(r *request, c *chat) any {
 	badRequestIf(!known, "wrong parameter action in request")
 	thread, _ := threadOf(r, c)
 	c.endTyping(r.now, thread)
-	p := Period{From: r.now, To: r.now.Add(typingLife), Action: r.text("action"), Thread: thread}
+	p := Period{From: r.now, To: r.now.Add(typingLifetime), Action: r.text("action"), Thread: thread}
 	c.typing = append(c.typing, p)
 	s.stats.Actions++
 	s.Publish("action", Event{Chat: c.info.ID, Action: &p})
 	return true
 }
 
-// sendMessageDraft shows an ephemeral preview in a private chat. It counts like a
-// message. Another one, with the same id or not, takes its place; without a text it
-// is the "Thinking…" placeholder.
-// Source: https://core.telegram.org/bots/api#sendmessagedraft
+// sendMessageDraft shows an ephemeral preview in a private chat. It counts like a message. Another draft, with the same
+// id or not, replaces it. Without a text it is the "Thinking…" placeholder. Source:
+// https://core.telegram.org/bots/api#sendmessagedraft
 func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	return s.draft(r, c, func() Draft {
 		f := s.content(r, true)
@@ -56,14 +55,14 @@ func (s *Server) draft(r *request, c *chat, content func() Draft) any {
 	s.charge(r.now, c, r.call)
 	c.endDrafts(r.now, thread)
 	d.At, d.ID, d.ThreadID = r.now, id, thread
-	d.CanStop, d.KeepOnStop, d.Ended = r.flag("can_stop"), r.flag("keep_on_stop"), r.now.Add(draftLife)
+	d.CanStop, d.KeepOnStop, d.Ended = r.flag("can_stop"), r.flag("keep_on_stop"), r.now.Add(draftLifetime)
 	c.drafts = append(c.drafts, d)
 	s.stats.Drafts++
 	s.Publish("draft", Event{Chat: c.info.ID, Draft: &d})
 	return true
 }
 
-// sendFile takes an upload of this kind of media, or the name of a file that exists elsewhere.
+// sendFile accepts an upload of this kind of media, or the name of an existing file.
 func (s *Server) sendFile(r *request, c *chat, media string) any {
 	file, uploaded := r.Files[media]
 	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {
@@ -80,7 +79,7 @@ func (s *Server) sendFile(r *request, c *chat, media string) any {
 	return s.post(r, c, f, func(m *Message) {
 		m.Media, m.File, m.FileSize = media, file.Data, int64(len(file.Data))
 		if media == "document" {
-			m.FileName = shownName(file.Name)
+			m.FileName = cleanFileName(file.Name)
 		}
 	})
 }
@@ -108,7 +107,7 @@ type CallbackAnswer struct {
 func (s *Server) answerCallbackQuery(r *request) any {
 	id := r.text("callback_query_id")
 	asked, ok := s.queries[id]
-	badRequestIf(!ok || r.now.Sub(asked) > queryLife, "query is too old and response timeout expired or query ID is invalid")
+	badRequestIf(!ok || r.now.Sub(asked) > queryLifetime, "query is too old and response timeout expired or query ID is invalid")
 	badRequestIf(textLength(r.text("text")) > 200, "MESSAGE_TOO_LONG")
 	delete(s.queries, id)
 	a := CallbackAnswer{At: r.now, Query: id, Text: r.text("text"), Alert: r.flag("show_alert"), URL: r.text("url")}

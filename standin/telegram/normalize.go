@@ -2,17 +2,16 @@ package telegram
 
 import "slices"
 
-// normalize brings sorted entities into the form in which the platform keeps
-// them: no two of the same look touch or overlap, nothing lies in code, links
-// and code don't overlap each other, quotes are not nested, and bold and its
-// like are cut where they cross the border of another entity.
+// normalize brings sorted entities into the platform's normal form. Entities with the same format neither touch nor
+// overlap. Code contains no entities, links and code don't overlap, and quotes are not nested. Bold and similar formats
+// are split where they cross the border of another entity.
 func normalize(entities []Entity) []Entity {
 	var quotes, solid, splits []Entity
 	for _, e := range entities {
 		switch {
-		case quote(e.Type):
+		case isQuote(e.Type):
 			quotes = append(quotes, e)
-		case splittable(e.Type):
+		case isSplittable(e.Type):
 			splits = append(splits, e)
 		default:
 			solid = append(solid, e)
@@ -20,7 +19,7 @@ func normalize(entities []Entity) []Entity {
 	}
 	quotes = dropOverlapping(quotes)
 	solid = slices.DeleteFunc(dropOverlapping(solid), func(e Entity) bool {
-		return slices.ContainsFunc(quotes, func(q Entity) bool { return overlap(e, q) && !inside(e, q) })
+		return slices.ContainsFunc(quotes, func(q Entity) bool { return overlaps(e, q) && !isInside(e, q) })
 	})
 	fixed := slices.Concat(quotes, solid)
 	sortEntities(fixed)
@@ -31,12 +30,12 @@ func normalize(entities []Entity) []Entity {
 	return fixed
 }
 
-func overlap(a, b Entity) bool { return a.Offset < b.end() && b.Offset < a.end() }
+func overlaps(a, b Entity) bool { return a.Offset < b.end() && b.Offset < a.end() }
 
-// inside tells whether a lies within b.
-func inside(a, b Entity) bool { return a.Offset >= b.Offset && a.end() <= b.end() }
+// isInside reports whether a is inside b.
+func isInside(a, b Entity) bool { return a.Offset >= b.Offset && a.end() <= b.end() }
 
-// dropOverlapping keeps the first of entities that overlap.
+// dropOverlapping keeps the first of overlapping entities.
 func dropOverlapping(sorted []Entity) []Entity {
 	kept, end := sorted[:0], 0
 	for _, e := range sorted {
@@ -47,10 +46,10 @@ func dropOverlapping(sorted []Entity) []Entity {
 	return kept
 }
 
-// joinSame makes one of entities of a type that touch or overlap.
+// joinSame joins entities of the same type that touch or overlap.
 func joinSame(sorted []Entity) []Entity {
 	var kept []Entity
-	last := make(map[string]int) // index in kept by type.
+	last := make(map[string]int) // by type: index in kept
 	for _, e := range sorted {
 		if i, ok := last[e.Type]; ok && e.Offset <= kept[i].end() {
 			kept[i].Length = max(kept[i].end(), e.end()) - kept[i].Offset
@@ -62,12 +61,11 @@ func joinSame(sorted []Entity) []Entity {
 	return kept
 }
 
-// cutAt takes what lies in code out of e, and cuts the rest where it crosses a
-// quote or a link.
+// cutAt removes the parts of e inside code, and splits the rest where it crosses a quote or a link.
 func cutAt(e Entity, quotes, solid []Entity) []Entity {
 	pieces := []Entity{e}
 	for _, other := range slices.Concat(quotes, solid) {
-		if !overlap(e, other) {
+		if !overlaps(e, other) {
 			continue
 		}
 		var next []Entity
@@ -81,11 +79,11 @@ func cutAt(e Entity, quotes, solid []Entity) []Entity {
 
 func cutOne(p, other Entity) []Entity {
 	switch {
-	case !overlap(p, other):
+	case !overlaps(p, other):
 		return []Entity{p}
-	case codeLike(other.Type):
+	case isCode(other.Type):
 		return append(span(p, p.Offset, other.Offset), span(p, other.end(), p.end())...)
-	case inside(p, other), inside(other, p):
+	case isInside(p, other), isInside(other, p):
 		return []Entity{p}
 	case p.Offset < other.Offset:
 		return append(span(p, p.Offset, other.Offset), span(p, other.Offset, p.end())...)
@@ -93,7 +91,7 @@ func cutOne(p, other Entity) []Entity {
 	return append(span(p, p.Offset, other.end()), span(p, other.end(), p.end())...)
 }
 
-// span is e from start to end, or nothing.
+// span returns e limited to start and end, or nothing if that is empty.
 func span(e Entity, start, end int) []Entity {
 	if end <= start {
 		return nil

@@ -9,8 +9,8 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// servePage serves the chat page. It loads nothing from elsewhere, and the
-// browser is told to hold it to that.
+// servePage serves the chat page. The page loads nothing from other servers, and its headers tell the browser to
+// enforce that.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

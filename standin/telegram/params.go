@@ -8,24 +8,24 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the largest request that is read: the largest upload and its form.
+// maxBody is the maximum size of a request: the largest upload and its form.
 const maxBody = maxUpload + 1<<20
 
 // params are the parameters of a call.
 type params struct{ rig.Form }
 
-// text is a string parameter; "" when absent.
+// text returns a string parameter, or "" if it is absent.
 func (p *params) text(name string) string { return p.Values[name] }
 
 func (p *params) has(name string) bool { return p.Values[name] != "" }
 
-// integer reads a number as leniently as the platform: garbage is 0.
+// integer parses a number as leniently as the platform: anything invalid is 0.
 func (p *params) integer(name string) int64 {
 	n, _ := strconv.ParseInt(strings.TrimSpace(p.Values[name]), 10, 64)
 	return n
 }
 
-// flag reads a boolean as the platform does.
+// flag parses a boolean like the platform.
 func (p *params) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(p.Values[name])) {
 	case "true", "yes", "1":
@@ -34,7 +34,7 @@ func (p *params) flag(name string) bool {
 	return false
 }
 
-// object decodes a nested value, or refuses the call; false when it is absent.
+// object decodes a nested value, or refuses the call. It returns false if the value is absent.
 func (p *params) object(name string, into any, refusal *apiError) bool {
 	text := p.Values[name]
 	if strings.TrimSpace(text) == "" {

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseMarkup turns text in a parse mode into plain text with entities. The old "Markdown"
-// mode is refused: it is a relic that a new client has no reason to use.
-// Source: https://core.telegram.org/bots/api#formatting-options
+// parseMarkup converts text in a parse mode to plain text with entities. It refuses the old "Markdown" mode, because a
+// new client has no reason to use it. Source: https://core.telegram.org/bots/api#formatting-options
 func parseMarkup(text, mode string) (string, []Entity) {
 	switch strings.ToLower(mode) {
 	case "", "none":
@@ -24,7 +23,7 @@ func parseMarkup(text, mode string) (string, []Entity) {
 	panic(unparsable("unsupported parse_mode"))
 }
 
-// unparsable is the refusal of a text with what is wrong in it.
+// unparsable returns the refusal of an invalid text.
 func unparsable(format string, args ...any) *apiError {
 	return badRequest("can't parse entities: " + fmt.Sprintf(format, args...))
 }
@@ -41,18 +40,18 @@ func (o *output) rune(r rune) {
 	o.units += max(1, utf16.RuneLen(r))
 }
 
-// next is the character at pos and where the following one begins.
+// next returns the character at pos and the offset of the following one.
 func next(text string, pos int) (rune, int) {
 	r, n := utf8.DecodeRuneInString(text[pos:])
 	return r, pos + n
 }
 
-// add makes an entity from start to here; an empty one is dropped.
+// add adds an entity from start to the current end, unless it is empty.
 func (o *output) add(e Entity, start int) {
 	if e.Offset, e.Length = start, o.units-start; e.Length > 0 {
 		o.entities = append(o.entities, e)
 	}
 }
 
-// from is the text since a position in bytes.
+// from returns the text since an offset in bytes.
 func (o *output) from(start int) string { return o.text.String()[start:] }

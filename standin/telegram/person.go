@@ -11,54 +11,50 @@ import (
 	"telex/standin/rig"
 )
 
-// Incoming is something a person writes.
+// Incoming is a message of a person.
 type Incoming struct {
-	// Chat is where; 0 means the private chat with User. Negative ids are groups,
-	// those up to -1000000000000 supergroups, as on the platform.
+	// Chat is the chat's id; 0 means the private chat with User. As on the platform, negative ids are groups, and those
+	// up to -1000000000000 supergroups.
 	Chat int64 `json:"chat"`
-	// ChatType overrides what the id says; see the constants.
+	// ChatType overrides the type that the id implies; see the constants.
 	ChatType string `json:"chat_type"`
-	Title    string `json:"title"` // of a group.
-	// User is the writer's id; in private chats the chat's id when 0, else 1001.
+	Title    string `json:"title"` // of a group
+	// User is the writer's id. 0 means the chat's id in private chats, otherwise 1001.
 	User      int64  `json:"user"`
 	Username  string `json:"username"`
 	FirstName string `json:"first_name"`
-	// IsBot makes the writer another bot, which this bot sees only where its
-	// messages are replies to it or commands for it.
+	// IsBot makes the writer another bot. This bot sees only those of its messages that are replies or commands to it.
 	IsBot bool `json:"is_bot"`
 
 	Text string `json:"text"`
-	// Entities are formatting the person applied; links, mentions and commands
-	// are found by themselves.
+	// Entities are the person's formatting. Links, mentions and commands are detected.
 	Entities []Entity `json:"entities"`
-	// ThreadID is the forum topic; it and the forum come into being with it.
+	// ThreadID is the forum topic. The topic and the forum are created if they don't exist.
 	ThreadID int `json:"thread_id"`
-	// ReplyTo is the message that this one answers, and Quote the part of its text that the writer marked.
+	// ReplyTo is the message that this one replies to, and Quote the selected part of its text.
 	ReplyTo int    `json:"reply_to"`
 	Quote   string `json:"quote"`
-	// External is a message of another chat that this one answers.
+	// External is a message of another chat that this one replies to.
 	External *External `json:"external"`
-	// EditOf makes this a new text of the person's message with that id; a file it had stays.
+	// EditOf makes this an edit of the person's message with that id. A file in it stays.
 	EditOf int `json:"edit_of"`
-	// Attachment is a file, of which Text is then the caption.
+	// Attachment is a file. Text is then its caption.
 	Attachment
-	// Album is several files at once: as many messages with one media_group_id, the
-	// first of them with the caption.
+	// Album is several files: as many messages with one media_group_id. The first one has the caption.
 	Album []Attachment `json:"album"`
-	// Forward makes it a forwarded message.
+	// Forward makes this a forwarded message.
 	Forward *Forward `json:"forward"`
-	// LanguageCode is the language of the writer's client; "en" when they are new.
+	// LanguageCode is the language of the writer's client; "en" for a new person without one.
 	LanguageCode string `json:"language_code"`
 }
 
 const defaultUser = 1001
 
-// Say lets a person write and returns the message's id, of an album the first one's,
-// and 0 when an edited message does not exist. Chats, people and topics come into
-// being with their first message. It panics on entities that do not fit the text, and
-// on files that can't be sent so.
+// Say sends a message of a person and returns its id: of an album the first one's, and 0 if the message to edit does
+// not exist. The first message creates chats, people and topics. It panics on entities that exceed the text and on
+// invalid files.
 func (s *Server) Say(in Incoming) int {
-	said, err := in.read()
+	said, err := in.parse()
 	if err != nil {
 		panic(fmt.Sprintf("telegram stand-in: say: %v", err))
 	}
@@ -70,19 +66,20 @@ func (s *Server) Say(in Incoming) int {
 	return 0
 }
 
-// say returns the ids of the messages; none when a message to be edited is not the person's, or a marked part is not there.
-func (s *Server) say(in Incoming, said saying) []int {
-	c, user := s.place(&in)
+// say returns the ids of the messages. The list is empty if the message to edit is not the person's or the quoted part
+// does not exist.
+func (s *Server) say(in Incoming, said parsedIncoming) []int {
+	c, user := s.setSender(&in)
 	now, f := time.Now(), said.text
 	v := Version{At: now, Method: "person", Text: f.text, Entities: f.entities, Detected: detect(f.text, f.entities)}
 	if in.EditOf != 0 {
-		m := c.alive(in.EditOf)
+		m := c.message(in.EditOf)
 		if m == nil || m.FromBot || m.From.ID != user.ID || m.Service != "" || m.Forward != nil {
 			return nil
 		}
 		m.Versions = append(m.Versions, v)
 		s.Publish("edit", Event{Chat: c.info.ID, Message: m})
-		if s.sees(c, m) {
+		if s.botSees(c, m) {
 			s.deliver(&wireUpdate{EditedMessage: s.wire(c, m, true)})
 		}
 		return []int{m.ID}
@@ -108,15 +105,15 @@ func (s *Server) say(in Incoming, said saying) []int {
 			m.Versions = []Version{{At: now, Method: "person"}}
 		}
 		if len(said.files) > 0 {
-			said.files[i].attach(m)
+			said.files[i].addTo(m)
 		}
 		s.setThread(c, m, in.ThreadID)
 		s.add(c, m)
 		if x := m.external; x != nil {
-			x.Chat, x.ID = m.Chat, -m.ID // an id of its own for the file
+			x.Chat, x.ID = m.Chat, -m.ID // a separate id for the file
 			s.storeFile(x)
 		}
-		if s.sees(c, m) {
+		if s.botSees(c, m) {
 			s.deliver(&wireUpdate{Message: s.wire(c, m, true)})
 		}
 		ids = append(ids, m.ID)
@@ -124,8 +121,8 @@ func (s *Server) say(in Incoming, said saying) []int {
 	return ids
 }
 
-// place fills in who writes where, and makes both known.
-func (s *Server) place(in *Incoming) (*chat, User) {
+// setSender sets the writer and the chat of a message, and creates both if they are new.
+func (s *Server) setSender(in *Incoming) (*chat, User) {
 	if in.Chat == 0 {
 		in.Chat = cmp.Or(in.User, defaultUser)
 	}
@@ -161,8 +158,8 @@ func (s *Server) place(in *Incoming) (*chat, User) {
 	return c, user
 }
 
-// setThread places a message in a topic. In a supergroup without topics a reply
-// carries the id of the first message of its thread, without being in a topic.
+// setThread puts a message into a topic. In a supergroup without topics, a reply carries the id of the first message of
+// its thread without being in a topic.
 func (s *Server) setThread(c *chat, m *Message, thread int) {
 	if thread != 0 {
 		c.topics[thread] = true
@@ -172,14 +169,14 @@ func (s *Server) setThread(c *chat, m *Message, thread int) {
 		m.ThreadID, m.Topic = thread, true
 		return
 	}
-	if target := c.alive(m.ReplyTo); target != nil && (target.Topic || c.info.Type == Supergroup) {
+	if target := c.message(m.ReplyTo); target != nil && (target.Topic || c.info.Type == Supergroup) {
 		m.ThreadID, m.Topic = cmp.Or(target.ThreadID, target.ID), target.Topic
 	}
 }
 
-// sees tells whether the bot gets a message under privacy mode.
-// Source: https://core.telegram.org/bots/features#privacy-mode
-func (s *Server) sees(c *chat, m *Message) bool {
+// botSees reports whether the bot receives a message in privacy mode. Source:
+// https://core.telegram.org/bots/features#privacy-mode
+func (s *Server) botSees(c *chat, m *Message) bool {
 	if c.kicked {
 		return false
 	}
@@ -210,16 +207,16 @@ func (s *Server) sees(c *chat, m *Message) bool {
 	return false
 }
 
-// Press lets a person press the button with that callback data under a message
-// and returns the query's id, "" when there is no such button.
+// Press presses the button with that callback data under a message. It returns the query's id, or "" if there is no
+// such button.
 func (s *Server) Press(chatID int64, user int64, message int, data string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.chats[chatID].alive(message)
+	m := s.chats[chatID].message(message)
 	if m == nil || !hasButton(m.Last().Keyboard, data) {
 		return ""
 	}
-	c, who := s.place(&Incoming{Chat: chatID, User: user})
+	c, who := s.setSender(&Incoming{Chat: chatID, User: user})
 	s.nextQuery++
 	id := strconv.Itoa(4_000_000_000_000 + s.nextQuery)
 	s.queries[id] = time.Now()
@@ -241,19 +238,19 @@ func hasButton(keyboard [][]Button, data string) bool {
 	return false
 }
 
-// Delete lets a person delete a message, the bot's too. The bot is not told.
+// Delete deletes a message as a person, also one of the bot. The bot is not notified.
 func (s *Server) Delete(chatID int64, message int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.chats[chatID].alive(message)
+	m := s.chats[chatID].message(message)
 	if m != nil {
 		s.remove(s.chats[chatID], m, time.Now(), "person")
 	}
 	return m != nil
 }
 
-// Block lets the person of a private chat block or unblock the bot, or the
-// members of a group remove or add it. Writing unblocks, too.
+// Block lets the person of a private chat block or unblock the bot, or removes the bot from a group or adds it. Writing
+// also unblocks.
 func (s *Server) Block(chatID int64, blocked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,31 +280,28 @@ func (s *Server) setBlocked(c *chat, blocked bool) {
 	}})
 }
 
-// Deactivate lets the account of a private chat vanish.
+// Deactivate deletes the account of a private chat.
 func (s *Server) Deactivate(chatID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chatFor(chatID, "").deactivated = true
 }
 
-// SetAdmin makes the bot an administrator of a group: it sees all messages and
-// may delete them.
+// SetAdmin makes the bot an administrator of a group: it sees all messages and may delete them.
 func (s *Server) SetAdmin(chatID int64, admin bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chatFor(chatID, "").admin = admin
 }
 
-// SetPersonAdmin makes a person an administrator of a group, which decides on the command
-// menu they are offered.
+// SetPersonAdmin makes a person an administrator of a group, which affects the person's command menu.
 func (s *Server) SetPersonAdmin(chatID, userID int64, admin bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chatFor(chatID, "").admins[userID] = admin
 }
 
-// Migrate turns a group into a supergroup and returns its new id. Calls to the
-// old id are from now on answered with migrate_to_chat_id.
+// Migrate turns a group into a supergroup and returns its new id. Later calls with the old id get migrate_to_chat_id.
 func (s *Server) Migrate(chatID int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,8 +332,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 	return id
 }
 
-// StopDraft lets a person press the stop button of a draft; false when there is
-// no such button on display.
+// StopDraft presses the stop button of a draft. It returns false if no such button is shown.
 func (s *Server) StopDraft(chatID, draft int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,44 +8,44 @@ import (
 	"telex/standin/rig"
 )
 
-// maxMarked is the longest part of a message that a reply may quote, in characters.
-// Source: https://core.telegram.org/bots/api#replyparameters
-const maxMarked = 1024
+// maxQuote is the maximum length of a quote in a reply, in characters. Source:
+// https://core.telegram.org/bots/api#replyparameters
+const maxQuote = 1024
 
-// External is a message of another chat that a person replies to. The bot gets who wrote it and its file, but of its text only
-// a quote.
+// External is a message of another chat that a person replies to. The bot gets its author and its file, but only a
+// quote of its text.
 type External struct {
 	Forward
 	Attachment
 	Text string `json:"text"`
 }
 
-// message is the other chat's message, with its file.
-func (x *External) message(f file, at time.Time) *Message {
+// message returns the other chat's message with its file.
+func (x *External) message(f parsedFile, at time.Time) *Message {
 	m := &Message{Forward: &x.Forward, Seen: rig.Seen[Version]{Versions: []Version{{At: at, Method: "person", Text: x.Text}}}}
-	f.attach(m)
+	f.addTo(m)
 	return m
 }
 
-// quotes tells whether what a person marked is a part of the message replied to.
+// quotes reports whether the person's quote is a part of the message replied to.
 func (in *Incoming) quotes(c *chat) bool {
-	switch target := c.alive(in.ReplyTo); {
+	switch target := c.message(in.ReplyTo); {
 	case in.Quote == "":
 		return true
 	case in.External != nil:
-		return markable(in.External.Text, in.Quote)
+		return canQuote(in.External.Text, in.Quote)
 	default:
-		return target != nil && markable(target.Text(), in.Quote)
+		return target != nil && canQuote(target.Text(), in.Quote)
 	}
 }
 
-// markable tells whether a reply may quote a part of a text.
-func markable(text, part string) bool {
-	return strings.Contains(text, part) && textLength(part) <= maxMarked
+// canQuote reports whether a reply may quote this part of a text.
+func canQuote(text, part string) bool {
+	return strings.Contains(text, part) && textLength(part) <= maxQuote
 }
 
-// replyTarget reads reply_parameters, or their older form: the message, and what is quoted of it. A target that is gone is
-// an error unless the call allows it.
+// replyTarget reads reply_parameters or its older form: the message and the quote. A missing target is an error unless
+// the call allows it.
 func replyTarget(r *request, c *chat) (id int, quote string) {
 	var p wireReplyParameters
 	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))
@@ -57,28 +57,29 @@ func replyTarget(r *request, c *chat) (id int, quote string) {
 	if !found {
 		return 0, ""
 	}
-	target := c.alive(p.MessageID)
+	target := c.message(p.MessageID)
 	if target == nil {
 		if p.AllowSendingWithoutReply {
 			return 0, ""
 		}
 		panic(badRequest("message to be replied not found"))
 	}
-	badRequestIf(p.Quote != "" && !markable(target.Text(), p.Quote), "QUOTE_TEXT_INVALID")
+	badRequestIf(p.Quote != "" && !canQuote(target.Text(), p.Quote), "QUOTE_TEXT_INVALID")
 	return p.MessageID, p.Quote
 }
 
-// wireReply adds what m replies to, and what it quotes of that. Of another chat's text a beginning is always quoted.
+// wireReply adds the message that m replies to, and the quote. A reply to a message of another chat always quotes at
+// least the beginning of its text.
 func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 	text := ""
-	if target := c.alive(m.ReplyTo); target != nil {
+	if target := c.message(m.ReplyTo); target != nil {
 		w.ReplyTo, text = s.wire(c, target, false), target.Text()
 	}
 	if x := m.external; x != nil && w.ReplyTo == nil {
 		w.ExternalReply, text = &wireExternal{Origin: x.wireOrigin(), wireMedia: x.wireMedia()}, x.Text()
 		if m.Quote == "" && text != "" {
 			units := utf16.Encode([]rune(text))
-			w.Quote = &wireQuote{Text: utf16Slice(text, 0, min(len(units), maxMarked))}
+			w.Quote = &wireQuote{Text: utf16Slice(text, 0, min(len(units), maxQuote))}
 		}
 	}
 	if at := strings.Index(text, m.Quote); m.Quote != "" && at >= 0 {
@@ -86,13 +87,12 @@ func (s *Server) wireReply(w *wireMessage, c *chat, m *Message) {
 	}
 }
 
-// reactions are those that a bot may choose.
-// Source: https://core.telegram.org/bots/api#reactiontypeemoji
+// reactions are the emoji that a bot may use. Source: https://core.telegram.org/bots/api#reactiontypeemoji
 const reactions = "❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 " +
 	"👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 
-// setMessageReaction replaces the bot's reaction to a message: one emoji, or none. It counts against no limit that is published.
-// Source: https://core.telegram.org/bots/api#setmessagereaction
+// setMessageReaction replaces the bot's reaction to a message: one emoji, or none. It counts against no published
+// limit. Source: https://core.telegram.org/bots/api#setmessagereaction
 func (s *Server) setMessageReaction(r *request, c *chat) any {
 	id := int(r.integer("message_id"))
 	badRequestIf(id == 0, "message identifier is not specified")
@@ -107,7 +107,7 @@ func (s *Server) setMessageReaction(r *request, c *chat) any {
 		emoji = reaction.Emoji
 	}
 	badRequestIf(len(list) > 1, "REACTIONS_TOO_MANY")
-	m := c.alive(id)
+	m := c.message(id)
 	badRequestIf(m == nil, "message to react not found")
 	badRequestIf(m.Service != "", "message can't be reacted to")
 	m.Reaction = emoji

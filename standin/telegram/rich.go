@@ -8,10 +8,10 @@ import (
 	"telex/standin/rig"
 )
 
-// The limits of a rich message. Blocks are counted with nested ones, items of lists and rows of tables.
-// Source: https://core.telegram.org/bots/api#rich-message-limits
+// Limits of a rich message. Nested blocks, list items and table rows count as blocks. Source:
+// https://core.telegram.org/bots/api#rich-message-limits
 const (
-	maxRichText    = 32768 // UTF-16 units of all texts
+	maxRichText    = 32768 // UTF-16 units of all texts together
 	maxRichBlocks  = 500
 	maxRichDepth   = 16
 	maxRichColumns = 20
@@ -22,7 +22,7 @@ const (
 type RichBlock struct {
 	Type       string       `json:"type"`
 	Text       *RichText    `json:"text,omitempty"`
-	Size       int          `json:"size,omitempty"` // of a heading: 1 to 6.
+	Size       int          `json:"size,omitempty"` // of a heading: 1 to 6
 	Language   string       `json:"language,omitempty"`
 	Blocks     []RichBlock  `json:"blocks,omitempty"`
 	Items      []RichItem   `json:"items,omitempty"`
@@ -53,11 +53,11 @@ type RichCell struct {
 type RichText struct {
 	Plain string
 	List  []RichText
-	Type  string // of the format; empty: it has none.
+	Type  string // of the format; empty: no format
 	URL   string
-	Text  *RichText // what is formatted.
+	Text  *RichText // the formatted text
 
-	Expression string // of a formula, instead of Text.
+	Expression string // of a formula, instead of Text
 }
 
 type wireRichText struct {
@@ -67,7 +67,7 @@ type wireRichText struct {
 	Expression string    `json:"expression,omitempty"`
 }
 
-// UnmarshalJSON reads any of the three forms.
+// UnmarshalJSON decodes any of the three forms.
 func (t *RichText) UnmarshalJSON(data []byte) error {
 	switch data = bytes.TrimSpace(data); data[0] {
 	case '"':
@@ -81,7 +81,7 @@ func (t *RichText) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes the form that was read.
+// MarshalJSON encodes the decoded form.
 func (t RichText) MarshalJSON() ([]byte, error) {
 	switch {
 	case t.Type != "":
@@ -92,7 +92,8 @@ func (t RichText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.Plain)
 }
 
-// richContent reads rich_message. Only blocks are understood here: the grammars of the two other forms are not known well enough.
+// richContent reads rich_message. It supports only blocks, because the grammars of the two other forms are not
+// documented well enough.
 func (s *Server) richContent(r *request) ([]RichBlock, Version) {
 	var in struct {
 		Blocks   []RichBlock `json:"blocks"`
@@ -109,14 +110,14 @@ func (s *Server) richContent(r *request) ([]RichBlock, Version) {
 	badRequestIf(c.count > maxRichBlocks, "RICH_MESSAGE_BLOCKS_TOO_MANY")
 	f := fixText(plainBlocks(in.Blocks), nil)
 	badRequestIf(f.text == "", "message text is empty")
-	v := Version{At: r.now, Method: r.call.Method, Text: f.text, Rich: in.Blocks, LinkPreviewOff: true} // they have no previews
+	v := Version{At: r.now, Method: r.call.Method, Text: f.text, Rich: in.Blocks, LinkPreviewOff: true} // rich messages have no previews
 	if !in.Skip {
 		v.Detected = detect(f.text, nil)
 	}
 	return in.Blocks, v
 }
 
-// richCount checks the blocks of a message and counts them.
+// richCount validates and counts the blocks of a message.
 type richCount struct {
 	units, count int
 	draft        bool
@@ -200,7 +201,7 @@ func (c *richCount) text(t *RichText, depth int) {
 	c.text(t.Text, depth+1)
 }
 
-// plain is the text as it is read without formats.
+// plain returns the text without formats.
 func (t *RichText) plain() string {
 	if t == nil {
 		return ""
@@ -213,7 +214,7 @@ func (t *RichText) plain() string {
 	return s.String()
 }
 
-// plainBlocks is what a person reads in blocks: a blank line between blocks, a line for each row and item, two spaces between
+// plainBlocks returns the text of blocks: a blank line between blocks, a line for each row and item, two spaces between
 // cells.
 func plainBlocks(list []RichBlock) string {
 	var out []string
@@ -247,7 +248,8 @@ func plainBlocks(list []RichBlock) string {
 	return strings.Join(out, "\n\n")
 }
 
-// sendRichMessage has no link previews. Source: https://core.telegram.org/bots/api#sendrichmessage
+// sendRichMessage sends a rich message, without link previews. Source:
+// https://core.telegram.org/bots/api#sendrichmessage
 func (s *Server) sendRichMessage(r *request, c *chat) any {
 	_, v := s.richContent(r)
 	return s.post(r, c, formatted{}, func(m *Message) {
@@ -256,7 +258,8 @@ func (s *Server) sendRichMessage(r *request, c *chat) any {
 	})
 }
 
-// sendRichMessageDraft is sendMessageDraft with blocks. Source: https://core.telegram.org/bots/api#sendrichmessagedraft
+// sendRichMessageDraft is like sendMessageDraft, with blocks. Source:
+// https://core.telegram.org/bots/api#sendrichmessagedraft
 func (s *Server) sendRichMessageDraft(r *request, c *chat) any {
 	return s.draft(r, c, func() Draft {
 		rich, v := s.richContent(r)
@@ -264,15 +267,15 @@ func (s *Server) sendRichMessageDraft(r *request, c *chat) any {
 	})
 }
 
-// SetRich says whether the server knows rich messages, as it does at first. One that does not answers 404 to their methods and
-// ignores the parameter rich_message.
+// SetRich says whether the server supports rich messages, which is the default. Otherwise it responds with 404 to their
+// methods and ignores the parameter rich_message.
 func (s *Server) SetRich(known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.richless = !known
+	s.richUnsupported = !known
 }
 
-// equalRich compares blocks by what was sent.
+// equalRich compares blocks as they were sent.
 func equalRich(a, b []RichBlock) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

@@ -16,77 +16,76 @@ import (
 	"telex/standin/rig"
 )
 
-// DefaultToken is the token of a bot whose options name none.
+// DefaultToken is the token of a bot without a configured token.
 const DefaultToken = "1234567890:AAStandInTokenForLocalUseOnly0000000"
 
-// Options configure a Server. The zero value is a bot with DefaultToken under
-// the published limits, without latency.
+// Options configures a Server. The zero value is a bot with DefaultToken, the published limits, and no latency.
 type Options struct {
-	// Token is the only one the API accepts; DefaultToken when empty.
+	// Token is the only valid token; DefaultToken if empty.
 	Token string
-	// Username is the bot's, without "@"; "telex_bot" when empty.
+	// Username is the bot's username without "@"; "telex_bot" if empty.
 	Username string
-	// Name is the bot's first name; "Telex" when empty.
+	// Name is the bot's first name; "Telex" if empty.
 	Name string
-	// BotID is the bot's user id; the number in Token when 0.
+	// BotID is the bot's user id; the number in Token if 0.
 	BotID int64
-	// Limits are those the platform publishes: more is answered 429 and is a
-	// violation. The zero value means PublishedLimits.
+	// Limits are the published limits. A call beyond them gets 429 and is a violation. The zero value means
+	// PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the platform enforces without saying so: more
-	// is answered 429 but is no violation. A kind of limit that is zero has none.
+	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 but is
+	// not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is how long each call takes, half of it before it takes effect.
-	// A long poll adds it to its wait.
+	// Latency is the duration of each call; half of it passes before the call takes effect. A long poll adds it to its
+	// wait.
 	Latency time.Duration
-	// ReadAll turns privacy mode off: the bot sees all messages of groups.
+	// ReadAll disables privacy mode: the bot sees all messages of groups.
 	ReadAll bool
-	// GrowingIDs lets the ids of updates and messages begin at a number that grows with the clock, so that none comes again
-	// after a restart of the stand-in's process or after Reset. False: they begin at the same numbers each time.
+	// GrowingIDs derives the first ids of updates and messages from the clock, so that none is reused after a restart
+	// of the stand-in's process or after Reset. Otherwise the first ids are always the same.
 	GrowingIDs bool
-	// Dial makes the connections to a webhook; nil: to this machine only.
+	// Dial connects to a webhook; nil: only to this machine.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Log gets one line per call at level debug; nil discards.
+	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
-// Server imitates the Bot API for one bot. It is an http.Handler; Serve adds a
-// real or in-memory listener. All methods may be called from any goroutine.
+// Server imitates the Bot API for one bot. It is an http.Handler; Serve adds a real or in-memory listener. All methods
+// are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 
 	opts  Options
-	token atomic.Pointer[string] // the only one that the API accepts.
+	token atomic.Pointer[string] // the only valid token
 	me    User
 
-	mu      sync.Mutex // guards everything below; never held while waiting.
+	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
 
 	chats      map[int64]*chat
 	users      map[int64]User
-	firstID    int // before the first message of a chat.
-	nextShared int // message ids of private chats and basic groups are one sequence.
+	firstID    int // the number before the first message id of a chat
+	nextShared int // private chats and basic groups share one sequence of message ids
 	nextQuery  int
-	queries    map[string]time.Time // callback queries that wait for an answer.
+	queries    map[string]time.Time // unanswered callback queries
 	answers    []CallbackAnswer
 	commands   map[menuKey][]Command
 
-	files    map[string]*storedFile // by file_id.
-	links    map[string]*storedFile // by file_path.
+	files    map[string]*storedFile // by file_id
+	links    map[string]*storedFile // by file_path
 	nextLink int
 	albums   int
 
-	richless bool // it does not know rich messages.
+	richUnsupported bool // the server does not support rich messages
 
 	updates    queue
 	deliveries []Delivery
-	bot        *http.Client // posts to the webhook.
+	bot        *http.Client // posts to the webhook
 
 	limiter limiter
-	stats   Stats // but for what the rig counts.
+	stats   Stats // without the counters of the rig
 }
 
-// New returns a server with no chats. The caller closes it.
+// New returns a server without chats. The caller must close it.
 func New(opts Options) *Server {
 	opts.Token = cmp.Or(opts.Token, DefaultToken)
 	opts.Username = cmp.Or(opts.Username, "telex_bot")
@@ -111,26 +110,26 @@ func New(opts Options) *Server {
 		Name: "telegram", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish,
-		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: place, Isolate: isolate,
-		Check: check, Chooses: chooses, Act: s.act, Bend: bend,
+		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: setEventChat, Isolate: copyEvent,
+		Check: checkFault, Chooses: faultMatches, Act: s.applyFault, Bend: changeAnswer,
 	})
 	return s
 }
 
-// Token is the token that the API accepts.
+// Token returns the valid token.
 func (s *Server) Token() string { return *s.token.Load() }
 
-// SetToken gives the bot another token, as @BotFather does. The API refuses the one before.
+// SetToken replaces the bot's token, as @BotFather does. The API then refuses the old one.
 func (s *Server) SetToken(token string) { s.token.Store(&token) }
 
-// Bot is the bot's own user.
+// Bot returns the bot's user.
 func (s *Server) Bot() User { return s.me }
 
-// reset forgets everything that happened; s.mu is held.
+// reset removes all state. The caller holds s.mu.
 func (s *Server) reset() {
 	s.started = time.Now()
 	s.dropWebhook(true)
-	s.firstID, s.updates = s.begin()
+	s.firstID, s.updates = s.initialState()
 	s.deliveries = nil
 	s.chats = make(map[int64]*chat)
 	s.users = map[int64]User{s.me.ID: s.me}
@@ -140,11 +139,11 @@ func (s *Server) reset() {
 	s.commands = make(map[menuKey][]Command)
 	s.files, s.links = make(map[string]*storedFile), make(map[string]*storedFile)
 	s.nextLink, s.albums = 0, 0
-	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
+	s.limiter = limiter{quota.NewScopes(effectiveLimits(s.opts.Limits, s.opts.Hidden))}
 	s.stats = Stats{}
 }
 
-// Close ends Serve, cuts all connections and waits for what is under way.
+// Close ends Serve, closes all connections and waits for running calls.
 func (s *Server) Close() error {
 	s.Locked(func() { s.dropWebhook(false) })
 	err := s.Rig.Close()
@@ -152,8 +151,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// ServeHTTP answers /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /, which is there
-// during a restart too.
+// ServeHTTP serves /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /, which also works
+// during a restart.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, prefix := range []string{"/control/", "/bot", "/file/bot"} {
 		if strings.HasPrefix(r.URL.Path, prefix) {

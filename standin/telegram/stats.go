@@ -11,13 +11,13 @@ import (
 const (
 	// OverLimit is a call beyond the published limits.
 	OverLimit = "over_limit"
-	// BlockedCall is a call in a scope that a 429 had closed.
+	// BlockedCall is a call in a scope that a 429 had blocked.
 	BlockedCall = "blocked_call"
 	// SurplusEntities is a message with more than 100 entities.
 	SurplusEntities = "surplus_entities"
 )
 
-// Violation is something a client did that the platform punishes.
+// Violation is an action of a client that the platform punishes.
 type Violation struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`
@@ -26,7 +26,7 @@ type Violation struct {
 	Detail string    `json:"detail"`
 }
 
-// Violations counts what the platform punishes; a good client has none.
+// Violations counts the violations. A correct client has none.
 type Violations struct {
 	OverLimit       int         `json:"over_limit"`
 	BlockedCalls    int         `json:"blocked_calls"`
@@ -34,29 +34,29 @@ type Violations struct {
 	Details         []Violation `json:"details,omitempty"`
 }
 
-// Total is the number of violations of all kinds.
+// Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.SurplusEntities }
 
-// Stats are counters since the start or the last Reset.
+// Stats holds the counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// Messages, Edits, Drafts, Deletes, Actions and Reactions took effect.
+	// Messages, Edits, Drafts, Deletes, Actions and Reactions count calls that took effect.
 	Messages  int `json:"messages"`
 	Edits     int `json:"edits"`
 	Drafts    int `json:"drafts"`
 	Deletes   int `json:"deletes"`
 	Actions   int `json:"actions"`
 	Reactions int `json:"reactions"`
-	// NotModified are edits that changed nothing.
+	// NotModified counts edits that changed nothing.
 	NotModified int `json:"not_modified"`
-	// Conflicts are answers with status 409.
+	// Conflicts counts responses with status 409.
 	Conflicts int `json:"conflicts"`
-	// Pending are updates that no poll has confirmed and no webhook has taken.
+	// Pending is the number of updates that no poll has confirmed and no webhook has accepted.
 	Pending    int        `json:"pending_updates"`
 	Violations Violations `json:"violations"`
 }
 
-// Stats returns the counters. It is a copy.
+// Stats returns a copy of the counters.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-func (s *Server) violate(now time.Time, kind string, call *Call, detail string) {
+func (s *Server) recordViolation(now time.Time, kind string, call *Call, detail string) {
 	v := Violation{At: now, Kind: kind, Method: call.Method, Chat: call.Chat, Detail: detail}
 	switch kind {
 	case OverLimit:

@@ -10,49 +10,49 @@ import (
 )
 
 const (
-	// maxPoll is the longest wait of getUpdates.
+	// maxPoll is the maximum wait of getUpdates.
 	maxPoll = 50 * time.Second
-	// updateLife is how long an update waits to be fetched.
-	updateLife = 24 * time.Hour
-	// maxUpdates is the most one getUpdates returns.
+	// updateLifetime is how long an update is kept.
+	updateLifetime = 24 * time.Hour
+	// maxUpdates is the maximum number of updates in one getUpdates.
 	maxUpdates = 100
-	// firstUpdate is the id of the first update; real ids don't start at 1 either.
+	// firstUpdate is the id of the first update. Real ids don't start at 1 either.
 	firstUpdate = 700_000_001
 )
 
-// queue holds the updates that no poll has confirmed; guarded by Server.mu.
+// queue holds the unconfirmed updates. Server.mu guards it.
 type queue struct {
 	next    int64
 	pending []pendingUpdate
-	allowed []string // nil: the default set.
-	hook    *hook    // nil: no webhook is set.
-	poll    *poll    // the getUpdates in flight.
+	allowed []string // nil: the default set
+	hook    *webhook // nil: no webhook is set
+	poll    *poll    // the running getUpdates
 }
 
 type pendingUpdate struct {
 	at     time.Time
 	update *wireUpdate
-	// For a webhook: whether it is being delivered, how often that failed, and when to try again.
+	// For a webhook: whether the update is being delivered, how many attempts have failed, and when to try again.
 	busy     bool
 	failures int
 	due      time.Time
 }
 
-// poll is a getUpdates that waits.
+// poll is a waiting getUpdates.
 type poll struct {
-	wake     chan struct{} // capacity 1: updates arrived.
-	replaced chan struct{} // closed when another poll takes over.
+	wake     chan struct{} // capacity 1: updates arrived
+	replaced chan struct{} // closed when another poll replaces this one
 }
 
-// idEpoch is when growing ids begin. At idsASecond they have 31 bits for 17 years, which is what clients in some languages
-// take; only who sends more messages than that, over the whole life of a process, meets some again.
+// idEpoch is when growing ids begin. At idsASecond they stay within 31 bits for 17 years, which some languages' clients
+// require. Only a process that sends more messages than that over its whole life reuses ids.
 const (
 	idEpoch    = 1767225600 // 2026-01-01, in Unix seconds
 	idsASecond = 4
 )
 
-// begin returns the number that is before the first message's, and an empty queue of updates.
-func (s *Server) begin() (before int, q queue) {
+// initialState returns the number before the first message's id, and an empty queue of updates.
+func (s *Server) initialState() (before int, q queue) {
 	if !s.opts.GrowingIDs {
 		return 0, queue{next: firstUpdate}
 	}
@@ -63,7 +63,7 @@ func (s *Server) begin() (before int, q queue) {
 	return before, queue{next: int64(before) + 1}
 }
 
-// hiddenByDefault are the kinds of updates a bot must ask for by name.
+// hiddenByDefault reports whether a bot receives a kind of update only if it requests it by name.
 func hiddenByDefault(kind string) bool {
 	return kind == "chat_member" || kind == "message_reaction" || kind == "message_reaction_count"
 }
@@ -75,7 +75,7 @@ func (q *queue) allows(kind string) bool {
 	return slices.Contains(q.allowed, kind)
 }
 
-// deliver queues an update for the bot, if it asked for its kind.
+// deliver queues an update for the bot if it requested its kind.
 func (s *Server) deliver(u *wireUpdate) {
 	q := &s.updates
 	if !q.allows(u.kind()) {
@@ -85,7 +85,7 @@ func (s *Server) deliver(u *wireUpdate) {
 	q.next++
 	q.pending = append(q.pending, pendingUpdate{at: time.Now(), update: u})
 	if q.hook != nil {
-		q.hook.rouse()
+		q.hook.signal()
 	}
 	if q.poll != nil {
 		select {
@@ -95,8 +95,8 @@ func (s *Server) deliver(u *wireUpdate) {
 	}
 }
 
-// confirm forgets the updates below offset. A negative offset counts from the
-// end of the queue, and all before it is forgotten.
+// confirm removes the updates below offset. A negative offset counts from the end of the queue, and removes all updates
+// before it.
 func (q *queue) confirm(offset int64, now time.Time) {
 	n := 0
 	switch {
@@ -107,13 +107,13 @@ func (q *queue) confirm(offset int64, now time.Time) {
 			n++
 		}
 	}
-	for n < len(q.pending) && now.Sub(q.pending[n].at) > updateLife {
+	for n < len(q.pending) && now.Sub(q.pending[n].at) > updateLifetime {
 		n++
 	}
 	q.pending = slices.Clone(q.pending[n:])
 }
 
-func (q *queue) take(limit int) []*wireUpdate {
+func (q *queue) firstUpdates(limit int) []*wireUpdate {
 	list := make([]*wireUpdate, 0, min(limit, len(q.pending)))
 	for _, p := range q.pending[:min(limit, len(q.pending))] {
 		list = append(list, p.update)
@@ -121,8 +121,8 @@ func (q *queue) take(limit int) []*wireUpdate {
 	return list
 }
 
-// getUpdates is the only method that waits. Only one may wait: a second one
-// takes over, and the first is told.
+// getUpdates is the only method that waits. Only one call may wait. A second one replaces it, and the first gets an
+// error.
 func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) any {
 	limit := int(p.integer("limit"))
 	if limit < 1 || limit > maxUpdates {
@@ -152,7 +152,7 @@ func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) 
 	defer timer.Stop()
 	for over := wait == 0; ; {
 		s.mu.Lock()
-		list := s.updates.take(limit)
+		list := s.updates.firstUpdates(limit)
 		if len(list) > 0 || over {
 			defer s.mu.Unlock()
 			select {
@@ -188,7 +188,7 @@ func (s *Server) endPoll(self *poll) {
 	}
 }
 
-// abandonPoll ends a poll that nobody waits for any more.
+// abandonPoll ends a poll for which nobody waits any more.
 func (s *Server) abandonPoll(self *poll) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *Server) abandonPoll(self *poll) *apiError {
 	return &apiError{code: rig.Gone}
 }
 
-// readAllowed returns nil when the parameter is absent: the last setting stays.
+// readAllowed returns nil if the parameter is absent; the last setting then stays.
 func readAllowed(p params) *[]string {
 	list := []string{}
 	if !p.object("allowed_updates", &list, badRequest("can't parse allowed updates: JSON array of strings expected")) {

@@ -20,30 +20,30 @@ import (
 )
 
 const (
-	// webhookMethod is by what faults choose deliveries to a webhook: CutAfter loses the bot's answer.
+	// webhookMethod is the method name of deliveries in faults. CutAfter loses the bot's response.
 	webhookMethod = "webhook"
-	// webhookTimeout is how long a bot may take to answer.
+	// webhookTimeout limits the bot's response.
 	webhookTimeout = time.Minute
-	// The wait after the first failure of a delivery, which doubles with each further one, and the longest.
-	firstRedelivery   = time.Second
-	longestRedelivery = time.Minute
-	// longestRetryAfter is the most that a bot's Retry-After is followed.
-	longestRetryAfter = time.Hour
-	// defaultConnections and maxConnections are for max_connections.
+	// The wait after the first failure of a delivery, which doubles with each further one, and its maximum.
+	firstRedelivery = time.Second
+	maxRedelivery   = time.Minute
+	// maxRetryAfter is the maximum that a bot's Retry-After is followed.
+	maxRetryAfter = time.Hour
+	// defaultConnections and maxConnections are the default and the maximum of max_connections.
 	defaultConnections = 40
 	maxConnections     = 100
 )
 
-// hook is a webhook that is set. It belongs to one setWebhook; Server.mu guards it.
-// Source: https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/WebhookActor.cpp
-type hook struct {
+// webhook is a set webhook. It belongs to one setWebhook. Server.mu guards it. Source:
+// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/WebhookActor.cpp
+type webhook struct {
 	url, secret string
 	connections int
-	busy        int             // deliveries under way
-	ctx         context.Context //nolint:containedctx // what deliveries live in: ended when the webhook is deleted.
+	busy        int             // running deliveries
+	ctx         context.Context //nolint:containedctx // the context of deliveries, which ends when the webhook is deleted.
 	end         context.CancelFunc
-	wake        chan struct{} // capacity 1: look again for what can be delivered.
-	failed      string        // why the newest failed delivery failed.
+	wake        chan struct{} // capacity 1: check again what can be delivered
+	failed      string        // the error of the last failed delivery
 	failedAt    time.Time
 }
 
@@ -51,7 +51,7 @@ type hook struct {
 type Delivery struct {
 	At       time.Time `json:"at"`
 	UpdateID int64     `json:"update_id"`
-	// Status is the bot's answer; 0: there was none.
+	// Status is the status of the bot's response; 0: none.
 	Status int    `json:"status,omitempty"`
 	Failed string `json:"failed,omitempty"`
 }
@@ -63,8 +63,8 @@ func (s *Server) Deliveries() []Delivery {
 	return slices.Clone(s.deliveries)
 }
 
-// setWebhook replaces the webhook. Updates of one chat are delivered one after the other, those of different chats at the
-// same time. Source: https://core.telegram.org/bots/api#setwebhook
+// setWebhook replaces the webhook. Updates of one chat are delivered one after the other, those of different chats in
+// parallel. Source: https://core.telegram.org/bots/api#setwebhook
 func (s *Server) setWebhook(r *request) any {
 	address := r.text("url")
 	if address == "" {
@@ -72,7 +72,7 @@ func (s *Server) setWebhook(r *request) any {
 	}
 	u, err := url.Parse(address)
 	badRequestIf(err != nil || u.Hostname() == "", "bad webhook: invalid webhook URL specified")
-	if !isLocal(u.Hostname()) { // nothing but this machine can be reached in another way
+	if !isLocal(u.Hostname()) { // only this machine can be reached without Dial
 		badRequestIf(u.Scheme != "https", "bad webhook: An HTTPS URL must be provided for webhook")
 		badRequestIf(!slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()),
 			"bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
@@ -87,14 +87,14 @@ func (s *Server) setWebhook(r *request) any {
 		s.updates.allowed = *allowed
 	}
 	s.dropWebhook(r.flag("drop_pending_updates"))
-	h := &hook{url: address, secret: r.text("secret_token"), connections: connections, wake: make(chan struct{}, 1)}
+	h := &webhook{url: address, secret: r.text("secret_token"), connections: connections, wake: make(chan struct{}, 1)}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	s.updates.hook = h
 	if s.updates.poll != nil {
 		close(s.updates.poll.replaced)
 		s.updates.poll = nil
 	}
-	s.Host.Go(func() { s.push(h) })
+	s.Host.Go(func() { s.runDeliveries(h) })
 	return true
 }
 
@@ -114,7 +114,7 @@ func (s *Server) deleteWebhook(r *request) any {
 	return true
 }
 
-// dropWebhook forgets the webhook. What was under way counts as not delivered.
+// dropWebhook removes the webhook. Running deliveries count as not delivered.
 func (s *Server) dropWebhook(pending bool) {
 	if s.updates.hook != nil {
 		s.updates.hook.end()
@@ -129,7 +129,7 @@ func (s *Server) dropWebhook(pending bool) {
 	}
 }
 
-// webhookInfo: https://core.telegram.org/bots/api#webhookinfo
+// webhookInfo implements https://core.telegram.org/bots/api#webhookinfo.
 func (s *Server) webhookInfo(*request) any {
 	info := struct {
 		URL            string   `json:"url"`
@@ -149,13 +149,13 @@ func (s *Server) webhookInfo(*request) any {
 	return info
 }
 
-// push delivers updates until the webhook is gone.
-func (s *Server) push(h *hook) {
+// runDeliveries delivers updates until the webhook is removed.
+func (s *Server) runDeliveries(h *webhook) {
 	for h.ctx.Err() == nil {
 		s.mu.Lock()
 		list, next := s.updates.deliverable(h, time.Now())
 		for _, u := range list {
-			s.Host.Go(func() { s.pushOne(h, u) })
+			s.Host.Go(func() { s.deliverOnce(h, u) })
 		}
 		s.mu.Unlock()
 		timer := time.NewTimer(time.Until(next))
@@ -168,8 +168,8 @@ func (s *Server) push(h *hook) {
 	}
 }
 
-// deliverable takes the updates that can be delivered now, and tells when to look again at the latest.
-func (q *queue) deliverable(h *hook, now time.Time) (list []*wireUpdate, next time.Time) {
+// deliverable returns the updates that can be delivered now, and when to check again at the latest.
+func (q *queue) deliverable(h *webhook, now time.Time) (list []*wireUpdate, next time.Time) {
 	if h.ctx.Err() != nil {
 		return nil, now
 	}
@@ -178,7 +178,7 @@ func (q *queue) deliverable(h *hook, now time.Time) (list []*wireUpdate, next ti
 	waits := make(map[int64]bool)
 	for i := range q.pending {
 		p := &q.pending[i]
-		line := p.update.line()
+		line := p.update.orderKey()
 		switch {
 		case waits[line] || p.busy:
 		case p.due.After(now):
@@ -195,15 +195,15 @@ func (q *queue) deliverable(h *hook, now time.Time) (list []*wireUpdate, next ti
 	return list, next
 }
 
-// pushOne makes one attempt.
-func (s *Server) pushOne(h *hook, u *wireUpdate) {
-	call := &Call{Call: rig.Call{At: time.Now(), Method: webhookMethod}, Chat: u.line()}
+// deliverOnce makes one attempt.
+func (s *Server) deliverOnce(h *webhook, u *wireUpdate) {
+	call := &Call{Call: rig.Call{At: time.Now(), Method: webhookMethod}, Chat: u.orderKey()}
 	s.mu.Lock()
 	rule := s.Match(call)
 	s.mu.Unlock()
-	status, wait, err := s.call(h, u)
+	status, wait, err := s.postUpdate(h, u)
 	if err == nil && rule != nil && rule.Action == fault.CutAfter {
-		status, err = 0, errors.New("Webhook connection closed") //nolint:staticcheck // as the platform writes it.
+		status, err = 0, errors.New("Webhook connection closed") //nolint:staticcheck // the platform's own text.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *Server) pushOne(h *hook, u *wireUpdate) {
 	}
 	s.deliveries = append(s.deliveries, d)
 	if h.ctx.Err() != nil {
-		return // it is nobody's any more
+		return // the webhook was removed meanwhile
 	}
 	h.busy--
 	i := slices.IndexFunc(s.updates.pending, func(p pendingUpdate) bool { return p.update == u })
@@ -225,23 +225,23 @@ func (s *Server) pushOne(h *hook, u *wireUpdate) {
 		h.failed, h.failedAt = d.Failed, time.Now()
 		p := &s.updates.pending[i]
 		if wait == 0 {
-			wait = min(firstRedelivery<<min(p.failures, 10), longestRedelivery)
+			wait = min(firstRedelivery<<min(p.failures, 10), maxRedelivery)
 		}
 		p.busy, p.failures, p.due = false, p.failures+1, time.Now().Add(wait)
 	}
-	h.rouse()
+	h.signal()
 }
 
-// rouse lets push look again.
-func (h *hook) rouse() {
+// signal makes runDeliveries check again.
+func (h *webhook) signal() {
 	select {
 	case h.wake <- struct{}{}:
 	default:
 	}
 }
 
-// call sends an update to the bot. wait is how long the bot wants to be left alone after a failure.
-func (s *Server) call(h *hook, u *wireUpdate) (status int, wait time.Duration, err error) {
+// postUpdate sends an update to the bot. wait is how long the bot asks to wait after a failure.
+func (s *Server) postUpdate(h *webhook, u *wireUpdate) (status int, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(h.ctx, webhookTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(rig.Encode(u)))
@@ -255,21 +255,21 @@ func (s *Server) call(h *hook, u *wireUpdate) (status int, wait time.Duration, e
 	resp, err := s.bot.Do(req)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return 0, 0, errors.New("Read timeout expired") //nolint:staticcheck // as the platform writes it.
+		return 0, 0, errors.New("Read timeout expired") //nolint:staticcheck // the platform's own text.
 	case err != nil:
-		return 0, 0, errors.New("Connection refused") //nolint:staticcheck // as the platform writes it.
+		return 0, 0, errors.New("Connection refused") //nolint:staticcheck // the platform's own text.
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // the status says all
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // only the status matters
 	_ = resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none without a number
-		wait = min(time.Duration(max(seconds, 0))*time.Second, longestRetryAfter)
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 without a number
+		wait = min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
 		return resp.StatusCode, wait, fmt.Errorf("Wrong response from the webhook: %s", resp.Status) //nolint:staticcheck // the same
 	}
 	return resp.StatusCode, 0, nil
 }
 
-// dialLocal reaches this machine only: a stand-in calls nobody else.
+// dialLocal connects only to this machine, because a stand-in calls nobody else.
 func dialLocal(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || !isLocal(host) {

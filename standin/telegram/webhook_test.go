@@ -64,8 +64,8 @@ func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 }
 
-// hook serves a webhook in memory, and a stand-in that reaches it.
-func hook(t *testing.T, h *hooked) *client {
+// webhook serves a webhook in memory, and a stand-in that reaches it.
+func webhook(t *testing.T, h *hooked) *client {
 	t.Helper()
 	l := memnet.Listen()
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Second}
@@ -83,7 +83,7 @@ func hook(t *testing.T, h *hooked) *client {
 func TestWebhookDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hooked{slow: time.Second}
-		c := hook(t, h)
+		c := webhook(t, h)
 		c.server.Say(telegram.Incoming{Chat: person, Text: "before"})
 		if r := c.call("setWebhook", args{"url": "http://localhost/x", "secret_token": "s-1", "max_connections": "2"}); !r.OK {
 			t.Fatal(r.Raw)
@@ -129,7 +129,7 @@ func TestWebhookRetries(t *testing.T) {
 			}
 			return 200
 		}}
-		c := hook(t, h)
+		c := webhook(t, h)
 		c.call("setWebhook", args{"url": "http://localhost/x"})
 		began := time.Now()
 		c.server.Say(telegram.Incoming{Chat: person, Text: "bad"})
@@ -155,7 +155,7 @@ func TestWebhookRetries(t *testing.T) {
 func TestWebhookRetryAfterAndLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hooked{answer: func(_ string, nth int) int { return max(200, map[int]int{0: 429}[nth]) }, header: http.Header{"Retry-After": {"30"}}}
-		c := hook(t, h)
+		c := webhook(t, h)
 		c.server.Fault(telegram.Fault{Method: "webhook", Nth: 2, Times: 1, Action: fault.CutAfter})
 		c.call("setWebhook", args{"url": "http://localhost/x"})
 		c.server.Say(telegram.Incoming{Chat: person, Text: "x"})

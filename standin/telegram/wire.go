@@ -1,7 +1,7 @@
 package telegram
 
-// The types of this file are what the Bot API sends and takes, as far as this
-// stand-in knows it. Source: https://core.telegram.org/bots/api#available-types
+// The types that the Bot API sends and accepts, with the fields that this stand-in supports. Source:
+// https://core.telegram.org/bots/api#available-types
 
 // User is a person or a bot.
 type User struct {
@@ -20,7 +20,7 @@ type wireMe struct {
 	HasTopicsEnabled        bool `json:"has_topics_enabled"`
 }
 
-// Chat is the place of a message as the API names it.
+// Chat is a chat in the API's form.
 type Chat struct {
 	ID        int64  `json:"id"`
 	Type      string `json:"type"` // private, group, supergroup or channel.
@@ -30,7 +30,7 @@ type Chat struct {
 	IsForum   bool   `json:"is_forum,omitempty"`
 }
 
-// Entity is a formatted range of a text; offset and length count UTF-16 units.
+// Entity is a formatted range of a text. Offset and length are in UTF-16 units.
 type Entity struct {
 	Type           string `json:"type"`
 	Offset         int    `json:"offset"`
@@ -81,7 +81,7 @@ type wireMessage struct {
 	MigrateFromChatID int64       `json:"migrate_from_chat_id,omitempty"`
 }
 
-// wireMedia is the one file of a message.
+// wireMedia is the file of a message.
 type wireMedia struct {
 	Photo    []wireFile   `json:"photo,omitempty"`
 	Document *wireFile    `json:"document,omitempty"`
@@ -123,16 +123,16 @@ type wireOrigin struct {
 	MessageID      int    `json:"message_id,omitempty"`
 }
 
-// wireQuote is the part of the replied message that is quoted; offsets count UTF-16 units.
-// Source: https://core.telegram.org/bots/api#textquote
+// wireQuote is the quoted part of the message replied to. Offsets are in UTF-16 units. Source:
+// https://core.telegram.org/bots/api#textquote
 type wireQuote struct {
 	Text     string `json:"text"`
 	Position int    `json:"position"`
 	IsManual bool   `json:"is_manual,omitempty"`
 }
 
-// wireExternal is a message of another chat that is replied to. It has no text: that comes as the quote.
-// Source: https://core.telegram.org/bots/api#externalreplyinfo
+// wireExternal is a message of another chat that is replied to. Its text is only in the quote. Source:
+// https://core.telegram.org/bots/api#externalreplyinfo
 type wireExternal struct {
 	Origin *wireOrigin `json:"origin"`
 	wireMedia
@@ -152,7 +152,7 @@ type wireUpdate struct {
 	Stopped       *wireStopDraft `json:"stopped_message_generation,omitempty"`
 }
 
-// kind is the name that allowed_updates uses.
+// kind returns the name of the update's kind in allowed_updates.
 func (u *wireUpdate) kind() string {
 	switch {
 	case u.EditedMessage != nil:
@@ -167,8 +167,9 @@ func (u *wireUpdate) kind() string {
 	return "message"
 }
 
-// line is what tells which updates a webhook gets one after the other: those of a chat, and the presses of a person.
-func (u *wireUpdate) line() int64 {
+// orderKey identifies updates that a webhook receives one after the other: those of a chat, and the presses of a
+// person.
+func (u *wireUpdate) orderKey() int64 {
 	switch {
 	case u.EditedMessage != nil:
 		return u.EditedMessage.Chat.ID

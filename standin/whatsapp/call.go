@@ -44,7 +44,7 @@ type Call struct {
 	webhook bool // it is a webhook, which faults choose like a call.
 }
 
-// request is one call on its way through a method; s.mu is held meanwhile.
+// request is one call on its way through a method. The caller holds s.mu.
 type request struct {
 	now    time.Time
 	call   *Call
@@ -207,7 +207,7 @@ func (s *Server) invoke(r *request) rig.Answer {
 	return reply(http.StatusOK, result.(object)) //nolint:forcetypeassert,errcheck // methods return nothing else
 }
 
-// dispatch runs a call; s.mu is held.
+// dispatch runs a call. The caller holds s.mu.
 func (s *Server) dispatch(r *request) any {
 	s.authorize(r)
 	rig.RefuseIf(r.malformed != nil, r.malformed)

@@ -140,7 +140,7 @@ func (f fields) bounded(name, title string, most int) string {
 	return text
 }
 
-// outside tells whether a text is blank or too long.
+// outside reports whether a text is blank or too long.
 func outside(text string, most int) bool {
 	return strings.TrimSpace(text) == "" || units(text) > most
 }

@@ -10,7 +10,7 @@ import (
 	"telex/standin/rig"
 )
 
-// controls are those of the package comment.
+// controls returns the controls of the package comment.
 func (s *Server) controls() rig.Controls {
 	type body = controlRequest
 	return rig.Controls{
@@ -42,7 +42,7 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// controlRequest is the union of the bodies of the small controls.
+// controlRequest has the fields of all small controls.
 type controlRequest struct {
 	User    string `json:"user"`
 	Message string `json:"message"`
@@ -67,7 +67,7 @@ func (s *Server) file(query url.Values) (contentType string, data []byte, err er
 	return m.Mime, m.Content, nil
 }
 
-// info is what a program has to know to begin.
+// info returns what a program needs to begin.
 func (s *Server) info() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -82,7 +82,7 @@ type courier struct {
 	tried func()
 }
 
-// dispatchWebhook begins to deliver; s.mu is held.
+// dispatchWebhook begins to deliver. The caller holds s.mu.
 func (s *Server) dispatchWebhook(batch []*notice) {
 	d := &Delivery{At: time.Now(), Kind: kindStatus, Payload: rig.Encode(s.payload(batch))}
 	for _, n := range batch {

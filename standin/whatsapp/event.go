@@ -2,9 +2,9 @@ package whatsapp
 
 import "telex/standin/rig"
 
-// Event is one thing that happened, as Watch and /control/events tell it.
+// Event is one event for Watch and /control/events.
 type Event struct {
-	rig.EventHead[Call] // Its kinds beside those of the rig: message, edit, delete, status, typing, reaction, delivery, violation, person.
+	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, status, typing, reaction, delivery, violation, person.
 
 	User string `json:"user,omitempty"`
 	// Message is the state after a message, an edit, a deletion, a status or a reaction.
@@ -15,7 +15,7 @@ type Event struct {
 	Person    *Person    `json:"person,omitempty"`
 }
 
-// isolate copies what the pointers of an event lead to.
+// isolate copies what an event's pointers refer to.
 func isolate(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
@@ -31,5 +31,5 @@ func isolate(e *Event) {
 	}
 }
 
-// place names in an event the place of a call.
+// place sets the channel of an event to that of a call.
 func place(e *Event, c *Call) { e.User = c.User }

@@ -31,10 +31,10 @@ const (
 // RetryAfter seconds; as on the platform, the client is not told for how long. A status is answered as HTML.
 type Fault = fault.Fault[Call]
 
-// Paused is a call that a fault holds.
+// Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check tells what is wrong with a fault.
+// check returns what is wrong with a fault.
 func check(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Error != "" || f.Description != "" || f.Scope != "":
@@ -59,7 +59,7 @@ func check(f *Fault) error {
 	)
 }
 
-// ofWebhooks tells whether the rule is about webhooks.
+// ofWebhooks reports whether the rule is about webhooks.
 func ofWebhooks(f *Fault) bool {
 	return fault.Named(f.Method, kindMessage) && f.Method != "" || fault.Named(f.Method, kindStatus) && f.Method != ""
 }
@@ -70,7 +70,7 @@ func chooses(f *Fault, call *Call) bool {
 		fault.Named(f.Method, call.Method)
 }
 
-// act does what a fault does in place of a call's effect, or after it.
+// act applies a fault instead of a call's effect or after it.
 func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	var e *apiError
 	switch f.Action {

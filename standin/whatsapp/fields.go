@@ -40,7 +40,7 @@ func (f fields) param(name string) string {
 	return f.path + "['" + name + "']"
 }
 
-// has tells whether a parameter was given. null counts as not given.
+// has reports whether a parameter was given. null counts as not given.
 func (f fields) has(name string) bool {
 	raw, ok := f.values[name]
 	return ok && string(raw) != "null"
@@ -121,7 +121,7 @@ func (f fields) limit(name, text string, most int) {
 // an assumption, stricter than counting code points.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
-// asksForEdit tells whether a request tries to change or delete a message.
+// asksForEdit reports whether a request tries to change or delete a message.
 func (f fields) asksForEdit() bool {
 	word := func(name string) string {
 		var v string

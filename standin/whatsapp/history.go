@@ -49,7 +49,7 @@ type Version struct {
 	Opened []string `json:"opened,omitempty"`
 }
 
-// Since is when the version came on display.
+// Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
 // Button is a reply button.
@@ -114,11 +114,11 @@ type Screen struct {
 	Person   Person    `json:"person"`
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
-	// Typing tells whether the business was shown as typing.
+	// Typing reports whether the business was shown as typing.
 	Typing bool `json:"typing"`
 }
 
-// Chronicle is everything that ever happened in a conversation.
+// Chronicle is everything that happened in a conversation.
 type Chronicle struct {
 	Person   Person    `json:"person"`
 	Messages []Message `json:"messages"`

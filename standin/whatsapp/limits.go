@@ -11,8 +11,8 @@ import (
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 const coexistencePerSecond = 20
 
-// Limits are the rates that the platform enforces. A field that is zero takes the published value (in
-// Options.Hidden: no limit), a negative one switches its limit off.
+// Limits are the rates that the platform enforces. A zero field means the published value (in
+// Options.Hidden: no limit), and a negative field disables the limit.
 type Limits struct {
 	// PerSecond is how many messages the number may send and receive. What people write counts, but is never refused.
 	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
@@ -28,7 +28,7 @@ type Limits struct {
 	// AccountPerHour is how often the number and media may be looked up.
 	// Source: https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
 	AccountPerHour int `json:"account_per_hour"`
-	// Jitter is how much too early a call may come: what the network between a correct client and the platform shifts.
+	// Jitter is how much too early a call may arrive, because the network changes the distances between calls.
 	// Published: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
@@ -38,7 +38,7 @@ func PublishedLimits() Limits {
 	return Limits{PerSecond: 80, PairInterval: 6 * time.Second, PairBurst: 45, AccountPerHour: 5000, Jitter: 20 * time.Millisecond}
 }
 
-// NoLimits switches every limit off.
+// NoLimits disables every limit.
 func NoLimits() Limits {
 	return Limits{PerSecond: -1, PairInterval: -1, PairBurst: -1, AccountPerHour: -1}
 }
@@ -86,10 +86,10 @@ const (
 	pairScope    = "pair:"
 )
 
-// limiter is guarded by Server.mu.
+// limiter counts calls. Server.mu guards it.
 type limiter struct{ quota.Scopes[Limits] }
 
-// enforced fills in what limits leave open.
+// enforced replaces zero fields with their defaults.
 func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
 	published = quota.Fill(published, PublishedLimits())
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter

@@ -28,7 +28,7 @@ const (
 	verifiedName = "Stand-in"
 )
 
-// Options configure a Server. The zero value is a number with the default secrets, under the published limits,
+// Options configures a Server. The zero value is a number with the default secrets, under the published limits,
 // without latency and without a callback URL.
 type Options struct {
 	// Token is the access token; DefaultToken when empty.
@@ -62,7 +62,7 @@ type Options struct {
 	Hidden Limits
 	// Latency is how long each call takes, half of it before it takes effect.
 	Latency time.Duration
-	// Log gets one line per call at level debug; nil discards.
+	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
 }
 
@@ -78,14 +78,14 @@ func (o Options) orDefaults() Options {
 }
 
 // Server imitates the WhatsApp Cloud API for one business number. It is an http.Handler; Serve adds a real or
-// in-memory listener. All methods may be called from any goroutine.
+// in-memory listener. All methods are safe for concurrent use.
 type Server struct {
 	rig.Rig[Call, Event]
 
 	opts Options
 	app  *http.Client // posts to the callback URL.
 
-	mu      sync.Mutex // guards everything below; never held while waiting.
+	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
 	// era is what deliveries live in, which outlive what caused them: ended by Close, ended and replaced by Reset.
 	era    context.Context //nolint:containedctx // see above
@@ -110,7 +110,7 @@ type Server struct {
 	stats   Stats // except for what the rig counts.
 }
 
-// New returns a number to which nobody has written. The caller closes it.
+// New returns a number to which nobody has written. The caller must close it.
 func New(opts Options) *Server {
 	opts = opts.orDefaults()
 	s := &Server{
@@ -140,7 +140,7 @@ func (s *Server) AppSecret() string { return s.opts.AppSecret }
 // VerifyToken is what the handshake shows to the callback URL.
 func (s *Server) VerifyToken() string { return s.opts.VerifyToken }
 
-// reset forgets everything that happened, and what was not delivered yet never will be; s.mu is held.
+// reset forgets everything that happened, and what was not delivered yet never will be. The caller holds s.mu.
 func (s *Server) reset() {
 	if s.endEra != nil {
 		s.endEra()

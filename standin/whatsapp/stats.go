@@ -33,10 +33,10 @@ type Violations struct {
 	Details []Violation    `json:"details,omitempty"`
 }
 
-// Total is the number of violations of all kinds.
+// Total returns the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// Stats are counters since the start or the last Reset.
+// Stats holds the counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
 	// ByCode counts errors by code.
@@ -64,7 +64,7 @@ func newStats() Stats {
 	return Stats{ByCode: make(map[int]int), Violations: Violations{ByKind: make(map[string]int)}}
 }
 
-// Stats returns the counters. It is a copy.
+// Stats returns a copy of the counters.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,7 +49,7 @@ type notice struct {
 	item    object
 }
 
-// notify tells the app of something; s.mu is held.
+// notify tells the app of something. The caller holds s.mu.
 func (s *Server) notify(n *notice) {
 	if s.Host.Ended() {
 		return

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// What can happen to the connections to the gateway.
+// Kinds of disturbances of the gateway's connections.
 const (
-	// GatewayReconnect asks all clients to reconnect and resume: opcode 7.
+	// GatewayReconnect asks all clients to reconnect and resume (opcode 7).
 	GatewayReconnect = "reconnect"
-	// GatewayInvalidate tells all clients that their session is invalid: opcode 9. Unless it is Resumable the
-	// session is gone.
+	// GatewayInvalidate tells all clients that their session is invalid (opcode 9). The session ends unless Resumable
+	// is set.
 	GatewayInvalidate = "invalidate"
-	// GatewayDrop cuts all connections without a word; sessions stay.
+	// GatewayDrop closes all connections without a close frame. Sessions stay.
 	GatewayDrop = "drop"
 	// GatewayClose closes all connections with Code.
 	GatewayClose = "close"
-	// GatewayZombie leaves all connections open, but nothing comes from them any more, no ACK either.
+	// GatewayZombie keeps all connections open, but sends nothing more, not even ACKs.
 	GatewayZombie = "zombie"
-	// GatewayForget ends all sessions that have no connection, so that their resume is refused.
+	// GatewayForget ends all sessions without a connection, so that their resume is refused.
 	GatewayForget = "forget"
-	// GatewayRefuse refuses the next Times resumes, 1 when 0.
+	// GatewayRefuse refuses the next Times resumes; 0 means 1.
 	GatewayRefuse = "refuse_resume"
-	// GatewayMute says no Hello to the next Times connections, 1 when 0.
+	// GatewayMute sends no Hello to the next Times connections; 0 means 1.
 	GatewayMute = "mute"
-	// GatewayBeat asks all clients for a heartbeat at once: opcode 1.
+	// GatewayBeat requests a heartbeat from all clients at once (opcode 1).
 	GatewayBeat = "heartbeat"
 )
 
-// Disturbance is something that happens to the gateway.
+// Disturbance is a disturbance of the gateway.
 type Disturbance struct {
 	Kind      string `json:"kind"`
 	Resumable bool   `json:"resumable"`
-	Code      int    `json:"code"` // 4000 to 4014, or 1000 to 1015.
+	Code      int    `json:"code"` // 4000 to 4014, or 1000 to 1015
 	Times     int    `json:"times"`
 }
 
@@ -53,8 +53,7 @@ func (d Disturbance) check() error {
 	return nil
 }
 
-// Gateway lets something happen to all connections to the gateway, and returns how many there were. It panics
-// on what makes no sense.
+// Gateway disturbs all connections to the gateway and returns their number. It panics on an invalid disturbance.
 func (s *Server) Gateway(d Disturbance) int {
 	if err := d.check(); err != nil {
 		panic("discord stand-in: " + err.Error())
@@ -97,8 +96,8 @@ func (s *Server) Gateway(d Disturbance) int {
 	return n
 }
 
-// invalidate tells a client that its session is invalid. The connection stays: the client may identify, or
-// resume, over it.
+// invalidate tells a client that its session is invalid. The connection stays open, so the client may identify or
+// resume over it.
 func (s *Server) invalidate(k *socket, resumable bool) {
 	k.push(payloadOf(opInvalidSession, resumable))
 	n := k.session
@@ -111,7 +110,7 @@ func (s *Server) invalidate(k *socket, resumable bool) {
 	}
 }
 
-// endWith closes a connection with a code; some codes end the session too.
+// endWith closes a connection with a code. Some codes also end the session.
 func (s *Server) endWith(k *socket, code int) {
 	if n := k.session; n != nil && (code == closeSeq || code == closeTimedOut || code == closeNotAuthenticated || code == closeAuthentication || code >= closeShard) {
 		n.socket, n.until = nil, time.Time{}

@@ -19,11 +19,11 @@ const (
 	PrivateThread = 12
 )
 
-// What exists from the start, besides the bot.
+// The initial objects, besides the bot.
 const (
-	// DefaultPerson is who acts when nobody is named.
+	// DefaultPerson is the person if none is named.
 	DefaultPerson = "200000000000001001"
-	// DefaultGuild is the guild that the bot is a member of from the start.
+	// DefaultGuild is the guild that the bot is initially in.
 	DefaultGuild = "300000000000000001"
 	// DefaultChannel is its first text channel.
 	DefaultChannel = "400000000000000001"
@@ -41,59 +41,59 @@ type User struct {
 	Bot           bool    `json:"bot,omitempty"`
 }
 
-// Access is what the bot may not do in a channel; the zero value forbids nothing.
+// Access says what the bot may not do in a channel. The zero value forbids nothing.
 type Access struct {
-	Hidden    bool `json:"hidden"`     // the bot does not see it: 50001.
-	ReadOnly  bool `json:"read_only"`  // it may not write: 50013.
-	NoFiles   bool `json:"no_files"`   // it may not attach files: 50013.
-	NoThreads bool `json:"no_threads"` // it may not start threads: 50013.
-	NoHistory bool `json:"no_history"` // it may not read what was written before: 50013.
+	Hidden    bool `json:"hidden"`     // the bot does not see it: 50001
+	ReadOnly  bool `json:"read_only"`  // it may not write: 50013
+	NoFiles   bool `json:"no_files"`   // it may not attach files: 50013
+	NoThreads bool `json:"no_threads"` // it may not create threads: 50013
+	NoHistory bool `json:"no_history"` // it may not read earlier messages: 50013
 }
 
-// Channel is a place where messages are.
+// Channel is a channel, a thread or a DM.
 type Channel struct {
 	ID   string `json:"id"`
 	Type int    `json:"type"`
-	// Guild is "" for a DM, and Person is who it is with.
+	// Guild is "" for a DM, and Person is then the other member.
 	Guild  string `json:"guild,omitempty"`
 	Person string `json:"person,omitempty"`
 	Name   string `json:"name,omitempty"`
 	// Parent is the channel of a thread.
 	Parent   string `json:"parent,omitempty"`
-	Owner    string `json:"owner,omitempty"` // who started a thread.
+	Owner    string `json:"owner,omitempty"` // who created a thread
 	Archived bool   `json:"archived,omitempty"`
 	Locked   bool   `json:"locked,omitempty"`
-	// Blocked tells that the person of a DM takes no messages of the bot.
+	// Blocked says that the person of a DM refuses the bot's messages.
 	Blocked bool   `json:"blocked,omitempty"`
 	Access  Access `json:"access,omitzero"`
 }
 
 func (c Channel) thread() bool { return c.Type == PublicThread || c.Type == PrivateThread }
 
-// guild is a place with channels; guarded by Server.mu like all below.
+// guild is a guild. Server.mu guards it.
 type guild struct {
 	id, name string
-	member   bool // the bot is in it.
+	member   bool // the bot is in it
 }
 
 type channel struct {
 	info        Channel
-	autoArchive int // minutes, of a thread.
+	autoArchive int // minutes, only for a thread
 	archivedAt  time.Time
-	gone        bool // deleted by a moderator.
+	gone        bool // deleted by a moderator
 	messages    []*Message
 	byID        map[string]*Message
 	typing      []Period
 }
 
-func (c *channel) alive(id string) *Message {
+func (c *channel) message(id string) *Message {
 	if c == nil || c.byID[id] == nil || !c.byID[id].Alive() {
 		return nil
 	}
 	return c.byID[id]
 }
 
-// guildFor finds a guild or makes it, with the bot in it.
+// guildFor returns a guild. It creates the guild, with the bot in it, if it does not exist.
 func (s *Server) guildFor(id string) *guild {
 	if g := s.guilds[id]; g != nil {
 		return g
@@ -105,7 +105,7 @@ func (s *Server) guildFor(id string) *guild {
 	return g
 }
 
-// dmWith finds the DM with a person or makes it.
+// dmWith returns the DM with a person. It creates the DM if it does not exist.
 func (s *Server) dmWith(person string) *channel {
 	for _, c := range s.channelList {
 		if c.info.Type == DM && c.info.Person == person {
@@ -126,7 +126,7 @@ func (s *Server) addChannel(info Channel) *channel {
 	return c
 }
 
-// textChannel finds a channel, or makes it in a guild.
+// textChannel returns a channel. It creates the channel in a guild if it does not exist.
 func (s *Server) textChannel(id, guildID string) *channel {
 	if c := s.channels[id]; c != nil {
 		return c
@@ -135,7 +135,7 @@ func (s *Server) textChannel(id, guildID string) *channel {
 	return s.addChannel(Channel{ID: id, Type: GuildText, Guild: g.id, Name: "channel-" + id})
 }
 
-// person finds a person or makes them.
+// person returns a person. It creates the person if they do not exist.
 func (s *Server) person(id string) User {
 	if u, ok := s.users[id]; ok {
 		return u
@@ -146,7 +146,7 @@ func (s *Server) person(id string) User {
 	return u
 }
 
-// access is what the bot may not do in a channel; a thread has that of its parent too.
+// access returns what the bot may not do in a channel. A thread adds its parent's restrictions.
 func (s *Server) access(c *channel) Access {
 	a := c.info.Access
 	if g := s.guilds[c.info.Guild]; g != nil && !g.member {
@@ -162,8 +162,8 @@ func (s *Server) access(c *channel) Access {
 	return a
 }
 
-// visible finds a channel that the bot may look at.
-func (s *Server) visible(id string) *channel {
+// visibleChannel returns a channel that the bot may see.
+func (s *Server) visibleChannel(id string) *channel {
 	rig.RefuseIf(!isSnowflake(id), badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "channel_id"))
 	c := s.channels[id]
 	rig.RefuseIf(c == nil || c.gone, notFound(codeUnknownChannel, "Channel"))
@@ -171,12 +171,12 @@ func (s *Server) visible(id string) *channel {
 	return c
 }
 
-// addressed is the channel of the call.
-func (s *Server) addressed(r *request) *channel { return s.visible(r.param("channel")) }
+// channelOf returns the channel of the call.
+func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r.param("channel")) }
 
-// open is the channel of the call when the bot may write there.
-func (s *Server) open(r *request) *channel {
-	c := s.addressed(r)
+// writableChannel returns the channel of the call if the bot may write there.
+func (s *Server) writableChannel(r *request) *channel {
+	c := s.channelOf(r)
 	s.checkWritable(c)
 	return c
 }
@@ -199,7 +199,7 @@ func (s *Server) createDM(r *request) any {
 	return s.wireChannel(c)
 }
 
-// guildOf is the guild of the call, which the bot must be in.
+// guildOf returns the guild of the call. The bot must be in it.
 func (s *Server) guildOf(r *request) *guild {
 	g := s.guilds[r.param("guild")]
 	rig.RefuseIf(g == nil, notFound(codeUnknownGuild, "Guild"))
@@ -240,7 +240,7 @@ func (s *Server) wireChannels(g *guild, threads bool) []*wireChannel {
 	return list
 }
 
-// Channels returns the channels that exist, in the order in which they came into being.
+// Channels returns the channels in the order of their creation.
 func (s *Server) Channels() []Channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,19 +251,19 @@ func (s *Server) Channels() []Channel {
 	return list
 }
 
-// DM returns the id of the DM with a person, which comes into being with the call.
+// DM returns the id of the DM with a person. The call creates it.
 func (s *Server) DM(person string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dmWith(s.person(cmp.Or(person, DefaultPerson)).ID).info.ID
 }
 
-// roleIn tells whether a guild has a role.
+// roleIn reports whether a guild has a role.
 func (s *Server) roleIn(c *channel, id string) bool {
 	return c.info.Guild != "" && slices.Contains(s.roles, id)
 }
 
-// AddRole adds a role to all guilds, one that anybody may mention.
+// AddRole adds a role to all guilds. Anybody may mention it.
 func (s *Server) AddRole(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
