@@ -143,7 +143,7 @@ func (g *Gateway) texts() Texts { return g.current().Texts }
 func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		Log: o.Log, store: newStores(o.Store), shared: o.Replicas, actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
-		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
+		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store, counter(o.Replicas)),
 		reader: cmp.Or(o.Reader, attachment.NewReader()), refused: access.NewThrottle(time.Minute),
 		strangers: access.NewThrottle(time.Minute), coded: access.NewThrottle(access.CodeLife), expected: access.NewThrottle(queue.PieceWindow), known: make(map[chat.EndpointID]*endpoint),
 	}
@@ -153,6 +153,14 @@ func New(o Options) (*Gateway, error) {
 	}
 	g.apply(next)
 	return g, nil
+}
+
+// counter returns what counts the turns of people over all replicas; nil if there is one process.
+func counter(r Replicas) access.Counter {
+	if r == nil {
+		return nil // not an interface that holds one
+	}
+	return r
 }
 
 // queueRules returns the rules for queued messages. A question merged from several messages must fit the

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"telex/gateway/access"
 	"telex/internal/chat"
 )
 
@@ -65,8 +66,10 @@ type Ownership interface {
 	Receive(ctx context.Context, e chat.EndpointID) (bool, error)
 }
 
-// Shares keeps the replicas' claims on the limits that count over a whole endpoint.
+// Shares keeps what counts over all replicas: their claims on the limits of a whole endpoint, and the turns of people.
 type Shares interface {
+	access.Counter
+
 	// Share replaces this replica's claims on an endpoint's limits by what decide returns. decide gets the claims of the
 	// other replicas, and may be called more than once. Transactions for one endpoint run one after the other. A claim
 	// ends one Window after the lease of its replica.

@@ -44,20 +44,29 @@ type Ledger interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
+// Counter counts the turns of people over all processes that share a store.
+type Counter interface {
+	// CountTurn counts a turn of p that begins now, unless limit turns of p began in the minute before it, by the store's clock. It
+	// reports whether it counted the turn.
+	CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error)
+}
+
 // Meter enforces the Limits. Limits per minute use the monotonic clock, which clock changes don't affect.
 type Meter struct {
 	limits atomic.Pointer[Limits]
 	rules  Rules
 	ledger Ledger
+	shared Counter // nil: this process is the only one
 
 	mu     sync.Mutex
 	people meters[chat.Person]
 	places meters[chat.Conversation]
 }
 
-// NewMeter returns a meter. It uses the rules only to exempt operators from all limits.
-func NewMeter(l Limits, r Rules, ledger Ledger) *Meter {
-	m := &Meter{rules: r, ledger: ledger, people: meters[chat.Person]{}, places: meters[chat.Conversation]{}}
+// NewMeter returns a meter. It uses the rules only to exempt operators from all limits. shared is nil if no other process has the
+// same limits.
+func NewMeter(l Limits, r Rules, ledger Ledger, shared Counter) *Meter {
+	m := &Meter{rules: r, ledger: ledger, shared: shared, people: meters[chat.Person]{}, places: meters[chat.Conversation]{}}
 	m.SetLimits(l)
 	return m
 }
@@ -83,8 +92,7 @@ func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	return Fine
 }
 
-// Begin counts a turn of p in c that begins now, if the limits allow it. It reads the ledger and returns the
-// ledger's errors.
+// Begin counts a turn of p in c that begins now, if the limits allow it. It returns the errors of the ledger and of the counter.
 func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (Verdict, error) {
 	if v := m.Look(c, p); v != Fine || m.rules.operates(p.Endpoint) {
 		return v, nil
@@ -92,10 +100,20 @@ func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (
 	if v, err := m.today(ctx, p); v != Fine || err != nil {
 		return v, err
 	}
+	limit := m.limits.Load().TurnsPerMinute
+	if m.shared != nil && limit > 0 {
+		counted, err := m.shared.CountTurn(ctx, p, limit)
+		if err != nil {
+			return Fine, fmt.Errorf("count turn: %w", err)
+		}
+		if !counted {
+			return TooFast, nil
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if m.limits.Load().TurnsPerMinute > 0 {
+	if limit > 0 {
 		m.people.of(p).count(now)
 	}
 	m.places.of(c).count(now)

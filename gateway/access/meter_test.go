@@ -37,7 +37,7 @@ func begins(t *testing.T, m *Meter, c chat.Conversation, p chat.Person) Verdict 
 
 func TestTurnsOfAPersonInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(Limits{TurnsPerMinute: 10}, Rules{Operators: "cli"}, &ledger{})
+		m := NewMeter(Limits{TurnsPerMinute: 10}, Rules{Operators: "cli"}, &ledger{}, nil)
 		fine := 0
 		for range 25 {
 			if begins(t, m, private(person(1)), person(1)) == Fine {
@@ -68,7 +68,7 @@ func TestTurnsOfAPersonInAMinute(t *testing.T) {
 
 func TestAConversationThatLoopsIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(Limits{}, Rules{Operators: "cli"}, &ledger{})
+		m := NewMeter(Limits{}, Rules{Operators: "cli"}, &ledger{}, nil)
 		c := chat.Conversation{Endpoint: "tg", Chat: "-5"}
 		fine := 0
 		for i := range 100 {
@@ -87,7 +87,7 @@ func TestAConversationThatLoopsIsStopped(t *testing.T) {
 func TestTokensOfADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{used: map[chat.Person]int{person(1): 99, person(2): 98, {}: 500}}
-		m := NewMeter(Limits{TokensPerDay: 100, TokensPerDayTotal: 1000}, Rules{Operators: "cli"}, l)
+		m := NewMeter(Limits{TokensPerDay: 100, TokensPerDayTotal: 1000}, Rules{Operators: "cli"}, l, nil)
 		if a, b := begins(t, m, private(person(1)), person(1)), begins(t, m, private(person(2)), person(2)); a != DaySpent || b != Fine {
 			t.Errorf("got %v and %v, want the first to have spent the day", a, b)
 		}
@@ -107,7 +107,7 @@ func TestTokensOfADay(t *testing.T) {
 
 func TestAMeterIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(Limits{TurnsPerMinute: 10}, Rules{Operators: "cli"}, &ledger{})
+		m := NewMeter(Limits{TurnsPerMinute: 10}, Rules{Operators: "cli"}, &ledger{}, nil)
 		for i := range 3 * mostMeters {
 			begins(t, m, private(person(i)), person(i))
 			time.Sleep(time.Second)

@@ -20,7 +20,7 @@ type written struct {
 	update    int // the first of the platform's updates with it, counted from 1
 	accepted  time.Time
 	heard     time.Time // when the process that answers learned of it first
-	taken     int // how many were accepted before, and this one
+	taken     int       // how many were accepted before, and this one
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life

@@ -216,8 +216,8 @@ const (
 	// PartResent: it exists, and its reply is being sent again in shorter messages. Source is the Markdown that it showed before
 	// that, so that the Sources of all parts still are the whole text.
 	PartResent PartState = "resent"
-	PartGone     PartState = "gone"    // deleted
-	PartFrozen   PartState = "frozen"  // it was replaced and waits to be deleted
+	PartGone   PartState = "gone"   // deleted
+	PartFrozen PartState = "frozen" // it was replaced and waits to be deleted
 )
 
 // Part is the record of one message of a reply. Text and Spans are the last payload tried,

@@ -25,7 +25,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	})
 }
 
-// databaseCluster is a database with processes. Time passes there by an earlier end of all leases.
+// databaseCluster is a database with processes. Time passes there by moving what has a time into the past.
 func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *cluster {
 	return &cluster{
 		T: t,
@@ -38,7 +38,9 @@ func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *clu
 			return s, nil
 		},
 		sleep: func(d time.Duration) {
-			server.Exec(t, name, fmt.Sprintf("UPDATE replica SET expires = expires - interval '%d microseconds'", d.Microseconds()))
+			past := fmt.Sprintf("- interval '%d microseconds'", d.Microseconds())
+			server.Exec(t, name, "UPDATE replica SET expires = expires "+past)
+			server.Exec(t, name, "UPDATE pace SET began = ARRAY(SELECT at "+past+" FROM unnest(began) AS at)")
 		},
 	}
 }

@@ -58,6 +58,7 @@ func replicaSuite(t *testing.T, place func(t *testing.T, run func(*cluster))) {
 		{"ReplicaReceives_F55", testReplicaReceive},
 		{"ReplicaIsSignalled", testReplicaSignals},
 		{"ReplicaClaims", testReplicaClaims},
+		{"ReplicaCountsTurns", testReplicaTurns},
 		{"ReplicaOwnsAMovedChat_F54", testReplicaMove},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -553,4 +554,42 @@ func testReplicaMove(c *cluster) {
 	b.must(b.Move(b.Context(), "tg", "2", "3"))
 	b.takes([]string{"5"}, []string{"t"})
 	a.is(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
+}
+
+// The turns of a person are counted over all replicas, for a minute.
+func testReplicaTurns(c *cluster) {
+	a, b := c.process(), c.process()
+	ann, ben := chat.Person{Endpoint: "tg", User: "ann"}, chat.Person{Endpoint: "tg", User: "ben"}
+	counts := func(p *process, who chat.Person, limit int, want bool) {
+		c.Helper()
+		if got, err := p.CountTurn(p.Context(), who, limit); err != nil || got != want {
+			c.Errorf("counted a turn of %s: %t, %v", who, got, err)
+		}
+	}
+	counts(a, ann, 2, true)
+	counts(b, ann, 2, true)
+	counts(a, ann, 2, false)
+	counts(b, ann, 2, false)
+	counts(a, ann, 3, true) // the limit was raised
+	counts(b, ben, 2, true)
+	counted := make(chan bool, 20)
+	for i := range cap(counted) {
+		go func() {
+			one, err := []*process{a, b}[i%2].CountTurn(c.Context(), chat.Person{Endpoint: "tg", User: "eve"}, 7)
+			counted <- one && err == nil
+		}()
+	}
+	n := 0
+	for range cap(counted) {
+		if <-counted {
+			n++
+		}
+	}
+	if n != 7 {
+		c.Errorf("%d of 20 turns at once were counted, want 7", n)
+	}
+	c.sleep(time.Minute)
+	counts(b, ann, 2, true)
+	counts(b, ann, 2, true)
+	counts(a, ann, 2, false)
 }

@@ -18,12 +18,14 @@ type members struct {
 	chats      map[place]*ownership
 	receivers  map[chat.EndpointID]chat.ReplicaID
 	claims     map[chat.EndpointID][]chat.Claim
+	paces      map[chat.Person][]time.Time // when their turns of the last minute began
 }
 
 func newMembers() members {
 	return members{
 		replicas: make(map[chat.ReplicaID]*replica), chats: make(map[place]*ownership),
 		receivers: make(map[chat.EndpointID]chat.ReplicaID), claims: make(map[chat.EndpointID][]chat.Claim),
+		paces: make(map[chat.Person][]time.Time),
 	}
 }
 
@@ -307,4 +309,16 @@ func (s *Store) Share(_ context.Context, e chat.EndpointID, decide func(others [
 	}
 	s.claims[e] = append(others, mine...)
 	return nil
+}
+
+// CountTurn implements access.Counter.
+func (s *Store) CountTurn(_ context.Context, p chat.Person, limit int) (bool, error) {
+	defer s.lock()()
+	now := time.Now()
+	began := slices.DeleteFunc(s.paces[p], func(at time.Time) bool { return now.Sub(at) >= time.Minute })
+	if s.paces[p] = began; len(began) >= limit {
+		return false, nil
+	}
+	s.paces[p] = append(began, now)
+	return true, nil
 }

@@ -35,7 +35,7 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 			n += t.erasePerson(id, p)
 		}
 		n += t.exec(deleteFacts, p.Endpoint, p.User) + t.exec(deleteResponses, p.Endpoint, p.User)
-		t.all([]string{deleteFactNumbers, deletePairingRequest, deleteAdmission}, p.Endpoint, p.User)
+		t.all([]string{deleteFactNumbers, deletePairingRequest, deleteAdmission, deletePace}, p.Endpoint, p.User)
 		t.signal(0, chat.SignalAccess)
 		return n
 	})

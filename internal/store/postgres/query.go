@@ -305,6 +305,7 @@ const (
 	savePairingRequest  = `
 INSERT INTO pairing_request (endpoint, person, name, code, at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, code = excluded.code, at = excluded.at`
+	deletePace           = `DELETE FROM pace WHERE endpoint = $1 AND person = $2`
 	deletePairingRequest = `DELETE FROM pairing_request WHERE endpoint = $1 AND person = $2`
 
 	listAdmitted  = `SELECT endpoint, person, name, approved_by, at FROM admission ORDER BY at, endpoint, person`
@@ -394,6 +395,8 @@ DELETE FROM turn WHERE id IN (SELECT id FROM turn WHERE ended_at < $1 LIMIT $2 F
 DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
 	sweepBlocks = `
 DELETE FROM block WHERE ctid IN (SELECT ctid FROM block WHERE until <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
+	sweepPaces = `
+DELETE FROM pace WHERE ctid IN (SELECT ctid FROM pace WHERE began[cardinality(began)] < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
 	sweepResponses = `
 DELETE FROM response WHERE id IN (SELECT id FROM response WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
 	sweepEntries = `

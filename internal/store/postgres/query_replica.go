@@ -176,6 +176,11 @@ FROM claim c JOIN replica r ON r.id = c.replica
 WHERE c.endpoint = $1 AND (r.id = $2 OR r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())
 ORDER BY c.replica, c.ops, c.period`
 	deleteClaims = `DELETE FROM claim WHERE endpoint = $1 AND replica = $2`
-	addClaim     = `
+	countTurn    = `
+INSERT INTO pace AS p (endpoint, person, began) VALUES ($1, $2, ARRAY[clock_timestamp()])
+ON CONFLICT (endpoint, person) DO UPDATE
+SET began = ARRAY(SELECT at FROM unnest(p.began) AS at WHERE at > clock_timestamp() - interval '1 minute') || clock_timestamp()
+WHERE (SELECT count(*) FROM unnest(p.began) AS at WHERE at > clock_timestamp() - interval '1 minute') < $3`
+	addClaim = `
 INSERT INTO claim (endpoint, replica, ops, period, count, share, held, wanted, waiting) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 )

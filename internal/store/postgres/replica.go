@@ -165,3 +165,16 @@ func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 		t.send(b)
 	}
 }
+
+// CountTurn counts a turn of a person that begins now, unless limit turns began in the minute before. If the answer is lost, the turn
+// may be counted twice.
+func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error) {
+	count := &call{what: "count turn", kind: "write", prompt: true}
+	count.do = func(t *tx) { count.result = t.exec(countTurn, p.Endpoint, p.User, limit) > 0 }
+	done, err := s.write(ctx, count)
+	if err != nil {
+		return false, err
+	}
+	counted, _ := done.result.(bool) // always is one after a success
+	return counted, nil
+}

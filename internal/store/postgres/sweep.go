@@ -65,5 +65,5 @@ func sweepSteps(done *store.Swept, others *int64, now time.Time, retention time.
 			sweepStep{&done.Entries, sweepEntries, now.Add(-retention)},
 			sweepStep{&done.Summaries, sweepSummaries, now.Add(-retention)})
 	}
-	return append(steps, sweepStep{others, sweepTokens, time.Now().Add(-tokenLife)}, sweepStep{others, sweepSessions, now}, sweepStep{others, sweepConversations, now})
+	return append(steps, sweepStep{others, sweepTokens, time.Now().Add(-tokenLife)}, sweepStep{others, sweepPaces, time.Now().Add(-tokenLife)}, sweepStep{others, sweepSessions, now}, sweepStep{others, sweepConversations, now})
 }

@@ -77,3 +77,11 @@ CREATE TABLE claim (
     waiting  bigint NOT NULL,
     PRIMARY KEY (endpoint, replica, ops, period)
 ) WITH (fillfactor = 50);
+
+-- When the turns of a person in the last minute began. Older rows are swept.
+CREATE TABLE pace (
+    endpoint text NOT NULL,
+    person   text NOT NULL,
+    began    timestamptz[] NOT NULL,
+    PRIMARY KEY (endpoint, person)
+) WITH (fillfactor = 50);
