@@ -4,16 +4,20 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
+// learnTimeout limits how long a search waits for the store.
+const learnTimeout = 2 * time.Second
+
 // informedFinder is a Finder for a platform to which other replicas send too: before each search, its adapter learns which
 // messages exist.
 type informedFinder struct {
 	preview.Finder
-	learn func(context.Context) error
+	learn func(context.Context) error // fails if the process must not call the platform any more
 }
 
 // Find implements preview.Finder.
@@ -37,9 +41,14 @@ func (g *Gateway) finder(e chat.EndpointID, p Platform) preview.Finder {
 		return f
 	}
 	return informedFinder{f, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, learnTimeout)
+		defer cancel()
 		from, err := g.store.inbox.Resume(ctx, e)
 		if err != nil {
 			return fmt.Errorf("read sent messages: %w", err)
+		}
+		if !g.mayCall() { // the lease ended meanwhile
+			return chat.ErrLost
 		}
 		learner.Learn(slices.Concat(from.Sent, from.Received))
 		return nil

@@ -51,6 +51,7 @@ func (w *world) judge() {
 	w.judgeRepeats()
 	w.judgeRemembered()
 	w.judgePieces()
+	w.judgeCounted()
 	w.summarize()
 }
 

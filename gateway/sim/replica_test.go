@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -379,6 +380,60 @@ func (k *keeper) Receive(ctx context.Context, e chat.EndpointID) (is bool, err e
 
 func (k *keeper) Share(ctx context.Context, e chat.EndpointID, decide func([]chat.Claim) []chat.Claim) error {
 	return k.agree(ctx, func() error { return k.store.Share(ctx, e, decide) }, nil)
+}
+
+func (k *keeper) CountTurn(ctx context.Context, p chat.Person, limit int) (counted bool, err error) {
+	w := k.l.w
+	err = k.agree(ctx, func() error {
+		counted, err = k.store.CountTurn(ctx, p, limit)
+		return err
+	}, func() {
+		if counted {
+			w.paces[p.User] = append(w.paces[p.User], time.Now())
+			w.judgePace(p.User)
+		}
+	})
+	if counted || err != nil { // an error blocks nobody
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.counted[turnsOf{k.l, p.User}]++
+	}
+	return counted, err
+}
+
+// turnsOf are the turns of a person that began in a process.
+type turnsOf struct {
+	life *life
+	user chat.UserID
+}
+
+// judgePace judges that nobody is granted more turns in a minute than the limit, over all replicas.
+func (w *world) judgePace(u chat.UserID) {
+	all := w.paces[u]
+	if n := len(all) - w.s.perMinute; n > 0 && time.Since(all[n-1]) < time.Minute {
+		w.complain("D3: more than %d turns of %s in a minute", w.s.perMinute, u)
+	}
+}
+
+// judgeCounted judges that each turn was counted, over all replicas.
+func (w *world) judgeCounted() {
+	if w.s.replicas == 0 || w.s.perMinute == 0 {
+		return
+	}
+	began := map[turnsOf]int{}
+	for i, t := range w.order {
+		again := slices.ContainsFunc(w.order[:i], func(old *turnLog) bool { // its question was counted before
+			return !old.released.IsZero() && slices.ContainsFunc(t.messages, func(n int) bool { return slices.Contains(old.messages, n) })
+		})
+		if len(t.runs) > 0 && !again {
+			began[turnsOf{t.begun[0].life, w.messages[t.messages[t.first-1]].user}]++
+		}
+	}
+	for of, n := range began {
+		if n > w.counted[of] {
+			w.complain("D3: %d turns of %s began in life %d, %d were counted", n, of.user, of.life.n, w.counted[of])
+		}
+	}
 }
 
 var _ gateway.Replicas = (*keeper)(nil)

@@ -65,6 +65,8 @@ type world struct {
 	indicators int
 	writes     int
 	hooks      []hook
+	paces      map[chat.UserID][]time.Time // the turns of people that were counted
+	counted    map[turnsOf]int
 	agreed     int // writes by which replicas agree
 	ids        int
 	inbox      int // messages that were accepted
@@ -85,7 +87,7 @@ type world struct {
 func newWorld(s schedule) *world {
 	return &world{
 		s: s, began: time.Now(), store: memory.New(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
-		deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{}, bad: map[string]time.Time{},
+		paces: map[chat.UserID][]time.Time{}, counted: map[turnsOf]int{}, deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{}, bad: map[string]time.Time{},
 		person: person{drafts: map[chat.Target]version{}, ids: map[chat.Target]int64{}}, counts: counts{},
 	}
 }
