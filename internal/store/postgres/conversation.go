@@ -77,9 +77,11 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 			t.moveConversation(c.id, chat.Conversation{Endpoint: e, Chat: to, Thread: c.thread}, from)
 		}
 		t.exec(inheritChat, e, from, to)
+		var owner chat.ReplicaID
+		t.first([]any{&owner}, findOwner, e, to)
 		var moved places
 		moved.add(chat.Conversation{Endpoint: e, Chat: to})
-		t.reset(moved)
+		t.reset(moved, owner)
 		t.signal(0, chat.SignalAccess|chat.SignalWork)
 	}})
 	return err

@@ -78,6 +78,11 @@ func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copie
 		}
 		copied = append(copied, Copied{t.name, n})
 	}
+	for _, give := range []string{giveNobodyTurns, giveNobodyInbox} {
+		if _, err := conn.Exec(ctx, give); err != nil {
+			return nil, err
+		}
+	}
 	return copied, nil
 }
 

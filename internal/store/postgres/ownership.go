@@ -26,9 +26,9 @@ func (t *tx) chatsOf(query string, args ...any) (list places) {
 	return list
 }
 
-// reset gives nobody the unfinished work of chats that another one than their owner has.
-func (t *tx) reset(chats places) {
-	t.all([]string{resetTurns, resetInbox, resetForwarded}, chats.endpoints, chats.chats)
+// reset gives nobody the unfinished work of chats that another replica has than their owner.
+func (t *tx) reset(chats places, owner chat.ReplicaID) {
+	t.all([]string{resetTurns, resetInbox, resetForwarded}, chats.endpoints, chats.chats, owner)
 }
 
 // admit returns the id of a conversation for whose chat a message is accepted, and keeps it from being deleted. It fails with
@@ -64,7 +64,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 		now.Endpoint = c.Endpoint
 		var moved places
 		moved.add(now)
-		t.reset(moved)
+		t.reset(moved, owner)
 	}
 	return owner
 }
@@ -130,7 +130,7 @@ func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, err
 
 // takeOrphans makes this replica the owner of chats that have work and no live owner, unless another replica is just taking them.
 func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
-	dead := []chat.ReplicaID{}
+	dead := []chat.ReplicaID{0} // nobody
 	for _, m := range members {
 		if !m.lives {
 			dead = append(dead, m.id)
@@ -142,7 +142,7 @@ func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 		return
 	}
 	t.exec(takeOrphans, found.endpoints, found.chats, t.self)
-	t.reset(found)
+	t.reset(found, t.self)
 }
 
 // give marks what a call of Take gives, and returns it.
@@ -197,7 +197,7 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 			return
 		}
 		t.exec(freeChats, owned.endpoints, owned.chats)
-		t.reset(owned)
+		t.reset(owned, 0)
 		t.signal(0, chat.SignalWork)
 	})
 }

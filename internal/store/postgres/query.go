@@ -108,8 +108,8 @@ UPDATE turn SET to_chat = $1, reply_to = '' WHERE conversation = $2 AND to_chat 
 // The inbox.
 const (
 	acceptMessage = `
-INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body, accepted_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body, accepted_at, given)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)
 ON CONFLICT (endpoint, origin, thread, message) DO NOTHING`
 
 	// saveResume stores the cursor, unless the replica $3 is not the receiver of the endpoint any more.
@@ -144,12 +144,12 @@ FROM inbox i JOIN conversation c ON c.id = i.conversation`
 	listWaiting = messages + ` WHERE i.done_at IS NULL AND i.turn IS NULL ORDER BY i.id`
 	listTaken   = messages + ` WHERE i.done_at IS NULL AND i.turn = ANY ($1) ORDER BY i.id`
 
-	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1 WHERE id = ANY ($2)`
+	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
 
 	// joinMessages takes the waiting ones of some messages. Of two with the same id, in a chat that moved, the older one is meant.
 	joinMessages = `
-UPDATE inbox SET turn = $1, attempts = attempts + 1
+UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
 
 	// reviseMessage replaces a message by its edited version; reviseSteps and reviseParts forget what the turn that has it did
@@ -160,16 +160,16 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 
 	// Finished messages keep their key, but no content.
 	dropMessages = `
-UPDATE inbox SET done_at = $1, body = NULL, person = ''
+UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
-	finishMessages = `UPDATE inbox SET done_at = $1, body = NULL, person = '' WHERE turn = $2 AND done_at IS NULL`
+	finishMessages = `UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL WHERE turn = $2 AND done_at IS NULL`
 	dropWaitingOf  = `
-UPDATE inbox i SET done_at = $1, body = NULL, person = '' FROM conversation c
+UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
 WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.done_at IS NULL AND i.turn IS NULL`
 
 	// releaseMessages counts the messages as given to the replica that releases their turn.
 	releaseMessages = `
-UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = NULLIF($2::bigint, 0), given_call = 0 WHERE turn = $1 AND done_at IS NULL`
+UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
 )
 
 // Sessions.
@@ -320,9 +320,8 @@ const (
 	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = $1`
 
 	beginTurn = `
-INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to, state, ending, person, replaces, accepted_at, begun_at,
-    given, given_call)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, NULLIF($13::bigint, 0), 0)`
+INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to, state, ending, person, replaces, accepted_at, begun_at, given)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	rerunTurn  = `UPDATE turn SET runs = runs + 1 WHERE id = $1`
 	decideTurn = `UPDATE turn SET state = 'decided', ending = $2 WHERE id = $1`
 	cutTurn    = `UPDATE turn SET ending = $2 WHERE id = $1 AND state = 'decided'`
@@ -341,7 +340,7 @@ UPDATE turn SET stale = true FROM conversation c
 WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`
 
 	// endTurn and endParts keep the ids of sent messages, but no content.
-	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3 WHERE id = $1`
+	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3, given = NULL WHERE id = $1`
 	endParts = `UPDATE part SET source = '', content = '{}' WHERE turn = $1`
 
 	turns = `

@@ -29,9 +29,9 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`
 	forgetOwner       = `DELETE FROM chat WHERE owner = ANY ($1)`
-	forgetGivenTurns  = `UPDATE turn SET given = NULL WHERE given = ANY ($1) AND ended_at IS NULL`
-	forgetGivenInbox  = `UPDATE inbox SET given = NULL WHERE given = ANY ($1) AND done_at IS NULL AND turn IS NULL`
-	forgetGivenOthers = `UPDATE forwarded SET given = NULL WHERE given = ANY ($1)`
+	forgetGivenTurns  = `UPDATE turn SET given = 0 WHERE given = ANY ($1)`
+	forgetGivenInbox  = `UPDATE inbox SET given = 0 WHERE given = ANY ($1)`
+	forgetGivenOthers = `UPDATE forwarded SET given = 0 WHERE given = ANY ($1)`
 	forgetReceiver    = `UPDATE endpoint SET receiver = NULL WHERE receiver = ANY ($1)`
 	forgetClaims      = `DELETE FROM claim WHERE replica = ANY ($1)`
 	forgetReplica     = `DELETE FROM replica WHERE id = ANY ($1)`
@@ -94,11 +94,11 @@ SELECT h.endpoint, h.chat FROM chat h WHERE h.owner = $1 AND (h.endpoint, h.chat
 ORDER BY 1, 2 FOR UPDATE OF h`
 	freeChats  = `UPDATE chat SET free = true WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
 	leaveChats = `
-DELETE FROM chat h WHERE (h.endpoint, h.chat) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND NOT EXISTS (
-    SELECT FROM conversation c WHERE c.endpoint = h.endpoint AND c.chat = h.chat AND (
-        EXISTS (SELECT FROM inbox i WHERE i.conversation = c.id AND i.done_at IS NULL)
-        OR EXISTS (SELECT FROM turn t WHERE t.conversation = c.id AND t.ended_at IS NULL)
-        OR EXISTS (SELECT FROM forwarded f WHERE f.conversation = c.id)))`
+DELETE FROM chat h WHERE (h.endpoint, h.chat) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND (
+    SELECT 1 FROM conversation c WHERE c.endpoint = h.endpoint AND c.chat = h.chat AND COALESCE(
+        (SELECT 1 FROM inbox i WHERE i.conversation = c.id AND COALESCE(i.given, -1) >= 0 LIMIT 1),
+        (SELECT 1 FROM turn t WHERE t.conversation = c.id AND COALESCE(t.given, -1) >= 0 LIMIT 1),
+        (SELECT 1 FROM forwarded f WHERE f.conversation = c.id LIMIT 1)) IS NOT NULL LIMIT 1) IS NULL`
 
 	// inheritChat makes the owner of a chat that moved the owner of its new id, unless that has a live one, whose chat has
 	// moved then. It is for a transaction that is alone.
@@ -112,23 +112,27 @@ ON CONFLICT (endpoint, chat) DO UPDATE SET
     told = CASE WHEN NOT (` + targetLives + `) THEN excluded.told WHEN h.owner IS DISTINCT FROM excluded.owner THEN 0 ELSE h.told END`
 	targetLives = `NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp())`
 
-	// The work of some chats that somebody else than the owner was given, is given to nobody now.
-	resetTurns     = `UPDATE turn w SET given = NULL ` + workElsewhere + ` AND w.ended_at IS NULL`
-	resetInbox     = `UPDATE inbox w SET given = NULL ` + workElsewhere + ` AND w.done_at IS NULL AND w.turn IS NULL`
-	resetForwarded = `UPDATE forwarded w SET given = NULL ` + workElsewhere
-	workElsewhere  = `
-FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat
-LEFT JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat
-WHERE w.conversation = c.id AND w.given IS NOT NULL AND (h.owner IS NULL OR h.free OR h.owner <> w.given)`
+	findOwner = `SELECT COALESCE((SELECT owner FROM chat WHERE endpoint = $1 AND chat = $2 AND NOT free), 0)`
+
+	// The work of some chats that somebody else than $3 was given, is given to nobody now.
+	resetTurns     = `UPDATE turn SET given = 0 ` + elsewhere
+	resetInbox     = `UPDATE inbox SET given = 0 ` + elsewhere
+	resetForwarded = `UPDATE forwarded SET given = 0 ` + elsewhere
+	elsewhere      = `
+WHERE COALESCE(given, 0) NOT IN (0, $3) AND conversation = ANY (ARRAY(
+    SELECT c.id FROM conversation c JOIN unnest($1::text[], $2::text[]) AS g (endpoint, chat) ON c.endpoint = g.endpoint AND c.chat = g.chat))`
 )
 
-// Taking work. $1 are the replicas that don't live any more, $2 the endpoints of this one, $3 how many chats it takes.
+// Taking work. In the queries for orphans, $1 are the replicas that don't live any more and 0, $2 the endpoints of this one, and $3
+// how many chats it takes.
+//
+// Statistics are old when a backlog has just come, and then the planner takes any index of unfinished rows for a good one. So
+// these queries, and those above that look into a chat, leave it only one: they name no other condition of an index.
 const (
 	orphans = `
 WITH work AS (
-    SELECT conversation FROM turn WHERE ended_at IS NULL AND (given IS NULL OR given = ANY ($1))
-    UNION SELECT conversation FROM inbox WHERE done_at IS NULL AND turn IS NULL AND (given IS NULL OR given = ANY ($1))
-    UNION SELECT conversation FROM forwarded WHERE given IS NULL OR given = ANY ($1)),
+    SELECT conversation FROM turn WHERE given = ANY ($1) UNION SELECT conversation FROM inbox WHERE given = ANY ($1)
+    UNION SELECT conversation FROM forwarded WHERE given = ANY ($1)),
 place AS (SELECT DISTINCT c.endpoint, c.chat FROM work JOIN conversation c ON c.id = work.conversation WHERE c.endpoint = ANY ($2))`
 
 	// makeOrphans makes rows for chats without one, in which a process has worked that was no replica.
@@ -150,12 +154,16 @@ UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RE
 
 	dropForwarded = `DELETE FROM forwarded WHERE given = $1 AND given_call < $2`
 
-	ofMine = `
-FROM conversation c JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat
-WHERE c.id = w.conversation AND h.owner = $1 AND NOT h.free AND (w.given IS NULL OR w.given = $1 AND w.given_call = $2)`
-	giveTurns     = `UPDATE turn w SET given = $1, given_call = $2 ` + ofMine + ` AND w.ended_at IS NULL RETURNING w.id`
-	giveInbox     = `UPDATE inbox w SET given = $1, given_call = $2 ` + ofMine + ` AND w.done_at IS NULL AND w.turn IS NULL RETURNING w.id`
+	giveTurns     = `UPDATE turn w SET given = $1, given_call = $2 ` + ofMine + ` RETURNING w.id`
+	giveInbox     = `UPDATE inbox w SET given = $1, given_call = $2 ` + ofMine + ` RETURNING w.id`
 	giveForwarded = `UPDATE forwarded w SET given = $1, given_call = $2 ` + ofMine + ` RETURNING w.id`
+	ofMine        = `
+FROM conversation c JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat
+WHERE c.id = w.conversation AND h.owner = $1 AND NOT h.free AND (w.given = 0 OR w.given = $1 AND w.given_call = $2)`
+
+	// The unfinished work of a copied store was given to nobody.
+	giveNobodyTurns = `UPDATE turn SET given = 0 WHERE ended_at IS NULL`
+	giveNobodyInbox = `UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL`
 
 	listGiven = messages + ` WHERE i.id = ANY ($1)
 UNION ALL

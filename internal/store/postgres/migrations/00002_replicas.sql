@@ -43,13 +43,16 @@ CREATE INDEX chat_moved ON chat (owner) WHERE moved;
 -- The replica that receives, where a platform wants only one.
 ALTER TABLE endpoint ADD COLUMN receiver bigint;
 
--- Unfinished work is given to the owner of its chat or to nobody (NULL): whoever changes the owner resets it. So work without a
--- live owner is found by these indexes, and nothing looks at the work that goes on.
-ALTER TABLE turn ADD COLUMN given bigint, ADD COLUMN given_call bigint;
-CREATE INDEX turn_given ON turn (given, given_call) WHERE ended_at IS NULL;
-CREATE INDEX turn_open ON turn (conversation) WHERE ended_at IS NULL;
-ALTER TABLE inbox ADD COLUMN given bigint, ADD COLUMN given_call bigint;
-CREATE INDEX inbox_given ON inbox (given, given_call) WHERE done_at IS NULL AND turn IS NULL;
+-- Unfinished work was given to a replica, or to nobody (0). What is finished has NULL, and so has a message that belongs to a turn.
+-- Whoever changes the owner of a chat resets its work to 0, so the indexes find what has no live owner, and no query looks at
+-- the work that goes on.
+ALTER TABLE turn ADD COLUMN given bigint, ADD COLUMN given_call bigint NOT NULL DEFAULT 0;
+UPDATE turn SET given = 0 WHERE ended_at IS NULL;
+CREATE INDEX turn_given ON turn (given, given_call) WHERE given IS NOT NULL;
+ALTER TABLE inbox ADD COLUMN given bigint, ADD COLUMN given_call bigint NOT NULL DEFAULT 0;
+UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL;
+CREATE INDEX inbox_given ON inbox (given, given_call) WHERE given IS NOT NULL;
+DROP INDEX inbox_waiting; -- the new one finds the same rows
 
 -- Messages for the owner of a chat that are gone once it has them. They are in one order with the inbox.
 CREATE TABLE forwarded (
@@ -58,8 +61,8 @@ CREATE TABLE forwarded (
     conversation bigint NOT NULL REFERENCES conversation,
     body         json NOT NULL,
     accepted_at  timestamptz NOT NULL,
-    given        bigint,
-    given_call   bigint
+    given        bigint NOT NULL DEFAULT 0,
+    given_call   bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX forwarded_given ON forwarded (given, given_call);
 CREATE INDEX forwarded_conversation ON forwarded (conversation);
