@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"telex/gateway"
 )
 
 // exception is something that the judge lets pass although a person would call it wrong. All of them stand here, each
@@ -148,7 +150,19 @@ func rareExceptions() map[exception]schedule {
 	again.profile.TextLimit, again.real = 60, 60
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
 	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}} // the second message, whose first can be made final
-	return map[exception]schedule{crowded: crowd, deletedBetween: between, editedAgain: again}
+	// The second message of the first answer is never made, that of the third is made as the process dies.
+	twins := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
+	twins.profile.TextLimit, twins.real, twins.config.Interval = 40, 40, 200*time.Millisecond
+	twins.profile.LateFor, twins.busy = lateFor, gateway.Interrupt
+	for i := range twins.answers[0].deltas {
+		twins.answers[0].deltas[i].after = map[int]time.Duration{0: time.Second, 2: time.Second, 3: 10 * time.Second}[i]
+	}
+	for _, at := range []time.Duration{2500 * time.Millisecond, 5 * time.Second} {
+		twins.says = append(twins.says, say{at: at, user: "ann", kind: "text"})
+	}
+	twins.faults = map[int]fault{2: {kind: cutBefore}}
+	twins.kills = []kill{{where: afterCall, n: 11, down: 3 * time.Second}}
+	return map[exception]schedule{crowded: crowd, deletedBetween: between, editedAgain: again, sameText: twins}
 }
 
 func TestRareExceptions(t *testing.T) {
