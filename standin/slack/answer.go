@@ -8,36 +8,36 @@ import (
 	"telex/standin/rig"
 )
 
-// object is a JSON object of an answer or a payload.
+// object is a JSON object in a response or a payload.
 type object map[string]any
 
-// apiError is an answer with ok=false. Almost all have HTTP status 200. A method panics with it; see package rig.
+// apiError is a response with ok=false. Almost all have HTTP status 200. A method panics with it; see package rig.
 type apiError struct {
-	status     int // 200 when 0.
+	status     int // 0 means 200
 	code       string
 	retryAfter int
-	// detail are response_metadata.messages.
+	// detail is response_metadata.messages.
 	detail []string
-	// extra are more fields of the answer.
+	// extra holds further fields of the response.
 	extra object
 }
 
 func fail(code string) *apiError { return &apiError{code: code} }
 
-// failIf refuses the call when a rule is broken.
+// failIf refuses the call if a rule is broken.
 func failIf(broken bool, code string) {
 	if broken {
 		panic(fail(code))
 	}
 }
 
-// tooMany is what the platform answers beyond a limit.
-// Source: https://docs.slack.dev/apis/web-api/rate-limits
+// tooMany returns the platform's response to a call beyond a limit. Source:
+// https://docs.slack.dev/apis/web-api/rate-limits
 func tooMany(seconds int) *apiError {
 	return &apiError{status: http.StatusTooManyRequests, code: "ratelimited", retryAfter: seconds}
 }
 
-// reply is an answer in JSON.
+// reply returns a JSON response.
 func reply(status int, o object) rig.Answer {
 	a := rig.JSON(status, o)
 	a.ContentType = "application/json; charset=utf-8"
@@ -55,8 +55,8 @@ func (e *apiError) answer() rig.Answer {
 	return a
 }
 
-// resultAnswer is the answer to a call that succeeded: an object, to which ok is
-// added, or bytes that go out as they are.
+// resultAnswer returns the response to a successful call: an object, to which it adds ok, or bytes that are sent
+// unchanged.
 func resultAnswer(v any) rig.Answer {
 	switch v := v.(type) {
 	case rig.Answer:

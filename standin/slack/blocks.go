@@ -13,7 +13,7 @@ import (
 // Limits of a message, https://docs.slack.dev/reference/block-kit/blocks and the pages of
 // the methods. Lengths are UTF-16 units.
 const (
-	maxText         = 40_000 // more is cut.
+	maxText         = 40_000 // longer text is cut
 	maxUpdateText   = 4_000
 	maxMarkdown     = 12_000
 	maxBlocks       = 50
@@ -29,9 +29,9 @@ const (
 	maxURL          = 3_000
 	maxTableRows    = 100
 	maxTableColumns = 20
-	// maxWhole is what all blocks, and a stream, may show together. It is not documented:
+	// maxTotal limits the text of all blocks together, and of a stream. It is not documented:
 	// https://github.com/slackapi/bolt-js/issues/2509.
-	maxWhole = 13_200
+	maxTotal = 13_200
 )
 
 // Button is one button of a message.
@@ -44,15 +44,15 @@ type Button struct {
 	Style    string `json:"style,omitempty"`
 }
 
-// parsedBlocks are blocks as the platform takes them.
+// parsedBlocks are blocks in the platform's form.
 type parsedBlocks struct {
-	list    []object // with the ids that were missing.
-	shown   string   // their texts, a line for each, as mrkdwn or Markdown.
-	buttons []Button
-	total   int // of all texts.
+	list        []object // with generated ids
+	visibleText string   // their texts, one per line, as mrkdwn or Markdown
+	buttons     []Button
+	total       int // length of all texts
 }
 
-// block is the union of what blocks carry.
+// block has the fields of all kinds of blocks.
 type block struct {
 	Type      string          `json:"type"`
 	BlockID   string          `json:"block_id"`
@@ -79,70 +79,69 @@ type element struct {
 	Style    string     `json:"style"`
 }
 
-// blockReader collects what blocks show, and what is wrong with them.
+// blockReader collects the visible content of blocks, and errors in them.
 type blockReader struct {
 	parsedBlocks
-	markdown int // of markdown blocks.
+	markdown int // length of the markdown blocks
 	tables   int
 	lines    []string
 	ids      map[string]bool
-	wrong    []string
-	at       string // where in the JSON.
+	errors   []string
+	path     string // current position in the JSON
 	newID    func() string
 }
 
-// readBlocks reads the blocks of a call.
+// readBlocks parses the blocks of a call.
 func (s *Server) readBlocks(text string) parsedBlocks {
 	return readBlocks(text, func() string { return s.nextID("b") })
 }
 
-// readBlocks parses and checks the blocks of a message. newID names blocks and buttons
-// that have no id.
+// readBlocks parses and validates the blocks of a message. newID creates ids for blocks and buttons without one.
 func readBlocks(text string, newID func() string) parsedBlocks {
 	var list []object
 	failIf(json.Unmarshal([]byte(text), &list) != nil, "invalid_blocks_format")
 	var typed []block
 	rig.RefuseIf(json.Unmarshal([]byte(text), &typed) != nil,
 		&apiError{code: "invalid_blocks", detail: []string{"[ERROR] failed to match all allowed schemas [json-pointer:/blocks]"}})
-	r := &blockReader{parsedBlocks: parsedBlocks{list: list}, ids: make(map[string]bool), newID: newID, at: "/blocks"}
-	r.noIf(len(list) > maxBlocks, "no more than %d items allowed", maxBlocks)
+	r := &blockReader{parsedBlocks: parsedBlocks{list: list}, ids: make(map[string]bool), newID: newID, path: "/blocks"}
+	r.addErrorIf(len(list) > maxBlocks, "no more than %d items allowed", maxBlocks)
 	for i := range typed {
-		r.at = fmt.Sprintf("/blocks/%d", i)
+		r.path = fmt.Sprintf("/blocks/%d", i)
 		if list[i] == nil {
-			r.no("expected object")
+			r.addError("expected object")
 			continue
 		}
 		r.block(&typed[i], list[i])
 	}
-	if r.at = "/blocks"; r.markdown > maxMarkdown {
-		r.no("must be less than %d characters in all markdown blocks", maxMarkdown+1)
+	if r.path = "/blocks"; r.markdown > maxMarkdown {
+		r.addError("must be less than %d characters in all markdown blocks", maxMarkdown+1)
 	}
-	r.noIf(r.tables > 1, "only one table allowed")
-	rig.RefuseIf(len(r.wrong) > 0, &apiError{code: "invalid_blocks", detail: r.wrong})
-	failIf(r.total > maxWhole, "msg_blocks_too_long")
-	r.shown = strings.Join(r.lines, "\n")
+	r.addErrorIf(r.tables > 1, "only one table allowed")
+	rig.RefuseIf(len(r.errors) > 0, &apiError{code: "invalid_blocks", detail: r.errors})
+	failIf(r.total > maxTotal, "msg_blocks_too_long")
+	r.visibleText = strings.Join(r.lines, "\n")
 	return r.parsedBlocks
 }
 
-func (r *blockReader) no(format string, args ...any) {
-	r.wrong = append(r.wrong, "[ERROR] "+fmt.Sprintf(format, args...)+" [json-pointer:"+r.at+"]")
+func (r *blockReader) addError(format string, args ...any) {
+	r.errors = append(r.errors, "[ERROR] "+fmt.Sprintf(format, args...)+" [json-pointer:"+r.path+"]")
 }
 
-func (r *blockReader) noIf(broken bool, format string, args ...any) {
+func (r *blockReader) addErrorIf(broken bool, format string, args ...any) {
 	if broken {
-		r.no(format, args...)
+		r.addError(format, args...)
 	}
 }
 
-// length checks a text and counts it.
+// length validates a text and counts it.
 func (r *blockReader) length(name, text string, least, most int) {
 	n := units(text)
 	r.total += n
 	switch {
 	case n < least:
-		r.no("must be more than %d characters: %s", least-1, name)
+		r.addError("must be more than %d characters: %s", least-1, name)
 	case n > most:
-		r.no("must be less than %d characters: %s", most+1, name)
+		r.addError("must be less than %d characters: %s", most+1, name)
 	}
 }
 
@@ -156,7 +155,7 @@ func (r *blockReader) show(text string) {
 func (r *blockReader) text(raw json.RawMessage, most int, types ...string) {
 	var t textObject
 	if err := json.Unmarshal(raw, &t); err != nil || !slices.Contains(types, t.Type) {
-		r.no("missing or wrong text object")
+		r.addError("missing or wrong text object")
 		return
 	}
 	r.length("text", t.Text, 1, most)
@@ -164,12 +163,12 @@ func (r *blockReader) text(raw json.RawMessage, most int, types ...string) {
 }
 
 func (r *blockReader) block(b *block, raw object) {
-	r.noIf(units(b.BlockID) > maxID, "must be less than %d characters: block_id", maxID+1)
+	r.addErrorIf(units(b.BlockID) > maxID, "must be less than %d characters: block_id", maxID+1)
 	if b.BlockID == "" {
 		b.BlockID = r.newID()
 		raw["block_id"] = b.BlockID
 	} else if r.ids[b.BlockID] {
-		r.no("block_id already exists")
+		r.addError("block_id already exists")
 	}
 	r.ids[b.BlockID] = true
 	switch b.Type {
@@ -180,19 +179,19 @@ func (r *blockReader) block(b *block, raw object) {
 	case "markdown":
 		var text string
 		if err := json.Unmarshal(b.Text, &text); err != nil || text == "" {
-			r.no("missing required field: text")
+			r.addError("missing required field: text")
 			return
 		}
 		r.markdown += units(text)
 		r.total += units(text)
-		r.show(seen(text))
+		r.show(markdownShown(text))
 	case "divider":
 	case "context":
 		r.context(b)
 	case "actions":
 		r.actions(b, raw)
 	case "image":
-		r.noIf(b.ImageURL == "" || b.AltText == "", "missing required field: image_url or alt_text")
+		r.addErrorIf(b.ImageURL == "" || b.AltText == "", "missing required field: image_url or alt_text")
 		r.length("image_url", b.ImageURL, 0, maxURL)
 		r.length("alt_text", b.AltText, 0, maxField)
 		r.show("[" + b.AltText + "]")
@@ -201,7 +200,7 @@ func (r *blockReader) block(b *block, raw object) {
 	case "table":
 		r.table(b)
 	default:
-		r.no("unsupported type: %s", b.Type)
+		r.addError("unsupported type: %s", b.Type)
 	}
 }
 
@@ -210,9 +209,9 @@ func (r *blockReader) section(b *block) {
 	case b.Text != nil:
 		r.text(b.Text, maxSection, "mrkdwn", "plain_text")
 	case len(b.Fields) == 0:
-		r.no("missing required field: text or fields")
+		r.addError("missing required field: text or fields")
 	}
-	r.noIf(len(b.Fields) > maxFields, "no more than %d items allowed: fields", maxFields)
+	r.addErrorIf(len(b.Fields) > maxFields, "no more than %d items allowed: fields", maxFields)
 	for _, f := range b.Fields {
 		r.length("fields", f.Text, 1, maxField)
 		r.show(f.Text)
@@ -220,7 +219,7 @@ func (r *blockReader) section(b *block) {
 	if b.Accessory != nil {
 		var raw object
 		if err := json.Unmarshal(b.Accessory, &raw); err != nil || raw == nil {
-			r.no("wrong accessory")
+			r.addError("wrong accessory")
 			return
 		}
 		r.button(b, raw, make(map[string]bool))
@@ -230,9 +229,9 @@ func (r *blockReader) section(b *block) {
 func (r *blockReader) context(b *block) {
 	var list []textObject
 	if err := json.Unmarshal(b.Elements, &list); err != nil || len(list) == 0 {
-		r.no("missing required field: elements")
+		r.addError("missing required field: elements")
 	}
-	r.noIf(len(list) > maxContext, "no more than %d items allowed: elements", maxContext)
+	r.addErrorIf(len(list) > maxContext, "no more than %d items allowed: elements", maxContext)
 	for _, t := range list {
 		switch t.Type {
 		case "mrkdwn", "plain_text":
@@ -240,30 +239,30 @@ func (r *blockReader) context(b *block) {
 			r.show(t.Text)
 		case "image":
 		default:
-			r.no("unsupported type: %s", t.Type)
+			r.addError("unsupported type: %s", t.Type)
 		}
 	}
 }
 
 func (r *blockReader) actions(b *block, raw object) {
 	list, _ := raw["elements"].([]any)
-	r.noIf(len(list) == 0 || len(list) > maxActions, "between 1 and %d items allowed: elements", maxActions)
+	r.addErrorIf(len(list) == 0 || len(list) > maxActions, "between 1 and %d items allowed: elements", maxActions)
 	ids := make(map[string]bool)
 	for _, e := range list {
 		raw, ok := e.(map[string]any)
 		if !ok {
-			r.no("expected object")
+			r.addError("expected object")
 			continue
 		}
 		r.button(b, raw, ids)
 	}
 }
 
-// button reads an interactive element; of those only buttons can be pressed here.
+// button reads an interactive element. Only buttons can be pressed here.
 func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 	var e element
 	if err := json.Unmarshal(rig.Encode(raw), &e); err != nil {
-		r.no("wrong element")
+		r.addError("wrong element")
 		return
 	}
 	switch e.Type {
@@ -271,20 +270,20 @@ func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 	case "image", "overflow", "static_select", "datepicker", "checkboxes", "radio_buttons":
 		return
 	default:
-		r.no("unsupported type: %s", e.Type)
+		r.addError("unsupported type: %s", e.Type)
 		return
 	}
-	r.noIf(e.Text.Type != "plain_text", "a button's text must be plain_text")
+	r.addErrorIf(e.Text.Type != "plain_text", "a button's text must be plain_text")
 	r.length("text", e.Text.Text, 1, maxButton)
 	r.length("action_id", e.ActionID, 0, maxID)
 	r.length("value", e.Value, 0, maxValue)
 	r.length("url", e.URL, 0, maxURL)
-	r.noIf(e.Style != "" && e.Style != "primary" && e.Style != "danger", "unknown style: %s", e.Style)
+	r.addErrorIf(e.Style != "" && e.Style != "primary" && e.Style != "danger", "unknown style: %s", e.Style)
 	if e.ActionID == "" {
 		e.ActionID = r.newID()
 		raw["action_id"] = e.ActionID
 	} else if ids[e.ActionID] {
-		r.no("action_id already exists: %s", e.ActionID)
+		r.addError("action_id already exists: %s", e.ActionID)
 	}
 	ids[e.ActionID] = true
 	r.buttons = append(r.buttons, Button{
@@ -294,9 +293,9 @@ func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 
 func (r *blockReader) table(b *block) {
 	r.tables++
-	r.noIf(len(b.Rows) == 0 || len(b.Rows) > maxTableRows, "between 1 and %d items allowed: rows", maxTableRows)
+	r.addErrorIf(len(b.Rows) == 0 || len(b.Rows) > maxTableRows, "between 1 and %d items allowed: rows", maxTableRows)
 	for _, row := range b.Rows {
-		r.noIf(len(row) > maxTableColumns, "no more than %d items allowed: cells", maxTableColumns)
+		r.addErrorIf(len(row) > maxTableColumns, "no more than %d items allowed: cells", maxTableColumns)
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = richText(cell)
@@ -309,7 +308,7 @@ func (r *blockReader) table(b *block) {
 func (r *blockReader) rich(raw json.RawMessage) {
 	var list []any
 	if err := json.Unmarshal(raw, &list); err != nil {
-		r.no("missing required field: elements")
+		r.addError("missing required field: elements")
 		return
 	}
 	for _, e := range list {
@@ -319,7 +318,7 @@ func (r *blockReader) rich(raw json.RawMessage) {
 	}
 }
 
-// richText is the text of a rich text element, its mentions written as in mrkdwn.
+// richText returns the text of a rich text element, with mentions as in mrkdwn.
 func richText(v any) string {
 	e, ok := v.(map[string]any)
 	if !ok {

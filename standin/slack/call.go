@@ -13,18 +13,18 @@ import (
 	"telex/standin/rig"
 )
 
-// Call is one call to the Web API, an upload, a download or a use of a response URL. The method of what is no method
-// is "file", "upload" or "respond".
+// Call is one call to the Web API, an upload, a download, or a use of a response URL. The last three have the method
+// "upload", "file" or "respond".
 type Call struct {
 	rig.Call
 	Channel string `json:"channel,omitempty"`
-	// TS is the message that was made or addressed.
+	// TS is the created or addressed message.
 	TS    string `json:"ts,omitempty"`
-	Error string `json:"error,omitempty"` // of an answer with ok=false.
-	// Params are the arguments as they arrived, without tokens and files.
+	Error string `json:"error,omitempty"` // of a response with ok=false
+	// Params are the received arguments, without tokens and files.
 	Params map[string]string `json:"params,omitempty"`
 
-	delivery bool // to the app.
+	delivery bool // it is a delivery to the app
 }
 
 // request is one call on its way through a method. The caller holds s.mu.
@@ -35,7 +35,7 @@ type request struct {
 	http *http.Request
 }
 
-// serveCall answers what is no socket and no control.
+// serveCall answers all requests that are neither sockets nor controls.
 func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, method string, cut <-chan struct{}) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
 		s.Respond(w, r, reply(http.StatusMethodNotAllowed, object{"ok": false}), cut)
@@ -57,14 +57,14 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, method string
 	s.Answer(w, r, call, cut, refused, func() rig.Answer { return s.invoke(r, p, call) })
 }
 
-// learnBase notes where clients reach the server.
+// learnBase records the base URL at which clients reach the server.
 func (s *Server) learnBase(r *http.Request) {
 	if s.opts.BaseURL == "" && strings.HasPrefix(r.URL.Path, "/api/") && r.Host != "" {
 		s.Locked(func() { s.base = scheme(r, "http") + r.Host })
 	}
 }
 
-// scheme is the beginning of a URL that reaches the server as r did.
+// scheme returns the URL scheme for links to the server, according to how r reached it.
 func scheme(r *http.Request, plain string) string {
 	if r.TLS != nil {
 		return plain + "s://"
@@ -81,7 +81,7 @@ func (s *Server) invoke(r *http.Request, p params, call *Call) rig.Answer {
 		return aerr.answer()
 	}
 	call.Effect = call.Error == ""
-	if body, ok := result.(object); ok && p.bare {
+	if body, ok := result.(object); ok && p.noCharset {
 		body["warning"] = "missing_charset"
 		body["response_metadata"] = object{"warnings": []string{"missing_charset"}}
 	}
@@ -96,7 +96,7 @@ func (s *Server) finish(call *Call, _ rig.Answer) []slog.Attr {
 	return []slog.Attr{slog.String("channel", call.Channel), slog.String("error", call.Error)}
 }
 
-// wait pauses unless ctx ends first.
+// wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,27 +1,27 @@
 package slack
 
-// resolve is the channel that a call names and may see.
-func (s *Server) resolve(r *request, name string) *channel {
+// visibleChannel returns the channel in a call, which the bot must be allowed to see.
+func (s *Server) visibleChannel(r *request, name string) *channel {
 	c := s.channels[r.text(name)]
 	failIf(c == nil || (c.info.BotOut && c.info.Kind != KindPublic), "channel_not_found")
 	r.call.Channel = c.info.ID
 	return c
 }
 
-// writable is the channel that a call wants to write to.
-func (s *Server) writable(r *request, name string) *channel {
-	c := s.resolve(r, name)
+// writableChannel returns the channel in a call, to which the bot must be allowed to write.
+func (s *Server) writableChannel(r *request, name string) *channel {
+	c := s.visibleChannel(r, name)
 	failIf(c.info.Archived, "is_archived")
 	failIf(c.info.BotOut && !s.granted("chat:write.public"), "not_in_channel")
 	return c
 }
 
-// place is the channel of a call, and postable is it where the bot may write.
-func (s *Server) place(r *request) *channel { return s.resolve(r, "channel") }
+// channelOf returns the channel of a call. postChannel also checks that the bot may write there.
+func (s *Server) channelOf(r *request) *channel { return s.visibleChannel(r, "channel") }
 
-func (s *Server) postable(r *request) *channel { return s.writable(r, "channel") }
+func (s *Server) postChannel(r *request) *channel { return s.writableChannel(r, "channel") }
 
-// thread checks thread_ts and returns the thread's parent, "" when there is none.
+// thread checks thread_ts and returns the thread's parent, or "" if there is none.
 func (s *Server) thread(c *channel, r *request) string {
 	ts := r.text("thread_ts")
 	if ts == "" {
@@ -31,27 +31,27 @@ func (s *Server) thread(c *channel, r *request) string {
 	parent := c.byTS[ts]
 	failIf(parent == nil || parent.EphemeralTo != "" || (!parent.Alive() && len(c.replies(ts)) == 0), "thread_not_found")
 	if parent.ThreadTS != "" {
-		s.violate(ReplyAsThread, r.call.Method, c.info.ID, "thread_ts "+ts+" is a reply of "+parent.ThreadTS)
+		s.recordViolation(ReplyAsThread, r.call.Method, c.info.ID, "thread_ts "+ts+" is a reply of "+parent.ThreadTS)
 		return parent.ThreadTS
 	}
 	return ts
 }
 
-// own is a message of the bot that a call wants to change.
-func (s *Server) own(c *channel, r *request, refusal string) *Message {
-	m := c.alive(r.text("ts"))
+// ownMessage returns the bot's message that a call changes.
+func (s *Server) ownMessage(c *channel, r *request, refusal string) *Message {
+	m := c.message(r.text("ts"))
 	failIf(m == nil || m.EphemeralTo != "", "message_not_found")
 	failIf(!m.FromBot, refusal)
 	m.expire(r.now)
 	return m
 }
 
-// postMessage: https://docs.slack.dev/reference/methods/chat.postMessage
+// postMessage implements https://docs.slack.dev/reference/methods/chat.postMessage.
 func (s *Server) postMessage(r *request) any {
 	if id := r.text("channel"); s.isPerson(id) {
-		r.Values["channel"] = s.ensure(imOf(id)).info.ID
+		r.Values["channel"] = s.channelFor(imOf(id)).info.ID
 	}
-	c := s.writable(r, "channel")
+	c := s.writableChannel(r, "channel")
 	s.charge(r.now, s.limiter.post(c.info.ID), r.call)
 	thread := s.thread(c, r)
 	content := s.readContent(r, maxText, true)
@@ -60,10 +60,10 @@ func (s *Server) postMessage(r *request) any {
 	if m.Broadcast {
 		m.Subtype = "thread_broadcast"
 	}
-	s.add(c, m, s.apply(r.now, Version{}, content, r.call.Method))
+	s.add(c, m, s.newVersion(r.now, Version{}, content, r.call.Method))
 	r.call.TS = m.TS
 	s.stats.Messages++
-	return s.warn(r, content, object{"channel": c.info.ID, "ts": m.TS, "message": s.wire(c, m)})
+	return s.warnTruncated(r, content, object{"channel": c.info.ID, "ts": m.TS, "message": s.wire(c, m)})
 }
 
 func (s *Server) isPerson(id string) bool {
@@ -71,9 +71,9 @@ func (s *Server) isPerson(id string) bool {
 	return ok && !u.IsBot
 }
 
-// updateMessage: https://docs.slack.dev/reference/methods/chat.update
+// updateMessage implements https://docs.slack.dev/reference/methods/chat.update.
 func (s *Server) updateMessage(r *request, c *channel) any {
-	m := s.own(c, r, "cant_update_message")
+	m := s.ownMessage(c, r, "cant_update_message")
 	failIf(c.info.Archived, "is_inactive")
 	failIf(c.info.BotOut, "cant_update_message")
 	failIf(s.opts.EditWindow > 0 && r.now.Sub(m.Versions[0].At) > s.opts.EditWindow, "edit_window_closed")
@@ -81,7 +81,7 @@ func (s *Server) updateMessage(r *request, c *channel) any {
 	content := s.readContent(r, maxUpdateText, false)
 	failIf(!content.hasText && !content.hasMarkdown && !content.hasBlocks, "no_text")
 	before := m.Last()
-	v := s.apply(r.now, before, content, r.call.Method)
+	v := s.newVersion(r.now, before, content, r.call.Method)
 	failIf(v.Text == "" && v.Markdown == "" && len(v.Blocks) == 0 && len(m.Files) == 0, "no_text")
 	if sameContent(before, v) {
 		s.stats.NotModified++
@@ -95,17 +95,17 @@ func sameContent(a, b Version) bool {
 	return !a.Broken && a.Text == b.Text && a.Markdown == b.Markdown && string(a.Blocks) == string(b.Blocks) && string(a.Metadata) == string(b.Metadata)
 }
 
-// deleteMessage: https://docs.slack.dev/reference/methods/chat.delete
+// deleteMessage implements https://docs.slack.dev/reference/methods/chat.delete.
 func (s *Server) deleteMessage(r *request, c *channel) any {
-	m := s.own(c, r, "cant_delete_message")
+	m := s.ownMessage(c, r, "cant_delete_message")
 	s.remove(c, m, "bot")
 	s.stats.Deletes++
 	return object{"channel": c.info.ID, "ts": m.TS}
 }
 
-// permalink: https://docs.slack.dev/reference/methods/chat.getPermalink
+// permalink implements https://docs.slack.dev/reference/methods/chat.getPermalink.
 func (s *Server) permalink(r *request, c *channel) any {
 	ts := r.text("message_ts")
-	failIf(c.alive(ts) == nil, "message_not_found")
+	failIf(c.message(ts) == nil, "message_not_found")
 	return object{"channel": c.info.ID, "permalink": "https://" + teamDomain + ".slack.com/archives/" + c.info.ID + "/p" + ts[:len(ts)-7] + ts[len(ts)-6:]}
 }

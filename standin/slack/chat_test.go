@@ -13,18 +13,18 @@ import (
 	"telex/standin/slack"
 )
 
-// place is where a test's messages are.
-type place struct {
+// setEventChannel is where a test's messages are.
+type setEventChannel struct {
 	*client
 	asked string // what a person wrote in channel.
 	own   string // what the bot posted there.
 }
 
-func newPlace(t *testing.T) place {
+func newPlace(t *testing.T) setEventChannel {
 	t.Helper()
 	c := free(t)
 	asked := c.server.Say(slack.Incoming{Channel: channel, Text: "question"})
-	return place{c, asked, c.ok("chat.postMessage", args{"channel": channel, "text": "answer"}).TS}
+	return setEventChannel{c, asked, c.ok("chat.postMessage", args{"channel": channel, "text": "answer"}).TS}
 }
 
 // TestRefusals: each method's errors, all with HTTP status 200.

@@ -11,39 +11,38 @@ import (
 	"telex/standin/rig"
 )
 
-// Facts of response URLs,
-// https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+// Properties of response URLs, https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 const (
-	responseUses = 5
-	responseLife = 30 * time.Minute
+	responseUses     = 5
+	responseLifetime = 30 * time.Minute
 )
 
-// CommandRun is a slash command or a pressed button, and what became of it.
+// CommandRun is a used slash command or a pressed button, and its result.
 type CommandRun struct {
 	ID      int       `json:"id"`
 	At      time.Time `json:"at"`
 	Channel string    `json:"channel"`
 	User    string    `json:"user"`
-	// Command and Text are a slash command's, Action and TS a button's.
+	// Command and Text are set for a slash command, Action and TS for a button.
 	Command string `json:"command,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Action  string `json:"action_id,omitempty"`
 	TS      string `json:"ts,omitempty"`
-	// ResponseURL is what the app was given.
+	// ResponseURL is the URL that the app received.
 	ResponseURL string    `json:"response_url"`
 	Acked       time.Time `json:"acked,omitzero"`
-	// Failed is what the person was told when the app did not acknowledge in time.
+	// Failed is what the person read if the app did not acknowledge in time.
 	Failed string `json:"failed,omitempty"`
 }
 
-// responder is what a response URL stands for.
-type responder struct {
-	channel, user, ts string // ts of the message whose button was pressed.
+// responseURL is the target of a response URL.
+type responseURL struct {
+	channel, user, ts string // ts of the message with the pressed button
 	until             time.Time
 	uses              int
 }
 
-// Commands returns the slash commands and pressed buttons so far. It is a copy.
+// Commands returns a copy of the used slash commands and pressed buttons.
 func (s *Server) Commands() []CommandRun {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,25 +53,25 @@ func (s *Server) Commands() []CommandRun {
 	return list
 }
 
-// Command lets a person use a slash command, "/ask", with a text. Slack offers none in
-// threads. It returns a number that Commands knows, 0 when the channel is archived.
-// Source: https://docs.slack.dev/interactivity/implementing-slash-commands
+// Command uses a slash command such as "/ask" with a text as a person. Slack offers none in threads. It returns the
+// run's number for Commands, or 0 if the channel is archived. Source:
+// https://docs.slack.dev/interactivity/implementing-slash-commands
 func (s *Server) Command(channel, user, command, text string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	channel = cmp.Or(channel, imOf(cmp.Or(user, DefaultUser)))
-	c := s.ensure(channel)
+	c := s.channelFor(channel)
 	if c.info.Archived || s.revoked {
 		return 0
 	}
 	user = cmp.Or(user, cmp.Or(c.info.User, DefaultUser))
 	c.join(user)
-	run := s.begin(&CommandRun{Channel: channel, User: s.ensureUser(user).ID, Command: command, Text: text}, "")
+	run := s.startRun(&CommandRun{Channel: channel, User: s.userFor(user).ID, Command: command, Text: text}, "")
 	name := c.info.Name
 	if c.info.Kind == KindIM {
 		name = "directmessage"
 	}
-	s.send(&parcel{
+	s.startDelivery(&pendingDelivery{
 		Delivery: &Delivery{Kind: kindCommand, Type: command, Channel: channel},
 		envelope: "slash_commands", answerable: true,
 		payload: object{
@@ -85,14 +84,14 @@ func (s *Server) Command(channel, user, command, text string) int {
 	return run.ID
 }
 
-// Press lets a person press a button of a message, by its action_id, value or text. It
-// returns a number that Commands knows, 0 when there is no such button.
-// Source: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+// Press presses a button of a message as a person, by its action_id, value or text. It returns the run's number for
+// Commands, or 0 if there is no such button. Source:
+// https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 func (s *Server) Press(channel, user, ts, button string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channels[channel]
-	if c.alive(ts) == nil || s.revoked {
+	if c.message(ts) == nil || s.revoked {
 		return 0
 	}
 	m := c.byTS[ts]
@@ -103,8 +102,8 @@ func (s *Server) Press(channel, user, ts, button string) int {
 	}
 	b := v.Buttons[i]
 	user = cmp.Or(user, cmp.Or(c.info.User, DefaultUser))
-	u := s.ensureUser(user)
-	run := s.begin(&CommandRun{Channel: channel, User: user, Action: b.ActionID, TS: ts}, ts)
+	u := s.userFor(user)
+	run := s.startRun(&CommandRun{Channel: channel, User: user, Action: b.ActionID, TS: ts}, ts)
 	action := object{
 		"type": "button", "action_id": b.ActionID, "block_id": b.BlockID, "value": b.Value, "action_ts": s.nextTS(),
 		"text": object{"type": "plain_text", "text": b.Text, "emoji": true},
@@ -116,7 +115,7 @@ func (s *Server) Press(channel, user, ts, button string) int {
 	if m.ThreadTS != "" {
 		container["thread_ts"] = m.ThreadTS
 	}
-	s.send(&parcel{
+	s.startDelivery(&pendingDelivery{
 		Delivery: &Delivery{Kind: kindAction, Type: b.ActionID, Channel: channel, TS: ts},
 		envelope: "interactive",
 		payload: object{
@@ -132,18 +131,18 @@ func (s *Server) Press(channel, user, ts, button string) int {
 	return run.ID
 }
 
-// begin records a command and gives it a response URL.
-func (s *Server) begin(run *CommandRun, ts string) *CommandRun {
+// startRun records a command and creates its response URL.
+func (s *Server) startRun(run *CommandRun, ts string) *CommandRun {
 	run.ID, run.At = len(s.commands)+1, time.Now()
 	key := s.uuid()
 	run.ResponseURL = s.base + respondPath + key
-	s.responses[key] = &responder{channel: run.Channel, user: run.User, ts: ts, until: run.At.Add(responseLife)}
+	s.responses[key] = &responseURL{channel: run.Channel, user: run.User, ts: ts, until: run.At.Add(responseLifetime)}
 	s.commands = append(s.commands, run)
 	s.Publish("command", Event{Channel: run.Channel, Command: run})
 	return run
 }
 
-// finishRun shows the person what the app answered, or that it did not.
+// finishRun shows the app's answer to the person, or that there was none.
 func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, failed string) {
 	switch {
 	case failed == "timeout", failed == "http_timeout":
@@ -156,7 +155,7 @@ func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, 
 	reply, ok := readReply(answer)
 	if reply.Type == "in_channel" && run.Command != "" {
 		// Source: https://docs.slack.dev/interactivity/implementing-slash-commands#responding_immediate_response
-		s.show(c, &Message{User: run.User}, s.settle(Version{Method: "person", Text: normalize(strings.TrimSpace(run.Command + " " + run.Text))}))
+		s.show(c, &Message{User: run.User}, s.complete(Version{Method: "person", Text: normalize(strings.TrimSpace(run.Command + " " + run.Text))}))
 	}
 	if ok {
 		s.reply(c, run.User, reply)
@@ -170,7 +169,7 @@ func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, 
 // commandReply is a message that answers a command.
 type commandReply struct {
 	Text    string          `json:"text"`
-	Type    string          `json:"response_type"` // in_channel, or ephemeral when empty.
+	Type    string          `json:"response_type"` // in_channel or ephemeral; empty: ephemeral
 	Replace bool            `json:"replace_original"`
 	Delete  bool            `json:"delete_original"`
 	Thread  string          `json:"thread_ts"`
@@ -178,7 +177,7 @@ type commandReply struct {
 	parsed  parsedBlocks
 }
 
-// readReply reads what an acknowledgement carries: JSON, or over HTTP also plain text.
+// readReply decodes the content of an acknowledgement: JSON, or over HTTP also plain text.
 func readReply(data json.RawMessage) (commandReply, bool) {
 	var r commandReply
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -193,7 +192,7 @@ func (s *Server) reply(c *channel, user string, r commandReply) {
 	if r.Type != "in_channel" {
 		m.EphemeralTo = user
 	}
-	s.add(c, m, s.apply(time.Now(), Version{}, r.content(), respondMethod))
+	s.add(c, m, s.newVersion(time.Now(), Version{}, r.content(), respondMethod))
 	s.stats.Messages++
 }
 
@@ -201,7 +200,7 @@ func (r *commandReply) content() content {
 	return content{text: r.Text, hasText: r.Text != "", hasBlocks: len(r.Blocks) > 0, blocks: r.parsed.list, parsed: r.parsed}
 }
 
-// useResponse takes a message for a response URL, at most five in half an hour.
+// useResponse accepts a message for a response URL, at most five in half an hour.
 func (s *Server) useResponse(r *request) any {
 	to := s.responses[strings.TrimPrefix(r.http.URL.Path, respondPath)]
 	rig.RefuseIf(to == nil || r.now.After(to.until), &apiError{status: http.StatusNotFound, code: "expired_url"})
@@ -214,14 +213,14 @@ func (s *Server) useResponse(r *request) any {
 		reply.parsed = s.readBlocks(string(reply.Blocks))
 	}
 	c := s.channels[to.channel]
-	original := c.alive(to.ts)
+	original := c.message(to.ts)
 	rig.RefuseIf((reply.Delete || reply.Replace) && original == nil, &apiError{status: http.StatusNotFound, code: "message_not_found"})
 	failIf(!reply.Delete && reply.Text == "" && len(reply.Blocks) == 0, "no_text")
 	switch {
 	case reply.Delete:
 		s.remove(c, original, "bot")
 	case reply.Replace:
-		s.change(c, original, s.apply(r.now, original.Last(), reply.content(), respondMethod))
+		s.change(c, original, s.newVersion(r.now, original.Last(), reply.content(), respondMethod))
 	default:
 		s.reply(c, to.user, reply)
 	}

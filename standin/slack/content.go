@@ -9,20 +9,20 @@ import (
 	"telex/standin/rig"
 )
 
-// maxMetadata is the largest metadata of a message, in bytes of JSON.
+// maxMetadata is the maximum size of a message's metadata, in bytes of JSON.
 const maxMetadata = 16 << 10
 
-// content is what a call wants a message to show.
+// content is a message's content in a call.
 type content struct {
 	text, markdown             string
 	hasText, hasMarkdown       bool
-	blocks                     []object // nil: none were named.
+	blocks                     []object // nil: absent
 	hasBlocks                  bool
 	parsed                     parsedBlocks
 	metadata                   json.RawMessage
 	hasMetadata, emptyMetadata bool
 	truncated                  bool
-	noUnfurls                  bool
+	previewsOff                bool
 }
 
 // readContent reads the arguments that post, update and stop have in common.
@@ -30,7 +30,7 @@ func (s *Server) readContent(r *request, most int, cut bool) content {
 	c := content{
 		text: r.text("text"), hasText: r.has("text"),
 		markdown: r.text("markdown_text"), hasMarkdown: r.text("markdown_text") != "",
-		noUnfurls: noUnfurls(r),
+		previewsOff: previewsOff(r),
 	}
 	failIf(c.hasMarkdown && (c.text != "" || r.text("blocks") != ""), "markdown_text_conflict")
 	failIf(units(c.markdown) > maxMarkdown || units(c.text) > most && !cut, "msg_too_long")
@@ -67,22 +67,22 @@ func (c *content) readMetadata(r *request) {
 	failIf(len(c.metadata) > maxMetadata, "metadata_too_large")
 }
 
-// empty tells that there is nothing to show.
+// empty reports whether there is nothing to show.
 func (c *content) empty() bool { return c.text == "" && c.markdown == "" && len(c.blocks) == 0 }
 
-// noUnfurls reports whether a call wants no previews of what its text links to. Each of the two kinds is on unless it is
-// turned off, which for links depends on what is not documented.
-// Source: https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
-func noUnfurls(r *request) bool {
+// previewsOff reports whether a call disables previews of links. Each of the two kinds is on unless it is disabled. The
+// default for links depends on undocumented conditions. Source:
+// https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
+func previewsOff(r *request) bool {
 	off := func(name string) bool { return r.has(name) && !r.flag(name) }
 	return off("unfurl_links") && off("unfurl_media")
 }
 
-// apply is the version that shows c after before; for a new message before is zero.
-// Blocks that an update does not name stay; Markdown, which takes their place, does not.
-func (s *Server) apply(now time.Time, before Version, c content, method string) Version {
+// newVersion returns the version that shows c after before; for a new message, before is zero. An update keeps blocks
+// that it does not contain, but Markdown replaces them.
+func (s *Server) newVersion(now time.Time, before Version, c content, method string) Version {
 	v := before
-	v.At, v.Method, v.Broken, v.noUnfurls = now, method, false, c.noUnfurls
+	v.At, v.Method, v.Broken, v.previewsOff = now, method, false, c.previewsOff
 	switch {
 	case c.hasMarkdown:
 		v.Text, v.Markdown, v.Blocks, v.Buttons = c.markdown, c.markdown, nil, nil
@@ -106,28 +106,28 @@ func (s *Server) apply(now time.Time, before Version, c content, method string) 
 	case c.hasMetadata:
 		v.Metadata = c.metadata
 	}
-	return s.settle(v)
+	return s.complete(v)
 }
 
-// settle works out what a version shows and whom it calls.
-func (s *Server) settle(v Version) Version {
+// complete sets what a version shows and whom it mentions.
+func (s *Server) complete(v Version) Version {
 	source := v.Text
 	if v.Markdown != "" {
-		source = seen(v.Markdown)
+		source = markdownShown(v.Markdown)
 	}
 	switch {
-	case len(v.Blocks) > 0 && v.Markdown != "": // a stream with blocks below it.
-		source += "\n" + v.blocks.shown
+	case len(v.Blocks) > 0 && v.Markdown != "": // a stream with blocks below it
+		source += "\n" + v.blocks.visibleText
 	case len(v.Blocks) > 0:
-		source = v.blocks.shown
+		source = v.blocks.visibleText
 	}
-	v.Shown = s.shown(source)
+	v.Shown = s.shownText(source)
 	v.Opened = nil
-	if !v.noUnfurls {
-		v.Opened = addresses(source + "\n\n" + v.Text)
+	if !v.previewsOff {
+		v.Opened = linkedURLs(source + "\n\n" + v.Text)
 	}
 	v.Mentions = mentions(source)
-	if len(v.Blocks) > 0 { // the text is in the notification, where it calls as well.
+	if len(v.Blocks) > 0 { // the text is in the notification, where mentions count too
 		for _, who := range mentions(v.Text) {
 			if !slices.Contains(v.Mentions, who) {
 				v.Mentions = append(v.Mentions, who)
@@ -137,10 +137,10 @@ func (s *Server) settle(v Version) Version {
 	return v
 }
 
-// warn tells of a text that was cut, in the answer and as a violation.
-func (s *Server) warn(r *request, c content, result object) object {
+// warnTruncated reports that a text was cut, in the response and as a violation.
+func (s *Server) warnTruncated(r *request, c content, result object) object {
 	if c.truncated {
-		s.violate(Truncated, r.call.Method, r.call.Channel, fmt.Sprintf("text cut to %d characters", maxText))
+		s.recordViolation(Truncated, r.call.Method, r.call.Channel, fmt.Sprintf("text cut to %d characters", maxText))
 		result["warning"] = "message_truncated"
 		result["response_metadata"] = object{"warnings": []string{"message_truncated"}}
 	}

@@ -22,7 +22,7 @@ func (s *Server) controls() rig.Controls {
 			"deliveries": func(q url.Values) (any, error) { return rig.Last(s.Deliveries(), q.Get("last")), nil },
 			"commands":   func(url.Values) (any, error) { return s.Commands(), nil },
 			"history":    func(q url.Values) (any, error) { return s.Chronicle(q.Get("channel")), nil },
-			"text":       func(q url.Values) (any, error) { return s.reading(q.Get("channel")), nil },
+			"text":       func(q url.Values) (any, error) { return s.shownTexts(q.Get("channel")), nil },
 			"view":       s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){
@@ -51,8 +51,8 @@ func (s *Server) controls() rig.Controls {
 	}
 }
 
-// reading is what a person reads in a channel now, message by message.
-func (s *Server) reading(channel string) []object {
+// shownTexts returns what a person now reads in a channel, by message.
+func (s *Server) shownTexts(channel string) []object {
 	out := []object{}
 	for _, m := range s.Screen(channel, time.Now()).Messages {
 		one := object{"ts": m.TS, "thread_ts": m.ThreadTS, "from": m.User, "text": m.Shown()}
@@ -144,7 +144,7 @@ func (s *Server) controlSay(in Incoming) (any, error) {
 	return map[string]string{"channel": cmp.Or(in.Channel, imOf(cmp.Or(in.User, DefaultUser))), "ts": ts}, nil
 }
 
-// content is that of a file.
+// content returns the content of a file.
 func (s *Server) content(query url.Values) (contentType string, data []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

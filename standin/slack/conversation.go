@@ -16,25 +16,25 @@ const (
 	maxPage     = 999
 )
 
-// readable is the channel whose messages a call wants to read.
-func (s *Server) readable(r *request) *channel {
-	c := s.resolve(r, "channel")
-	rig.RefuseIf(!s.granted(c.info.historyScope()), s.missing(c.info.historyScope()))
+// readableChannel returns the channel of a call that reads messages.
+func (s *Server) readableChannel(r *request) *channel {
+	c := s.visibleChannel(r, "channel")
+	rig.RefuseIf(!s.granted(c.info.historyScope()), s.missingScope(c.info.historyScope()))
 	failIf(c.info.BotOut, "not_in_channel")
 	return c
 }
 
-// period is which messages a reader asks for.
-type period struct {
+// messageRange says which messages a call requests.
+type messageRange struct {
 	oldest, latest string
 	inclusive      bool
 	limit          int
-	all            bool // with metadata.
+	all            bool // with metadata
 	after          string
 }
 
-func readPeriod(r *request) period {
-	p := period{
+func readRange(r *request) messageRange {
+	p := messageRange{
 		oldest: r.text("oldest"), latest: r.text("latest"), inclusive: r.flag("inclusive"),
 		limit: r.integer("limit", defaultPage), all: r.flag("include_all_metadata"),
 	}
@@ -55,8 +55,8 @@ func readPeriod(r *request) period {
 
 const cursorPrefix = "next_ts:"
 
-// holds reports whether a ts lies within the period.
-func (p period) holds(ts string) bool {
+// contains reports whether a ts is in the range.
+func (p messageRange) contains(ts string) bool {
 	low, high := compareTS(ts, p.oldest), compareTS(ts, p.latest)
 	if p.oldest != "" && (low < 0 || low == 0 && !p.inclusive) {
 		return false
@@ -64,8 +64,8 @@ func (p period) holds(ts string) bool {
 	return p.latest == "" || high < 0 || high == 0 && p.inclusive
 }
 
-// page answers with at most a page of list, and where the next one begins.
-func (s *Server) page(c *channel, p period, list []*Message) object {
+// page returns at most a page of list, and the cursor of the next page.
+func (s *Server) page(c *channel, p messageRange, list []*Message) object {
 	more := len(list) > p.limit
 	list = list[:min(len(list), p.limit)]
 	messages := make([]object, len(list))
@@ -87,14 +87,14 @@ func (s *Server) page(c *channel, p period, list []*Message) object {
 	return result
 }
 
-// channelHistory: https://docs.slack.dev/reference/methods/conversations.history
+// channelHistory implements https://docs.slack.dev/reference/methods/conversations.history.
 func (s *Server) channelHistory(r *request, c *channel) any {
-	p := readPeriod(r)
+	p := readRange(r)
 	var list []*Message
 	for _, m := range slices.Backward(c.messages) {
 		m.expire(r.now)
 		stands := m.Alive() || len(c.replies(m.TS)) > 0
-		if m.EphemeralTo != "" || !stands || (m.ThreadTS != "" && !m.Broadcast) || !p.holds(m.TS) {
+		if m.EphemeralTo != "" || !stands || (m.ThreadTS != "" && !m.Broadcast) || !p.contains(m.TS) {
 			continue
 		}
 		if p.after == "" || compareTS(m.TS, p.after) < 0 {
@@ -106,19 +106,19 @@ func (s *Server) channelHistory(r *request, c *channel) any {
 	return result
 }
 
-// threadReplies: https://docs.slack.dev/reference/methods/conversations.replies
+// threadReplies implements https://docs.slack.dev/reference/methods/conversations.replies.
 func (s *Server) threadReplies(r *request, c *channel) any {
-	p := readPeriod(r)
+	p := readRange(r)
 	ts := r.text("ts")
 	root := c.byTS[ts]
 	failIf(root == nil || root.EphemeralTo != "" || (!root.Alive() && len(c.replies(ts)) == 0), "thread_not_found")
 	var list []*Message
-	if p.after == "" { // the parent comes first, whatever the period.
+	if p.after == "" { // the parent always comes first
 		list = append(list, root)
 	}
 	for _, m := range c.replies(ts) {
 		m.expire(r.now)
-		if p.holds(m.TS) && (p.after == "" || compareTS(m.TS, p.after) > 0) {
+		if p.contains(m.TS) && (p.after == "" || compareTS(m.TS, p.after) > 0) {
 			list = append(list, m)
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Server) threadReplies(r *request, c *channel) any {
 	return s.page(c, p, list)
 }
 
-// channelInfo: https://docs.slack.dev/reference/methods/conversations.info
+// channelInfo implements https://docs.slack.dev/reference/methods/conversations.info.
 func (s *Server) channelInfo(r *request, c *channel) any {
 	return object{"channel": s.wireChannel(c)}
 }
@@ -175,10 +175,10 @@ func (s *Server) wireChannel(c *channel) object {
 	return w
 }
 
-// openChannel: https://docs.slack.dev/reference/methods/conversations.open
+// openChannel implements https://docs.slack.dev/reference/methods/conversations.open.
 func (s *Server) openChannel(r *request) any {
 	if r.text("channel") != "" {
-		c := s.resolve(r, "channel")
+		c := s.visibleChannel(r, "channel")
 		return object{"channel": s.wireChannel(c)}
 	}
 	users := strings.FieldsFunc(r.text("users"), func(c rune) bool { return c == ',' || c == ' ' })
@@ -192,7 +192,7 @@ func (s *Server) openChannel(r *request) any {
 		id = "G" + strings.TrimPrefix(strings.Join(users, ""), "U")
 	}
 	known := s.channels[id] != nil
-	c := s.ensure(id)
+	c := s.channelFor(id)
 	for _, user := range users {
 		c.join(user)
 	}
@@ -200,7 +200,7 @@ func (s *Server) openChannel(r *request) any {
 	return object{"channel": s.wireChannel(c), "already_open": known, "no_op": known}
 }
 
-// userInfo: https://docs.slack.dev/reference/methods/users.info
+// userInfo implements https://docs.slack.dev/reference/methods/users.info.
 func (s *Server) userInfo(r *request) any {
 	u, ok := s.users[r.text("user")]
 	failIf(!ok, "user_not_found")

@@ -11,22 +11,21 @@ import (
 	"telex/standin/rig"
 )
 
-// Kinds of what is delivered to the app, as faults choose them.
+// Kinds of deliveries to the app, for faults.
 const (
 	kindEvent   = "event"
 	kindCommand = "command"
 	kindAction  = "action"
 )
 
-// ackTime is how long the app may take to acknowledge.
-// Source: https://docs.slack.dev/apis/events-api/#responding
-const ackTime = 3 * time.Second
+// ackTimeout is how long the app may take to acknowledge. Source: https://docs.slack.dev/apis/events-api/#responding
+const ackTimeout = 3 * time.Second
 
-// retryAfter are the waits before an event is delivered again: at once, after a minute,
-// after five. Source: https://docs.slack.dev/apis/events-api/#retries
+// retryAfter returns the waits before repeated deliveries of an event: none, one minute, five minutes. Source:
+// https://docs.slack.dev/apis/events-api/#retries
 func retryAfter() []time.Duration { return []time.Duration{0, time.Minute, 5 * time.Minute} }
 
-// AllEvents are the events that an app can subscribe to here.
+// AllEvents returns the events that an app can subscribe to here.
 func AllEvents() []string {
 	return []string{
 		"app_mention", "message.channels", "message.groups", "message.im", "message.mpim",
@@ -36,34 +35,34 @@ func AllEvents() []string {
 	}
 }
 
-// Delivery is something that the app is told, and how that went.
+// Delivery is a delivery to the app, and its result.
 type Delivery struct {
 	At      time.Time `json:"at"`
-	Kind    string    `json:"kind"` // event, command or action.
-	Type    string    `json:"type"` // the event's, the command, or the action_id.
+	Kind    string    `json:"kind"` // event, command or action
+	Type    string    `json:"type"` // the event's type, the command, or the action_id
 	Subtype string    `json:"subtype,omitempty"`
 	EventID string    `json:"event_id,omitempty"`
 	Channel string    `json:"channel,omitempty"`
-	// TS is the message that it is about.
+	// TS is the message that the delivery concerns.
 	TS       string    `json:"ts,omitempty"`
 	Attempts []Attempt `json:"attempts"`
-	// Acked is when the app acknowledged, zero before.
+	// Acked is when the app acknowledged, or zero.
 	Acked time.Time `json:"acked,omitzero"`
-	// Lost tells that no more attempts will be made.
+	// Lost says that no more attempts follow.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Attempt is one try to deliver.
+// Attempt is one attempt to deliver.
 type Attempt struct {
 	At time.Time `json:"at"`
-	// Via is "socket" or "http", or "" when there was no socket.
+	// Via is "socket" or "http", or "" if there was no socket.
 	Via      string `json:"via,omitempty"`
 	Envelope string `json:"envelope_id,omitempty"`
-	Socket   int    `json:"socket,omitempty"` // its number, from 1.
-	// Retry and Reason are what the app is told of earlier attempts.
+	Socket   int    `json:"socket,omitempty"` // the socket's number, from 1
+	// Retry and Reason describe earlier attempts to the app.
 	Retry  int    `json:"retry,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Failed is why it did not succeed.
+	// Failed is why the attempt failed.
 	Failed string `json:"failed,omitempty"`
 }
 
@@ -73,7 +72,7 @@ func (d *Delivery) clone() Delivery {
 	return c
 }
 
-// Deliveries returns everything that the app was told or should have been. It is a copy.
+// Deliveries returns a copy of all deliveries, including failed ones.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,28 +83,28 @@ func (s *Server) Deliveries() []Delivery {
 	return list
 }
 
-// parcel is a delivery under way.
-type parcel struct {
+// pendingDelivery is a delivery in progress.
+type pendingDelivery struct {
 	*Delivery
-	envelope string // its type in Socket Mode.
+	envelope string // its type in Socket Mode
 	payload  object
-	// answerable tells that an acknowledgement may carry an answer.
+	// answerable says that an acknowledgement may carry an answer.
 	answerable bool
-	// done is called with s.mu held, once: with what the acknowledgement carried, or with
-	// why there was none. It may be nil.
+	// done is called once, with s.mu held, with the content of the acknowledgement or with the reason why there was
+	// none. It may be nil.
 	done func(answer json.RawMessage, failed string)
 }
 
-// outcome is how an attempt ended.
+// outcome is the result of an attempt.
 type outcome struct {
 	acked  bool
 	answer json.RawMessage
 	failed string
-	stop   bool // the app, or the end of the server, wants no further attempt.
+	stop   bool // no further attempt follows: the app refused them, or the server is closed
 }
 
-// tell delivers an event of a channel when the app is there and subscribed to it.
-func (s *Server) tell(c *channel, name string, event object) {
+// deliverEvent delivers an event of a channel if the bot is in it and the app is subscribed.
+func (s *Server) deliverEvent(c *channel, name string, event object) {
 	subscription := name
 	if name == "message" {
 		subscription = "message." + c.info.channelType()
@@ -118,7 +117,7 @@ func (s *Server) tell(c *channel, name string, event object) {
 	}
 	id := s.nextID("Ev")
 	text := func(name string) string { v, _ := event[name].(string); return v }
-	s.send(&parcel{
+	s.startDelivery(&pendingDelivery{
 		Delivery: &Delivery{
 			Kind: kindEvent, Type: name, Subtype: text("subtype"), EventID: id, Channel: c.info.ID,
 			TS: cmp.Or(text("deleted_ts"), text("ts")),
@@ -135,12 +134,12 @@ func (s *Server) tell(c *channel, name string, event object) {
 	})
 }
 
-// verificationToken is the old way to know that a request is the platform's.
+// verificationToken is the old proof that a request is from the platform.
 const verificationToken = "standin-verification-token"
 
-// send begins a delivery. The caller holds s.mu. In Socket Mode the first envelope is in its
-// socket's queue when send returns, so that envelopes keep the order of what happened.
-func (s *Server) send(p *parcel) {
+// startDelivery starts a delivery. The caller holds s.mu. In Socket Mode, the first envelope is in its socket's queue
+// when startDelivery returns, so that envelopes keep the order of events.
+func (s *Server) startDelivery(p *pendingDelivery) {
 	if s.Host.Ended() {
 		return
 	}
@@ -148,25 +147,24 @@ func (s *Server) send(p *parcel) {
 	s.deliveries = append(s.deliveries, p.Delivery)
 	s.stats.Pending++
 	rule := s.Match(p.call())
-	var o *offer
+	var o *envelope
 	if s.requestURL == "" && rule == nil {
-		o = s.offer(p, 0, "")
+		o = s.queueEnvelope(p, 0, "")
 	}
-	ctx := s.era
+	ctx := s.background
 	s.Host.Go(func() { s.deliver(ctx, p, o, rule) })
 }
 
-// call is what faults choose a delivery by.
-func (p *parcel) call() *Call {
+// call returns the call by which faults select a delivery.
+func (p *pendingDelivery) call() *Call {
 	return &Call{
 		Call:    rig.Call{At: time.Now(), Method: p.Kind},
 		Channel: p.Channel, TS: p.TS, Params: map[string]string{"text": string(rig.Encode(p.payload))}, delivery: true,
 	}
 }
 
-// deliver makes attempts until one is acknowledged or there are no more. o is the first
-// one when that was made already.
-func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *Fault) {
+// deliver makes attempts until one is acknowledged or none is left. o is the first attempt, if it was made already.
+func (s *Server) deliver(ctx context.Context, p *pendingDelivery, o *envelope, rule *Fault) {
 	var out outcome
 	waits := retryAfter()
 	if p.Kind != kindEvent {
@@ -201,8 +199,8 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *Fault) 
 	})
 }
 
-// attempt delivers once, bent by a fault.
-func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason string, o *offer, rule *Fault) outcome {
+// attempt makes one attempt, changed by a fault.
+func (s *Server) attempt(ctx context.Context, p *pendingDelivery, retry int, reason string, o *envelope, rule *Fault) outcome {
 	if rule != nil {
 		switch rule.Action {
 		case fault.Latency:
@@ -210,30 +208,30 @@ func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason strin
 				return outcome{failed: "closed", stop: true}
 			}
 		case ActDrop:
-			s.Locked(func() { s.note(p, Attempt{Retry: retry, Reason: reason, Failed: "dropped"}) })
-			return outcome{failed: "timeout", stop: !wait(ctx, ackTime)}
+			s.Locked(func() { s.recordAttempt(p, Attempt{Retry: retry, Reason: reason, Failed: "dropped"}) })
+			return outcome{failed: "timeout", stop: !wait(ctx, ackTimeout)}
 		}
 	}
 	s.mu.Lock()
 	target := s.requestURL
-	over := ctx.Err() != nil // under the lock, so that nothing outlives Reset
+	over := ctx.Err() != nil // under the lock, so that nothing survives Reset
 	if o == nil && target == "" && !over {
-		o = s.offer(p, retry, reason)
+		o = s.queueEnvelope(p, retry, reason)
 	}
 	s.mu.Unlock()
 	switch {
 	case over:
 		return outcome{failed: "closed", stop: true}
 	case o != nil:
-		return s.await(ctx, p, o)
+		return s.waitForAck(ctx, p, o)
 	case target != "":
 		return s.push(ctx, p, target, retry, reason, rule)
 	}
 	return outcome{failed: "connection_failed"}
 }
 
-// note records an attempt. The caller holds s.mu.
-func (s *Server) note(p *parcel, a Attempt) {
+// recordAttempt records an attempt. The caller holds s.mu.
+func (s *Server) recordAttempt(p *pendingDelivery, a Attempt) {
 	a.At = time.Now()
 	p.Attempts = append(p.Attempts, a)
 	s.stats.Deliveries++
@@ -242,8 +240,8 @@ func (s *Server) note(p *parcel, a Attempt) {
 	}
 }
 
-// failed records why the last attempt failed.
-func (s *Server) failed(p *parcel, why string) outcome {
+// recordFailure records why the last attempt failed.
+func (s *Server) recordFailure(p *pendingDelivery, why string) outcome {
 	s.Locked(func() { p.Attempts[len(p.Attempts)-1].Failed = why })
 	return outcome{failed: why}
 }

@@ -7,7 +7,7 @@ type Event struct {
 	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, status, prompts, delivery, socket, violation, channel, command.
 
 	Channel string `json:"channel,omitempty"`
-	// Message is the state after a message, edit or delete.
+	// Message is the message after a message, edit or delete event.
 	Message   *Message    `json:"message,omitempty"`
 	Status    *Status     `json:"status,omitempty"`
 	Prompts   *Prompts    `json:"prompts,omitempty"`
@@ -15,12 +15,12 @@ type Event struct {
 	Command   *CommandRun `json:"command,omitempty"`
 	Violation *Violation  `json:"violation,omitempty"`
 	Info      *Channel    `json:"info,omitempty"`
-	// Sockets is how many there are after one came or went.
+	// Sockets is the number of sockets after one was opened or closed.
 	Sockets int `json:"sockets,omitempty"`
 }
 
-// isolate copies what an event's pointers refer to.
-func isolate(e *Event) {
+// copyEvent copies what an event's pointers refer to.
+func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
 	}
@@ -32,5 +32,5 @@ func isolate(e *Event) {
 	}
 }
 
-// place sets the channel of an event to that of a call.
-func place(e *Event, c *Call) { e.Channel = c.Channel }
+// setEventChannel sets the channel of an event to that of a call.
+func setEventChannel(e *Event, c *Call) { e.Channel = c.Channel }

@@ -11,36 +11,36 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults that hit what is delivered to the app. Their Method is event,
-// command or action, or "event|command|action" for all; fault.Latency may be used too.
+// Actions of faults on deliveries to the app. Their Method is event, command or action, or "event|command|action" for
+// all. fault.Latency is also possible.
 const (
-	// ActDrop loses the delivery on its way, so that it is made again.
+	// ActDrop loses the delivery, so that it is repeated.
 	ActDrop = "drop"
-	// ActDuplicate delivers once more although the app acknowledged.
+	// ActDuplicate delivers again although the app acknowledged.
 	ActDuplicate = "duplicate"
-	// ActBadSignature signs a request to the app with another secret.
+	// ActBadSignature signs a request to the app with a wrong secret.
 	ActBadSignature = "bad_signature"
-	// ActStale signs a request to the app with a time of ten minutes ago.
+	// ActStale signs a request to the app with a time ten minutes ago.
 	ActStale = "stale"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. Without a Method it is about calls, never about
-// deliveries. Downloads have the method "file", uploads "upload", response URLs "respond", the opening of a socket
-// "socket". Contains looks into text, markdown_text, blocks and chunks; RetryAfter is in whole seconds. A rate limit
-// closes the scope of the method; a status is answered as HTML.
+// Fault is a rule: which calls it hits, and what happens to them. Without a Method it selects calls, never deliveries.
+// Downloads have the method "file", uploads "upload", response URLs "respond", and opened sockets "socket". Contains is
+// compared with text, markdown_text, blocks and chunks. RetryAfter is in whole seconds. A rate limit blocks the scope
+// of the method. A status has an HTML body.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check returns what is wrong with a fault.
-func check(f *Fault) error {
+// checkFault returns what is wrong with a fault.
+func checkFault(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Code != 0 || f.Description != "" || f.Scope != "" || f.Rate != 0:
 		return errors.New("fault: chat, code, description, scope and rate are other platforms'")
 	case f.RetryAfter != math.Trunc(f.RetryAfter):
 		return fmt.Errorf("fault %s: retry_after is in whole seconds", f.Action)
-	case ofDeliveries(f):
+	case selectsDeliveries(f):
 		return f.Check(fault.Latency, ActDrop, ActDuplicate, ActBadSignature, ActStale)
 	case f.Action == fault.CutMiddle && !strings.EqualFold(f.Method, downloadMethod):
 		return errors.New("fault cut_middle: only downloads have a middle")
@@ -50,8 +50,8 @@ func check(f *Fault) error {
 	return f.Check(fault.Everywhere(fault.Error)...)
 }
 
-// ofDeliveries reports whether the rule is about what is delivered to the app.
-func ofDeliveries(f *Fault) bool {
+// selectsDeliveries reports whether the rule selects deliveries to the app.
+func selectsDeliveries(f *Fault) bool {
 	for name := range strings.SplitSeq(f.Method, "|") {
 		switch strings.TrimSpace(name) {
 		case kindEvent, kindCommand, kindAction:
@@ -61,8 +61,8 @@ func ofDeliveries(f *Fault) bool {
 	return false
 }
 
-func chooses(f *Fault, call *Call) bool {
-	return ofDeliveries(f) == call.delivery && (f.Channel == "" || f.Channel == call.Channel) &&
+func faultMatches(f *Fault, call *Call) bool {
+	return selectsDeliveries(f) == call.delivery && (f.Channel == "" || f.Channel == call.Channel) &&
 		(f.Contains == "" || call.contains(f.Contains)) &&
 		fault.Named(f.Method, call.Method)
 }
@@ -76,11 +76,11 @@ func (c *Call) contains(text string) bool {
 	return false
 }
 
-// act applies a fault instead of a call's effect or after it.
-func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+// applyFault applies a fault instead of a call's effect or after it.
+func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
 	case fault.RateLimit:
-		return s.forceTooMany(call, f).answer(), true
+		return s.injectRateLimit(call, f).answer(), true
 	case fault.Status:
 		return rig.HTML(f.Status, ""), true
 	case fault.Error:
@@ -88,7 +88,7 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 		return fail(f.Error).answer(), true
 	case fault.DeleteFirst:
 		s.Locked(func() {
-			if m := s.channels[call.Channel].alive(call.TS); m != nil {
+			if m := s.channels[call.Channel].message(call.TS); m != nil {
 				s.remove(s.channels[call.Channel], m, "person")
 			}
 		})
@@ -96,7 +96,7 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	return rig.Answer{}, false
 }
 
-func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
+func (s *Server) injectRateLimit(call *Call, r *Fault) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

@@ -17,28 +17,28 @@ import (
 // File is a file of a message.
 type File struct {
 	ID    string `json:"id"`
-	Name  string `json:"name"`            // under which it is downloaded
-	Title string `json:"title,omitempty"` // what people see; empty: the name
+	Name  string `json:"name"`            // the name for downloads
+	Title string `json:"title,omitempty"` // the visible title; empty: the name
 	Mime  string `json:"mimetype"`
 	Size  int    `json:"size"`
-	// Content is shared, not to be changed; the control API serves it apart.
+	// Content is shared and must not be changed. The control API serves it separately.
 	Content []byte `json:"-"`
 
 	user    string
 	created time.Time
 }
 
-// storedFile is a file, or the place for one that is being uploaded.
+// storedFile is a file, possibly still being uploaded.
 type storedFile struct {
 	File
-	length   int    // as announced.
-	secret   string // of the upload URL.
+	length   int    // as announced
+	secret   string // part of the upload URL
 	received bool
 	complete bool
 }
 
-// wireFile is a file as events and methods tell it.
-// Source: https://docs.slack.dev/reference/objects/file-object
+// wireFile returns a file in the form of events and methods. Source:
+// https://docs.slack.dev/reference/objects/file-object
 func (s *Server) wireFile(f File) object {
 	kind := strings.TrimPrefix(path.Ext(f.Name), ".")
 	link := s.base + downloadPath + TeamID + "-" + f.ID + "/" + path.Base(f.Name)
@@ -50,8 +50,8 @@ func (s *Server) wireFile(f File) object {
 	}
 }
 
-// keep stores a file and gives it an id.
-func (s *Server) keep(f File) File {
+// storeFile stores a file under a new id.
+func (s *Server) storeFile(f File) File {
 	f.ID = cmp.Or(f.ID, s.nextID("F"))
 	f.Mime = cmp.Or(f.Mime, cmp.Or(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"))
 	f.Mime, _, _ = strings.Cut(f.Mime, ";")
@@ -61,7 +61,7 @@ func (s *Server) keep(f File) File {
 	return f
 }
 
-// uploadURL: https://docs.slack.dev/reference/methods/files.getUploadURLExternal
+// uploadURL implements https://docs.slack.dev/reference/methods/files.getUploadURLExternal.
 func (s *Server) uploadURL(r *request) any {
 	length := r.integer("length", 0)
 	failIf(r.text("filename") == "" || length < 1, "invalid_arguments")
@@ -70,7 +70,7 @@ func (s *Server) uploadURL(r *request) any {
 	return object{"upload_url": s.base + uploadPath + f.ID + "/" + f.secret, "file_id": f.ID}
 }
 
-// receiveUpload takes the bytes of a file, as a body or as a form. The answer is text.
+// receiveUpload receives the content of a file, as a body or as a form. The response is text.
 func (s *Server) receiveUpload(r *request) any {
 	id, secret, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, uploadPath), "/")
 	f := s.files[id]
@@ -80,7 +80,7 @@ func (s *Server) receiveUpload(r *request) any {
 	return rig.Text(http.StatusOK, fmt.Sprintf("OK - %d", f.Size))
 }
 
-// completeUpload: https://docs.slack.dev/reference/methods/files.completeUploadExternal
+// completeUpload implements https://docs.slack.dev/reference/methods/files.completeUploadExternal.
 func (s *Server) completeUpload(r *request) any {
 	var list []struct {
 		ID    string `json:"id"`
@@ -109,24 +109,24 @@ func (s *Server) completeUpload(r *request) any {
 
 // share posts files as a message of the bot.
 func (s *Server) share(r *request, files []File) {
-	c := s.writable(r, "channel_id")
+	c := s.writableChannel(r, "channel_id")
 	thread := s.thread(c, r)
 	comment := r.text("initial_comment")
 	failIf(units(comment) > maxText, "msg_too_long")
 	m := &Message{ThreadTS: thread, User: BotUser, BotID: BotID, FromBot: true, Subtype: "file_share", Files: files}
-	s.add(c, m, s.settle(Version{Method: r.call.Method, Text: normalize(comment)}))
+	s.add(c, m, s.complete(Version{Method: r.call.Method, Text: normalize(comment)}))
 	r.call.TS = m.TS
 	s.stats.Messages++
 }
 
-// fileInfo: https://docs.slack.dev/reference/methods/files.info
+// fileInfo implements https://docs.slack.dev/reference/methods/files.info.
 func (s *Server) fileInfo(r *request) any {
 	f := s.files[r.text("file")]
 	failIf(f == nil || !f.complete, "file_not_found")
 	return object{"file": s.wireFile(f.File)}
 }
 
-// deleteFile: https://docs.slack.dev/reference/methods/files.delete
+// deleteFile implements https://docs.slack.dev/reference/methods/files.delete.
 func (s *Server) deleteFile(r *request) any {
 	f := s.files[r.text("file")]
 	failIf(f == nil || !f.complete, "file_not_found")
@@ -136,8 +136,7 @@ func (s *Server) deleteFile(r *request) any {
 	return object{}
 }
 
-// DeleteFile lets a person delete a file. The message that shows it stays, as what is left of a
-// file, unless it shows nothing else.
+// DeleteFile deletes a file as a person. Its message stays as the remains of a file, unless it shows nothing else.
 func (s *Server) DeleteFile(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +158,8 @@ func (s *Server) dropFile(id, by string) {
 	}
 }
 
-// download serves url_private. Without a token that may read files the platform answers
-// with a page to sign in, and status 200.
+// download serves url_private. Without a token that may read files, the platform responds with a sign-in page and
+// status 200.
 func (s *Server) download(r *request) any {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, downloadPath), "/")
 	if aerr := s.authorize(r, method{scopes: []string{"files:read"}}); aerr != nil {

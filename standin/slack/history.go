@@ -14,62 +14,60 @@ import (
 type Message struct {
 	TS        string `json:"ts"`
 	Channel   string `json:"channel"`
-	ThreadTS  string `json:"thread_ts,omitempty"` // of its parent; "" outside of threads and for parents.
+	ThreadTS  string `json:"thread_ts,omitempty"` // ts of the parent; "" outside of threads and for parents
 	User      string `json:"user,omitempty"`
 	BotID     string `json:"bot_id,omitempty"`
-	FromBot   bool   `json:"from_bot"`            // from the app under test.
-	Subtype   string `json:"subtype,omitempty"`   // as its event was sent.
-	Broadcast bool   `json:"broadcast,omitempty"` // a reply that is shown in the channel too.
-	// EphemeralTo is the only one who sees it, "" for all.
+	FromBot   bool   `json:"from_bot"`            // from the app under test
+	Subtype   string `json:"subtype,omitempty"`   // as in its event
+	Broadcast bool   `json:"broadcast,omitempty"` // a reply that is also shown in the channel
+	// EphemeralTo is the only person who sees it; "" means everybody.
 	EphemeralTo string `json:"ephemeral_to,omitempty"`
 	Files       []File `json:"files,omitempty"`
 	rig.Seen[Version]
-	// StreamEnds is when a native stream ends by itself; zero for what is not streaming.
+	// StreamEnds is when a native stream ends by itself; zero if the message is not streaming.
 	StreamEnds time.Time `json:"stream_ends,omitzero"`
 
-	stopped  bool     // a person ended the stream.
-	clientID string   // client_msg_id of what a person wrote.
-	share    *Message // that was forwarded with it; nil: none.
+	stopped  bool     // a person stopped the stream
+	clientID string   // client_msg_id of a person's message
+	share    *Message // the message that was forwarded with it; nil: none
 }
 
 // Version is what a message showed from At until the next version.
 type Version struct {
 	At time.Time `json:"at"`
-	// Method is the method that made it, or "person", or "respond".
+	// Method is the method that made it, "person", or "respond".
 	Method string `json:"method"`
-	// Text is the message's text as the platform stores it: in mrkdwn, escaped. Of
-	// Markdown it is the source.
+	// Text is the message's text as the platform stores it: escaped mrkdwn, or the source of Markdown.
 	Text string `json:"text"`
-	// Markdown is the source of what was sent as markdown_text or streamed.
+	// Markdown is the source that was sent as markdown_text or streamed.
 	Markdown string          `json:"markdown,omitempty"`
 	Blocks   json.RawMessage `json:"blocks,omitempty"`
-	// Shown is what a person reads: of blocks the texts, a line for each. Names stand for
-	// mentions, labels for links, characters for entities; marks like * and ` stay.
+	// Shown is what a person reads; for blocks, one text per line. It has names instead of mentions, labels instead of
+	// links, and characters instead of entities. Marks such as * and ` stay.
 	Shown string `json:"shown"`
-	// Mentions are who the message calls: user ids, !channel, !here, !everyone,
-	// !subteam^S…. Only those of the first version are notified.
+	// Mentions are the mentioned user ids, !channel, !here, !everyone, and !subteam^S…. Only those of the first version
+	// notify.
 	Mentions []string        `json:"mentions,omitempty"`
 	Buttons  []Button        `json:"buttons,omitempty"`
-	Tasks    []Task          `json:"tasks,omitempty"` // of a stream.
+	Tasks    []Task          `json:"tasks,omitempty"` // of a stream
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// Opened are the addresses that the platform opens to show previews of them, without anybody clicking.
+	// Opened are the URLs that the platform opens by itself to show previews.
 	Opened []string `json:"opened,omitempty"`
-	// Streaming is shown while a native stream runs. Broken is how one looks that ended by
-	// itself, until an update mends it.
+	// Streaming is set while a native stream runs. Broken is set after it ended by itself, until an update repairs it.
 	Streaming bool `json:"streaming,omitempty"`
 	Broken    bool `json:"broken,omitempty"`
 
-	blocks    parsedBlocks
-	noUnfurls bool // previews are off.
+	blocks      parsedBlocks
+	previewsOff bool // link previews are off
 }
 
-// Shown is what a person reads of the newest version.
+// Shown returns what a person reads of the newest version.
 func (m Message) Shown() string { return m.Last().Shown }
 
 // Since returns when the version was first shown.
 func (v Version) Since() time.Time { return v.At }
 
-// Thread is the ts of the thread that the message is in or would begin.
+// Thread returns the ts of the thread that the message is in or would start.
 func (m Message) Thread() string { return cmp.Or(m.ThreadTS, m.TS) }
 
 // clone returns a copy that the server does not change.
@@ -79,7 +77,7 @@ func (m *Message) clone() Message {
 	return c
 }
 
-// expire adds the version in which a stream is broken, when it is time.
+// expire adds the version of a broken stream when the stream has expired.
 func (m *Message) expire(now time.Time) {
 	if m.StreamEnds.IsZero() || now.Before(m.StreamEnds) {
 		return
@@ -92,15 +90,15 @@ func (m *Message) expire(now time.Time) {
 	}
 }
 
-// Status is what assistant.threads.setStatus showed below a thread.
+// Status is a status that assistant.threads.setStatus showed below a thread.
 type Status struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to"` // lies in the future while it is shown.
+	To     time.Time `json:"to"` // in the future while it is shown
 	Text   string    `json:"text"`
 	Thread string    `json:"thread_ts"`
 }
 
-// Screen is everything a person saw in a channel and its threads at one moment.
+// Screen is everything that a person saw in a channel and its threads at one moment.
 type Screen struct {
 	Channel  Channel   `json:"channel"`
 	At       time.Time `json:"at"`
@@ -109,7 +107,7 @@ type Screen struct {
 	Prompts  []Prompts `json:"prompts,omitempty"`
 }
 
-// In are the messages of a thread, its parent first; of "" those of the channel itself.
+// In returns the messages of a thread, its parent first; for "" those of the channel itself.
 func (s Screen) In(thread string) []Message {
 	var list []Message
 	for _, m := range s.Messages {
@@ -125,13 +123,13 @@ type ChannelHistory struct {
 	Channel  Channel           `json:"channel"`
 	Messages []Message         `json:"messages"`
 	Statuses []Status          `json:"statuses,omitempty"`
-	Titles   map[string]string `json:"titles,omitempty"` // of threads, by thread_ts.
+	Titles   map[string]string `json:"titles,omitempty"` // titles of threads, by thread_ts
 	Prompts  []Prompts         `json:"prompts,omitempty"`
-	// Sessions are active, or processing while the app works, by thread_ts.
+	// Sessions are statuses by thread_ts: active, or processing while the app works.
 	Sessions map[string]string `json:"sessions,omitempty"`
 }
 
-// History returns all messages of a channel, deleted ones too, by ts. It is a copy.
+// History returns a copy of all messages of a channel, including deleted ones, sorted by ts.
 func (s *Server) History(id string) []Message { return s.Chronicle(id).Messages }
 
 // Chronicle returns everything that happened in a channel. It is a copy.
@@ -150,8 +148,8 @@ func (s *Server) Chronicle(id string) ChannelHistory {
 	return h
 }
 
-// View returns the messages that a person saw in a channel at a moment, each with
-// its versions up to then; the last one is what was on the screen.
+// View returns the messages that a person saw in a channel at a moment, each with its versions up to then. The last
+// version was on the screen.
 func (s *Server) View(id string, at time.Time) []Message { return s.Screen(id, at).Messages }
 
 // Screen returns everything that a person saw in a channel at a moment.

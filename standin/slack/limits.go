@@ -7,32 +7,30 @@ import (
 	"telex/standin/quota"
 )
 
-// Limits are the rates that the platform enforces per app and workspace. A field
-// that is zero takes the published value (in Options.Hidden: no limit), a
-// negative one switches its limit off.
+// Limits are the rates that the platform enforces per app and workspace. A zero field means the published value (in
+// Options.Hidden: no limit), and a negative field disables the limit.
 //
-// Source: https://docs.slack.dev/apis/web-api/rate-limits for the tiers and "one
-// message per second per channel", with short bursts and a ceiling of several
-// hundred a minute; how long the bursts may be and what the ceiling is, is not said.
+// The tiers and "one message per second per channel", with short bursts and several hundred per minute, are from
+// https://docs.slack.dev/apis/web-api/rate-limits. It does not state the length of the bursts or the exact maximum.
 type Limits struct {
-	// Tier1 to Tier4 are calls a minute of each method in that tier.
+	// Tier1 to Tier4 are calls per minute of each method in that tier.
 	Tier1 int `json:"tier1"`
 	Tier2 int `json:"tier2"`
 	Tier3 int `json:"tier3"`
 	Tier4 int `json:"tier4"`
-	// PostPerSecond and PostBurst are a token bucket per channel, for chat.postMessage.
+	// PostPerSecond and PostBurst define a token bucket per channel, for chat.postMessage.
 	PostPerSecond float64 `json:"post_per_second"`
 	PostBurst     int     `json:"post_burst"`
-	// PostPerMinute is what chat.postMessage may do in the workspace.
+	// PostPerMinute limits chat.postMessage in the whole workspace.
 	PostPerMinute int `json:"post_per_minute"`
-	// StatusPerMinute is for assistant.threads.setStatus.
+	// StatusPerMinute limits assistant.threads.setStatus.
 	StatusPerMinute int `json:"status_per_minute"`
-	// Methods are calls a minute of single methods, in place of their tier.
+	// Methods are calls per minute of single methods, instead of their tier.
 	Methods map[string]int `json:"methods"`
 	// Jitter is how much too early a call may come: what the network between a
 	// correct client and the platform shifts. Published: 20 ms.
 	Jitter time.Duration `json:"jitter"`
-	// MinRetryAfter is the least Retry-After of a 429, in seconds. Published: 1.
+	// MinRetryAfter is the minimum Retry-After of a 429 in seconds. Published: 1.
 	MinRetryAfter int `json:"min_retry_after"`
 }
 
@@ -50,7 +48,7 @@ func NoLimits() Limits {
 	return Limits{Tier1: -1, Tier2: -1, Tier3: -1, Tier4: -1, PostPerSecond: -1, PostBurst: -1, PostPerMinute: -1, StatusPerMinute: -1}
 }
 
-// perMinute is how often a method may be called; not positive: without limit.
+// perMinute returns how often a method may be called per minute; 0 or less means no limit.
 func (l Limits) perMinute(method string) int {
 	if n, ok := l.Methods[method]; ok {
 		return n
@@ -75,53 +73,50 @@ func (l Limits) perMinute(method string) int {
 // limiter counts calls. Server.mu guards it.
 type limiter struct{ quota.Scopes[Limits] }
 
-// enforced replaces zero fields with their defaults.
-func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
+// effectiveLimits replaces zero fields with their defaults.
+func effectiveLimits(published, hidden Limits) (Limits, Limits, time.Duration) {
 	published = quota.Fill(published, PublishedLimits())
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
-// method is the scope of a method in the whole workspace.
+// method returns the scope of a method in the whole workspace.
 func (l *limiter) method(name string) *quota.Scope {
 	return l.Scope(name, func(lim Limits) quota.Meter {
 		return quota.NewWindow(lim.perMinute(name), time.Minute)
 	})
 }
 
-// post is the scope of chat.postMessage in a channel.
+// post returns the scope of chat.postMessage in a channel.
 func (l *limiter) post(channel string) *quota.Scope {
 	return l.Scope(methodPost+":"+channel, func(lim Limits) quota.Meter {
 		return quota.NewBucket(lim.PostPerSecond, lim.PostBurst)
 	})
 }
 
-// seconds rounds a wait up to what Retry-After can say.
+// seconds rounds a wait up to whole seconds.
 func (l *limiter) seconds(d time.Duration) int {
 	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
-// SetLimits replaces both sets of limits; what was counted so far is forgotten,
-// and so are blocked windows.
+// SetLimits replaces both sets of limits. It resets the counters and the blocked scopes.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limiter.Renew(enforced(published, hidden))
+	s.limiter.Renew(effectiveLimits(published, hidden))
 	s.limiter.Open()
 }
 
-// checkBlocked answers 429 while a scope is blocked: the client was told to wait
-// and does not.
+// checkBlocked responds with 429 while a scope is blocked, because the client must wait.
 func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiError {
 	r := s.limiter.Closed(now, sc)
 	if r == nil {
 		return nil
 	}
-	s.violate(BlockedCall, call.Method, call.Channel, r.String())
+	s.recordViolation(BlockedCall, call.Method, call.Channel, r.String())
 	return tooMany(s.limiter.seconds(r.Wait))
 }
 
-// charge counts a call in its scope, or answers 429 and blocks the scope when it
-// is full.
+// charge counts a call in its scope. If the scope is full, it responds with 429 and blocks the scope.
 func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) {
 	if aerr := s.checkBlocked(now, sc, call); aerr != nil {
 		panic(aerr)
@@ -131,12 +126,12 @@ func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) {
 		return
 	}
 	if !r.Hidden {
-		s.violate(OverLimit, call.Method, call.Channel, r.String())
+		s.recordViolation(OverLimit, call.Method, call.Channel, r.String())
 	}
 	panic(s.block(now, sc, s.limiter.seconds(r.Wait)))
 }
 
-// block closes a scope until retryAfter seconds are over.
+// block blocks a scope for retryAfter seconds.
 func (s *Server) block(now time.Time, sc *quota.Scope, retryAfter int) *apiError {
 	sc.Close(now.Add(time.Duration(retryAfter)*time.Second), "")
 	return tooMany(retryAfter)

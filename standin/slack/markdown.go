@@ -6,53 +6,56 @@ import (
 	"strings"
 )
 
-// seen is a Markdown text as mrkdwn in which a person finds what a client draws: lists with their bullets and numbers, and
-// code as it stands. Other marks stay.
-func seen(text string) string { return codeAsItStands(listsDrawn(text)) }
+// markdownShown converts Markdown to mrkdwn that reads as a client shows it: lists with bullets and numbers, and code
+// unchanged. Other marks stay.
+func markdownShown(text string) string { return escapeCodeEntities(renderLists(text)) }
 
-// A line with its quote marks and its indentation, and the mark of an item with the space behind it, if it begins one.
+// lineOf matches a line's quote marks and indentation, and the mark of a list item with the following spaces if the
+// line begins one.
 var lineOf = regexp.MustCompile(`^((?:> ?)*)( *)(?:([-*+]|(\d{1,9})[.)])( {1,4})\S)?`)
 
-// list is a list that is not over: the last character of its marks, the number of its last item, and where the text of that begins.
+// list is an open list: the last character of its marks, the number of its last item, and the column of that item's
+// text.
 type list struct {
 	mark           byte
 	number, column int
 }
 
-// lists are those that a line can be in, outer first. quote are the quote marks of the line above, and paragraph tells that the
-// line below can go on with it.
-type lists struct {
+// openLists are the lists that a line can belong to, outer first. quote holds the quote marks of the previous line.
+// paragraph says that the next line can continue its paragraph.
+type openLists struct {
 	open      []list
 	quote     string
 	paragraph bool
 }
 
-// listsDrawn is a Markdown text with bullets and numbers as a client draws them: bullets by depth, and numbers counted from
+// renderLists returns a Markdown text with bullets and numbers as a client shows them: bullets by depth, and numbers counted from
 // the first one of their list.
 // Source: https://spec.commonmark.org/0.31.2/#list-items
-func listsDrawn(text string) string {
+func renderLists(text string) string {
 	var b strings.Builder
-	var l lists
+	var l openLists
 	for at := 0; at < len(text); {
 		line := text[at:]
 		if end := strings.IndexByte(line, '\n') + 1; end > 0 {
 			line = line[:end]
 		}
 		if i := len(line) - len(strings.TrimLeft(line, "> ")); backticks(line[i:]) >= 3 {
-			line = text[at : at+i+fenced(text[at+i:], backticks(line[i:]))]
+			line = text[at : at+i+fencedLen(text[at+i:], backticks(line[i:]))]
 			b.WriteString(line)
 			l.paragraph = false
-			l.leave(len(lineOf.FindStringSubmatch(line)[2]))
+			l.closeDeeper(len(lineOf.FindStringSubmatch(line)[2]))
 		} else {
-			b.WriteString(l.draw(line))
+			b.WriteString(l.render(line))
 		}
 		at += len(line)
 	}
 	return b.String()
 }
 
-// leave ends the lists that a line with so much indentation is not in, and returns the outermost of those.
-func (l *lists) leave(indent int) (left list) {
+// closeDeeper closes the lists to which a line with this indentation does not belong, and returns the outermost of
+// those.
+func (l *openLists) closeDeeper(indent int) (left list) {
 	for n := len(l.open); n > 0 && l.open[n-1].column > indent; n-- {
 		left = l.open[n-1]
 		l.open = l.open[:n-1]
@@ -60,23 +63,23 @@ func (l *lists) leave(indent int) (left list) {
 	return left
 }
 
-// draw is a line as it is drawn.
-func (l *lists) draw(line string) string {
+// render returns a line as a client shows it.
+func (l *openLists) render(line string) string {
 	m := lineOf.FindStringSubmatch(line)
 	if m[1] != l.quote {
-		*l = lists{quote: m[1]}
+		*l = openLists{quote: m[1]}
 	}
 	body, indent, mark := line[len(m[1]):], len(m[2]), m[3]
 	blank, paragraph := strings.TrimSpace(body) == "", l.paragraph
 	l.paragraph = !blank
 	if mark == "" || strings.Trim(body, "-* \n") == "" {
-		if !blank && !paragraph { // otherwise it goes on with the paragraph above
-			l.leave(indent)
+		if !blank && !paragraph { // otherwise it continues the paragraph above
+			l.closeDeeper(indent)
 		}
 		return line
 	}
 	was := l.open
-	last := l.leave(indent)
+	last := l.closeDeeper(indent)
 	now := list{mark: mark[len(mark)-1], column: indent + len(mark) + len(m[5])}
 	shown := []string{"•", "◦", "▪"}[min(len(l.open), 2)]
 	if m[4] != "" {
@@ -89,7 +92,7 @@ func (l *lists) draw(line string) string {
 	if n := len(l.open); n > 0 {
 		column = l.open[n-1].column
 	}
-	if indent > column+3 || m[4] != "" && m[4] != "1" && last.mark != now.mark && paragraph { // text, as numbers in the midst of a paragraph are
+	if indent > column+3 || m[4] != "" && m[4] != "1" && last.mark != now.mark && paragraph { // it is text, like numbers inside a paragraph
 		l.open = was
 		return line
 	}
@@ -97,10 +100,9 @@ func (l *lists) draw(line string) string {
 	return m[1] + m[2] + shown + body[indent+len(mark):]
 }
 
-// codeAsItStands is a Markdown text whose entities in code are escaped once more: outside of code
-// "&lt;" shows "<", in code it shows "&lt;".
+// escapeCodeEntities escapes the entities in code once more: outside code "&lt;" shows "<", in code it shows "&lt;".
 // Source: https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references
-func codeAsItStands(text string) string {
+func escapeCodeEntities(text string) string {
 	if !strings.ContainsRune(text, '`') || !strings.ContainsRune(text, '&') {
 		return text
 	}
@@ -114,8 +116,8 @@ func codeAsItStands(text string) string {
 	return b.String()
 }
 
-// nextCode is where the next code behind at begins and ends: a fenced block with its fences, or a
-// span with its backticks. Without any it is the end of the text.
+// nextCode returns the start and end of the next code after at: a fenced block with its fences, or a span with its
+// backticks. If there is none, both are the end of the text.
 func nextCode(text string, at int) (begin, end int) {
 	for i := at; i < len(text); {
 		switch text[i] {
@@ -124,9 +126,9 @@ func nextCode(text string, at int) (begin, end int) {
 		case '`':
 			n := backticks(text[i:])
 			if n >= 3 && startsLine(text, i) {
-				return i, i + fenced(text[i:], n)
+				return i, i + fencedLen(text[i:], n)
 			}
-			if length := codeSpan(text[i:], n); length > 0 {
+			if length := codeSpanLen(text[i:], n); length > 0 {
 				return i, i + length
 			}
 			i += n
@@ -139,15 +141,15 @@ func nextCode(text string, at int) (begin, end int) {
 
 func backticks(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// startsLine reports whether only quote marks and spaces stand before i in its line.
+// startsLine reports whether only quote marks and spaces precede i in its line.
 func startsLine(text string, i int) bool {
 	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
 	return strings.Trim(line, "> ") == ""
 }
 
-// fenced is how long the block is that text begins with, whose fence has n backticks. One that is
-// not closed goes on to the end.
-func fenced(text string, n int) int {
+// fencedLen returns the length of the block at the start of text, whose fence has n backticks. An unclosed block
+// extends to the end.
+func fencedLen(text string, n int) int {
 	at := 0
 	for {
 		next := strings.IndexByte(text[at:], '\n') + 1
@@ -163,9 +165,9 @@ func fenced(text string, n int) int {
 	}
 }
 
-// codeSpan is how long the code is that text begins with n backticks; 0 when nothing closes it in
-// its paragraph.
-func codeSpan(text string, n int) int {
+// codeSpanLen returns the length of the code span at the start of text, which begins with n backticks. It is 0 if
+// nothing in its paragraph closes it.
+func codeSpanLen(text string, n int) int {
 	text, _, _ = strings.Cut(text, "\n\n")
 	for i := n; i < len(text); {
 		if text[i] != '`' {

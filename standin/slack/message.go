@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// add posts m with v as its first version, and tells everyone.
+// add posts m with v as its first version, and sends the events.
 func (s *Server) add(c *channel, m *Message, v Version) {
 	s.show(c, m, v)
 	if m.EphemeralTo == "" {
-		s.tellPosted(c, m)
+		s.sendMessageEvents(c, m)
 	}
 }
 
-// show posts m with v as its first version, of which no app hears.
+// show posts m with v as its first version, without events.
 func (s *Server) show(c *channel, m *Message, v Version) {
 	m.TS, m.Channel = s.nextTS(), c.info.ID
 	v.At = time.Now()
@@ -29,7 +29,7 @@ func (s *Server) show(c *channel, m *Message, v Version) {
 	s.Publish("message", Event{Channel: c.info.ID, Message: m})
 }
 
-// change adds a version to m and tells everyone.
+// change adds a version to m and sends the events.
 func (s *Server) change(c *channel, m *Message, v Version) {
 	before := s.wire(c, m)
 	m.Versions = append(m.Versions, v)
@@ -38,14 +38,14 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 		return
 	}
 	ts := s.nextTS()
-	s.tell(c, "message", object{
+	s.deliverEvent(c, "message", object{
 		"type": "message", "subtype": "message_changed", "hidden": true, "channel": c.info.ID,
 		"channel_type": c.info.channelType(), "ts": ts, "event_ts": ts,
 		"message": s.wire(c, m), "previous_message": before,
 	})
 }
 
-// remove deletes m; by is "bot" or "person". A parent with replies becomes a tombstone, which is told as a change.
+// remove deletes m; by is "bot" or "person". A parent with replies becomes a tombstone, which is reported as a change.
 // Source: https://github.com/openclaw/openclaw/pull/22035
 func (s *Server) remove(c *channel, m *Message, by string) {
 	before := s.wire(c, m)
@@ -57,39 +57,38 @@ func (s *Server) remove(c *channel, m *Message, by string) {
 	}
 	ts := s.nextTS()
 	if len(c.replies(m.TS)) > 0 {
-		s.tell(c, "message", object{
+		s.deliverEvent(c, "message", object{
 			"type": "message", "subtype": "message_changed", "hidden": true, "channel": c.info.ID,
 			"channel_type": c.info.channelType(), "ts": ts, "event_ts": ts, "message": tombstone(m), "previous_message": before,
 		})
 		return
 	}
-	s.tell(c, "message", object{
+	s.deliverEvent(c, "message", object{
 		"type": "message", "subtype": "message_deleted", "hidden": true, "channel": c.info.ID,
 		"channel_type": c.info.channelType(), "ts": ts, "event_ts": ts, "deleted_ts": m.TS, "previous_message": before,
 	})
 }
 
-// tellPosted sends the events of a new message: message, and app_mention when it names
-// the bot outside of a direct message. Both have the same ts.
-// Source: https://docs.slack.dev/reference/events/app_mention
-func (s *Server) tellPosted(c *channel, m *Message) {
+// sendMessageEvents sends the events of a new message: message, and app_mention if it mentions the bot outside of a
+// direct message. Both have the same ts. Source: https://docs.slack.dev/reference/events/app_mention
+func (s *Server) sendMessageEvents(c *channel, m *Message) {
 	event := s.wire(c, m)
 	event["channel"], event["channel_type"], event["event_ts"] = c.info.ID, c.info.channelType(), m.TS
-	s.tell(c, "message", event)
-	s.tellMention(c, m)
+	s.deliverEvent(c, "message", event)
+	s.sendMentionEvent(c, m)
 }
 
-func (s *Server) tellMention(c *channel, m *Message) {
+func (s *Server) sendMentionEvent(c *channel, m *Message) {
 	if c.info.Kind == KindIM || m.FromBot || !slices.Contains(m.Last().Mentions, BotUser) {
 		return
 	}
 	event := s.wire(c, m)
 	event["type"], event["channel"], event["event_ts"] = "app_mention", c.info.ID, m.TS
 	delete(event, "subtype")
-	s.tell(c, "app_mention", event)
+	s.deliverEvent(c, "app_mention", event)
 }
 
-// wire is m as methods and events tell it.
+// wire returns m in the form of methods and events.
 func (s *Server) wire(c *channel, m *Message) object {
 	v := m.Last()
 	w := object{"type": "message", "ts": m.TS, "text": v.Text, "team": TeamID}
@@ -139,8 +138,8 @@ func (s *Server) wire(c *channel, m *Message) object {
 	return w
 }
 
-// wireShare is a forwarded message as it stands below the text of another one.
-// Source: https://docs.slack.dev/reference/messaging/attachments; the fields of messages are not documented:
+// wireShare returns a forwarded message in the form of an attachment of another one. Source:
+// https://docs.slack.dev/reference/messaging/attachments. The fields of messages are not documented:
 // https://hackage.haskell.org/package/slack-web has recorded them.
 func (s *Server) wireShare(c *channel, m *Message) object {
 	text, author := m.Last().Text, s.users[m.User].Name
@@ -161,7 +160,7 @@ func (s *Server) wireShare(c *channel, m *Message) object {
 	return w
 }
 
-// addThread adds what a parent tells of its replies.
+// addThread adds a parent's fields about its replies.
 func (s *Server) addThread(c *channel, m *Message, w object) {
 	if m.ThreadTS != "" {
 		return
@@ -180,7 +179,7 @@ func (s *Server) addThread(c *channel, m *Message, w object) {
 	w["reply_users"], w["reply_users_count"] = users, len(users)
 }
 
-// replies are the living replies of a thread that everyone sees.
+// replies returns the existing replies of a thread that everybody sees.
 func (c *channel) replies(thread string) []*Message {
 	var list []*Message
 	for _, m := range c.messages {
@@ -191,7 +190,7 @@ func (c *channel) replies(thread string) []*Message {
 	return list
 }
 
-// tombstone is what stays of a deleted parent while its thread lives.
+// tombstone returns the remains of a deleted parent while its thread exists.
 func tombstone(m *Message) object {
 	return object{
 		"type": "message", "subtype": "tombstone", "ts": m.TS, "thread_ts": m.TS, "hidden": true,

@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Names of what is called without being a method.
+// Names of calls that are not methods.
 const (
 	uploadMethod   = "upload"
 	downloadMethod = "file"
@@ -36,18 +36,17 @@ const (
 	tierStatus
 )
 
-// method is what the platform says about a method on its page.
+// method describes a method as its page does.
 type method struct {
 	tier tier
-	// scopes: the token needs one of them; none is needed when empty.
+	// scopes: the token needs one of them; empty: none is needed.
 	scopes []string
-	// app tells that the method takes the app's token, not the bot's.
+	// app says that the method requires the app's token, not the bot's.
 	app bool
 	run func(s *Server, r *request) any
 }
 
-// methods are all that exist here. Each page is
-// https://docs.slack.dev/reference/methods/<name>.
+// methods returns all methods. Each page is https://docs.slack.dev/reference/methods/<name>.
 func methods() map[string]method {
 	write := []string{"chat:write"}
 	pane := []string{"assistant:write"}
@@ -62,20 +61,20 @@ func methods() map[string]method {
 		"apps.connections.open": {tier: tier3, app: true, scopes: []string{"connections:write"}, run: (*Server).openConnection},
 
 		methodPost:          {tier: tierPost, scopes: write, run: (*Server).postMessage},
-		"chat.update":       {tier: tier3, scopes: write, run: rig.On((*Server).place, (*Server).updateMessage)},
-		"chat.delete":       {tier: tier3, scopes: write, run: rig.On((*Server).place, (*Server).deleteMessage)},
-		"chat.getPermalink": {run: rig.On((*Server).place, (*Server).permalink)},
-		"chat.startStream":  {tier: tier2, scopes: write, run: rig.On((*Server).postable, (*Server).startStream)},
-		"chat.appendStream": {tier: tier4, scopes: write, run: rig.OnBoth((*Server).streaming, (*Server).appendStream)},
-		"chat.stopStream":   {tier: tier2, scopes: write, run: rig.OnBoth((*Server).streaming, (*Server).stopStream)},
+		"chat.update":       {tier: tier3, scopes: write, run: rig.On((*Server).channelOf, (*Server).updateMessage)},
+		"chat.delete":       {tier: tier3, scopes: write, run: rig.On((*Server).channelOf, (*Server).deleteMessage)},
+		"chat.getPermalink": {run: rig.On((*Server).channelOf, (*Server).permalink)},
+		"chat.startStream":  {tier: tier2, scopes: write, run: rig.On((*Server).postChannel, (*Server).startStream)},
+		"chat.appendStream": {tier: tier4, scopes: write, run: rig.OnBoth((*Server).streamingMessage, (*Server).appendStream)},
+		"chat.stopStream":   {tier: tier2, scopes: write, run: rig.OnBoth((*Server).streamingMessage, (*Server).stopStream)},
 
 		"assistant.threads.setStatus":           {tier: tierStatus, scopes: status, run: rig.OnBoth((*Server).threadOf, (*Server).setStatus)},
 		"assistant.threads.setTitle":            {tier: tier4, scopes: pane, run: rig.OnBoth((*Server).threadOf, (*Server).setTitle)},
 		"assistant.threads.setSuggestedPrompts": {tier: tier4, scopes: pane, run: (*Server).setPrompts},
 
-		"conversations.history": {tier: tier3, scopes: history, run: rig.On((*Server).readable, (*Server).channelHistory)},
-		"conversations.replies": {tier: tier3, scopes: history, run: rig.On((*Server).readable, (*Server).threadReplies)},
-		"conversations.info":    {tier: tier3, scopes: read, run: rig.On((*Server).place, (*Server).channelInfo)},
+		"conversations.history": {tier: tier3, scopes: history, run: rig.On((*Server).readableChannel, (*Server).channelHistory)},
+		"conversations.replies": {tier: tier3, scopes: history, run: rig.On((*Server).readableChannel, (*Server).threadReplies)},
+		"conversations.info":    {tier: tier3, scopes: read, run: rig.On((*Server).channelOf, (*Server).channelInfo)},
 		"conversations.open":    {tier: tier3, scopes: manage, run: (*Server).openChannel},
 
 		"files.getUploadURLExternal":   {tier: tier4, scopes: []string{"files:write"}, run: (*Server).uploadURL},
@@ -88,7 +87,7 @@ func methods() map[string]method {
 	}
 }
 
-// AllScopes are all that a bot can be granted here, and the app's own.
+// AllScopes returns all scopes that a bot can be granted here, and the app's own.
 func AllScopes() []string {
 	return []string{
 		"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands",
@@ -116,7 +115,7 @@ func (s *Server) dispatch(r *request) any {
 	return m.run(s, r)
 }
 
-// token is what the call shows: the header wins over an argument.
+// token returns the call's token: the header takes precedence over an argument.
 func (r *request) token() string {
 	if kind, token, ok := strings.Cut(r.http.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
 		return strings.TrimSpace(token)
@@ -124,13 +123,13 @@ func (r *request) token() string {
 	return r.text("token")
 }
 
-// authorize checks token, kind of token and scopes, in the platform's order.
+// authorize checks the token, its kind and its scopes, in the platform's order.
 func (s *Server) authorize(r *request, m method) *apiError {
 	if r.call.Method == "api.test" {
 		return nil
 	}
 	token := r.token()
-	if m.app { // only in the header
+	if m.app { // accepted only in the header
 		token = strings.TrimSpace(strings.TrimPrefix(r.http.Header.Get("Authorization"), "Bearer "))
 	}
 	switch {
@@ -146,18 +145,18 @@ func (s *Server) authorize(r *request, m method) *apiError {
 	if len(m.scopes) == 0 || slices.ContainsFunc(m.scopes, s.granted) {
 		return nil
 	}
-	return s.missing(m.scopes[0])
+	return s.missingScope(m.scopes[0])
 }
 
 func (s *Server) granted(scope string) bool { return slices.Contains(s.opts.Scopes, scope) }
 
-// missing says which scope is missing.
-func (s *Server) missing(needed string) *apiError {
+// missingScope returns the error for a missing scope.
+func (s *Server) missingScope(needed string) *apiError {
 	return &apiError{code: "missing_scope", extra: object{"needed": needed, "provided": strings.Join(s.opts.Scopes, ",")}}
 }
 
-// authTest tells the caller who it is.
-// The scopes of the token stand in a header of the answer: https://docs.slack.dev/authentication/installing-with-oauth#scopes
+// authTest returns the caller's identity. The scopes of the token are in a header of the response:
+// https://docs.slack.dev/authentication/installing-with-oauth#scopes
 func (s *Server) authTest(*request) any {
 	a := reply(http.StatusOK, object{
 		"ok": true, "url": "https://" + teamDomain + ".slack.com/", "team": teamName, "user": s.opts.BotName,
@@ -167,7 +166,7 @@ func (s *Server) authTest(*request) any {
 	return a
 }
 
-// apiTest answers with what it was asked with; error makes it fail.
+// apiTest returns its arguments; the argument error makes it fail.
 func (s *Server) apiTest(r *request) any {
 	if code := r.text("error"); code != "" {
 		panic(fail(code))

@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// units is the length of a text in UTF-16 units. The platform says "characters"; where
-// it may mean code points or UTF-16 units, this takes what is more.
+// units returns the length of a text in UTF-16 units. The platform says "characters", which may mean code points or
+// UTF-16 units; UTF-16 units are the stricter interpretation.
 func units(text string) int {
 	n := 0
 	for _, r := range text {
@@ -17,7 +17,7 @@ func units(text string) int {
 	return n
 }
 
-// cutUnits is the longest beginning of text that has no more than n units.
+// cutUnits returns the longest prefix of text with at most n units.
 func cutUnits(text string, n int) string {
 	for i, r := range text {
 		if n -= utf16.RuneLen(r); n < 0 {
@@ -30,16 +30,16 @@ func cutUnits(text string, n int) string {
 // span is a piece of mrkdwn: a control sequence <…>, or text between them.
 type span struct {
 	raw     string
-	control string // what is between < and >, "" for text.
+	control string // the text between < and >; "" for text
 }
 
-// control is a control sequence. A "<" that begins nothing that the platform knows is text, as in "<!DOCTYPE html>".
+// control matches control sequences. A "<" that begins nothing known to the platform is text, as in "<!DOCTYPE html>".
 // Source: https://docs.slack.dev/messaging/formatting-message-text#advanced
 var control = regexp.MustCompile(`<(?:(?:@[UWB]|#[CG])[0-9A-Z]*|` +
 	`!(?:channel|here|everyone|group|(?:subteam|date)\^[^<>|\n]*)|` + // https://docs.slack.dev/messaging/formatting-message-text#special-mentions
 	`(?:https?://|mailto:|tel:|slack://)[^<>|\n]*)(?:\|[^<>\n]*)?>`)
 
-// spans cuts mrkdwn into its pieces; joined they are the text again.
+// spans splits mrkdwn into its pieces. Joined, they are the text again.
 func spans(text string) []span {
 	var list []span
 	begin := 0
@@ -56,9 +56,9 @@ func spans(text string) []span {
 	return list
 }
 
-// pings is who a control sequence calls: a user id, "!channel", "!here", "!everyone" or
-// "!subteam^S…"; "" for nobody.
-func (p span) pings() string {
+// mentioned returns whom a control sequence mentions: a user id, "!channel", "!here", "!everyone" or "!subteam^S…", or
+// "".
+func (p span) mentioned() string {
 	target, _, _ := strings.Cut(p.control, "|")
 	switch {
 	case strings.HasPrefix(target, "@"):
@@ -69,13 +69,13 @@ func (p span) pings() string {
 	return ""
 }
 
-// mentions are who a text calls, each once, in order. It does not spare code: the
-// platform resolves control sequences before it formats.
+// mentions returns whom a text mentions, without duplicates, in order. Code is no exception, because the platform
+// resolves control sequences before it formats.
 func mentions(text string) []string {
 	var list []string
 	seen := make(map[string]bool)
 	for _, p := range spans(text) {
-		if who := p.pings(); who != "" && !seen[who] {
+		if who := p.mentioned(); who != "" && !seen[who] {
 			seen[who] = true
 			list = append(list, who)
 		}
@@ -83,8 +83,8 @@ func mentions(text string) []string {
 	return list
 }
 
-// normalize is a mrkdwn text as the platform stores it and tells it again: what is not
-// part of a control sequence or an entity is escaped.
+// normalize returns a mrkdwn text as the platform stores it: everything outside control sequences and entities is
+// escaped.
 func normalize(text string) string {
 	var b strings.Builder
 	for _, p := range spans(text) {
@@ -97,25 +97,25 @@ func normalize(text string) string {
 	return b.String()
 }
 
-// escape writes &, < and > as entities and leaves entities alone.
-// Source: https://docs.slack.dev/messaging/formatting-message-text#escaping
+// escape replaces &, < and > by entities and keeps existing entities. Source:
+// https://docs.slack.dev/messaging/formatting-message-text#escaping
 func escape(text string) string {
 	return strings.NewReplacer("&amp;", "&amp;", "&lt;", "&lt;", "&gt;", "&gt;", "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// linked is an address that the platform makes a link of, in either kind of markup, and code, where it makes none.
-var linked = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`\n]+`|https?://[^\\s<>|]+[^\\s<>|.,:;!?\"'\\])]")
+// linkPattern matches a URL that the platform turns into a link, in either kind of markup, and code, where it does not.
+var linkPattern = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`\n]+`|https?://[^\\s<>|]+[^\\s<>|.,:;!?\"'\\])]")
 
-// addresses are those that a text links to, each once. Sorted.
-func addresses(text string) []string {
-	list := slices.DeleteFunc(linked.FindAllString(strings.ReplaceAll(text, "](", "] "), -1), func(a string) bool { return a[0] == '`' })
+// linkedURLs returns the URLs that a text links to, sorted and without duplicates.
+func linkedURLs(text string) []string {
+	list := slices.DeleteFunc(linkPattern.FindAllString(strings.ReplaceAll(text, "](", "] "), -1), func(a string) bool { return a[0] == '`' })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// shown is what a person reads of a mrkdwn text: names for mentions, labels for links,
-// characters for entities. The marks of bold, italic and code stay.
-func (s *Server) shown(text string) string {
+// shownText returns what a person reads of a mrkdwn text: names instead of mentions, labels instead of links,
+// characters instead of entities. The marks of bold, italic and code stay.
+func (s *Server) shownText(text string) string {
 	var b strings.Builder
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 	for _, p := range spans(text) {
@@ -123,13 +123,13 @@ func (s *Server) shown(text string) string {
 			b.WriteString(unescape.Replace(p.raw))
 			continue
 		}
-		b.WriteString(unescape.Replace(s.label(p.control)))
+		b.WriteString(unescape.Replace(s.shownLabel(p.control)))
 	}
 	return b.String()
 }
 
-// label is what is shown of a control sequence.
-func (s *Server) label(control string) string {
+// shownLabel returns the visible text of a control sequence.
+func (s *Server) shownLabel(control string) string {
 	target, label, labelled := strings.Cut(control, "|")
 	switch {
 	case strings.HasPrefix(target, "@"):

@@ -36,7 +36,7 @@ func TestMrkdwn(t *testing.T) {
 		if got := normalize(tc.text); got != tc.stored {
 			t.Errorf("%s: got stored %q, want %q", tc.text, got, tc.stored)
 		}
-		if got := s.shown(tc.text); got != tc.shown {
+		if got := s.shownText(tc.text); got != tc.shown {
 			t.Errorf("%s: got shown %q, want %q", tc.text, got, tc.shown)
 		}
 		if got := mentions(tc.text); !slices.Equal(got, tc.calls) {
@@ -61,7 +61,7 @@ func TestMarkdownCode(t *testing.T) {
 		"````\n```\n&lt;\n````\n&lt; `` `": "````\n```\n&lt;\n````\n< `` `",
 		"`<!channel>`":                     "`@channel`",
 	} {
-		if got := s.shown(codeAsItStands(text)); got != want {
+		if got := s.shownText(escapeCodeEntities(text)); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestMarkdownLists(t *testing.T) {
 		"- a\n      - b":                                 "• a\n      - b",
 		"- `&lt;- a`\n- &lt;":                            "• `&lt;- a`\n• <",
 	} {
-		if got := New(Options{}).shown(seen(text)); got != want {
+		if got := New(Options{}).shownText(markdownShown(text)); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -108,16 +108,16 @@ func FuzzMrkdwn(f *testing.F) {
 		if again := normalize(stored); again != stored {
 			t.Errorf("stored twice: got %q, want %q", again, stored)
 		}
-		if got, want := s.shown(stored), s.shown(text); got != want {
+		if got, want := s.shownText(stored), s.shownText(text); got != want {
 			t.Errorf("shown: got %q, want %q", got, want)
 		}
 		if got, want := mentions(stored), mentions(text); !slices.Equal(got, want) {
 			t.Errorf("calls: got %v, want %v", got, want)
 		}
-		if got := strings.ReplaceAll(codeAsItStands(text), "&amp;", "&"); got != strings.ReplaceAll(text, "&amp;", "&") {
+		if got := strings.ReplaceAll(escapeCodeEntities(text), "&amp;", "&"); got != strings.ReplaceAll(text, "&amp;", "&") {
 			t.Errorf("code of %q: got %q", text, got)
 		}
-		if got := listsDrawn(text); strings.Count(got, "\n") != strings.Count(text, "\n") {
+		if got := renderLists(text); strings.Count(got, "\n") != strings.Count(text, "\n") {
 			t.Errorf("lines of %q: got %q", text, got)
 		}
 		if n := units(text); utf8.ValidString(text) && (n < utf8.RuneCountInString(text) || units(cutUnits(text, n/2)) > n/2 || cutUnits(text, n) != text) {
@@ -150,7 +150,7 @@ func FuzzBlocks(f *testing.F) {
 			}
 			return
 		}
-		if len(parsed.list) > maxBlocks || parsed.total > maxWhole {
+		if len(parsed.list) > maxBlocks || parsed.total > maxTotal {
 			t.Errorf("%s: got %d blocks of %d characters", text, len(parsed.list), parsed.total)
 		}
 		if _, aerr := read(string(rig.Encode(parsed.list)), func() string { return "new" }); aerr != nil && parsed.list != nil {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// The pane in which people talk with the app. An assistant (assistant_view) has threads of its own there; an agent
-// (agent_view) has its Messages tab.
-// Source: https://docs.slack.dev/ai/developing-agents and https://docs.slack.dev/ai/migrating-to-agent-messaging
+// The pane is where people talk with the app. An assistant (assistant_view) has threads of its own there; an agent
+// (agent_view) has its Messages tab. Source: https://docs.slack.dev/ai/developing-agents and
+// https://docs.slack.dev/ai/migrating-to-agent-messaging
 
 // Prompts are questions that the app suggested.
 // Source: https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 type Prompts struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to,omitzero"` // others took their place, or a person wrote.
+	To     time.Time `json:"to,omitzero"` // when others replaced them or a person wrote
 	Thread string    `json:"thread_ts,omitempty"`
 	Title  string    `json:"title,omitempty"`
 	List   []Prompt  `json:"prompts"`
@@ -35,36 +35,35 @@ const (
 )
 
 const (
-	// maxPrompts: "up to four suggested prompts".
+	// maxPrompts is from "up to four suggested prompts".
 	maxPrompts = 4
-	// maxTitle is the longest title of a session, which a thread's title becomes.
-	// Source: https://docs.slack.dev/reference/methods/agents.sessions.rename
+	// maxTitle is the maximum length of a session's title, which is set from a thread's title. Source:
+	// https://docs.slack.dev/reference/methods/agents.sessions.rename
 	maxTitle = 200
-	// statusLife is how long a status stands that nothing ends.
-	// Source: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
-	statusLife = 2 * time.Minute
-	// maxLoading is how many messages may take turns with it.
+	// statusLifetime is how long a status is shown if nothing ends it. Source:
+	// https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+	statusLifetime = 2 * time.Minute
+	// maxLoading limits the messages that alternate with the status.
 	maxLoading = 10
 
 	subtypeAssistant = "assistant_app_thread"
 )
 
-// OpenAssistant lets a person begin a new thread with the app as an assistant, and
-// returns its thread_ts.
-// Source: https://docs.slack.dev/reference/events/assistant_thread_started
+// OpenAssistant starts a new thread with the app as an assistant, as a person, and returns its thread_ts. Source:
+// https://docs.slack.dev/reference/events/assistant_thread_started
 func (s *Server) OpenAssistant(user string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user = cmp.Or(user, DefaultUser)
-	c := s.ensure(imOf(user))
+	c := s.channelFor(imOf(user))
 	root := &Message{User: BotUser, BotID: BotID, FromBot: true, Subtype: subtypeAssistant}
-	s.add(c, root, s.settle(Version{Method: "person", Text: "New Assistant Thread"}))
-	s.tellAssistant(c, "assistant_thread_started", user, root.TS, "")
+	s.add(c, root, s.complete(Version{Method: "person", Text: "New Assistant Thread"}))
+	s.sendAssistantEvent(c, "assistant_thread_started", user, root.TS, "")
 	return root.TS
 }
 
-// MoveAssistant lets a person look at another channel beside an assistant's thread.
-// Source: https://docs.slack.dev/reference/events/assistant_thread_context_changed
+// MoveAssistant opens another channel beside an assistant's thread, as a person. Source:
+// https://docs.slack.dev/reference/events/assistant_thread_context_changed
 func (s *Server) MoveAssistant(user, thread, channel string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,41 +72,41 @@ func (s *Server) MoveAssistant(user, thread, channel string) bool {
 	if !c.isAssistant(thread) {
 		return false
 	}
-	s.tellAssistant(c, "assistant_thread_context_changed", user, thread, channel)
+	s.sendAssistantEvent(c, "assistant_thread_context_changed", user, thread, channel)
 	return true
 }
 
-func (s *Server) tellAssistant(c *channel, name, user, thread, viewed string) {
+func (s *Server) sendAssistantEvent(c *channel, name, user, thread, viewed string) {
 	context := object{"team_id": TeamID, "enterprise_id": nil}
 	if viewed != "" {
 		context["channel_id"] = viewed
 	}
-	s.tell(c, name, object{
+	s.deliverEvent(c, name, object{
 		"type": name, "event_ts": s.nextTS(),
 		"assistant_thread": object{"user_id": user, "channel_id": c.info.ID, "thread_ts": thread, "context": context},
 	})
 }
 
-// isAssistant reports whether a thread was begun by OpenAssistant.
+// isAssistant reports whether a thread was started by OpenAssistant.
 func (c *channel) isAssistant(thread string) bool {
-	root := c.alive(thread)
+	root := c.message(thread)
 	return root != nil && root.Subtype == subtypeAssistant
 }
 
-// OpenHome lets a person open the Messages tab of the app.
-// Source: https://docs.slack.dev/reference/events/app_home_opened
+// OpenHome opens the Messages tab of the app, as a person. Source:
+// https://docs.slack.dev/reference/events/app_home_opened
 func (s *Server) OpenHome(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user = cmp.Or(user, DefaultUser)
-	c := s.ensure(imOf(user))
-	s.tell(c, "app_home_opened", object{
+	c := s.channelFor(imOf(user))
+	s.deliverEvent(c, "app_home_opened", object{
 		"type": "app_home_opened", "user": user, "channel": c.info.ID, "tab": "messages", "event_ts": s.nextTS(),
 	})
 }
 
-// PressPrompt lets a person press a suggested prompt, which sends its message: in the thread, or outside of threads.
-// It returns the message's ts; "" when no such prompt is shown.
+// PressPrompt presses a suggested prompt as a person, which sends its message: in the thread, or outside of threads. It
+// returns the message's ts, or "" if no such prompt is shown.
 func (s *Server) PressPrompt(user, thread, title string) string {
 	user = cmp.Or(user, DefaultUser)
 	message := ""
@@ -122,7 +121,7 @@ func (s *Server) PressPrompt(user, thread, title string) string {
 	return s.Say(Incoming{User: user, Text: message, Thread: thread})
 }
 
-// prompt is the message of a prompt that is shown.
+// prompt returns the message of a shown prompt.
 func (c *channel) prompt(thread, title string) string {
 	for _, p := range c.prompts {
 		i := slices.IndexFunc(p.List, func(one Prompt) bool { return one.Title == title })
@@ -133,7 +132,7 @@ func (c *channel) prompt(thread, title string) string {
 	return ""
 }
 
-// endPrompts takes the prompts of a thread away.
+// endPrompts removes the prompts of a thread.
 func (c *channel) endPrompts(thread string) {
 	for i := range c.prompts {
 		if p := &c.prompts[i]; p.Thread == thread && p.To.IsZero() {
@@ -142,8 +141,8 @@ func (c *channel) endPrompts(thread string) {
 	}
 }
 
-// StopSession lets a person press the stop button of a session, which Slack shows while the app works on it. Streams
-// end there; the session stays as it is until the app changes it. It reports whether there is such a button.
+// StopSession presses the stop button of a session as a person. Slack shows it while the app works on the session.
+// Streams in it end. The session's status stays until the app changes it. It reports whether there is such a button.
 // Source: https://docs.slack.dev/reference/events/agent_session_stopped
 func (s *Server) StopSession(channel, user, thread string) bool {
 	s.mu.Lock()
@@ -164,23 +163,23 @@ func (s *Server) StopSession(channel, user, thread string) bool {
 		s.change(c, m, v)
 		stopped = append(stopped, m.TS)
 	}
-	s.tell(c, "agent_session_stopped", object{
+	s.deliverEvent(c, "agent_session_stopped", object{
 		"type": "agent_session_stopped", "channel": channel, "thread_ts": thread, "user": cmp.Or(user, c.info.User, DefaultUser),
 		"streaming_message_ts": stopped, "event_ts": s.nextTS(),
 	})
 	return true
 }
 
-// threadOf is the thread that a method of the pane names.
+// threadOf returns the thread in a call of the pane.
 func (s *Server) threadOf(r *request) (*channel, string) {
-	c := s.writable(r, "channel_id")
+	c := s.writableChannel(r, "channel_id")
 	ts := r.text("thread_ts")
 	m := c.byTS[ts]
 	failIf(!validTS(ts) || m == nil, "invalid_thread_ts")
 	return c, m.Thread()
 }
 
-// setStatus: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+// setStatus implements https://docs.slack.dev/reference/methods/assistant.threads.setStatus.
 func (s *Server) setStatus(r *request, c *channel, thread string) any {
 	var loading []string
 	text := r.text("loading_messages")
@@ -188,7 +187,7 @@ func (s *Server) setStatus(r *request, c *channel, thread string) any {
 	s.endStatus(c, thread)
 	c.sessions[thread] = SessionActive
 	if text := r.text("status"); text != "" {
-		st := Status{From: r.now, To: r.now.Add(statusLife), Text: text, Thread: thread}
+		st := Status{From: r.now, To: r.now.Add(statusLifetime), Text: text, Thread: thread}
 		c.statuses = append(c.statuses, st)
 		c.sessions[thread] = SessionProcessing
 		s.Publish("status", Event{Channel: c.info.ID, Status: &st})
@@ -196,7 +195,7 @@ func (s *Server) setStatus(r *request, c *channel, thread string) any {
 	return object{}
 }
 
-// endStatus takes a thread's status away.
+// endStatus removes a thread's status.
 func (s *Server) endStatus(c *channel, thread string) {
 	now := time.Now()
 	for i := range c.statuses {
@@ -206,33 +205,33 @@ func (s *Server) endStatus(c *channel, thread string) {
 	}
 }
 
-// setTitle: https://docs.slack.dev/reference/methods/assistant.threads.setTitle
+// setTitle implements https://docs.slack.dev/reference/methods/assistant.threads.setTitle.
 func (s *Server) setTitle(r *request, c *channel, thread string) any {
 	title := r.text("title")
 	failIf(c.info.Kind != KindIM, "channel_type_not_supported")
 	failIf(!s.opts.Agent && !c.isAssistant(thread), "invalid_thread_ts")
 	failIf(strings.TrimSpace(title) == "" || units(title) > maxTitle, "invalid_arguments")
 	c.titles[thread] = title
-	if root := c.alive(thread); root != nil && root.Subtype == subtypeAssistant { // its text is the title
+	if root := c.message(thread); root != nil && root.Subtype == subtypeAssistant { // its text is the title
 		v := root.Last()
 		v.At, v.Method, v.Text = r.now, r.call.Method, title
-		s.change(c, root, s.settle(v))
+		s.change(c, root, s.complete(v))
 	}
 	return object{}
 }
 
-// setPrompts: https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+// setPrompts implements https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts.
 func (s *Server) setPrompts(r *request) any {
-	c := s.writable(r, "channel_id")
+	c := s.writableChannel(r, "channel_id")
 	failIf(c.info.Kind != KindIM, "channel_type_not_supported")
 	p := Prompts{From: r.now, Title: r.text("title"), Thread: r.text("thread_ts")}
 	failIf(json.Unmarshal([]byte(r.text("prompts")), &p.List) != nil || len(p.List) == 0 || len(p.List) > maxPrompts, "invalid_arguments")
 	failIf(slices.ContainsFunc(p.List, func(one Prompt) bool { return one.Title == "" || one.Message == "" }), "invalid_arguments")
 	switch {
-	case s.opts.Agent && p.Thread != "": // "will cause the call to silently fail".
+	case s.opts.Agent && p.Thread != "": // "will cause the call to silently fail"
 		return object{}
 	case s.opts.Agent:
-	case p.Thread == "": // of the latest thread.
+	case p.Thread == "": // of the latest thread
 		for _, m := range c.messages {
 			if c.isAssistant(m.TS) {
 				p.Thread = m.TS

@@ -9,20 +9,19 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the largest request that is read, in bytes: an upload and its form.
+// maxBody is the maximum size of a request in bytes: an upload and its form.
 const maxBody = 64 << 20
 
 // params are the arguments of a call.
 type params struct {
 	rig.Form
-	file []byte // of an upload.
-	// bare tells that a JSON body named no charset, which the platform warns about.
-	bare bool
+	file []byte // of an upload
+	// noCharset says that a JSON body has no charset, about which the platform warns.
+	noCharset bool
 }
 
-// readParams collects the arguments of the query and of the body. The error is an
-// answer of the platform.
-// Source: https://docs.slack.dev/apis/web-api/#post-bodies
+// readParams collects the arguments of the query and of the body. Source:
+// https://docs.slack.dev/apis/web-api/#post-bodies
 func readParams(r *http.Request) (p params, aerr *apiError) {
 	var err error
 	p.Form, err = rig.ReadForm(r, maxBody)
@@ -46,8 +45,8 @@ func readParams(r *http.Request) (p params, aerr *apiError) {
 	}
 	switch {
 	case p.Kind == "application/json":
-		p.bare = p.Options["charset"] == ""
-		delete(p.Values, "token") // a JSON body carries no token; the header does
+		p.noCharset = p.Options["charset"] == ""
+		delete(p.Values, "token") // a JSON body can't carry the token; only the header can
 	case len(p.Rest) == 0:
 	case strings.HasPrefix(r.URL.Path, uploadPath):
 		p.file = p.Rest
@@ -59,13 +58,13 @@ func readParams(r *http.Request) (p params, aerr *apiError) {
 	return p, nil
 }
 
-// text is an argument; "" when absent.
+// text returns an argument, or "" if it is absent.
 func (p *params) text(name string) string { return p.Values[name] }
 
-// has reports whether an argument was given, be it empty.
+// has reports whether an argument is present, even if empty.
 func (p *params) has(name string) bool { _, ok := p.Values[name]; return ok }
 
-// integer reads a number; d when there is none.
+// integer parses an integer; d is the default.
 func (p *params) integer(name string, d int) int {
 	n, err := strconv.Atoi(strings.TrimSpace(p.Values[name]))
 	if err != nil {
@@ -74,7 +73,7 @@ func (p *params) integer(name string, d int) int {
 	return n
 }
 
-// flag reads a boolean as forms write it.
+// flag parses a boolean in the form of forms.
 func (p *params) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(p.Values[name])) {
 	case "true", "1":

@@ -20,12 +20,11 @@ import (
 	"telex/standin/rig"
 )
 
-// maxAppAnswer is how much of an app's answer is read, in bytes.
+// maxAppAnswer limits what is read of an app's response, in bytes.
 const maxAppAnswer = 1 << 20
 
-// Sign is the signature of a request to the app: "v0=" and the HMAC-SHA256 of
-// "v0:timestamp:body" in hex.
-// Source: https://docs.slack.dev/authentication/verifying-requests-from-slack
+// Sign returns the signature of a request to the app: "v0=" and the HMAC-SHA256 of "v0:timestamp:body" in hex. Source:
+// https://docs.slack.dev/authentication/verifying-requests-from-slack
 func Sign(secret, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("v0:" + timestamp + ":"))
@@ -33,9 +32,8 @@ func Sign(secret, timestamp string, body []byte) string {
 	return "v0=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// SetRequestURL turns Socket Mode off and posts events, commands and button presses to
-// the URL, once that has passed the platform's check: it must answer the challenge within
-// three seconds. An empty URL turns Socket Mode on again.
+// SetRequestURL disables Socket Mode and posts events, commands and button presses to the URL. The URL must first pass
+// the platform's check: it must answer the challenge within three seconds. An empty URL enables Socket Mode again.
 func (s *Server) SetRequestURL(ctx context.Context, target string) error {
 	if target != "" {
 		if err := s.challenge(ctx, target); err != nil {
@@ -48,9 +46,9 @@ func (s *Server) SetRequestURL(ctx context.Context, target string) error {
 	return nil
 }
 
-// challenge is the handshake of https://docs.slack.dev/reference/events/url_verification.
+// challenge makes the handshake of https://docs.slack.dev/reference/events/url_verification.
 func (s *Server) challenge(ctx context.Context, target string) error {
-	ctx, cancel := context.WithTimeout(ctx, ackTime)
+	ctx, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
 	s.mu.Lock()
 	secret := s.uuid()
@@ -66,21 +64,21 @@ func (s *Server) challenge(ctx context.Context, target string) error {
 	var told struct {
 		Challenge string `json:"challenge"`
 	}
-	form, _ := url.ParseQuery(string(got.body)) // what is no form has no challenge
+	form, _ := url.ParseQuery(string(got.body)) // a body that is not a form has no challenge
 	if strings.TrimSpace(string(got.body)) != secret && (json.Unmarshal(got.body, &told) != nil || told.Challenge != secret) && form.Get("challenge") != secret {
 		return errors.New("the challenge was not answered")
 	}
 	return nil
 }
 
-// appAnswer is what the app answered to a request.
+// appAnswer is the app's response to a request.
 type appAnswer struct {
 	status  int
 	noRetry bool
 	body    []byte
 }
 
-// post makes a signed request to the app and reads the answer.
+// post makes a signed request to the app and reads the response.
 func (s *Server) post(ctx context.Context, target, contentType string, body []byte, h http.Header, rule *Fault) (appAnswer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
@@ -112,8 +110,8 @@ func (s *Server) post(ctx context.Context, target, contentType string, body []by
 	return appAnswer{status: res.StatusCode, noRetry: res.Header.Get("X-Slack-No-Retry") == "1", body: data}, nil
 }
 
-// push delivers once by HTTP.
-func (s *Server) push(ctx context.Context, p *parcel, target string, retry int, reason string, rule *Fault) outcome {
+// push makes one attempt by HTTP.
+func (s *Server) push(ctx context.Context, p *pendingDelivery, target string, retry int, reason string, rule *Fault) outcome {
 	contentType, body := "application/json", rig.Encode(p.payload)
 	switch p.Kind {
 	case kindCommand:
@@ -127,29 +125,29 @@ func (s *Server) push(ctx context.Context, p *parcel, target string, retry int, 
 		h.Set("X-Slack-Retry-Num", strconv.Itoa(retry))
 		h.Set("X-Slack-Retry-Reason", reason)
 	}
-	s.Locked(func() { s.note(p, Attempt{Via: "http", Retry: retry, Reason: reason}) })
-	limited, cancel := context.WithTimeout(ctx, ackTime)
+	s.Locked(func() { s.recordAttempt(p, Attempt{Via: "http", Retry: retry, Reason: reason}) })
+	limited, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
 	got, err := s.post(limited, target, contentType, body, h, rule)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return outcome{failed: "closed", stop: true}
 	case err != nil && limited.Err() != nil:
-		return s.failed(p, "http_timeout")
+		return s.recordFailure(p, "http_timeout")
 	case err != nil:
 		if opError, ok := errors.AsType[*net.OpError](err); ok && opError.Op == "dial" {
-			return s.failed(p, "connection_failed")
+			return s.recordFailure(p, "connection_failed")
 		}
-		return s.failed(p, "unknown_error")
+		return s.recordFailure(p, "unknown_error")
 	case got.status >= 200 && got.status < 300:
 		return outcome{acked: true, answer: got.body}
 	}
-	out := s.failed(p, "http_error")
+	out := s.recordFailure(p, "http_error")
 	out.stop = got.noRetry
 	return out
 }
 
-// commandForm is a slash command as it is posted.
+// commandForm returns a slash command as a form.
 func commandForm(payload object) []byte {
 	form := make(url.Values, len(payload))
 	for name, v := range payload {

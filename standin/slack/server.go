@@ -14,7 +14,7 @@ import (
 	"telex/standin/rig"
 )
 
-// Tokens and the signing secret of an app whose options name none.
+// Tokens and the signing secret of an app without configured ones.
 const (
 	DefaultBotToken      = "xoxb-standin-local-use-only"
 	DefaultAppToken      = "xapp-standin-local-use-only"
@@ -24,42 +24,42 @@ const (
 // Options configures a Server. The zero value is an app in Socket Mode with the
 // default tokens under the published limits, without latency.
 type Options struct {
-	// BotToken is the app's token in the workspace, xoxb-…; DefaultBotToken when empty.
+	// BotToken is the app's token in the workspace, xoxb-…; DefaultBotToken if empty.
 	BotToken string
-	// AppToken opens sockets, xapp-…; DefaultAppToken when empty.
+	// AppToken opens sockets, xapp-…; DefaultAppToken if empty.
 	AppToken string
-	// SigningSecret signs what is sent to a request URL; DefaultSigningSecret when empty.
+	// SigningSecret signs requests to a request URL; DefaultSigningSecret if empty.
 	SigningSecret string
-	// BotName is the bot's user name; "telex" when empty.
+	// BotName is the bot's user name; "telex" if empty.
 	BotName string
-	// Scopes are what the bot's token may do; AllScopes when nil.
+	// Scopes are the scopes of the bot's token; AllScopes if nil.
 	Scopes []string
-	// Subscriptions are the events that the app subscribed to; AllEvents when nil.
+	// Subscriptions are the events that the app is subscribed to; AllEvents if nil.
 	Subscriptions []string
-	// BaseURL is where clients reach the server, for the links that it hands out. When
-	// empty it is what the last call to the Web API used, else the TCP listener's address.
+	// BaseURL is the base URL of the server for the links that it returns. If empty, it is the URL of the last call to
+	// the Web API, otherwise the TCP listener's address.
 	BaseURL string
-	// RequestURL is where events, commands and button presses are posted. When empty the
-	// app is in Socket Mode. SetRequestURL verifies it as well.
+	// RequestURL is the URL to which events, commands and button presses are posted. If empty, the app is in Socket
+	// Mode. SetRequestURL also verifies the URL.
 	RequestURL string
-	// Dial reaches the request URL; nil is the real network.
+	// Dial connects to the request URL; nil: the real network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Limits are those the platform publishes: more is answered 429 and is a
-	// violation. The zero value means PublishedLimits.
+	// Limits are the published limits. A call beyond them gets 429 and is a violation. The zero value means
+	// PublishedLimits.
 	Limits Limits
-	// Hidden are lower limits that the platform enforces without saying so: more
-	// is answered 429 but is no violation. A kind of limit that is zero has none.
+	// Hidden are lower limits that the platform enforces without publishing them. A call beyond them gets 429 but is
+	// not a violation. A zero field means no limit.
 	Hidden Limits
-	// Latency is how long each call takes, half of it before it takes effect.
+	// Latency is the duration of each call; half of it passes before the call takes effect.
 	Latency time.Duration
-	// StreamLife is how long a message may stream; 5 minutes when 0.
+	// StreamLife is how long a message may stream; 0 means 5 minutes.
 	StreamLife time.Duration
-	// SocketLife is when a socket is asked to refresh; 18,060 seconds when 0.
+	// SocketLife is when a socket is asked to refresh; 0 means 18,060 seconds.
 	SocketLife time.Duration
-	// Agent makes the app an agent (agent_view in its manifest): conversations are in the Messages tab. Else it is an
-	// assistant (assistant_view), with threads of their own.
+	// Agent makes the app an agent (agent_view in its manifest), with conversations in the Messages tab. Otherwise it
+	// is an assistant (assistant_view) with threads of its own.
 	Agent bool
-	// EditWindow is how long a message may be edited, 0 for ever.
+	// EditWindow is how long a message can be edited; 0: forever.
 	EditWindow time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
@@ -70,8 +70,8 @@ func (o Options) orDefaults() Options {
 	o.AppToken = cmp.Or(o.AppToken, DefaultAppToken)
 	o.SigningSecret = cmp.Or(o.SigningSecret, DefaultSigningSecret)
 	o.BotName = cmp.Or(o.BotName, "telex")
-	o.StreamLife = cmp.Or(o.StreamLife, streamLife)
-	o.SocketLife = cmp.Or(o.SocketLife, socketLife)
+	o.StreamLife = cmp.Or(o.StreamLife, streamLifetime)
+	o.SocketLife = cmp.Or(o.SocketLife, socketLifetime)
 	if o.Scopes == nil {
 		o.Scopes = AllScopes()
 	}
@@ -88,31 +88,31 @@ type Server struct {
 	rig.Rig[Call, Event]
 
 	opts Options
-	app  *http.Client // posts to the request URL.
+	app  *http.Client // posts to the request URL
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	started time.Time
-	// era is what deliveries live in, which outlive what caused them: ended by Close, ended
-	// and replaced by Reset.
-	era    context.Context //nolint:containedctx // see above
-	endEra context.CancelFunc
+	// background is the context of deliveries, which outlive the calls that caused them. Close ends it; Reset ends and
+	// replaces it.
+	background    context.Context //nolint:containedctx // see above
+	endBackground context.CancelFunc
 
-	base       string // as told or learned; see Options.BaseURL.
+	base       string // configured or learned; see Options.BaseURL
 	requestURL string
 	revoked    bool
 
 	channels map[string]*channel
 	users    map[string]User
-	clock    int64 // the newest ts, in microseconds since 1970.
-	serial   int   // of everything that gets an id.
+	clock    int64 // the newest ts, in microseconds since 1970
+	serial   int   // the last number of a generated id
 
 	files     map[string]*storedFile
-	responses map[string]*responder
+	responses map[string]*responseURL
 
-	tickets    map[string]ticket
+	tickets    map[string]socketTicket
 	sockets    []*socket
-	turn       int // of the sockets that share the envelopes.
-	offers     map[string]*offer
+	nextSocket int // index of the socket that gets the next envelope
+	envelopes  map[string]*envelope
 	deliveries []*Delivery
 	commands   []*CommandRun
 
@@ -135,27 +135,27 @@ func New(opts Options) *Server {
 		Name: "slack", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detach,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish,
-		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: place, Isolate: isolate,
-		Check: check, Chooses: chooses, Act: s.act,
+		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: setEventChannel, Isolate: copyEvent,
+		Check: checkFault, Chooses: faultMatches, Act: s.applyFault,
 	})
 	return s
 }
 
-// BotToken is the token that the Web API accepts.
+// BotToken returns the valid token of the Web API.
 func (s *Server) BotToken() string { return s.opts.BotToken }
 
-// AppToken is the token that opens sockets.
+// AppToken returns the token that opens sockets.
 func (s *Server) AppToken() string { return s.opts.AppToken }
 
-// SigningSecret is what requests to the app are signed with.
+// SigningSecret returns the secret with which requests to the app are signed.
 func (s *Server) SigningSecret() string { return s.opts.SigningSecret }
 
-// reset forgets everything that happened, and what was not delivered yet never will be. The caller holds s.mu.
+// reset removes all state. Pending deliveries are dropped. The caller holds s.mu.
 func (s *Server) reset() {
-	if s.endEra != nil {
-		s.endEra()
+	if s.endBackground != nil {
+		s.endBackground()
 	}
-	s.era, s.endEra = context.WithCancel(context.Background())
+	s.background, s.endBackground = context.WithCancel(context.Background())
 	s.started = time.Now()
 	s.revoked = false
 	s.channels = make(map[string]*channel)
@@ -163,11 +163,11 @@ func (s *Server) reset() {
 		BotUser: {ID: BotUser, Name: s.opts.BotName, RealName: s.opts.BotName, IsBot: true, BotID: BotID},
 	}
 	s.files = make(map[string]*storedFile)
-	s.responses = make(map[string]*responder)
-	s.tickets = make(map[string]ticket)
-	s.offers = make(map[string]*offer)
+	s.responses = make(map[string]*responseURL)
+	s.tickets = make(map[string]socketTicket)
+	s.envelopes = make(map[string]*envelope)
 	s.deliveries, s.commands = nil, nil
-	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
+	s.limiter = limiter{quota.NewScopes(effectiveLimits(s.opts.Limits, s.opts.Hidden))}
 	s.stats = newStats()
 }
 
@@ -179,16 +179,16 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.Rig.Serve(l)
 }
 
-// Close ends Serve, cuts all connections and waits for what is under way.
+// Close ends Serve, closes all connections and waits for running calls.
 func (s *Server) Close() error {
-	s.Locked(func() { s.endEra() })
+	s.Locked(func() { s.endBackground() })
 	err := s.Rig.Close()
 	s.app.CloseIdleConnections()
 	return err
 }
 
-// detach forgets the sockets, which end with the requests that opened them. What the app has not acknowledged is
-// delivered again.
+// detach removes the sockets, which end with the requests that opened them. Unacknowledged envelopes are delivered
+// again.
 func (s *Server) detach() []net.Conn {
 	s.sockets = nil
 	return nil

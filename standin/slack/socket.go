@@ -16,24 +16,24 @@ import (
 	"telex/standin/rig"
 )
 
-// Facts of Socket Mode, https://docs.slack.dev/apis/events-api/using-socket-mode
+// Properties of Socket Mode, https://docs.slack.dev/apis/events-api/using-socket-mode
 const (
-	// maxSockets are open at once for one app.
+	// maxSockets is the maximum number of open sockets of an app.
 	maxSockets = 10
-	// ticketLife is how long a URL of apps.connections.open may wait to be used.
-	ticketLife = 30 * time.Second
-	// socketLife is when a socket is refreshed, as the documentation's example names it;
-	// debugLife is that of one opened with debug_reconnects=true.
-	socketLife = 18_060 * time.Second
-	debugLife  = 360 * time.Second
-	// warnTime is how long before its refresh a socket is warned.
+	// ticketLifetime is how long a URL of apps.connections.open can be used.
+	ticketLifetime = 30 * time.Second
+	// socketLifetime is the time until a socket is refreshed, as in the documentation's example; debugSocketLifetime is
+	// that of a socket opened with debug_reconnects=true.
+	socketLifetime      = 18_060 * time.Second
+	debugSocketLifetime = 360 * time.Second
+	// warnTime is how long before its refresh a socket gets a warning.
 	warnTime = 10 * time.Second
-	// pingEvery is how often the server pings, pongTime how long it waits for the answer.
-	pingEvery = 10 * time.Second
-	pongTime  = 10 * time.Second
-	// writeTime is how long a client may take to read one envelope.
-	writeTime = 10 * time.Second
-	// maxAck is the largest message of a client, in bytes.
+	// pingEvery is the interval of the server's pings, and pongTimeout the wait for the response.
+	pingEvery   = 10 * time.Second
+	pongTimeout = 10 * time.Second
+	// writeTimeout limits the time for a client to read one envelope.
+	writeTimeout = 10 * time.Second
+	// maxAck is the maximum size of a client's message in bytes.
 	maxAck = 1 << 20
 )
 
@@ -45,23 +45,23 @@ const (
 	reasonTooMany      = "too_many_websockets"
 )
 
-// ticket is a URL that opens one socket.
-type ticket struct{ until time.Time }
+// socketTicket is the right to open one socket, in a URL.
+type socketTicket struct{ until time.Time }
 
-// socket is one open connection. Its fields are guarded by Server.mu.
+// socket is one open connection. Server.mu guards its fields.
 type socket struct {
 	id      int
 	out     []frame
-	wake    chan struct{} // capacity 1: a sign that out changed.
-	stalled bool          // half-open: nothing gets through, and nobody notices.
+	wake    chan struct{} // capacity 1: out changed
+	stalled bool          // half-open: nothing is transmitted, and the server does not notice
 	cancel  context.CancelFunc
 }
 
-// frame is a message for a socket, or an order to disconnect.
+// frame is a message for a socket, or a request to disconnect.
 type frame struct {
 	data   []byte
 	reason string
-	grace  time.Duration // until the refresh that a warning announces.
+	grace  time.Duration // time from the warning to the refresh
 }
 
 func (k *socket) put(f frame) {
@@ -72,19 +72,19 @@ func (k *socket) put(f frame) {
 	}
 }
 
-// offer is an envelope that waits for its acknowledgement.
-type offer struct {
+// envelope is an envelope that waits for its acknowledgement.
+type envelope struct {
 	id     string
 	socket *socket
-	acked  chan json.RawMessage // capacity 1.
-	late   bool                 // its time is over.
+	acked  chan json.RawMessage // capacity 1
+	late   bool                 // its time has passed
 }
 
-// openConnection: https://docs.slack.dev/reference/methods/apps.connections.open
+// openConnection implements https://docs.slack.dev/reference/methods/apps.connections.open.
 func (s *Server) openConnection(r *request) any {
 	failIf(s.requestURL != "", "socket_mode_disabled")
 	id := s.uuid()
-	s.tickets[id] = ticket{until: r.now.Add(ticketLife)}
+	s.tickets[id] = socketTicket{until: r.now.Add(ticketLifetime)}
 	base := scheme(r.http, "ws") + r.http.Host
 	return object{"url": base + "/link/?ticket=" + id + "&app_id=" + AppID}
 }
@@ -92,12 +92,12 @@ func (s *Server) openConnection(r *request) any {
 // serveSocket opens a socket for a ticket and serves it until it ends.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	call := &Call{Call: rig.Call{At: time.Now(), Method: socketMethod}}
-	if !s.Admit(w, r, call, cut, s.opts.Latency, func() *rig.Answer { return s.redeem(r) }) {
+	if !s.Admit(w, r, call, cut, s.opts.Latency, func() *rig.Answer { return s.takeTicket(r) }) {
 		return
 	}
 	k := &socket{wake: make(chan struct{}, 1)}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // a bot is no browser, and has no origin
+		InsecureSkipVerify: true, // a bot is not a browser and has no origin
 		OnPingReceived: func(context.Context, []byte) bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -115,8 +115,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	s.runSocket(r, conn, k, cut)
 }
 
-// redeem takes the ticket of a request, which is valid once; the answer refuses it.
-func (s *Server) redeem(r *http.Request) *rig.Answer {
+// takeTicket uses up the ticket of a request, which is valid once. It returns a response if the ticket is invalid.
+func (s *Server) takeTicket(r *http.Request) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := r.URL.Query().Get("ticket")
@@ -128,14 +128,14 @@ func (s *Server) redeem(r *http.Request) *rig.Answer {
 	return new(rig.Text(http.StatusNotFound, "ticket is unknown, used or too old"))
 }
 
-// runSocket serves a socket until it ends, by either side.
+// runSocket serves a socket until either side ends it.
 func (s *Server) runSocket(r *http.Request, conn *websocket.Conn, k *socket, cut <-chan struct{}) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	k.cancel = cancel
 	life := s.opts.SocketLife
 	if r.URL.Query().Get("debug_reconnects") == "true" {
-		life = debugLife
+		life = debugSocketLifetime
 	}
 	s.register(k, life)
 	var work sync.WaitGroup
@@ -181,7 +181,7 @@ func (s *Server) unregister(k *socket) {
 	s.Publish("socket", Event{Sockets: len(s.sockets)})
 }
 
-// readSocket takes acknowledgements until the connection ends.
+// readSocket reads acknowledgements until the connection ends.
 func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	for {
 		_, data, err := conn.Read(ctx)
@@ -192,7 +192,7 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// acknowledge takes what a client sent.
+// acknowledge handles a client's message.
 func (s *Server) acknowledge(k *socket, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,22 +204,22 @@ func (s *Server) acknowledge(k *socket, data []byte) {
 		Payload  json.RawMessage `json:"payload"`
 	}
 	err := json.Unmarshal(data, &ack)
-	o := s.offers[ack.Envelope]
+	o := s.envelopes[ack.Envelope]
 	switch {
 	case err != nil || ack.Envelope == "":
-		s.violate(BadAck, "", "", "what came over the socket is no acknowledgement")
+		s.recordViolation(BadAck, "", "", "what came over the socket is no acknowledgement")
 	case o == nil || o.socket != k:
-		s.violate(BadAck, "", "", "envelope "+ack.Envelope+" was not sent over this socket, or is acknowledged already")
+		s.recordViolation(BadAck, "", "", "envelope "+ack.Envelope+" was not sent over this socket, or is acknowledged already")
 	case o.late:
-		delete(s.offers, o.id)
-		s.violate(LateAck, "", "", fmt.Sprintf("envelope %s was acknowledged after more than %v", o.id, ackTime))
+		delete(s.envelopes, o.id)
+		s.recordViolation(LateAck, "", "", fmt.Sprintf("envelope %s was acknowledged after more than %v", o.id, ackTimeout))
 	default:
-		delete(s.offers, o.id)
+		delete(s.envelopes, o.id)
 		o.acked <- ack.Payload
 	}
 }
 
-// writeSocket sends what is put into the socket's queue, and refreshes it in time.
+// writeSocket sends the socket's queue, and refreshes the socket in time.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, life time.Duration, cut <-chan struct{}) {
 	warn, refresh := time.NewTimer(max(0, life-warnTime)), time.NewTimer(life)
 	defer warn.Stop()
@@ -234,7 +234,7 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 		})
 		for _, f := range frames {
 			if f.reason != "" && f.grace == 0 {
-				s.bye(ctx, conn, k, f.reason)
+				s.closeSocket(ctx, conn, k, f.reason)
 				return
 			}
 			data := f.data
@@ -264,21 +264,21 @@ func disconnect(k *socket, reason string) []byte {
 	return rig.Encode(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "applink-standin-" + strconv.Itoa(k.id)}})
 }
 
-// bye tells the client to disconnect and closes the socket in order.
-func (s *Server) bye(ctx context.Context, conn *websocket.Conn, k *socket, reason string) {
-	s.unregister(k) // nothing more is put into it
+// closeSocket tells the client to disconnect and closes the socket normally.
+func (s *Server) closeSocket(ctx context.Context, conn *websocket.Conn, k *socket, reason string) {
+	s.unregister(k) // nothing more is queued for it
 	if writeFrame(ctx, conn, disconnect(k, reason)) {
 		_ = conn.Close(websocket.StatusNormalClosure, "") // the client may have closed it first
 	}
 }
 
 func writeFrame(ctx context.Context, conn *websocket.Conn, data []byte) bool {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	return conn.Write(ctx, websocket.MessageText, data) == nil
 }
 
-// pingSocket pings until the client does not answer in time.
+// pingSocket sends pings until the client does not respond in time.
 func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	for wait(ctx, pingEvery) {
 		stalled := false
@@ -286,7 +286,7 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 		if stalled {
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, pongTime)
+		limited, cancel := context.WithTimeout(ctx, pongTimeout)
 		err := conn.Ping(limited)
 		cancel()
 		if err != nil {
@@ -295,29 +295,28 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// offer puts an envelope into the queue of the socket whose turn it is; nil when there
-// is none. s.mu is held.
-func (s *Server) offer(p *parcel, retry int, reason string) *offer {
+// queueEnvelope queues an envelope for the next socket in turn; nil: there is no socket. The caller holds s.mu.
+func (s *Server) queueEnvelope(p *pendingDelivery, retry int, reason string) *envelope {
 	if len(s.sockets) == 0 {
-		s.note(p, Attempt{Retry: retry, Reason: reason, Failed: "connection_failed"})
+		s.recordAttempt(p, Attempt{Retry: retry, Reason: reason, Failed: "connection_failed"})
 		return nil
 	}
-	s.turn++
-	k := s.sockets[s.turn%len(s.sockets)]
-	o := &offer{id: s.uuid(), socket: k, acked: make(chan json.RawMessage, 1)}
-	s.offers[o.id] = o
+	s.nextSocket++
+	k := s.sockets[s.nextSocket%len(s.sockets)]
+	o := &envelope{id: s.uuid(), socket: k, acked: make(chan json.RawMessage, 1)}
+	s.envelopes[o.id] = o
 	envelope := object{"envelope_id": o.id, "type": p.envelope, "payload": p.payload, "accepts_response_payload": p.answerable}
 	if p.Kind == kindEvent {
 		envelope["retry_attempt"], envelope["retry_reason"] = retry, reason
 	}
 	k.put(frame{data: rig.Encode(envelope)})
-	s.note(p, Attempt{Via: "socket", Envelope: o.id, Socket: k.id, Retry: retry, Reason: reason})
+	s.recordAttempt(p, Attempt{Via: "socket", Envelope: o.id, Socket: k.id, Retry: retry, Reason: reason})
 	return o
 }
 
-// await waits for an envelope's acknowledgement.
-func (s *Server) await(ctx context.Context, p *parcel, o *offer) outcome {
-	timer := time.NewTimer(ackTime)
+// waitForAck waits for an envelope's acknowledgement.
+func (s *Server) waitForAck(ctx context.Context, p *pendingDelivery, o *envelope) outcome {
+	timer := time.NewTimer(ackTimeout)
 	defer timer.Stop()
 	select {
 	case payload := <-o.acked:
@@ -325,19 +324,18 @@ func (s *Server) await(ctx context.Context, p *parcel, o *offer) outcome {
 	case <-timer.C:
 		s.Locked(func() { o.late = true })
 		select {
-		case payload := <-o.acked: // it came in the same moment
+		case payload := <-o.acked: // it arrived at the same moment
 			return outcome{acked: true, answer: payload}
 		default:
-			return s.failed(p, "timeout")
+			return s.recordFailure(p, "timeout")
 		}
 	case <-ctx.Done():
 	}
 	return outcome{failed: "closed", stop: true}
 }
 
-// Disconnect asks every socket to go. With a grace they are warned now and refreshed
-// after it, as the platform does every few hours; without one they get the reason and
-// are closed.
+// Disconnect asks every socket to disconnect. With a grace period, they get a warning now and are refreshed after it,
+// as the platform does every few hours. Without one, they get the reason and are closed.
 func (s *Server) Disconnect(reason string, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -346,7 +344,7 @@ func (s *Server) Disconnect(reason string, grace time.Duration) {
 	}
 }
 
-// CutSockets breaks every socket off without a word. It returns how many.
+// CutSockets closes every socket without a close frame. It returns their number.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -358,8 +356,8 @@ func (s *Server) CutSockets() int {
 	return n
 }
 
-// StallSockets makes every socket half-open: nothing gets through any more, pings
-// neither, and only the client can notice. It returns how many.
+// StallSockets makes every socket half-open: nothing is transmitted any more, not even pings, and only the client can
+// notice. It returns their number.
 func (s *Server) StallSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -369,7 +367,7 @@ func (s *Server) StallSockets() int {
 	return len(s.sockets)
 }
 
-// Sockets is how many sockets are open.
+// Sockets returns the number of open sockets.
 func (s *Server) Sockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

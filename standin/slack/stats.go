@@ -12,21 +12,19 @@ import (
 const (
 	// OverLimit is a call beyond the published limits.
 	OverLimit = "over_limit"
-	// BlockedCall is a call in a scope that a 429 had closed.
+	// BlockedCall is a call in a scope that a 429 had blocked.
 	BlockedCall = "blocked_call"
-	// LateAck is an acknowledgement that came after its three seconds, on a socket that
-	// lived all the time.
+	// LateAck is an acknowledgement after more than three seconds, on a socket that stayed open.
 	LateAck = "late_ack"
-	// BadAck is what came over a socket and acknowledges nothing.
+	// BadAck is a message on a socket that acknowledges nothing.
 	BadAck = "bad_ack"
 	// Truncated is a text that the platform cut.
 	Truncated = "truncated"
-	// ReplyAsThread is a thread_ts that is a reply's, not its parent's.
+	// ReplyAsThread is a thread_ts of a reply instead of its parent.
 	ReplyAsThread = "reply_as_thread"
 )
 
-// Violation is something a client did that the platform punishes, or that its
-// documentation asks not to do.
+// Violation is an action of a client that the platform punishes, or that its documentation asks not to do.
 type Violation struct {
 	At      time.Time `json:"at"`
 	Kind    string    `json:"kind"`
@@ -35,7 +33,7 @@ type Violation struct {
 	Detail  string    `json:"detail"`
 }
 
-// Violations count by kind; a good client has none.
+// Violations counts the violations by kind. A correct client has none.
 type Violations struct {
 	ByKind  map[string]int `json:"by_kind,omitempty"`
 	Details []Violation    `json:"details,omitempty"`
@@ -47,23 +45,23 @@ func (v Violations) Total() int { return len(v.Details) }
 // Stats holds the counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
-	// ByError counts answers with ok=false.
+	// ByError counts responses with ok=false.
 	ByError map[string]int `json:"by_error"`
-	// Messages, Edits, Deletes, Streams and Appends are the bot's and took effect.
+	// Messages, Edits, Deletes, Streams and Appends count the bot's calls that took effect.
 	Messages int `json:"messages"`
 	Edits    int `json:"edits"`
 	Deletes  int `json:"deletes"`
 	Streams  int `json:"streams"`
 	Appends  int `json:"appends"`
-	// NotModified are edits that changed nothing.
+	// NotModified counts edits that changed nothing.
 	NotModified int `json:"not_modified"`
-	// Deliveries are attempts to bring something to the app, Redelivered those of them
-	// that repeat an earlier one. Lost is what was given up, Pending is under way.
+	// Deliveries counts attempts to deliver to the app, and Redelivered those that repeat an earlier one. Lost counts
+	// abandoned deliveries, and Pending running ones.
 	Deliveries  int `json:"deliveries"`
 	Redelivered int `json:"redelivered"`
 	Lost        int `json:"lost"`
 	Pending     int `json:"pending"`
-	// Sockets are open now, Opened were so far.
+	// Sockets is the number of open sockets, and Opened the number of all sockets so far.
 	Sockets    int        `json:"sockets"`
 	Opened     int        `json:"sockets_opened"`
 	Violations Violations `json:"violations"`
@@ -86,7 +84,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-func (s *Server) violate(kind, method, channel, detail string) {
+func (s *Server) recordViolation(kind, method, channel, detail string) {
 	v := Violation{At: time.Now(), Kind: kind, Method: method, Channel: channel, Detail: detail}
 	s.stats.Violations.ByKind[kind]++
 	s.stats.Violations.Details = append(s.stats.Violations.Details, v)

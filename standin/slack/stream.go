@@ -9,15 +9,15 @@ import (
 	"telex/standin/rig"
 )
 
-// streamLife is how long a message may stream. It is not documented:
+// streamLifetime is how long a message may stream. It is not documented:
 // https://github.com/slackapi/python-slack-sdk/issues/1859.
-const streamLife = 5 * time.Minute
+const streamLifetime = 5 * time.Minute
 
-// Task is one step that a stream shows.
+// Task is a step that a stream shows.
 type Task struct {
 	ID      string `json:"id"`
 	Title   string `json:"title"`
-	Status  string `json:"status"` // pending, in_progress, complete or error.
+	Status  string `json:"status"` // pending, in_progress, complete or error
 	Details string `json:"details,omitempty"`
 	Output  string `json:"output,omitempty"`
 }
@@ -31,18 +31,20 @@ type chunk struct {
 	Blocks json.RawMessage `json:"blocks"`
 }
 
-// growth is what a call adds to a stream.
-type growth struct {
+// streamAddition is what a call adds to a stream.
+type streamAddition struct {
 	markdown string
 	tasks    []Task
 	blocks   parsedBlocks
 }
 
-func (g growth) empty() bool { return g.markdown == "" && len(g.tasks) == 0 && len(g.blocks.list) == 0 }
+func (g streamAddition) empty() bool {
+	return g.markdown == "" && len(g.tasks) == 0 && len(g.blocks.list) == 0
+}
 
-// readGrowth reads markdown_text and chunks.
-func (s *Server) readGrowth(r *request) growth {
-	g := growth{markdown: r.text("markdown_text")}
+// readAddition reads markdown_text and chunks.
+func (s *Server) readAddition(r *request) streamAddition {
+	g := streamAddition{markdown: r.text("markdown_text")}
 	failIf(units(g.markdown) > maxMarkdown, "msg_too_long")
 	text := r.text("chunks")
 	if text == "" {
@@ -69,8 +71,8 @@ func (s *Server) readGrowth(r *request) growth {
 	return g
 }
 
-// grow is a stream's next version.
-func (s *Server) grow(now time.Time, before Version, g growth, method string) Version {
+// extended returns a stream's next version.
+func (s *Server) extended(now time.Time, before Version, g streamAddition, method string) Version {
 	v := before
 	v.At, v.Method = now, method
 	v.Markdown += g.markdown
@@ -86,21 +88,21 @@ func (s *Server) grow(now time.Time, before Version, g growth, method string) Ve
 	if g.blocks.list != nil {
 		v.blocks, v.Blocks, v.Buttons = g.blocks, rig.Encode(g.blocks.list), g.blocks.buttons
 	}
-	failIf(units(v.Markdown)+v.blocks.total > maxWhole, "msg_blocks_too_long")
-	return s.settle(v)
+	failIf(units(v.Markdown)+v.blocks.total > maxTotal, "msg_blocks_too_long")
+	return s.complete(v)
 }
 
-// startStream: https://docs.slack.dev/reference/methods/chat.startStream
+// startStream implements https://docs.slack.dev/reference/methods/chat.startStream.
 func (s *Server) startStream(r *request, c *channel) any {
 	thread := s.thread(c, r)
 	direct, recipient := c.info.Kind == KindIM, r.text("recipient_user_id")
-	failIf(thread == "", "invalid_thread_ts") // it may be left out only in channels that are one session.
+	failIf(thread == "", "invalid_thread_ts") // optional only in channels that are a single session
 	failIf(!direct && recipient == "", "missing_recipient_user_id")
 	failIf(!direct && r.text("recipient_team_id") == "", "missing_recipient_team_id")
 	failIf(recipient != "" && !s.isPerson(recipient), "user_not_found")
 	failIf(!direct && r.text("recipient_team_id") != cmp.Or(s.users[recipient].Team, TeamID), "team_not_found")
-	g := s.readGrowth(r)
-	v := s.grow(r.now, Version{Streaming: true, noUnfurls: noUnfurls(r)}, g, r.call.Method)
+	g := s.readAddition(r)
+	v := s.extended(r.now, Version{Streaming: true, previewsOff: previewsOff(r)}, g, r.call.Method)
 	m := &Message{
 		ThreadTS: thread, User: BotUser, BotID: BotID, FromBot: true,
 		StreamEnds: r.now.Add(s.opts.StreamLife),
@@ -112,35 +114,35 @@ func (s *Server) startStream(r *request, c *channel) any {
 	return object{"channel": c.info.ID, "ts": m.TS}
 }
 
-// streaming is the bot's message that a call goes on with.
-func (s *Server) streaming(r *request) (*channel, *Message) {
-	c := s.writable(r, "channel")
-	m := s.own(c, r, "message_not_owned_by_app")
+// streamingMessage returns the bot's message that a call continues.
+func (s *Server) streamingMessage(r *request) (*channel, *Message) {
+	c := s.writableChannel(r, "channel")
+	m := s.ownMessage(c, r, "message_not_owned_by_app")
 	failIf(m.stopped && r.call.Method == "chat.appendStream", "stopped_by_user")
 	failIf(m.StreamEnds.IsZero(), "message_not_in_streaming_state")
 	return c, m
 }
 
-// appendStream: https://docs.slack.dev/reference/methods/chat.appendStream
+// appendStream implements https://docs.slack.dev/reference/methods/chat.appendStream.
 func (s *Server) appendStream(r *request, c *channel, m *Message) any {
-	g := s.readGrowth(r)
+	g := s.readAddition(r)
 	failIf(g.empty(), "no_text")
-	v := s.grow(r.now, m.Last(), g, r.call.Method)
+	v := s.extended(r.now, m.Last(), g, r.call.Method)
 	m.Versions = append(m.Versions, v)
 	s.Publish("edit", Event{Channel: c.info.ID, Message: m})
 	s.stats.Appends++
 	return object{"channel": c.info.ID, "ts": m.TS}
 }
 
-// stopStream: https://docs.slack.dev/reference/methods/chat.stopStream
+// stopStream implements https://docs.slack.dev/reference/methods/chat.stopStream.
 func (s *Server) stopStream(r *request, c *channel, m *Message) any {
-	g := s.readGrowth(r)
+	g := s.readAddition(r)
 	var tail content
 	tail.readMetadata(r)
 	if text := r.text("blocks"); text != "" {
 		g.blocks = s.readBlocks(text)
 	}
-	v := s.grow(r.now, m.Last(), g, r.call.Method)
+	v := s.extended(r.now, m.Last(), g, r.call.Method)
 	failIf(v.Markdown == "" && len(v.Blocks) == 0 && len(v.Tasks) == 0, "no_text")
 	v.Streaming = false
 	if tail.hasMetadata {

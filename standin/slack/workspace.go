@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The workspace, the app, and its bot. A person U… has the direct message D… with
-// the same rest; a person that nobody named is DefaultUser.
+// The workspace, the app, and its bot. The direct message with a person U… is D… with the same rest. DefaultUser is the
+// person if none is named.
 const (
 	TeamID      = "T0STANDIN"
 	AppID       = "A0STANDIN"
@@ -36,25 +36,25 @@ type User struct {
 	RealName string `json:"real_name"`
 	IsBot    bool   `json:"is_bot,omitempty"`
 	BotID    string `json:"bot_id,omitempty"`
-	// Team is the workspace of somebody who is in shared channels only; the own one when empty.
+	// Team is the workspace of a person from shared channels; empty: this workspace.
 	Team   string `json:"team,omitempty"`
 	TZ     string `json:"tz,omitempty"`
 	Locale string `json:"locale,omitempty"`
 }
 
-// Channel is a place for messages.
+// Channel is a channel or a direct message.
 type Channel struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Kind     string `json:"kind"`
-	User     string `json:"user,omitempty"` // the person of an im.
+	User     string `json:"user,omitempty"` // the person of an im
 	Archived bool   `json:"archived,omitempty"`
-	// BotOut tells that the bot is no member.
+	// BotOut says that the bot is not a member.
 	BotOut  bool     `json:"bot_out,omitempty"`
-	Members []string `json:"members,omitempty"` // people who wrote there or were named.
+	Members []string `json:"members,omitempty"` // people who wrote there or were mentioned
 }
 
-// channelType is the kind as events name it.
+// channelType returns the kind in the form of events.
 func (c Channel) channelType() string {
 	if c.Kind == KindPrivate {
 		return "group"
@@ -62,7 +62,7 @@ func (c Channel) channelType() string {
 	return c.Kind
 }
 
-// historyScope is what reads the channel's messages.
+// historyScope returns the scope that reads the channel's messages.
 func (c Channel) historyScope() string {
 	switch c.Kind {
 	case KindPrivate:
@@ -73,26 +73,26 @@ func (c Channel) historyScope() string {
 	return c.Kind + ":history"
 }
 
-// channel is a Channel with what happened in it.
+// channel is a Channel with its state.
 type channel struct {
 	info     Channel
-	messages []*Message // by ts.
+	messages []*Message // sorted by ts
 	byTS     map[string]*Message
 	statuses []Status
-	titles   map[string]string // of threads, by their ts.
+	titles   map[string]string // titles of threads, by ts
 	prompts  []Prompts
-	sessions map[string]string // statuses of sessions, by the ts of their threads.
+	sessions map[string]string // statuses of sessions, by the ts of their threads
 }
 
-// alive is a message that is not deleted, or nil.
-func (c *channel) alive(ts string) *Message {
+// message returns a message that is not deleted, or nil.
+func (c *channel) message(ts string) *Message {
 	if c == nil || c.byTS[ts] == nil || !c.byTS[ts].Alive() {
 		return nil
 	}
 	return c.byTS[ts]
 }
 
-// kindOf is the kind of channel that an id stands for when it is first used.
+// kindOf returns the kind of a new channel with an id.
 func kindOf(id string) string {
 	switch {
 	case strings.HasPrefix(id, "D"):
@@ -103,12 +103,12 @@ func kindOf(id string) string {
 	return KindPublic
 }
 
-// imOf is the direct message with a person.
+// imOf returns the id of the direct message with a person.
 func imOf(user string) string { return "D" + strings.TrimPrefix(user, "U") }
 
-// ensure is the channel with this id, made when it is new: D… is a direct message,
-// G… one of several people, C… a public channel, and the bot is in all of them.
-func (s *Server) ensure(id string) *channel {
+// channelFor returns the channel with this id. It creates the channel if it is new: D… is a direct message, G… a
+// conversation of several people, C… a public channel. The bot is a member of all.
+func (s *Server) channelFor(id string) *channel {
 	if c := s.channels[id]; c != nil {
 		return c
 	}
@@ -116,7 +116,7 @@ func (s *Server) ensure(id string) *channel {
 	switch info.Kind {
 	case KindIM:
 		info.Name, info.User = "", "U"+strings.TrimPrefix(id, "D")
-		s.ensureUser(info.User)
+		s.userFor(info.User)
 	case KindMPIM:
 		info.Name = "mpdm-" + strings.ToLower(id)
 	}
@@ -130,7 +130,7 @@ func (s *Server) put(info Channel) *channel {
 	return c
 }
 
-func (s *Server) ensureUser(id string) User {
+func (s *Server) userFor(id string) User {
 	u, ok := s.users[id]
 	if !ok {
 		u = User{ID: id, Name: "person-" + strings.ToLower(strings.TrimPrefix(id, "U")), TZ: "Europe/Amsterdam", Locale: "en-US"}
@@ -154,7 +154,7 @@ func (s *Server) SetUser(u User) {
 	s.users[u.ID] = u
 }
 
-// SetChannel adds a channel or changes what is known of it; its messages stay.
+// SetChannel adds a channel or changes its properties. Its messages stay.
 func (s *Server) SetChannel(info Channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,11 +167,11 @@ func (s *Server) SetChannel(info Channel) {
 	s.put(info)
 }
 
-// Archive freezes a channel: nothing more is posted or edited in it.
+// Archive archives a channel: nothing more can be posted or edited in it.
 func (s *Server) Archive(id string, archived bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.ensure(id)
+	c := s.channelFor(id)
 	if c.info.Archived == archived {
 		return
 	}
@@ -180,19 +180,19 @@ func (s *Server) Archive(id string, archived bool) {
 	if archived {
 		name = "channel_archive"
 	}
-	s.tell(c, name, object{"type": name, "channel": id, "user": DefaultUser, "event_ts": s.nextTS()})
+	s.deliverEvent(c, name, object{"type": name, "channel": id, "user": DefaultUser, "event_ts": s.nextTS()})
 }
 
-// RemoveBot takes the bot out of a channel, AddBot brings it in.
+// RemoveBot removes the bot from a channel.
 func (s *Server) RemoveBot(id string) { s.setBot(id, true) }
 
-// AddBot makes the bot a member of a channel; it is told by member_joined_channel.
+// AddBot makes the bot a member of a channel, which member_joined_channel reports.
 func (s *Server) AddBot(id string) { s.setBot(id, false) }
 
 func (s *Server) setBot(id string, out bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.ensure(id)
+	c := s.channelFor(id)
 	if c.info.BotOut == out {
 		return
 	}
@@ -200,15 +200,15 @@ func (s *Server) setBot(id string, out bool) {
 	info := c.info
 	s.Publish("channel", Event{Channel: id, Info: &info})
 	if !out {
-		s.tell(c, "member_joined_channel", object{
+		s.deliverEvent(c, "member_joined_channel", object{
 			"type": "member_joined_channel", "user": BotUser, "channel": id, "channel_type": id[:1],
 			"team": TeamID, "inviter": DefaultUser, "event_ts": s.nextTS(),
 		})
 	}
 }
 
-// Revoke uninstalls the app from the workspace, or installs it again: meanwhile its
-// token is refused and nothing is delivered.
+// Revoke uninstalls the app from the workspace, or installs it again. Meanwhile its token is refused and nothing is
+// delivered.
 func (s *Server) Revoke(revoked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,13 +227,13 @@ func (s *Server) Channels() []Channel {
 	return list
 }
 
-// nextTS is the id of what happens now: the time, and never the same twice.
+// nextTS returns the ts of a new event: the time, but never the same twice.
 func (s *Server) nextTS() string {
 	s.clock = max(s.clock+1, time.Now().UnixMicro())
 	return writeTS(s.clock)
 }
 
-// writeTS is a ts of microseconds since 1970.
+// writeTS formats a ts of microseconds since 1970.
 func writeTS(us int64) string { return fmt.Sprintf("%d.%06d", us/1e6, us%1e6) }
 
 // validTS reports whether a text has the form of a ts.
@@ -244,7 +244,7 @@ func validTS(ts string) bool {
 		strings.TrimFunc(whole, digits) == "" && strings.TrimFunc(part, digits) == ""
 }
 
-// compareTS orders two ts; "" is the least.
+// compareTS compares two ts; "" is the smallest.
 func compareTS(a, b string) int {
 	if d := len(a) - len(b); d != 0 {
 		return d
@@ -252,13 +252,13 @@ func compareTS(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// nextID is an id that was never used: the prefix and a number.
+// nextID returns a new id: the prefix and a number.
 func (s *Server) nextID(prefix string) string {
 	s.serial++
 	return fmt.Sprintf("%s%08d", prefix, s.serial)
 }
 
-// uuid is an id in the form of one; it is not random, so that tests can be repeated.
+// uuid returns an id in the form of a UUID. It is not random, so that tests are repeatable.
 func (s *Server) uuid() string {
 	s.serial++
 	return fmt.Sprintf("5ac0de00-0000-4000-8000-%012x", s.serial)
