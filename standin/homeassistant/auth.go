@@ -9,27 +9,27 @@ import (
 	"telex/standin/rig"
 )
 
-// authTime is how long a client may take to send its auth message.
-const authTime = 10 * time.Second
+// authTimeout is how long a client may take to send its auth message.
+const authTimeout = 10 * time.Second
 
-// readFirst reads the first frame of a client; false when the connection ends instead.
+// readFirst reads the first frame of a client. It returns false if the connection ends first.
 func (s *Server) readFirst(ctx context.Context, conn *websocket.Conn) ([]byte, bool) {
-	limited, cancel := context.WithTimeout(ctx, authTime)
+	limited, cancel := context.WithTimeout(ctx, authTimeout)
 	defer cancel()
 	kind, data, err := conn.Read(limited)
 	if err == nil && kind != websocket.MessageText {
-		s.Locked(func() { s.violate(BadAuth, authMethod, "the first frame is binary") })
+		s.Locked(func() { s.recordViolation(BadAuth, authMethod, "the first frame is binary") })
 	}
 	return data, err == nil && kind == websocket.MessageText
 }
 
-// authenticate answers the first frame of a client, after which commands may follow or the socket ends.
-// Source: homeassistant/components/websocket_api/auth.py.
+// authenticate answers the first frame of a client. After that, commands may follow or the socket ends. Source:
+// homeassistant/components/websocket_api/auth.py.
 func (s *Server) authenticate(ctx context.Context, k *socket, data []byte, arrived time.Time, cut <-chan struct{}) {
 	token, wrong, err := parseAuth(data)
 	if err != nil {
 		s.Locked(func() {
-			s.violate(BadAuth, authMethod, "the first frame: "+err.Error())
+			s.recordViolation(BadAuth, authMethod, "the first frame: "+err.Error())
 			k.end()
 		})
 		return
@@ -49,11 +49,11 @@ func (s *Server) authenticate(ctx context.Context, k *socket, data []byte, arriv
 func (s *Server) login(call *Call, token, wrong string) rig.Answer {
 	switch {
 	case wrong != "":
-		s.violate(BadAuth, authMethod, wrong)
+		s.recordViolation(BadAuth, authMethod, wrong)
 		return refuseAuth(call, "Auth message incorrectly formatted: "+wrong)
-	case !s.authentic(token):
+	case !s.validToken(token):
 		if token != s.opts.Token {
-			s.violate(BadAuth, authMethod, "wrong token")
+			s.recordViolation(BadAuth, authMethod, "wrong token")
 		}
 		s.loginFailed()
 		return refuseAuth(call, "Invalid access token or password")
@@ -62,7 +62,7 @@ func (s *Server) login(call *Call, token, wrong string) rig.Answer {
 	return frame(object{"type": "auth_ok", "ha_version": Version})
 }
 
-// refuseAuth is the answer after which the server closes the socket.
+// refuseAuth returns the response after which the server closes the socket.
 func refuseAuth(call *Call, text string) rig.Answer {
 	call.Error = "auth_invalid"
 	return frame(object{"type": "auth_invalid", "message": text})

@@ -9,23 +9,23 @@ import (
 	"telex/standin/rig"
 )
 
-// Call is one call by REST, one command on a socket, the opening of a socket or its authentication. The package
-// comment says how they are named.
+// Call is a REST call, a command on a socket, the opening of a socket, or its authentication. The package comment
+// describes their names.
 type Call struct {
 	rig.Call
 	// Via is rest or socket.
 	Via string `json:"via"`
-	// Place is the id of the notification, or else the entity, that the call names first.
+	// Place is the id of the notification, otherwise the first entity in the call.
 	Place string `json:"place,omitempty"`
 	// Text is the message of a notification.
 	Text string `json:"text,omitempty"`
 	// Error is the code of an error on a socket, or the message of one by REST.
 	Error string `json:"error,omitempty"`
-	// Data are the data of a service, or the whole command; it never holds a token.
+	// Data is the data of a service, or the whole command. It never contains a token.
 	Data json.RawMessage `json:"data,omitempty"`
 
-	id         json.RawMessage // of a command.
-	subscribes *subscription   // what it adds to its socket.
+	id         json.RawMessage // of a command
+	subscribes *subscription   // what it adds to its socket
 }
 
 // Ways of a call.
@@ -34,22 +34,22 @@ const (
 	viaSocket = "socket"
 )
 
-// Calls that are no commands.
+// Calls that are not commands.
 const (
 	openMethod = "socket"
 	authMethod = "auth"
 )
 
-// object is a JSON object that goes out.
+// object is a JSON object that is sent.
 type object map[string]any
 
-// refusal is an error of a call, which methods panic with.
+// refusal is an error of a call. Methods panic with it.
 type refusal struct {
 	// code and text are the error on a socket.
 	code, text string
-	// key is the translation key, "" without one.
+	// key is the translation key, or "".
 	key string
-	// status is that of the answer by REST; whole makes its body {"message": text} instead of the status in words.
+	// status is the status of the REST response. whole makes its body {"message": text} instead of the status text.
 	status int
 	whole  bool
 }
@@ -64,30 +64,30 @@ const (
 	codeUnspecified = "unknown_error"
 )
 
-// invalid refuses arguments that break the schema.
-func invalid(text string) *refusal {
+// invalidFormat refuses arguments that violate the schema.
+func invalidFormat(text string) *refusal {
 	return &refusal{code: codeFormat, text: text, status: http.StatusBadRequest}
 }
 
-// validation refuses what a service can't do. By REST it is an internal error.
-func validation(key, text string) *refusal {
+// validationError refuses what a service can't do. By REST it is an internal error.
+func validationError(key, text string) *refusal {
 	return &refusal{code: codeValidation, text: "Validation error: " + text, key: key, status: http.StatusInternalServerError}
 }
 
-// message is an error or a result by REST in words.
-func message(status int, text string) *refusal {
+// restMessage returns a REST error or result with a text.
+func restMessage(status int, text string) *refusal {
 	return &refusal{code: codeUnspecified, text: text, status: status, whole: true}
 }
 
-// rest is the answer by REST.
+// rest returns the REST response.
 func (f *refusal) rest() rig.Answer {
 	if f.whole {
 		return rig.JSON(f.status, object{"message": f.text})
 	}
-	return plain(f.status)
+	return statusAnswer(f.status)
 }
 
-// result is the answer on a socket.
+// result returns the response on a socket.
 func (f *refusal) result(id json.RawMessage) rig.Answer {
 	e := object{"code": f.code, "message": f.text}
 	if f.key != "" {
@@ -96,15 +96,15 @@ func (f *refusal) result(id json.RawMessage) rig.Answer {
 	return frame(object{"id": id, "type": "result", "success": false, "error": e})
 }
 
-// plain is a status in words, as the HTTP server below Home Assistant answers it.
-func plain(status int) rig.Answer {
+// statusAnswer returns a response with the status text, like the HTTP server of Home Assistant.
+func statusAnswer(status int) rig.Answer {
 	if status == http.StatusInternalServerError {
 		return rig.Text(status, "500 Internal Server Error\n\nServer got itself in trouble")
 	}
 	return rig.Text(status, strconv.Itoa(status)+": "+http.StatusText(status))
 }
 
-// frame is a message on a socket, as the answer to a call.
+// frame returns a message on a socket as the response to a call.
 func frame(o object) rig.Answer { return rig.Answer{Status: http.StatusOK, Body: rig.Encode(o)} }
 
 // invoke runs a call with the mutex held, and returns its result or its error.

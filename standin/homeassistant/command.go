@@ -10,43 +10,43 @@ import (
 	"telex/standin/rig"
 )
 
-// commandKind is what a command takes and does.
+// commandKind describes a command.
 type commandKind struct {
 	fields schema
-	// task: Home Assistant runs it as a task, beside the commands that follow.
+	// task says that Home Assistant runs it in parallel with later commands.
 	task bool
 	run  func(s *Server, r *request) any
 }
 
-// request is one command on its way. The caller holds s.mu.
+// request is one command while it runs. The command holds s.mu.
 type request struct {
 	command
 	socket *socket
 	call   *Call
 }
 
-// pong answers a ping instead of a result.
+// pong is the response to a ping.
 type pong struct{}
 
-// commands are all that exist. Source: https://developers.home-assistant.io/docs/api/websocket
+// commands returns all commands. Source: https://developers.home-assistant.io/docs/api/websocket
 func commands() map[string]commandKind {
 	return map[string]commandKind{
-		"supported_features": {fields: schema{"features": need(objectField)}, run: (*Server).features},
-		"subscribe_events":   {fields: schema{"event_type": may(strictField)}, run: (*Server).subscribe},
-		"unsubscribe_events": {fields: schema{"subscription": need(intField)}, run: (*Server).unsubscribe},
+		"supported_features": {fields: schema{"features": requiredField(objectField)}, run: (*Server).features},
+		"subscribe_events":   {fields: schema{"event_type": optionalField(strictField)}, run: (*Server).subscribe},
+		"unsubscribe_events": {fields: schema{"subscription": requiredField(intField)}, run: (*Server).unsubscribe},
 		"fire_event": {
-			fields: schema{"event_type": need(strictField), "event_data": may(objectField)}, run: (*Server).fireEvent,
+			fields: schema{"event_type": requiredField(strictField), "event_data": optionalField(objectField)}, run: (*Server).fireEvent,
 		},
 		"call_service": {task: true, run: (*Server).callAction, fields: schema{
-			"domain": need(strictField), "service": need(strictField), "target": may(objectField), "service_data": may(objectField),
-			"return_response": may(boolField),
+			"domain": requiredField(strictField), "service": requiredField(strictField), "target": optionalField(objectField), "service_data": optionalField(objectField),
+			"return_response": optionalField(boolField),
 		}},
 		"get_states":   {run: func(s *Server, _ *request) any { return s.sorted() }},
 		"get_services": {task: true, run: func(s *Server, _ *request) any { return s.descriptions() }},
 		"get_config":   {run: func(s *Server, _ *request) any { return s.config() }},
 		"ping":         {run: func(*Server, *request) any { return pong{} }},
 		"conversation/process": {task: true, fields: conversationFields(), run: func(s *Server, r *request) any {
-			return s.converse(r.fields, s.newContext(BotUser))
+			return s.processSentence(r.fields, s.newContext(BotUser))
 		}},
 		"auth/current_user": {task: true, run: func(*Server, *request) any {
 			return object{"id": BotUser, "name": "telex", "is_owner": false, "is_admin": true, "credentials": []any{}, "mfa_modules": []any{}}
@@ -55,27 +55,27 @@ func commands() map[string]commandKind {
 	}
 }
 
-// prepared is a command that is ready to run.
-type prepared struct {
+// preparedCommand is a command that is ready to run.
+type preparedCommand struct {
 	call    *Call
 	task    bool
-	refused *rig.Answer // the answer when it must not run.
+	refused *rig.Answer // the response if it must not run
 	do      func() rig.Answer
 }
 
-// prepare checks the order and the kind of a command.
-// Source: homeassistant/components/websocket_api/connection.py, async_handle.
-func (s *Server) prepare(k *socket, c command, arrived time.Time) prepared {
+// prepare checks the order and the kind of a command. Source: homeassistant/components/websocket_api/connection.py,
+// async_handle.
+func (s *Server) prepare(k *socket, c command, arrived time.Time) preparedCommand {
 	call := &Call{Call: rig.Call{At: arrived, Method: methodOf(c)}, Via: viaSocket, id: c.echo}
 	if c.kind == "call_service" {
 		call.describe(asObject(c.fields["service_data"]), asObject(c.fields["target"]))
 	} else {
 		call.Data = rig.Encode(c.fields)
 	}
-	p := prepared{call: call}
-	refuse := func(kind, code, text string) prepared {
+	p := preparedCommand{call: call}
+	refuse := func(kind, code, text string) preparedCommand {
 		call.Error = code
-		s.Locked(func() { s.violate(kind, call.Method, fmt.Sprintf("%s (id %s after %d)", text, c.echo, k.last)) })
+		s.Locked(func() { s.recordViolation(kind, call.Method, fmt.Sprintf("%s (id %s after %d)", text, c.echo, k.last)) })
 		p.refused = new((&refusal{code: code, text: text}).result(c.echo))
 		return p
 	}
@@ -91,14 +91,14 @@ func (s *Server) prepare(k *socket, c command, arrived time.Time) prepared {
 	k.last = c.id
 	k.commands++
 	if c.kind == "supported_features" && k.commands > 1 {
-		s.Locked(func() { s.violate(LateFeatures, c.kind, "it is not the first command") })
+		s.Locked(func() { s.recordViolation(LateFeatures, c.kind, "it is not the first command") })
 	}
 	p.task = kind.task
 	p.do = func() rig.Answer { return s.perform(kind, &request{command: c, socket: k, call: call}) }
 	return p
 }
 
-// methodOf is the name of a command: that of the service that it calls, else its type.
+// methodOf returns the name of a command: the service that it calls, otherwise its type.
 func methodOf(c command) string {
 	domain, _ := c.fields["domain"].(string)
 	name, _ := c.fields["service"].(string)
@@ -108,7 +108,7 @@ func methodOf(c command) string {
 	return c.kind
 }
 
-// perform runs a command and makes its answer.
+// perform runs a command and returns its response.
 func (s *Server) perform(kind commandKind, r *request) rig.Answer {
 	result, refused := s.invoke(r.call, func() any {
 		s.require(r.call.Method, kind.fields.check(r.fields, ""))
@@ -141,7 +141,7 @@ func (s *Server) subscribe(r *request) any {
 		sub.event = kind
 	}
 	if slices.ContainsFunc(r.socket.subscriptions, func(other subscription) bool { return other.event == sub.event }) {
-		s.violate(DoubleSubscription, r.kind, sub.event)
+		s.recordViolation(DoubleSubscription, r.kind, sub.event)
 	}
 	r.call.subscribes = &sub
 	return nil
@@ -152,7 +152,7 @@ func (s *Server) unsubscribe(r *request) any {
 	before := len(r.socket.subscriptions)
 	r.socket.subscriptions = slices.DeleteFunc(r.socket.subscriptions, func(sub subscription) bool { return sub.id == int64(n) })
 	if len(r.socket.subscriptions) == before {
-		s.violate(UnknownSubscription, r.kind, fmt.Sprint(n))
+		s.recordViolation(UnknownSubscription, r.kind, fmt.Sprint(n))
 		panic(&refusal{code: codeNotFound, text: "Subscription not found."})
 	}
 	return nil
@@ -173,7 +173,7 @@ func (s *Server) callAction(r *request) any {
 	target := asObject(r.fields["target"])
 	fields := schema{}
 	for _, name := range targetFields() {
-		fields[name] = may(anyField)
+		fields[name] = optionalField(anyField)
 	}
 	s.require(r.call.Method, fields.check(target, "['target']"))
 	data := maps.Clone(asObject(r.fields["service_data"]))
@@ -191,7 +191,7 @@ func (s *Server) callAction(r *request) any {
 	return result
 }
 
-// panel is the panel as its command tells it. The caller holds s.mu.
+// panel returns the panel in the form of its command. The caller holds s.mu.
 func (s *Server) panel() []object {
 	list := []object{}
 	for _, n := range s.notifications {
@@ -208,7 +208,7 @@ func (s *Server) panel() []object {
 	return list
 }
 
-// config is what get_config and /api/config tell. The caller holds s.mu.
+// config returns the result of get_config and /api/config. The caller holds s.mu.
 func (s *Server) config() object {
 	return object{
 		"components": s.components(), "config_dir": "/config", "currency": "EUR", "elevation": 120, "language": "en",
@@ -218,7 +218,7 @@ func (s *Server) config() object {
 	}
 }
 
-// components are the integrations that are loaded.
+// components returns the loaded integrations.
 func (s *Server) components() []string {
 	domains := map[string]bool{"api": true, "http": true, "websocket_api": true, "frontend": true}
 	for name := range s.services {

@@ -19,7 +19,7 @@ func (s *Server) controls() rig.Controls {
 			"states":  func(q url.Values) (any, error) { return s.controlStates(q.Get("entity_id")) },
 			"stats":   func(url.Values) (any, error) { return s.Stats(), nil },
 			"history": func(q url.Values) (any, error) { return s.History(q.Get("place")), nil },
-			"text":    func(q url.Values) (any, error) { return s.reading(q.Get("place")), nil },
+			"text":    func(q url.Values) (any, error) { return s.shownTexts(q.Get("place")), nil },
 			"view":    s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// conversationFields are those of conversation/process.
+// conversationFields returns the fields of conversation/process.
 func conversationFields() schema {
 	return schema{
-		"text": need(strictField), "language": may(strictField), "agent_id": may(strictField), "conversation_id": may(maybeField),
+		"text": requiredField(strictField), "language": optionalField(strictField), "agent_id": optionalField(strictField), "conversation_id": optionalField(maybeField),
 	}
 }
 
-// converse lets the conversation agent answer a sentence. The caller holds s.mu.
-// Source: https://developers.home-assistant.io/docs/intent_conversation_api
-func (s *Server) converse(data map[string]any, ctx Context) object {
-	kind, speech, found := s.understand(text(data, "text"), ctx)
+// processSentence lets the conversation agent answer a sentence. The caller holds s.mu. Source:
+// https://developers.home-assistant.io/docs/intent_conversation_api
+func (s *Server) processSentence(data map[string]any, ctx Context) object {
+	kind, speech, found := s.interpret(text(data, "text"), ctx)
 	body := object{"targets": []object{}, "success": found, "failed": []object{}}
 	if kind == "error" {
 		body = object{"code": "no_intent_match"}
@@ -35,8 +35,8 @@ func (s *Server) converse(data map[string]any, ctx Context) object {
 	}
 }
 
-// understand finds what a sentence means, does it, and says what to answer.
-func (s *Server) understand(sentence string, ctx Context) (kind, speech string, found []object) {
+// interpret executes a sentence and returns the answer.
+func (s *Server) interpret(sentence string, ctx Context) (kind, speech string, found []object) {
 	sentence = strings.TrimRight(strings.TrimSpace(sentence), ".!?")
 	lower := strings.ToLower(sentence)
 	for _, one := range []struct{ prefix, state string }{{"turn on ", "on"}, {"turn off ", "off"}, {"what is ", ""}} {
@@ -44,7 +44,7 @@ func (s *Server) understand(sentence string, ctx Context) (kind, speech string, 
 		if !ok {
 			continue
 		}
-		e, ok := s.named(name)
+		e, ok := s.entityByName(name)
 		if !ok {
 			break
 		}

@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// services are all that exist, by domain.name. targets are the legacy notify actions.
-// Sources: homeassistant/components/<domain>/services.yaml.
+// services returns all services, by domain.name. targets are the legacy notify actions. Sources:
+// homeassistant/components/<domain>/services.yaml.
 func services(targets []string) map[string]service {
 	all := map[string]service{
-		"lock.lock":                        {entity: true, fields: schema{"code": may(textField)}, run: become("locked")},
-		"lock.unlock":                      {entity: true, fields: schema{"code": may(textField)}, run: become("unlocked")},
-		"lock.open":                        {entity: true, fields: schema{"code": may(textField)}, run: become("open")},
-		"cover.open_cover":                 {entity: true, run: become("open")},
-		"cover.close_cover":                {entity: true, run: become("closed")},
-		"cover.set_cover_position":         {entity: true, fields: schema{"position": need(numberField)}, run: setPosition},
-		"alarm_control_panel.alarm_disarm": {entity: true, fields: schema{"code": may(textField)}, run: become("disarmed")},
+		"lock.lock":                        {entity: true, fields: schema{"code": optionalField(textField)}, run: setState("locked")},
+		"lock.unlock":                      {entity: true, fields: schema{"code": optionalField(textField)}, run: setState("unlocked")},
+		"lock.open":                        {entity: true, fields: schema{"code": optionalField(textField)}, run: setState("open")},
+		"cover.open_cover":                 {entity: true, run: setState("open")},
+		"cover.close_cover":                {entity: true, run: setState("closed")},
+		"cover.set_cover_position":         {entity: true, fields: schema{"position": requiredField(numberField)}, run: setPosition},
+		"alarm_control_panel.alarm_disarm": {entity: true, fields: schema{"code": optionalField(textField)}, run: setState("disarmed")},
 		"alarm_control_panel.alarm_arm_home": {
-			entity: true, fields: schema{"code": may(textField)}, run: become("armed_home"),
+			entity: true, fields: schema{"code": optionalField(textField)}, run: setState("armed_home"),
 		},
 		"alarm_control_panel.alarm_arm_away": {
-			entity: true, fields: schema{"code": may(textField)}, run: become("armed_away"),
+			entity: true, fields: schema{"code": optionalField(textField)}, run: setState("armed_away"),
 		},
 		"climate.set_temperature": {entity: true, run: setTemperature, fields: schema{
-			"temperature": may(numberField), "target_temp_high": may(numberField), "target_temp_low": may(numberField),
-			"hvac_mode": may(strictField),
+			"temperature": optionalField(numberField), "target_temp_high": optionalField(numberField), "target_temp_low": optionalField(numberField),
+			"hvac_mode": optionalField(strictField),
 		}},
-		"climate.set_hvac_mode": {entity: true, fields: schema{"hvac_mode": need(strictField)}, run: setMode},
+		"climate.set_hvac_mode": {entity: true, fields: schema{"hvac_mode": requiredField(strictField)}, run: setMode},
 		"weather.get_forecasts": {
-			entity: true, response: onlyResponse, fields: schema{"type": need(strictField)}, run: forecasts,
+			entity: true, response: onlyResponse, fields: schema{"type": requiredField(strictField)}, run: forecasts,
 		},
 		"conversation.process": {response: maybeResponse, fields: conversationFields(), run: func(s *Server, a *action) any {
-			return s.converse(a.data, a.ctx)
+			return s.processSentence(a.data, a.ctx)
 		}},
 	}
 	for _, domain := range []string{"light", "switch", "input_boolean", "fan", coreDomain} {
@@ -42,27 +42,27 @@ func services(targets []string) map[string]service {
 		all[domain+".toggle"] = service{entity: true, run: switchTo("")}
 	}
 	light := schema{
-		"transition": may(numberField), "brightness": may(numberField), "brightness_pct": may(numberField),
-		"rgb_color": may(listField), "color_name": may(strictField), "color_temp_kelvin": may(numberField),
-		"effect": may(strictField), "flash": may(strictField),
+		"transition": optionalField(numberField), "brightness": optionalField(numberField), "brightness_pct": optionalField(numberField),
+		"rgb_color": optionalField(listField), "color_name": optionalField(strictField), "color_temp_kelvin": optionalField(numberField),
+		"effect": optionalField(strictField), "flash": optionalField(strictField),
 	}
 	all["light.turn_on"] = service{entity: true, fields: light, run: switchTo("on")}
 	all["light.toggle"] = service{entity: true, fields: light, run: switchTo("")}
-	all["light.turn_off"] = service{entity: true, fields: schema{"transition": may(numberField), "flash": may(strictField)}, run: switchTo("off")}
-	maps.Copy(all, notifiers(targets))
+	all["light.turn_off"] = service{entity: true, fields: schema{"transition": optionalField(numberField), "flash": optionalField(strictField)}, run: switchTo("off")}
+	maps.Copy(all, notifyServices(targets))
 	return all
 }
 
-// notifiers are the services that tell people something.
-// Sources: homeassistant/components/persistent_notification/__init__.py, homeassistant/components/notify/__init__.py.
-func notifiers(targets []string) map[string]service {
-	legacy := schema{"message": need(textField), "title": may(textField), "target": may(anyField), "data": may(objectField)}
+// notifyServices returns the services that notify people. Sources:
+// homeassistant/components/persistent_notification/__init__.py, homeassistant/components/notify/__init__.py.
+func notifyServices(targets []string) map[string]service {
+	legacy := schema{"message": requiredField(textField), "title": optionalField(textField), "target": optionalField(anyField), "data": optionalField(objectField)}
 	all := map[string]service{
 		Panel + ".create": {
-			fields: schema{"message": need(textField), "title": may(textField), "notification_id": may(textField)},
+			fields: schema{"message": requiredField(textField), "title": optionalField(textField), "notification_id": optionalField(textField)},
 			run:    createNotification,
 		},
-		Panel + ".dismiss": {fields: schema{"notification_id": need(textField)}, run: dismissNotification},
+		Panel + ".dismiss": {fields: schema{"notification_id": requiredField(textField)}, run: dismissNotification},
 		Panel + ".dismiss_all": {run: func(s *Server, a *action) any {
 			for _, id := range slices.Sorted(maps.Keys(s.current)) {
 				s.dismissByBot(a.method(), id)
@@ -71,7 +71,7 @@ func notifiers(targets []string) map[string]service {
 		}},
 		"notify.persistent_notification": {fields: legacy, run: createNotification},
 		"notify.send_message": {
-			entity: true, fields: schema{"message": need(textField), "title": may(textField)}, run: sendMessage,
+			entity: true, fields: schema{"message": requiredField(textField), "title": optionalField(textField)}, run: sendMessage,
 		},
 	}
 	for _, target := range targets {
@@ -83,8 +83,8 @@ func notifiers(targets []string) map[string]service {
 	return all
 }
 
-// become sets the state of each entity.
-func become(state string) func(*Server, *action) any {
+// setState returns a service that sets the state of each entity.
+func setState(state string) func(*Server, *action) any {
 	return func(s *Server, a *action) any {
 		for _, e := range a.entities {
 			s.set(e.Entity, state, e.Attributes, a.ctx, false)
@@ -93,7 +93,8 @@ func become(state string) func(*Server, *action) any {
 	}
 }
 
-// switchTo switches each entity on or off, or "" to what it is not, and remembers what else the call says of it.
+// switchTo returns a service that switches each entity on or off, or toggles it if state is "". It also stores the
+// other data of the call as attributes.
 func switchTo(state string) func(*Server, *action) any {
 	return func(s *Server, a *action) any {
 		for _, e := range a.entities {
@@ -129,7 +130,7 @@ func setPosition(s *Server, a *action) any {
 		state = "closed"
 	}
 	for _, e := range a.entities {
-		s.set(e.Entity, state, with(e.Attributes, map[string]any{"current_position": int(position)}), a.ctx, false)
+		s.set(e.Entity, state, withAttributes(e.Attributes, map[string]any{"current_position": int(position)}), a.ctx, false)
 	}
 	return nil
 }
@@ -144,7 +145,7 @@ func setTemperature(s *Server, a *action) any {
 		wanted[name] = t
 		for _, e := range a.entities {
 			if low, high := floatOf(e.Attributes["min_temp"]), floatOf(e.Attributes["max_temp"]); t < low || t > high {
-				panic(validation("temp_out_of_range", fmt.Sprintf("Provided temperature %v is not valid. Accepted range is %v to %v", t, low, high)))
+				panic(validationError("temp_out_of_range", fmt.Sprintf("Provided temperature %v is not valid. Accepted range is %v to %v", t, low, high)))
 			}
 		}
 	}
@@ -156,7 +157,7 @@ func setTemperature(s *Server, a *action) any {
 		if mode := text(a.data, "hvac_mode"); mode != "" {
 			state = mode
 		}
-		s.set(e.Entity, state, with(e.Attributes, wanted), a.ctx, false)
+		s.set(e.Entity, state, withAttributes(e.Attributes, wanted), a.ctx, false)
 	}
 	return nil
 }
@@ -165,13 +166,13 @@ func setMode(s *Server, a *action) any {
 	mode := text(a.data, "hvac_mode")
 	for _, e := range a.entities {
 		if modes, ok := e.Attributes["hvac_modes"].([]any); ok && !slices.Contains(modes, any(mode)) {
-			panic(validation("not_valid_hvac_mode", fmt.Sprintf("HVAC mode %s is not valid. Valid HVAC modes are: %v", mode, modes)))
+			panic(validationError("not_valid_hvac_mode", fmt.Sprintf("HVAC mode %s is not valid. Valid HVAC modes are: %v", mode, modes)))
 		}
 	}
-	return become(mode)(s, a)
+	return setState(mode)(s, a)
 }
 
-// forecasts answers with a forecast for each entity.
+// forecasts returns a forecast for each entity.
 func forecasts(_ *Server, a *action) any {
 	out := object{}
 	for _, e := range a.entities {
@@ -194,17 +195,17 @@ func dismissNotification(s *Server, a *action) any {
 	return nil
 }
 
-// dismissByBot removes a notification. One that is not there is no error; one that is not the bot's is a violation.
+// dismissByBot removes a notification. A missing one is not an error; one that the bot did not create is a violation.
 func (s *Server) dismissByBot(method, id string) {
 	if n := s.current[id]; n != nil && !n.FromBot {
-		s.violate(ForeignNotification, method, "notification "+id+" is not the bot's")
+		s.recordViolation(ForeignNotification, method, "notification "+id+" is not the bot's")
 	}
 	if s.dismiss(id, "bot") {
 		s.stats.Dismissed++
 	}
 }
 
-// sendMessage sends by notify entities, whose state is when they last did.
+// sendMessage sends by notify entities. Their state is the time of the last message.
 func sendMessage(s *Server, a *action) any {
 	for _, e := range a.entities {
 		v := TextVersion{Method: a.method(), Text: text(a.data, "message")}

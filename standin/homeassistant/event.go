@@ -12,18 +12,18 @@ type Event struct {
 
 	// Place is the place of a notification, or an entity.
 	Place string `json:"place,omitempty"`
-	// Notification is the state after a notification, edit or dismiss.
+	// Notification is the notification after a notification, edit or dismiss event.
 	Notification *Notification `json:"notification,omitempty"`
-	// Old and New are the states before and after a change of state.
+	// Old and New are the states before and after a change.
 	Old       *State     `json:"old_state,omitempty"`
 	New       *State     `json:"new_state,omitempty"`
 	Violation *Violation `json:"violation,omitempty"`
-	// Sockets is how many there are after one came or went.
+	// Sockets is the number of sockets after one was opened or closed.
 	Sockets int `json:"sockets,omitempty"`
 }
 
-// isolate copies what an event's pointers refer to.
-func isolate(e *Event) {
+// copyEvent copies what an event's pointers refer to.
+func copyEvent(e *Event) {
 	if e.Notification != nil {
 		e.Notification = new(e.Notification.clone())
 	}
@@ -35,5 +35,5 @@ func isolate(e *Event) {
 	}
 }
 
-// place sets the channel of an event to that of a call.
-func place(e *Event, c *Call) { e.Place = c.Place }
+// setEventPlace sets the channel of an event to that of a call.
+func setEventPlace(e *Event, c *Call) { e.Place = c.Place }

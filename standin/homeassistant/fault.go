@@ -10,18 +10,19 @@ import (
 	"telex/standin/rig"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. The package comment says how calls are named;
-// several names are separated by "|", and "" matches all. Channel chooses calls by Call.Place, Contains by Call.Text.
-// Scope chooses calls by their way: "rest" or "socket". A command that is hit by a cut loses its socket. The action
-// fault.Status answers with the page of a proxy, which a command gets as the error unknown_error; fault.Error answers
-// a command with the code Error, a REST call with status 500, and authentication with auth_invalid.
+// Fault is a rule: which calls it hits, and what happens to them. The package comment describes the names of calls;
+// several names are separated by "|", and "" matches all. Channel selects calls by Call.Place, and Contains by
+// Call.Text. Scope selects calls by Via: "rest" or "socket". A command whose connection is cut loses its socket. The
+// action fault.Status responds with the page of a proxy, which a command receives as the error unknown_error.
+// fault.Error responds to a command with the code Error, to a REST call with status 500, and to authentication with
+// auth_invalid.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check returns what is wrong with a fault.
-func check(f *Fault) error {
+// checkFault returns what is wrong with a fault.
+func checkFault(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Code != 0 || f.Rate != 0:
 		return errors.New("fault: chat, code and rate are other platforms'")
@@ -36,13 +37,13 @@ func check(f *Fault) error {
 	)
 }
 
-func chooses(f *Fault, call *Call) bool {
+func faultMatches(f *Fault, call *Call) bool {
 	return fault.Named(f.Method, call.Method) && (f.Channel == "" || f.Channel == call.Place) &&
 		(f.Scope == "" || f.Scope == call.Via) && strings.Contains(call.Text, f.Contains)
 }
 
-// act applies a fault instead of a call's effect or after it.
-func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+// applyFault applies a fault instead of a call's effect or after it.
+func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	var refused *refusal
 	switch f.Action {
 	case fault.DeleteFirst:
@@ -64,7 +65,7 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	case call.Method == authMethod:
 		return refuseAuth(call, refused.text), true
 	case f.Action == fault.Error:
-		return plain(refused.status), true
+		return statusAnswer(refused.status), true
 	}
 	a := rig.HTML(f.Status, "nginx")
 	a.RetryAfter = f.RetryAfter

@@ -8,17 +8,17 @@ import (
 
 // command is a message of a client on an open socket.
 type command struct {
-	// id is positive, or 0 when the message has the wrong form.
+	// id is positive, or 0 if the message is malformed.
 	id int64
-	// echo is the id as it arrived, for the answer.
+	// echo is the id as received, for the response.
 	echo json.RawMessage
 	kind string
-	// fields are those beside id and type.
+	// fields are all fields except id and type.
 	fields map[string]any
 }
 
-// parseFrame reads what a client sent in one frame: a message, or an array of them. The error means that the server
-// closes the connection. Source: homeassistant/components/websocket_api/http.py and connection.py.
+// parseFrame parses a frame of a client: a message, or an array of them. After an error, the server closes the
+// connection. Source: homeassistant/components/websocket_api/http.py and connection.py.
 func parseFrame(data []byte) ([]command, error) {
 	v, err := decode(data)
 	if err != nil {
@@ -53,7 +53,7 @@ func parseCommand(v any) command {
 	return c
 }
 
-// parseAuth reads the first message of a client. The text says what is wrong with it.
+// parseAuth parses the first message of a client. wrong says what is wrong with it.
 func parseAuth(data []byte) (token, wrong string, err error) {
 	v, err := decode(data)
 	if err != nil {
@@ -66,7 +66,7 @@ func parseAuth(data []byte) (token, wrong string, err error) {
 	if kind, ok := fields["type"].(string); !ok || kind != authMethod {
 		return "", "not a valid value for dictionary value @ data['type']", nil
 	}
-	sc := schema{"type": need(strictField), "access_token": may(strictField), "api_password": may(strictField)}
+	sc := schema{"type": requiredField(strictField), "access_token": optionalField(strictField), "api_password": optionalField(strictField)}
 	if wrong := sc.check(fields, ""); wrong != "" {
 		return "", wrong, nil
 	}

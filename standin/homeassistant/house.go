@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Change is a state that an entity gets from the house, or from a person in it.
+// Change is a new state of an entity, caused by the house or by a person in it.
 type Change struct {
 	Entity string `json:"entity_id"`
 	State  string `json:"state"`
-	// Attributes are all that the entity has from now on; nil keeps those that it had.
+	// Attributes replace all attributes of the entity; nil keeps them.
 	Attributes map[string]any `json:"attributes"`
-	// User is the id of the person who caused the change; "" when nobody did.
+	// User is the id of the person who caused the change, or "".
 	User string `json:"user_id"`
 }
 
-// House are the entities of a house whose options name none.
+// House returns the entities of a house without configured ones.
 func House() []Change {
 	entity := func(id, state, name string, more ...string) Change {
 		attributes := map[string]any{"friendly_name": name}
@@ -52,8 +52,8 @@ func House() []Change {
 	}})
 }
 
-// problem says why a change can't be.
-func (c Change) problem() error {
+// validate returns why a change is impossible.
+func (c Change) validate() error {
 	switch {
 	case !entityID.MatchString(c.Entity):
 		return fmt.Errorf("invalid entity_id %q", c.Entity)
@@ -63,11 +63,11 @@ func (c Change) problem() error {
 	return nil
 }
 
-// SetState changes the state of an entity, or makes a new one. It tells whether that fired an event: a state that is
-// the same, with the same attributes, does not. It panics on a change that can't be.
+// SetState changes the state of an entity, or creates it. It reports whether that fired an event: an identical state
+// with the same attributes fires none. It panics on an impossible change.
 func (s *Server) SetState(c Change) bool { return s.Burst(c) == 1 }
 
-// Burst makes changes at the same moment, and returns how many fired an event. It panics on a change that can't be.
+// Burst makes changes at the same moment, and returns how many fired an event. It panics on an impossible change.
 func (s *Server) Burst(changes ...Change) int {
 	fired, err := s.apply(changes)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) Burst(changes ...Change) int {
 
 func (s *Server) apply(changes []Change) (fired int, err error) {
 	for _, c := range changes {
-		if err := c.problem(); err != nil {
+		if err := c.validate(); err != nil {
 			return 0, err
 		}
 	}
@@ -103,7 +103,7 @@ func (s *Server) Remove(entity string) bool {
 	return s.remove(entity, s.newContext(""))
 }
 
-// FireEvent fires an event of the house's own, such as a doorbell.
+// FireEvent fires an event of the house, such as a doorbell.
 func (s *Server) FireEvent(kind string, data map[string]any) error {
 	if kind == "" || len(kind) > maxEventType {
 		return errors.New("event_type has 1 to 64 characters")
@@ -117,8 +117,8 @@ func (s *Server) FireEvent(kind string, data map[string]any) error {
 	return nil
 }
 
-// named finds the entity that a person calls so. The caller holds s.mu.
-func (s *Server) named(name string) (State, bool) {
+// entityByName returns the entity with a friendly name. The caller holds s.mu.
+func (s *Server) entityByName(name string) (State, bool) {
 	name = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "the ")
 	for _, state := range s.sorted() {
 		if friendly, _ := state.Attributes["friendly_name"].(string); strings.ToLower(friendly) == name {
@@ -128,8 +128,8 @@ func (s *Server) named(name string) (State, bool) {
 	return State{}, false
 }
 
-// with is a copy of attributes with some changed; it is never nil.
-func with(attributes map[string]any, changes map[string]any) map[string]any {
+// withAttributes returns a copy of attributes with changes; it is never nil.
+func withAttributes(attributes map[string]any, changes map[string]any) map[string]any {
 	out := maps.Clone(attributes)
 	if out == nil {
 		out = make(map[string]any)

@@ -11,13 +11,13 @@ import (
 // Panel is the place of notifications in the side bar of the frontend.
 const Panel = "persistent_notification"
 
-// Notification is something that a person was told, with everything they saw of it.
+// Notification is a notification of a person, with all its versions.
 type Notification struct {
-	// ID is the notification_id of one in the panel; others have an id of the stand-in's own.
+	// ID is the notification_id of one in the panel. Others have a generated id.
 	ID string `json:"id"`
 	// Place is Panel, or the notify action or entity that sent it.
 	Place string `json:"place"`
-	// FromBot tells that the bot created it, not Home Assistant itself.
+	// FromBot says that the bot created it, not Home Assistant itself.
 	FromBot bool `json:"from_bot"`
 	rig.Seen[TextVersion]
 }
@@ -34,7 +34,7 @@ type TextVersion struct {
 // Since returns when the version was first shown.
 func (v TextVersion) Since() time.Time { return v.At }
 
-// Text is what a person reads of the newest version.
+// Text returns the text of the newest version.
 func (n Notification) Text() string { return n.Last().Text }
 
 func (n *Notification) clone() Notification {
@@ -43,8 +43,8 @@ func (n *Notification) clone() Notification {
 	return c
 }
 
-// show puts a notification into the panel; one with the same id is overwritten. s.mu is held.
-// Source: homeassistant/components/persistent_notification/__init__.py.
+// show adds a notification to the panel, or overwrites one with the same id. The caller holds s.mu. Source:
+// homeassistant/components/persistent_notification/__init__.py.
 func (s *Server) show(id string, v TextVersion, bot bool) {
 	v.At = time.Now()
 	if id == "" {
@@ -66,14 +66,14 @@ func (s *Server) show(id string, v TextVersion, bot bool) {
 			s.stats.NotModified++
 		}
 		if !n.FromBot {
-			s.violate(ForeignNotification, v.Method, "notification "+id+" is not the bot's")
+			s.recordViolation(ForeignNotification, v.Method, "notification "+id+" is not the bot's")
 		}
 	}
 	n.Versions = append(n.Versions, v)
 	s.Publish("edit", Event{Place: Panel, Notification: n})
 }
 
-// send delivers a message to a notify target, where nothing can be changed or removed. The caller holds s.mu.
+// send sends a message to a notify target, where nothing can be changed or removed. The caller holds s.mu.
 func (s *Server) send(target string, v TextVersion) {
 	s.serial++
 	v.At = time.Now()
@@ -86,7 +86,7 @@ func (s *Server) send(target string, v TextVersion) {
 	s.Publish("notification", Event{Place: target, Notification: n})
 }
 
-// dismiss removes a notification from the panel, and tells whether it was there. The caller holds s.mu.
+// dismiss removes a notification from the panel, and reports whether it existed. The caller holds s.mu.
 func (s *Server) dismiss(id, by string) bool {
 	n := s.current[id]
 	if n == nil {
@@ -98,15 +98,15 @@ func (s *Server) dismiss(id, by string) bool {
 	return true
 }
 
-// Dismiss lets a person dismiss a notification.
+// Dismiss dismisses a notification as a person.
 func (s *Server) Dismiss(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dismiss(id, "person")
 }
 
-// forgetPanel empties the panel, as a restart does: notifications are kept in memory only. s.mu is held.
-func (s *Server) forgetPanel() {
+// clearPanel empties the panel, as a restart does, because notifications are only in memory. The caller holds s.mu.
+func (s *Server) clearPanel() {
 	for _, n := range s.notifications {
 		if s.current[n.ID] == n {
 			s.dismiss(n.ID, "restart")
@@ -114,8 +114,8 @@ func (s *Server) forgetPanel() {
 	}
 }
 
-// loginFailed is the notification of a wrong token. The caller holds s.mu.
-// Source: homeassistant/components/http/ban.py, process_wrong_login.
+// loginFailed adds the notification of a wrong token. The caller holds s.mu. Source:
+// homeassistant/components/http/ban.py, process_wrong_login.
 func (s *Server) loginFailed() {
 	s.stats.FailedLogins++
 	s.show("http-login", TextVersion{
@@ -124,7 +124,7 @@ func (s *Server) loginFailed() {
 	}, false)
 }
 
-// History returns every notification of a place, "" for all, in the order in which they appeared. It is a copy.
+// History returns a copy of all notifications of a place, "" for all, in the order of their creation.
 func (s *Server) History(where string) []Notification {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ type Screen struct {
 	Notifications []Notification `json:"notifications"`
 }
 
-// In are the notifications of a place.
+// In returns the notifications of a place.
 func (s Screen) In(where string) []Notification {
 	var list []Notification
 	for _, n := range s.Notifications {
@@ -166,8 +166,8 @@ func (s *Server) Screen(at time.Time) Screen {
 	return screen
 }
 
-// reading is what a person reads in a place now.
-func (s *Server) reading(where string) []object {
+// shownTexts returns what a person now reads in a place.
+func (s *Server) shownTexts(where string) []object {
 	list := []object{}
 	for _, n := range s.Screen(time.Now()).In(cmp.Or(where, Panel)) {
 		list = append(list, object{"id": n.ID, "title": n.Last().Title, "text": n.Text(), "from_bot": n.FromBot})

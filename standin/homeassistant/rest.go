@@ -13,24 +13,24 @@ import (
 	"telex/standin/rig"
 )
 
-// maxBody is the largest body of a request, in bytes. Source: homeassistant/components/http/__init__.py.
+// maxBody is the maximum size of a request body in bytes. Source: homeassistant/components/http/__init__.py.
 const maxBody = 16 << 20
 
-// restCall is one request on its way. The caller holds s.mu.
+// restCall is one request while it runs. The call holds s.mu.
 type restCall struct {
 	http *http.Request
-	args []string // of the route.
+	args []string // of the route
 	body []byte
 	call *Call
 }
 
-// route is a path and what its HTTP methods do. A part "*" of the path stands for anything but a slash.
+// route is a path and its HTTP methods. A part "*" of the path matches anything but a slash.
 type route struct {
 	path    string
 	methods map[string]func(s *Server, r *restCall) any
 }
 
-// routes are all that exist. Source: https://developers.home-assistant.io/docs/api/rest
+// routes returns all routes. Source: https://developers.home-assistant.io/docs/api/rest
 func routes() []route {
 	type methods = map[string]func(*Server, *restCall) any
 	return []route{
@@ -44,11 +44,11 @@ func routes() []route {
 		{"/api/services", methods{"GET": (*Server).listServices}},
 		{"/api/services/*/*", methods{"POST": (*Server).postService}},
 		{"/api/conversation/process", methods{"POST": (*Server).postSentence}},
-		{"/api/websocket", methods{"GET": nil}}, // a socket, which is opened elsewhere.
+		{"/api/websocket", methods{"GET": nil}}, // a socket, which is opened elsewhere
 	}
 }
 
-// match finds the route of a path and its arguments.
+// match returns the route of a path and its arguments.
 func match(path string) (found route, args []string, ok bool) {
 	parts := strings.Split(path, "/")
 	for _, rt := range routes() {
@@ -91,7 +91,7 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request, cut <-chan st
 	}
 	var refused *rig.Answer
 	if err != nil {
-		refused = new(plain(http.StatusRequestEntityTooLarge))
+		refused = new(statusAnswer(http.StatusRequestEntityTooLarge))
 	}
 	s.Answer(w, r, call, cut, refused, func() rig.Answer {
 		result, no := s.invoke(call, func() any {
@@ -112,23 +112,23 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request, cut <-chan st
 	})
 }
 
-// checkRequest refuses what reaches no method. The route comes first, then the token.
+// checkRequest refuses invalid requests. It checks the route first, then the token.
 func (s *Server) checkRequest(r *http.Request, rt route, found bool) {
 	refuse := func(status int) { panic(&refusal{code: codeNotFound, text: http.StatusText(status), status: status}) }
 	if !found {
-		s.violate(UnknownPath, r.Method+" "+r.URL.Path, "no such path")
+		s.recordViolation(UnknownPath, r.Method+" "+r.URL.Path, "no such path")
 		refuse(http.StatusNotFound)
 	}
 	if rt.methods[r.Method] == nil {
-		s.violate(UnknownPath, r.Method+" "+r.URL.Path, "no such method")
+		s.recordViolation(UnknownPath, r.Method+" "+r.URL.Path, "no such method")
 		refuse(http.StatusMethodNotAllowed)
 	}
 	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if kind == "Bearer" && s.authentic(token) {
+	if kind == "Bearer" && s.validToken(token) {
 		return
 	}
 	if token != s.opts.Token {
-		s.violate(BadAuth, r.Method+" "+r.URL.Path, "no token, or a wrong one")
+		s.recordViolation(BadAuth, r.Method+" "+r.URL.Path, "no token, or a wrong one")
 	}
 	s.loginFailed()
 	refuse(http.StatusUnauthorized)
@@ -137,7 +137,7 @@ func (s *Server) checkRequest(r *http.Request, rt route, found bool) {
 func (s *Server) getState(r *restCall) any {
 	state, ok := s.states[strings.ToLower(r.args[0])]
 	if !ok {
-		panic(message(http.StatusNotFound, "Entity not found."))
+		panic(restMessage(http.StatusNotFound, "Entity not found."))
 	}
 	return state
 }
@@ -159,8 +159,8 @@ func (s *Server) postState(r *restCall) any {
 		wrong = "Invalid state specified."
 	}
 	if wrong != "" {
-		s.violate(BadFormat, r.call.Method, wrong)
-		panic(message(http.StatusBadRequest, wrong))
+		s.recordViolation(BadFormat, r.call.Method, wrong)
+		panic(restMessage(http.StatusBadRequest, wrong))
 	}
 	_, had := s.states[entity]
 	force, _ := data["force_update"].(bool)
@@ -172,7 +172,7 @@ func (s *Server) postState(r *restCall) any {
 
 func (s *Server) deleteState(r *restCall) any {
 	if !s.remove(strings.ToLower(r.args[0]), s.newContext(BotUser)) {
-		panic(message(http.StatusNotFound, "Entity not found."))
+		panic(restMessage(http.StatusNotFound, "Entity not found."))
 	}
 	return object{"message": "Entity removed."}
 }
@@ -203,8 +203,8 @@ func (s *Server) postEvent(r *restCall) any {
 			wrong = "Event data should be a JSON object"
 		}
 		if wrong != "" {
-			s.violate(BadFormat, r.call.Method, wrong)
-			panic(message(http.StatusBadRequest, wrong))
+			s.recordViolation(BadFormat, r.call.Method, wrong)
+			panic(restMessage(http.StatusBadRequest, wrong))
 		}
 		if v != nil {
 			data = asObject(v)
@@ -223,15 +223,15 @@ func (s *Server) listServices(*restCall) any {
 	return list
 }
 
-// postService calls a service and answers with the states that it changed.
-// Source: homeassistant/components/api/__init__.py, APIDomainServicesView.
+// postService calls a service and returns the states that it changed. Source: homeassistant/components/api/__init__.py,
+// APIDomainServicesView.
 func (s *Server) postService(r *restCall) any {
 	data := make(map[string]any)
 	if len(r.body) > 0 {
 		v, err := decode(r.body)
 		if err != nil {
-			s.violate(BadFormat, r.call.Method, "Data should be valid JSON.")
-			panic(message(http.StatusBadRequest, "Data should be valid JSON."))
+			s.recordViolation(BadFormat, r.call.Method, "Data should be valid JSON.")
+			panic(restMessage(http.StatusBadRequest, "Data should be valid JSON."))
 		}
 		if v != nil && asObject(v) == nil {
 			s.require(r.call.Method, "expected a dictionary")
@@ -268,8 +268,8 @@ func (s *Server) postSentence(r *restCall) any {
 		}
 	}
 	if wrong != "" {
-		s.violate(BadFormat, r.call.Method, wrong)
-		panic(message(http.StatusBadRequest, wrong))
+		s.recordViolation(BadFormat, r.call.Method, wrong)
+		panic(restMessage(http.StatusBadRequest, wrong))
 	}
-	return s.converse(asObject(v), s.newContext(BotUser))
+	return s.processSentence(asObject(v), s.newContext(BotUser))
 }

@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// fieldKind is what a field may hold.
+// fieldKind is the type of a field.
 type fieldKind string
 
 const (
 	anyField    fieldKind = "any"
-	strictField fieldKind = "str"  // a string.
-	textField   fieldKind = "text" // a string, or a number that is turned into one.
+	strictField fieldKind = "str"  // a string
+	textField   fieldKind = "text" // a string, or a number that is converted to one
 	objectField fieldKind = "dict"
 	boolField   fieldKind = "bool"
 	intField    fieldKind = "int"
@@ -26,21 +26,21 @@ const (
 	maybeField  fieldKind = "str or None"
 )
 
-// field is what is known of a field.
+// field describes a field.
 type field struct {
 	kind     fieldKind
 	required bool
 }
 
-// schema are the fields of a command or a service; others are errors.
+// schema holds the fields of a command or a service. Other fields are errors.
 type schema map[string]field
 
-// need and may are fields of a kind.
-func need(kind fieldKind) field { return field{kind: kind, required: true} }
-func may(kind fieldKind) field  { return field{kind: kind} }
+// requiredField and optionalField return fields of a kind.
+func requiredField(kind fieldKind) field { return field{kind: kind, required: true} }
+func optionalField(kind fieldKind) field { return field{kind: kind} }
 
-// check says what is wrong with data in the words of voluptuous, the library that Home Assistant checks with. at is
-// the way to data, such as ['target']; "" means nothing is wrong.
+// check returns what is wrong with data, in the words of voluptuous, the library that Home Assistant uses for
+// validation. at is the path to data, such as ['target']. "" means that nothing is wrong.
 func (sc schema) check(data map[string]any, at string) string {
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		where := fmt.Sprintf(" @ data%s['%s']", at, name)
@@ -60,7 +60,7 @@ func (sc schema) check(data map[string]any, at string) string {
 	return ""
 }
 
-// check says what is wrong with a value.
+// check returns what is wrong with a value.
 func (k fieldKind) check(v any) string {
 	ok := true
 	switch k {
@@ -98,7 +98,7 @@ func (k fieldKind) check(v any) string {
 	return ""
 }
 
-// text is a text field; "" when it is missing.
+// text returns a text field, or "" if it is missing.
 func text(data map[string]any, name string) string {
 	switch v := data[name].(type) {
 	case nil:
@@ -115,7 +115,7 @@ func text(data map[string]any, name string) string {
 	}
 }
 
-// number is a field that holds a number.
+// number returns a numeric field.
 func number(data map[string]any, name string) (float64, bool) {
 	n, ok := data[name].(json.Number)
 	if !ok {
@@ -127,7 +127,7 @@ func number(data map[string]any, name string) (float64, bool) {
 
 var errJSON = errors.New("invalid JSON")
 
-// decode reads one JSON value. Numbers stay as they were written.
+// decode decodes one JSON value. Numbers keep their notation.
 func decode(data []byte) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%w: not UTF-8", errJSON)

@@ -11,10 +11,10 @@ import (
 	"telex/standin/rig"
 )
 
-// What a server is whose options don't say it.
+// Defaults of a server.
 const (
 	DefaultToken = "standin-long-lived-token-local-use-only"
-	// BotUser is the id of the user whose token it is. The context of what the bot causes names it.
+	// BotUser is the id of the token's user. The context of the bot's actions contains it.
 	BotUser = "5d0b6c2f1e7a4f1b9a6d3c8e2f4a7b10"
 	// Version is the ha_version that the server claims.
 	Version = "2026.8.2"
@@ -22,14 +22,14 @@ const (
 
 // Options configures a Server. The zero value is a small house without latency.
 type Options struct {
-	// Token is the long-lived access token of the bot; DefaultToken when empty.
+	// Token is the long-lived access token of the bot; DefaultToken if empty.
 	Token string
-	// Entities are what is in the house; House when nil.
+	// Entities are the entities of the house; House() if nil.
 	Entities []Change
-	// Targets are the legacy notify actions beside notify.persistent_notification, without "notify.";
-	// "notify" and "mobile_app_phone" when nil.
+	// Targets are the legacy notify actions besides notify.persistent_notification, without "notify."; "notify" and
+	// "mobile_app_phone" if nil.
 	Targets []string
-	// Latency is how long each call takes, half of it before it takes effect.
+	// Latency is the duration of each call; half of it passes before the call takes effect.
 	Latency time.Duration
 	// Log receives one line per call at level debug; nil: no log.
 	Log *slog.Logger
@@ -41,15 +41,15 @@ type Server struct {
 	rig.Rig[Call, Event]
 
 	opts     Options
-	services map[string]service // by domain.name; never changed.
+	services map[string]service // by domain.name; never changed
 
 	mu            sync.Mutex // guards the following fields; never held while waiting
 	started       time.Time
 	revoked       bool
-	serial        int // of everything that gets an id.
+	serial        int // the last number of a generated id
 	states        map[string]State
 	notifications []*Notification
-	current       map[string]*Notification // those in the panel, by id.
+	current       map[string]*Notification // in the panel, by id
 	sockets       []*socket
 	stats         Stats // without the counters of the rig
 }
@@ -66,15 +66,15 @@ func New(opts Options) *Server {
 	s := &Server{opts: opts, services: services(opts.Targets)}
 	rig.Init(&s.Rig, rig.Platform[Call, Event]{
 		Name: "homeassistant", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
-		Serve: s.serve, Control: s.controls(), Reset: s.reset, Restart: s.forgetPanel, Detach: s.detach,
+		Serve: s.serve, Control: s.controls(), Reset: s.reset, Restart: s.clearPanel, Detach: s.detach,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish,
-		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: place, Isolate: isolate,
-		Check: check, Chooses: chooses, Act: s.act,
+		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: setEventPlace, Isolate: copyEvent,
+		Check: checkFault, Chooses: faultMatches, Act: s.applyFault,
 	})
 	return s
 }
 
-// Token is the token that the server accepts.
+// Token returns the valid token.
 func (s *Server) Token() string { return s.opts.Token }
 
 // reset removes all state. The caller holds s.mu.
@@ -87,19 +87,19 @@ func (s *Server) reset() {
 	now := Time{s.started}
 	for _, c := range s.opts.Entities {
 		s.states[c.Entity] = State{
-			Entity: c.Entity, State: c.State, Attributes: with(c.Attributes, nil), LastChanged: now, LastReported: now,
+			Entity: c.Entity, State: c.State, Attributes: withAttributes(c.Attributes, nil), LastChanged: now, LastReported: now,
 			LastUpdated: now, Context: s.newContext(c.User),
 		}
 	}
 }
 
-// detach forgets the sockets, which end with the requests that opened them.
+// detach removes the sockets, which end with the requests that opened them.
 func (s *Server) detach() []net.Conn {
 	s.sockets = nil
 	return nil
 }
 
-// serve answers what is not for the control API.
+// serve answers requests that are not for the control API.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	if r.URL.Path == "/api/websocket" && r.Method == http.MethodGet {
 		s.serveSocket(w, r, cut)
@@ -108,7 +108,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.serveREST(w, r, cut)
 }
 
-// Revoke deletes the bot's token, and closes the sockets that it opened; false creates the token again.
+// Revoke deletes the bot's token and closes its sockets; false creates the token again.
 func (s *Server) Revoke(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,5 +118,5 @@ func (s *Server) Revoke(on bool) {
 	}
 }
 
-// authentic reports whether a token is the bot's. The caller holds s.mu.
-func (s *Server) authentic(token string) bool { return !s.revoked && token == s.opts.Token }
+// validToken reports whether a token is the bot's. The caller holds s.mu.
+func (s *Server) validToken(token string) bool { return !s.revoked && token == s.opts.Token }

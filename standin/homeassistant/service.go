@@ -11,17 +11,17 @@ import (
 	"telex/standin/rig"
 )
 
-// Answers that a service gives beside changing states.
+// Kinds of responses of services.
 const (
 	noResponse    = ""
 	maybeResponse = "optional"
 	onlyResponse  = "only"
 )
 
-// service is what a service takes and does.
+// service describes a service.
 type service struct {
 	fields schema
-	// entity: it acts on entities, and a target is required.
+	// entity says that it acts on entities, so a target is required.
 	entity   bool
 	response string
 	run      func(s *Server, a *action) any
@@ -31,14 +31,14 @@ type service struct {
 type action struct {
 	domain, name string
 	data         map[string]any
-	entities     []State // of the target; only those that are there, and available.
+	entities     []State // entities of the target that exist and are available
 	ctx          Context
 }
 
-// method is the name of the call.
+// method returns the name of the call.
 func (a *action) method() string { return a.domain + "." + a.name }
 
-// targetFields select entities.
+// targetFields returns the fields that select entities.
 func targetFields() []string {
 	return []string{"area_id", "device_id", "entity_id", "floor_id", "label_id"}
 }
@@ -46,13 +46,13 @@ func targetFields() []string {
 // needsTarget is the error of an entity service without a target. Source: homeassistant/helpers/config_validation.py.
 const needsTarget = "must contain at least one of entity_id, device_id, area_id, floor_id, label_id."
 
-// callService runs a service in the order of the platform's checks: does it exist, has it a response, are its
-// arguments right. target may be nil. s.mu is held.
-// Source: homeassistant/core.py, ServiceRegistry.async_call.
+// callService runs a service. It checks in the platform's order whether the service exists, whether it has a response,
+// and whether its arguments are valid. target may be nil. The caller holds s.mu. Source: homeassistant/core.py,
+// ServiceRegistry.async_call.
 func (s *Server) callService(a *action, target map[string]any, wantsResponse bool, call *Call) any {
 	sv, ok := s.services[a.method()]
 	if !ok {
-		s.violate(UnknownService, a.method(), "there is no service "+a.method())
+		s.recordViolation(UnknownService, a.method(), "there is no service "+a.method())
 		panic(&refusal{
 			code: codeNotFound, key: "service_not_found", status: http.StatusBadRequest,
 			text: fmt.Sprintf("Service %s not found.", a.method()),
@@ -62,7 +62,7 @@ func (s *Server) callService(a *action, target map[string]any, wantsResponse boo
 	maps.Copy(a.data, target)
 	s.require(a.method(), s.checkData(sv, a))
 	if sv.entity {
-		a.entities = s.selected(a)
+		a.entities = s.selectEntities(a)
 	}
 	s.fire("call_service", object{"domain": a.domain, "service": a.name, "service_data": a.data}, "LOCAL", a.ctx)
 	response := sv.run(s, a)
@@ -87,22 +87,22 @@ func (s *Server) checkResponse(sv service, a *action, wanted bool, via string) {
 	default:
 		return
 	}
-	s.violate(BadFormat, a.method(), socket)
+	s.recordViolation(BadFormat, a.method(), socket)
 	if via == viaREST {
-		panic(message(http.StatusBadRequest, rest))
+		panic(restMessage(http.StatusBadRequest, rest))
 	}
-	panic(validation(key, socket))
+	panic(validationError(key, socket))
 }
 
 // require refuses a call with wrong arguments.
 func (s *Server) require(method, wrong string) {
 	if wrong != "" {
-		s.violate(BadFormat, method, wrong)
-		panic(invalid(wrong))
+		s.recordViolation(BadFormat, method, wrong)
+		panic(invalidFormat(wrong))
 	}
 }
 
-// checkData says what is wrong with the data of a service.
+// checkData returns what is wrong with the data of a service.
 func (s *Server) checkData(sv service, a *action) string {
 	fields := maps.Clone(sv.fields)
 	if fields == nil {
@@ -111,7 +111,7 @@ func (s *Server) checkData(sv service, a *action) string {
 	has := false
 	if sv.entity {
 		for _, name := range targetFields() {
-			fields[name] = may(anyField)
+			fields[name] = optionalField(anyField)
 			_, ok := a.data[name]
 			has = has || ok
 		}
@@ -130,7 +130,7 @@ func (s *Server) checkData(sv service, a *action) string {
 	return ""
 }
 
-// entityIDs are the entities that data name: one, several with commas, or a list.
+// entityIDs returns the entities in data: one, several with commas, or a list.
 func entityIDs(data map[string]any) []string {
 	var ids []string
 	switch v := data["entity_id"].(type) {
@@ -151,9 +151,9 @@ func entityIDs(data map[string]any) []string {
 	return ids
 }
 
-// selected are the entities on which an action acts. One that is missing, or of another domain, only leaves a
-// warning in Home Assistant's log: it is a violation. One that is unavailable is passed over. s.mu is held.
-func (s *Server) selected(a *action) []State {
+// selectEntities returns the entities on which an action acts. Home Assistant only logs a warning for a missing one, or
+// one of another domain; here it is a violation. Unavailable ones are skipped. The caller holds s.mu.
+func (s *Server) selectEntities(a *action) []State {
 	var list []State
 	ids := entityIDs(a.data)
 	if slices.Contains(ids, "all") {
@@ -169,7 +169,7 @@ func (s *Server) selected(a *action) []State {
 		switch {
 		case id == "none" || ok && state.State == unavailable:
 		case !ok || a.domain != coreDomain && !strings.HasPrefix(id, a.domain+"."):
-			s.violate(UnknownEntity, a.method(), "entity "+id+" is missing, or not of the domain "+a.domain)
+			s.recordViolation(UnknownEntity, a.method(), "entity "+id+" is missing, or not of the domain "+a.domain)
 		default:
 			list = append(list, state)
 		}
@@ -183,7 +183,7 @@ const (
 	coreDomain  = "homeassistant"
 )
 
-// describe notes what the data and the target of a service say of its call. Either may be nil.
+// describe records the data and the target of a call. Either may be nil.
 func (c *Call) describe(data, target map[string]any) {
 	c.Data = rig.Encode(data)
 	c.Text = text(data, "message")
@@ -193,7 +193,7 @@ func (c *Call) describe(data, target map[string]any) {
 	}
 }
 
-// descriptions are what get_services tells of all services, by domain.
+// descriptions returns the result of get_services, by domain.
 func (s *Server) descriptions() map[string]map[string]object {
 	out := make(map[string]map[string]object)
 	for name, sv := range s.services {
@@ -217,13 +217,13 @@ func (s *Server) descriptions() map[string]map[string]object {
 	return out
 }
 
-// asObject is data as an object; nil for none.
+// asObject returns data as an object, or nil.
 func asObject(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	return o
 }
 
-// floatOf is a number in an attribute, 0 for anything else. Go code and clients write different types.
+// floatOf returns a number in an attribute, or 0. Go code and clients write different types.
 func floatOf(v any) float64 {
 	n, err := json.Number(fmt.Sprint(v)).Float64()
 	if err != nil {

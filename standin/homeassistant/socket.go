@@ -15,29 +15,29 @@ import (
 	"telex/standin/rig"
 )
 
-// Facts of the socket. Sources: homeassistant/components/websocket_api/http.py and const.py.
+// Properties of the socket. Sources: homeassistant/components/websocket_api/http.py and const.py.
 const (
-	// pingEvery is how often the server pings, pongTime how long it waits for the answer.
-	pingEvery = 55 * time.Second
-	pongTime  = 27500 * time.Millisecond
-	// maxPending messages may wait for a client, and peakPending for peakTime; else the socket is closed.
+	// pingEvery is the interval of the server's pings, and pongTimeout the wait for the response.
+	pingEvery   = 55 * time.Second
+	pongTimeout = 27500 * time.Millisecond
+	// The socket is closed if more than maxPending messages wait for the client, or more than peakPending for longer than peakTime.
 	maxPending  = 16384
 	peakPending = 1024
 	peakTime    = 5 * time.Second
-	// maxFrame is the largest message of a client, in bytes.
+	// maxFrame is the maximum size of a client's message in bytes.
 	maxFrame = 4 << 20
 )
 
 // allEvents subscribes to events of all types.
 const allEvents = "*"
 
-// subscription is one that a socket has; events carry its id.
+// subscription is an event subscription of a socket. Events contain its id.
 type subscription struct {
 	id    int64
 	event string
 }
 
-// outgoing is a message for a client. written is closed once the client has it, or never will.
+// outgoing is a message for a client. written is closed when the client has received it, or never will.
 type outgoing struct {
 	data    []byte
 	written chan struct{}
@@ -86,7 +86,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	call := &Call{Call: rig.Call{At: time.Now(), Method: openMethod}, Via: viaSocket}
 	if !s.Admit(w, r, call, cut, s.opts.Latency, func() *rig.Answer {
 		if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-			return new(plain(http.StatusBadRequest))
+			return new(statusAnswer(http.StatusBadRequest))
 		}
 		return nil
 	}) {
@@ -179,12 +179,12 @@ func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket
 		case s.isStalled(k):
 			continue
 		case kind != websocket.MessageText:
-			s.Locked(func() { s.violate(BadFormat, "", "a binary frame") })
+			s.Locked(func() { s.recordViolation(BadFormat, "", "a binary frame") })
 			continue
 		}
 		commands, err := parseFrame(data)
 		if err != nil {
-			s.Locked(func() { s.violate(BadFormat, "", "frame: "+err.Error()) })
+			s.Locked(func() { s.recordViolation(BadFormat, "", "frame: "+err.Error()) })
 			return
 		}
 		arrived := time.Now()
@@ -245,7 +245,7 @@ func (s *Server) checkPending(k *socket) {
 		k.peak = time.Now()
 	}
 	if n >= maxPending || time.Since(k.peak) > peakTime {
-		s.violate(SlowReader, "", "too many messages wait for the client")
+		s.recordViolation(SlowReader, "", "too many messages wait for the client")
 		s.cutSocket(k)
 	}
 }
@@ -256,7 +256,7 @@ func (s *Server) cutSocket(k *socket) {
 	k.cancel()
 }
 
-// writeSocket sends what is put into the socket's queue.
+// writeSocket sends the socket's queue.
 func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socket, cut <-chan struct{}) {
 	for {
 		var list []outgoing
@@ -300,7 +300,7 @@ func (k *socket) take() []outgoing {
 	return list
 }
 
-// join makes a frame of messages: the only one, or an array.
+// join returns a frame with the messages: a single one, or an array.
 func join(list []outgoing) []byte {
 	if len(list) == 1 {
 		return list[0].data
@@ -312,7 +312,7 @@ func join(list []outgoing) []byte {
 	return slices.Concat([]byte("["), bytes.Join(data, []byte(",")), []byte("]"))
 }
 
-// pingSocket pings until the client does not answer in time.
+// pingSocket pings until the client does not respond in time.
 func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	timer := time.NewTicker(pingEvery)
 	defer timer.Stop()
@@ -325,7 +325,7 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 		if s.isStalled(k) {
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, pongTime)
+		limited, cancel := context.WithTimeout(ctx, pongTimeout)
 		err := conn.Ping(limited)
 		cancel()
 		if err != nil {
@@ -334,14 +334,14 @@ func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket
 	}
 }
 
-// endSockets closes every socket in order. The caller holds s.mu.
+// endSockets closes every socket normally. The caller holds s.mu.
 func (s *Server) endSockets() {
 	for _, k := range s.sockets {
 		k.end()
 	}
 }
 
-// CutSockets breaks every socket off without a word. It returns how many.
+// CutSockets closes every socket without a close frame. It returns their number.
 func (s *Server) CutSockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -363,14 +363,14 @@ func (s *Server) StallSockets() int {
 	return len(s.sockets)
 }
 
-// Sockets is how many sockets are open.
+// Sockets returns the number of open sockets.
 func (s *Server) Sockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.sockets)
 }
 
-// Subscriptions is how many subscriptions to events the open sockets have.
+// Subscriptions returns the number of event subscriptions of the open sockets.
 func (s *Server) Subscriptions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 
 // Limits of the core. Source: homeassistant/const.py.
 const (
-	maxState     = 255 // characters.
+	maxState     = 255 // characters
 	maxEventType = 64
 )
 
-// entityID is what an entity may be called. Source: homeassistant/core.py, valid_entity_id.
+// entityID matches the id of an entity. Source: homeassistant/core.py, valid_entity_id.
 var entityID = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*\.[a-z0-9]+(_[a-z0-9]+)*$`)
 
-// Time is a moment as Home Assistant writes it.
+// Time is a time in Home Assistant's format.
 type Time struct{ time.Time }
 
-// String is Python's isoformat, which leaves out microseconds that are zero.
+// String returns the time in Python's isoformat, which omits zero microseconds.
 func (t Time) String() string {
 	if t.Nanosecond() < int(time.Microsecond) {
 		return t.UTC().Format("2006-01-02T15:04:05-07:00")
@@ -32,7 +32,7 @@ func (t Time) String() string {
 	return t.UTC().Format("2006-01-02T15:04:05.000000-07:00")
 }
 
-// MarshalJSON writes the time as a string.
+// MarshalJSON encodes the time as a string.
 func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
 // Context says what caused a state or an event.
@@ -53,7 +53,7 @@ type State struct {
 	Context      Context        `json:"context"`
 }
 
-// newContext is one for what a user causes; nobody does when empty. s.mu is held.
+// newContext returns a context for an action of a user, or of nobody if user is empty. The caller holds s.mu.
 func (s *Server) newContext(user string) Context {
 	s.serial++
 	c := Context{ID: fmt.Sprintf("01STANDIN%017d", s.serial)}
@@ -63,10 +63,10 @@ func (s *Server) newContext(user string) Context {
 	return c
 }
 
-// set sets a state, and tells whether that fired an event: to what it was it does not. s.mu is held.
+// set sets a state, and reports whether that fired an event: an identical state fires none. The caller holds s.mu.
 func (s *Server) set(entity, state string, attributes map[string]any, ctx Context, force bool) bool {
 	now := Time{time.Now()}
-	attributes = with(attributes, nil)
+	attributes = withAttributes(attributes, nil)
 	old, had := s.states[entity]
 	same := had && old.State == state && !force
 	if same && sameAttributes(old.Attributes, attributes) {
@@ -90,7 +90,7 @@ func (s *Server) set(entity, state string, attributes map[string]any, ctx Contex
 	return true
 }
 
-// sameAttributes compares values as JSON, in which 1 of Go and 1 of a client are equal.
+// sameAttributes compares values as JSON, in which numbers from Go code and from clients are equal.
 func sameAttributes(a, b map[string]any) bool {
 	return reflect.DeepEqual(a, b) || string(rig.Encode(a)) == string(rig.Encode(b))
 }
@@ -111,7 +111,7 @@ func (s *Server) stateChanged(entity string, before, after *State, ctx Context) 
 	s.fire("state_changed", object{"entity_id": entity, "old_state": before, "new_state": after}, "LOCAL", ctx)
 }
 
-// fire puts an event on the bus. The caller holds s.mu.
+// fire fires an event. The caller holds s.mu.
 func (s *Server) fire(kind string, data any, origin string, ctx Context) {
 	body := rig.Encode(object{
 		"event_type": kind, "data": data, "origin": origin, "time_fired": Time{time.Now()}, "context": ctx,
@@ -127,7 +127,7 @@ func (s *Server) fire(kind string, data any, origin string, ctx Context) {
 	}
 }
 
-// sorted are all states by entity. The caller holds s.mu.
+// sorted returns all states, by entity. The caller holds s.mu.
 func (s *Server) sorted() []State {
 	list := make([]State, 0, len(s.states))
 	for _, entity := range slices.Sorted(maps.Keys(s.states)) {
@@ -136,7 +136,7 @@ func (s *Server) sorted() []State {
 	return list
 }
 
-// States returns the states of all entities, by entity. It is a copy.
+// States returns a copy of the states of all entities, by entity.
 func (s *Server) States() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 const (
 	// UnknownService is a call of a service that does not exist.
 	UnknownService = "unknown_service"
-	// UnknownCommand is a command that does not exist, UnknownPath a route or a method of one.
+	// UnknownCommand is a command that does not exist, and UnknownPath a route or HTTP method that does not exist.
 	UnknownCommand = "unknown_command"
 	UnknownPath    = "unknown_path"
-	// UnknownEntity is a service called on an entity that does not exist, or is of another domain.
+	// UnknownEntity is a service call for an entity that does not exist or belongs to another domain.
 	UnknownEntity = "unknown_entity"
 	// UnknownSubscription is the end of a subscription that the socket does not have.
 	UnknownSubscription = "unknown_subscription"
-	// DoubleSubscription is a second subscription to the same events on one socket: they arrive twice.
+	// DoubleSubscription is a second subscription to the same events on one socket, so that they arrive twice.
 	DoubleSubscription = "double_subscription"
-	// BadFormat is a call with missing, wrong or unknown fields, or a frame that is no message.
+	// BadFormat is a call with missing, wrong or unknown fields, or a malformed frame.
 	BadFormat = "bad_format"
 	// IDReuse is an id on a socket that did not increase.
 	IDReuse = "id_reuse"
@@ -31,11 +31,11 @@ const (
 	LateFeatures = "late_features"
 	// SlowReader is a client that reads so slowly that its socket is closed.
 	SlowReader = "slow_reader"
-	// ForeignNotification is a notification overwritten or dismissed that the bot did not create.
+	// ForeignNotification is the overwriting or dismissal of a notification that the bot did not create.
 	ForeignNotification = "foreign_notification"
 )
 
-// Violation is something a client did that Home Assistant refuses, or that its documentation asks not to do.
+// Violation is an action of a client that Home Assistant refuses, or that its documentation asks not to do.
 type Violation struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind"`
@@ -43,7 +43,7 @@ type Violation struct {
 	Detail string    `json:"detail"`
 }
 
-// Violations count by kind; a good client has none.
+// Violations counts the violations by kind. A correct client has none.
 type Violations struct {
 	ByKind  map[string]int `json:"by_kind,omitempty"`
 	Details []Violation    `json:"details,omitempty"`
@@ -57,17 +57,17 @@ type Stats struct {
 	rig.Stats
 	// ByError counts errors, by their code on a socket and by their text by REST.
 	ByError map[string]int `json:"by_error"`
-	// Notifications are those that appeared, Edits how often the bot overwrote one, NotModified the edits that changed
-	// nothing, Dismissed how often the bot removed one.
+	// Notifications counts new notifications, Edits those that the bot overwrote, NotModified the edits that changed
+	// nothing, and Dismissed those that the bot removed.
 	Notifications int `json:"notifications"`
 	Edits         int `json:"edits"`
 	NotModified   int `json:"not_modified"`
 	Dismissed     int `json:"dismissed"`
-	// StateChanges are those of states, Events all that were fired.
+	// StateChanges counts changes of states, and Events all fired events.
 	StateChanges int `json:"state_changes"`
 	Events       int `json:"events"`
 	FailedLogins int `json:"failed_logins"`
-	// Sockets are open now, Opened were so far.
+	// Sockets is the number of open sockets, and Opened the number of all sockets so far.
 	Sockets    int        `json:"sockets"`
 	Opened     int        `json:"sockets_opened"`
 	Violations Violations `json:"violations"`
@@ -90,8 +90,8 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// violate records a violation. The caller holds s.mu.
-func (s *Server) violate(kind, method, detail string) {
+// recordViolation records a violation. The caller holds s.mu.
+func (s *Server) recordViolation(kind, method, detail string) {
 	v := Violation{At: time.Now(), Kind: kind, Method: method, Detail: detail}
 	s.stats.Violations.ByKind[kind]++
 	s.stats.Violations.Details = append(s.stats.Violations.Details, v)

@@ -23,7 +23,7 @@ const (
 	methodDelete   = "deleteMedia"
 	methodDownload = "download"
 	methodNumber   = "getPhoneNumber"
-	// methodEdit is every attempt to change or delete what was sent, for which there is no method.
+	// methodEdit is every attempt to change or delete a sent message, for which there is no method.
 	methodEdit    = "edit"
 	methodUnknown = "unknown"
 )
@@ -31,17 +31,17 @@ const (
 // Call is one call to the API, or the download of media.
 type Call struct {
 	rig.Call
-	// User is the business-scoped user id of the person that it is about.
+	// User is the business-scoped user id of the person that the call concerns.
 	User string `json:"user,omitempty"`
-	// Message is the message that was made or addressed.
+	// Message is the created or addressed message.
 	Message string `json:"message,omitempty"`
-	Code    int    `json:"code,omitempty"` // of an error.
+	Code    int    `json:"code,omitempty"` // of an error
 	// Text is the text of a message.
 	Text string `json:"text,omitempty"`
-	// Body is the request as it arrived, "" for an upload.
+	// Body is the received request, "" for an upload.
 	Body string `json:"body,omitempty"`
 
-	webhook bool // it is a webhook, which faults choose like a call.
+	webhook bool // it is a webhook; faults select webhooks like calls
 }
 
 // request is one call on its way through a method. The caller holds s.mu.
@@ -49,20 +49,20 @@ type request struct {
 	now    time.Time
 	call   *Call
 	http   *http.Request
-	id     string // of the object in the path.
-	fields fields // of a JSON body.
+	id     string // id of the object in the path
+	fields fields // fields of a JSON body
 	form   rig.Form
-	// malformed is the refusal of a request that can't be read, or that no method takes.
+	// malformed is the refusal of a request that can't be decoded or that no method accepts.
 	malformed *apiError
 }
 
 const (
-	// maxBody is the largest JSON body that is read, in bytes, and maxUpload the largest upload with its form.
+	// maxBody is the maximum size of a JSON body in bytes, and maxUpload that of an upload with its form.
 	maxBody   = 1 << 20
 	maxUpload = 101 << 20
 )
 
-// version is the first element of most paths. It may be left out.
+// version matches the first element of most paths. It may be omitted.
 var version = regexp.MustCompile(`^/v(\d+)\.\d+/`)
 
 // serve answers every request that is not for the control API.
@@ -76,7 +76,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 	s.Answer(w, r, call, cut, nil, func() rig.Answer { return s.invoke(req) })
 }
 
-// learnBase notes where clients reach the server.
+// learnBase records the base URL at which clients reach the server.
 func (s *Server) learnBase(r *http.Request) {
 	if s.opts.BaseURL != "" || r.Host == "" {
 		return
@@ -88,7 +88,8 @@ func (s *Server) learnBase(r *http.Request) {
 	s.Locked(func() { s.base = scheme + r.Host })
 }
 
-// userOf finds the person that a request is about before the request is checked, so that faults can choose it by person.
+// userOf returns the person that a request concerns, before the request is validated, so that faults can select it by
+// person.
 func (s *Server) userOf(f fields) string {
 	var to, recipient, message string
 	for name, into := range map[string]*string{"to": &to, "recipient": &recipient, "message_id": &message} {
@@ -103,7 +104,7 @@ func (s *Server) userOf(f fields) string {
 	return recipient
 }
 
-// trace is a new fbtrace_id.
+// trace returns a new fbtrace_id.
 func (s *Server) trace() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +137,7 @@ func (s *Server) read(r *request) *apiError {
 	return nil
 }
 
-// method is the name of a call.
+// method returns the name of a call.
 func (s *Server) method(verb, id, edge string) string {
 	number := id == s.opts.PhoneNumberID
 	switch {
@@ -158,7 +159,7 @@ func (s *Server) method(verb, id, edge string) string {
 	return methodUnknown
 }
 
-// readBody reads a JSON object. Graph reads no parameters from a body of another type.
+// readBody decodes a JSON object. Graph reads no parameters from a body of another type.
 func (r *request) readBody() *apiError {
 	data, err := io.ReadAll(http.MaxBytesReader(nil, r.http.Body, maxBody))
 	if err != nil {
@@ -173,7 +174,7 @@ func (r *request) readBody() *apiError {
 	}
 	switch {
 	case r.call.Method == methodEdit:
-	case r.fields.asksForEdit():
+	case r.fields.requestsEdit():
 		r.call.Method = methodEdit
 	case r.fields.has("status"):
 		r.call.Method = methodRead
@@ -182,7 +183,7 @@ func (r *request) readBody() *apiError {
 	return nil
 }
 
-// readForm reads a multipart form.
+// readForm decodes a multipart form.
 func (r *request) readForm() *apiError {
 	var err error
 	if r.form, err = rig.ReadForm(r.http, maxUpload); err != nil {
@@ -227,9 +228,9 @@ func (s *Server) dispatch(r *request) any {
 	case methodNumber:
 		return s.number(r)
 	}
-	// There is no method that changes a message.
+	// No method changes a message.
 	s.stats.EditAttempts++
-	s.violate(EditAttempt, r.call.Method, "", r.http.Method+" "+r.http.URL.Path)
+	s.recordViolation(EditAttempt, r.call.Method, "", r.http.Method+" "+r.http.URL.Path)
 	if r.http.Method == http.MethodPost && r.id == s.opts.PhoneNumberID {
 		panic(fail(CodeParameter, "There is no way to change a message."))
 	}
@@ -255,8 +256,8 @@ func (s *Server) authorize(r *request) {
 	panic(refusal)
 }
 
-// number describes the business's number.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
+// number returns the business's number. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/phone-numbers
 func (s *Server) number(r *request) any {
 	s.charge(r, s.limiter.account())
 	level := "STANDARD"
@@ -284,7 +285,7 @@ func (s *Server) number(r *request) any {
 	return chosen
 }
 
-// displayNumber is Number as people read it.
+// displayNumber is Number in readable form.
 const displayNumber = "+1 555-078-3881"
 
 // finish counts the end of a call.

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxText is the length of a text, in characters; so are the limits below.
-	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
+	// maxText is the maximum length of a text in characters, like the limits below. Source:
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/text-messages
 	maxText = 4096
 	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/image-messages
 	maxCaption  = 1024
-	maxFilename = 240 // an assumption: the documentation has no limit.
+	maxFilename = 240 // assumed: the documentation states no limit
 	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/interactive-reply-buttons-messages
 	maxBodyText    = 1024
 	maxHeader      = 60
@@ -25,7 +25,7 @@ const (
 	maxButtonTitle = 20
 )
 
-// content reads the content of a message.
+// content decodes the content of a message.
 func (s *Server) content(r *request) outgoing {
 	f := r.fields
 	kind := f.text("type")
@@ -40,7 +40,7 @@ func (s *Server) content(r *request) outgoing {
 	default:
 		panic(fail(CodeType, "Unsupported message type: "+kind))
 	}
-	f.need(kind)
+	f.require(kind)
 	part := f.object(kind)
 	switch kind {
 	case "text":
@@ -53,8 +53,8 @@ func (s *Server) content(r *request) outgoing {
 		out.version = s.interactive(r, part)
 	case "reaction":
 		part.only("message_id", "emoji")
-		part.need("message_id")
-		part.need("emoji")
+		part.require("message_id")
+		part.require("emoji")
 		out.reaction = &Reaction{At: r.now, FromBot: true, Emoji: part.text("emoji"), to: part.text("message_id")}
 		failIf(units(out.reaction.Emoji) > maxEmoji || strings.ContainsAny(out.reaction.Emoji, asciiLetters), CodeValue, "Invalid emoji")
 	default:
@@ -64,12 +64,13 @@ func (s *Server) content(r *request) outgoing {
 }
 
 const (
-	// maxEmoji is the longest emoji, in UTF-16 units: families have up to 11, flags of regions 14.
+	// maxEmoji is the maximum length of an emoji in UTF-16 units: families have up to 11, flags of regions 14.
 	maxEmoji     = 16
 	asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// mediaPart reads a message with media: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/document-messages
+// mediaPart decodes a message with media:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/document-messages
 func (s *Server) mediaPart(r *request, kind string, part fields) Version {
 	allowed := map[string][]string{
 		"image": {"caption"}, "video": {"caption"}, "document": {"caption", "filename"}, "audio": {"voice"},
@@ -96,20 +97,20 @@ func (s *Server) mediaPart(r *request, kind string, part fields) Version {
 	return v
 }
 
-// interactive reads a message with reply buttons.
+// interactive decodes a message with reply buttons.
 func (s *Server) interactive(r *request, part fields) Version {
 	part.only("type", "header", "body", "footer", "action")
-	part.need("type")
+	part.require("type")
 	failIf(part.text("type") != "button", CodeValue, "The stand-in has no interactive messages of type "+part.text("type"))
-	part.need("body")
-	part.need("action")
-	v := Version{Text: part.bounded("body", "Body text", maxBodyText), Footer: part.bounded("footer", "Footer text", maxFooter)}
+	part.require("body")
+	part.require("action")
+	v := Version{Text: part.limitedText("body", "Body text", maxBodyText), Footer: part.limitedText("footer", "Footer text", maxFooter)}
 	if part.has("header") {
 		v.Header, v.File, v.Link = s.header(r, part.object("header"))
 	}
 	action := part.object("action")
 	action.only("buttons")
-	action.need("buttons")
+	action.require("buttons")
 	buttons := action.list("buttons")
 	failIf(len(buttons) < 1 || len(buttons) > maxButtons, CodeValue, fmt.Sprintf("Invalid buttons count. Min allowed buttons: 1, Max allowed buttons: %d", maxButtons))
 	for _, b := range buttons {
@@ -118,8 +119,8 @@ func (s *Server) interactive(r *request, part fields) Version {
 		reply := b.object("reply")
 		reply.only("id", "title")
 		button := Button{ID: reply.text("id"), Title: reply.text("title")}
-		failIf(outside(button.ID, maxButtonID), CodeValue, fmt.Sprintf("Button id length invalid. Min length: 1, Max length: %d", maxButtonID))
-		failIf(outside(button.Title, maxButtonTitle), CodeValue, fmt.Sprintf("Button title length invalid. Min length: 1, Max length: %d", maxButtonTitle))
+		failIf(isBlankOrTooLong(button.ID, maxButtonID), CodeValue, fmt.Sprintf("Button id length invalid. Min length: 1, Max length: %d", maxButtonID))
+		failIf(isBlankOrTooLong(button.Title, maxButtonTitle), CodeValue, fmt.Sprintf("Button title length invalid. Min length: 1, Max length: %d", maxButtonTitle))
 		failIf(strings.TrimSpace(button.ID) != button.ID, CodeValue, "Button id has leading or trailing spaces")
 		failIf(slices.ContainsFunc(v.Buttons, func(other Button) bool { return other.ID == button.ID || other.Title == button.Title }),
 			CodeValue, "Duplicate button id or title")
@@ -128,31 +129,31 @@ func (s *Server) interactive(r *request, part fields) Version {
 	return v
 }
 
-// bounded is the text of a part of an interactive message; "" when the part was not given.
-func (f fields) bounded(name, title string, most int) string {
+// limitedText returns the text of a part of an interactive message, or "" if the part is absent.
+func (f fields) limitedText(name, title string, most int) string {
 	if !f.has(name) {
 		return ""
 	}
 	part := f.object(name)
 	part.only("text")
 	text := part.text("text")
-	failIf(outside(text, most), CodeValue, fmt.Sprintf("%s length invalid. Min length: 1, Max length: %d", title, most))
+	failIf(isBlankOrTooLong(text, most), CodeValue, fmt.Sprintf("%s length invalid. Min length: 1, Max length: %d", title, most))
 	return text
 }
 
-// outside reports whether a text is blank or too long.
-func outside(text string, most int) bool {
+// isBlankOrTooLong reports whether a text is blank or too long.
+func isBlankOrTooLong(text string, most int) bool {
 	return strings.TrimSpace(text) == "" || units(text) > most
 }
 
-// header reads the header of an interactive message: a text, an image, a video or a document.
+// header decodes the header of an interactive message: a text, an image, a video or a document.
 func (s *Server) header(r *request, part fields) (text string, file *File, link string) {
 	kind := part.text("type")
 	part.only("type", kind)
 	switch kind {
 	case "text":
 		text = part.text("text")
-		failIf(outside(text, maxHeader), CodeValue, fmt.Sprintf("Header text length invalid. Min length: 1, Max length: %d", maxHeader))
+		failIf(isBlankOrTooLong(text, maxHeader), CodeValue, fmt.Sprintf("Header text length invalid. Min length: 1, Max length: %d", maxHeader))
 	case "image", "video", "document":
 		v := s.mediaPart(r, kind, part.object(kind))
 		file, link = v.File, v.Link

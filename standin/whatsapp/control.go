@@ -21,7 +21,7 @@ func (s *Server) controls() rig.Controls {
 			"stats":      func(url.Values) (any, error) { return s.Stats(), nil },
 			"deliveries": func(q url.Values) (any, error) { return rig.Last(s.Deliveries(), q.Get("last")), nil },
 			"history":    func(q url.Values) (any, error) { return s.Chronicle(q.Get("user")), nil },
-			"text":       func(q url.Values) (any, error) { return s.reading(q.Get("user")), nil },
+			"text":       func(q url.Values) (any, error) { return s.shownTexts(q.Get("user")), nil },
 			"view":       s.controlView,
 		},
 		Post: map[string]func(*http.Request) (any, error){
@@ -56,7 +56,7 @@ type controlRequest struct {
 	Off     bool   `json:"off"`
 }
 
-// file is the content of a file.
+// file returns the content of a file.
 func (s *Server) file(query url.Values) (contentType string, data []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,8 @@ func (s *Server) info() object {
 	}
 }
 
-// reading is what a person reads now, message by message.
-func (s *Server) reading(user string) []object {
+// shownTexts returns what a person now reads, by message.
+func (s *Server) shownTexts(user string) []object {
 	out := []object{}
 	for _, m := range s.Screen(user, time.Now()).Messages {
 		from := "person"

@@ -11,12 +11,12 @@ import (
 	"telex/standin/rig"
 )
 
-// retryTime is how long a webhook is tried again.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
-const retryTime = 7 * 24 * time.Hour
+// retryDuration is how long a webhook is repeated. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/overview
+const retryDuration = 7 * 24 * time.Hour
 
-// backoff is the wait before a webhook is tried again: "immediately, then with decreasing frequency". The numbers
-// are an assumption.
+// backoff returns the wait before a webhook is repeated: "immediately, then with decreasing frequency". The numbers are
+// assumed.
 func backoff(retry int) time.Duration {
 	waits := []time.Duration{
 		0, time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
@@ -28,20 +28,20 @@ func backoff(retry int) time.Duration {
 	return 24 * time.Hour
 }
 
-// Delivery is a webhook, and how its requests went.
+// Delivery is a webhook, and the results of its requests.
 type Delivery struct {
 	At time.Time `json:"at"`
-	// Kind is message when it tells of any message, else status.
+	// Kind is message if it contains any message, otherwise status.
 	Kind string `json:"kind"`
-	// Users and Messages are whom and what it is about.
+	// Users and Messages are the people and messages that it concerns.
 	Users    []string `json:"users"`
 	Messages []string `json:"messages"`
 	// Payload is the body of its requests.
 	Payload  json.RawMessage `json:"payload"`
 	Attempts []Attempt       `json:"attempts"`
-	// Acked is when the app answered with status 200, zero before.
+	// Acked is when the app responded with status 200, or zero.
 	Acked time.Time `json:"acked,omitzero"`
-	// Lost tells that no more attempts will be made.
+	// Lost says that no more attempts follow.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -50,8 +50,8 @@ type Attempt struct {
 	At time.Time `json:"at"`
 	// Retry counts from 0.
 	Retry  int `json:"retry"`
-	Status int `json:"status,omitempty"` // of the answer.
-	// Failed is why it did not succeed.
+	Status int `json:"status,omitempty"` // of the response
+	// Failed is why the attempt failed.
 	Failed string `json:"failed,omitempty"`
 }
 
@@ -61,7 +61,7 @@ func (d *Delivery) clone() Delivery {
 	return c
 }
 
-// Deliveries returns all webhooks. It is a copy.
+// Deliveries returns a copy of all webhooks.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,18 +72,19 @@ func (s *Server) Deliveries() []Delivery {
 	return list
 }
 
-// courier brings one webhook to the app.
-type courier struct {
+// pendingDelivery delivers one webhook to the app.
+type pendingDelivery struct {
 	*Delivery
 	target string
-	// before are closed once the earlier webhooks about the same people were tried. Waiting for them keeps the order.
+	// before are closed after the first attempts of the earlier webhooks about the same people. Waiting for them keeps
+	// the order.
 	before []<-chan struct{}
-	// tried lets the next webhook about the same people go.
+	// tried starts the next webhook about the same people.
 	tried func()
 }
 
-// dispatchWebhook begins to deliver. The caller holds s.mu.
-func (s *Server) dispatchWebhook(batch []*notice) {
+// dispatchWebhook starts a delivery. The caller holds s.mu.
+func (s *Server) dispatchWebhook(batch []*webhookItem) {
 	d := &Delivery{At: time.Now(), Kind: kindStatus, Payload: rig.Encode(s.payload(batch))}
 	for _, n := range batch {
 		if n.kind == kindMessage {
@@ -92,7 +93,7 @@ func (s *Server) dispatchWebhook(batch []*notice) {
 		if !slices.Contains(d.Users, n.user) {
 			d.Users = append(d.Users, n.user)
 		}
-		d.Messages = append(d.Messages, n.about)
+		d.Messages = append(d.Messages, n.message)
 	}
 	s.deliveries = append(s.deliveries, d)
 	if s.callback == "" {
@@ -102,14 +103,14 @@ func (s *Server) dispatchWebhook(batch []*notice) {
 	}
 	s.stats.Pending++
 	tried := make(chan struct{})
-	c := &courier{Delivery: d, target: s.callback, tried: sync.OnceFunc(func() { close(tried) })}
+	c := &pendingDelivery{Delivery: d, target: s.callback, tried: sync.OnceFunc(func() { close(tried) })}
 	for _, user := range d.Users {
-		if earlier := s.lanes[user]; earlier != nil {
+		if earlier := s.lastByUser[user]; earlier != nil {
 			c.before = append(c.before, earlier)
 		}
-		s.lanes[user] = tried
+		s.lastByUser[user] = tried
 	}
-	ctx, rule := s.era, s.Match(d.call())
+	ctx, rule := s.background, s.Match(d.call())
 	s.Host.Go(func() {
 		defer c.tried()
 		s.deliver(ctx, c, rule)
@@ -125,14 +126,14 @@ func (s *Server) Redeliver() int {
 	return s.stats.Pending
 }
 
-// call describes a webhook to the faults.
+// call returns the call by which faults select a webhook.
 func (d *Delivery) call() *Call {
 	return &Call{Call: rig.Call{At: time.Now(), Method: d.Kind}, User: d.Users[0], Text: string(d.Payload), webhook: true}
 }
 
-// deliver makes attempts until one is answered with 200, or the time for attempts is over.
-func (s *Server) deliver(ctx context.Context, c *courier, rule *Fault) {
-	if !c.takeTurn(ctx, rule) {
+// deliver makes attempts until one gets status 200, or the time for attempts is over.
+func (s *Server) deliver(ctx context.Context, c *pendingDelivery, rule *Fault) {
+	if !c.waitForTurn(ctx, rule) {
 		return
 	}
 	acked := false
@@ -144,7 +145,7 @@ func (s *Server) deliver(ctx context.Context, c *courier, rule *Fault) {
 		if acked && rule != nil && rule.Action == ActDuplicate && wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS)) {
 			s.attempt(ctx, c, retry+1, nil)
 		}
-		if acked || time.Since(c.At) > retryTime || !waitOr(ctx, backoff(retry), now) {
+		if acked || time.Since(c.At) > retryDuration || !waitOr(ctx, backoff(retry), now) {
 			break
 		}
 		s.Locked(func() { rule = s.Match(c.call()) })
@@ -164,8 +165,9 @@ func (s *Server) deliver(ctx context.Context, c *courier, rule *Fault) {
 	})
 }
 
-// takeTurn waits until the earlier webhooks about the same people were tried, or for the delay of ActReorder.
-func (c *courier) takeTurn(ctx context.Context, rule *Fault) bool {
+// waitForTurn waits for the first attempts of the earlier webhooks about the same people, or for the delay of
+// ActReorder.
+func (c *pendingDelivery) waitForTurn(ctx context.Context, rule *Fault) bool {
 	if rule != nil && rule.Action == ActReorder {
 		c.tried()
 		return wait(ctx, max(fault.Lasts(rule.Delay, rule.DelayMS), time.Second))
@@ -181,13 +183,13 @@ func (c *courier) takeTurn(ctx context.Context, rule *Fault) bool {
 }
 
 // attempt makes one request, and reports whether the app accepted the webhook.
-func (s *Server) attempt(ctx context.Context, c *courier, retry int, rule *Fault) bool {
+func (s *Server) attempt(ctx context.Context, c *pendingDelivery, retry int, rule *Fault) bool {
 	if rule != nil && rule.Action == fault.Latency {
 		wait(ctx, fault.Lasts(rule.Delay, rule.DelayMS))
 	}
 	over := false
 	s.Locked(func() {
-		if over = ctx.Err() != nil; over { // under the lock, so that nothing outlives Reset
+		if over = ctx.Err() != nil; over { // under the lock, so that nothing survives Reset
 			return
 		}
 		c.Attempts = append(c.Attempts, Attempt{At: time.Now(), Retry: retry})

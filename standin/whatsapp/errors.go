@@ -11,40 +11,40 @@ import (
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes
 const (
 	CodeUnknown       = 1
-	CodeService       = 2      // temporarily unavailable.
-	CodeAppCalls      = 4      // the app's rate limit.
-	CodeParameter     = 100    // a parameter is unknown, missing or malformed.
-	CodeNoToken       = 104    // no access token was sent.
-	CodeToken         = 190    // the access token is invalid.
-	CodePath          = 2500   // there is no such path.
-	CodeAccountCalls  = 80007  // the business account's rate limit.
-	CodeThroughput    = 130429 // the number's messages per second.
-	CodeGeneric       = 131000 // something went wrong.
-	CodeValue         = 131009 // the value of a parameter is invalid.
-	CodeOverloaded    = 131016 // temporarily unavailable.
-	CodeSelf          = 131021 // the recipient is the business itself.
+	CodeService       = 2      // temporarily unavailable
+	CodeAppCalls      = 4      // the app's rate limit
+	CodeParameter     = 100    // a parameter is unknown, missing or malformed
+	CodeNoToken       = 104    // no access token was sent
+	CodeToken         = 190    // the access token is invalid
+	CodePath          = 2500   // there is no such path
+	CodeAccountCalls  = 80007  // the business account's rate limit
+	CodeThroughput    = 130429 // the number's messages per second
+	CodeGeneric       = 131000 // something went wrong
+	CodeValue         = 131009 // the value of a parameter is invalid
+	CodeOverloaded    = 131016 // temporarily unavailable
+	CodeSelf          = 131021 // the recipient is the business itself
 	CodeUndeliverable = 131026
-	CodeWindow        = 131047 // more than 24 hours since the person's last message.
-	CodeType          = 131051 // an unsupported type of message.
+	CodeWindow        = 131047 // more than 24 hours since the person's last message
+	CodeType          = 131051 // an unsupported type of message
 	CodeMediaDownload = 131052
-	CodeMedia         = 131053 // the media is not what the message needs.
-	CodePair          = 131056 // the rate limit of the messages to one person.
-	CodeTemplate      = 132001 // there is no such template.
+	CodeMedia         = 131053 // the media is not what the message needs
+	CodePair          = 131056 // the rate limit of the messages to one person
+	CodeTemplate      = 132001 // there is no such template
 )
 
-// apiError is an answer that refuses a call. A method panics with it; see package rig.
+// apiError is a response that refuses a call. A method panics with it; see package rig.
 type apiError struct {
 	status  int
-	kind    string // OAuthException when empty.
+	kind    string // OAuthException if empty
 	code    int
 	subcode int
 	message string
-	// details are in error_data, which is left out when they are empty.
+	// details are in error_data, which is omitted if they are empty.
 	details string
 }
 
-// known returns the errors with a fixed title, by code: their HTTP status, title and usual details.
-func known() map[int]apiError {
+// knownErrors returns the errors with a fixed title, by code: their HTTP status, title and default details.
+func knownErrors() map[int]apiError {
 	const later = "Please retry later."
 	return map[int]apiError{
 		CodeUnknown:       {status: 400, message: "An unknown error occurred"},
@@ -74,9 +74,9 @@ func known() map[int]apiError {
 	}
 }
 
-// fail returns a known error. Empty details leave the usual ones.
+// fail returns a known error. Empty details mean the default ones.
 func fail(code int, details string) *apiError {
-	e, ok := known()[code]
+	e, ok := knownErrors()[code]
 	if !ok {
 		e = apiError{status: http.StatusBadRequest, message: "Error"}
 	}
@@ -84,7 +84,7 @@ func fail(code int, details string) *apiError {
 	if details != "" {
 		e.details = details
 	}
-	if code > CodeToken { // those of Graph itself don't begin with their number
+	if code > CodeToken { // titles of Graph's own errors don't begin with their number
 		e.message = fmt.Sprintf("(#%d) %s", code, e.message)
 	}
 	return &e
@@ -109,15 +109,15 @@ func noPath(path string) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: CodePath, message: "Unknown path components: " + path}
 }
 
-// failIf refuses the call when a rule is broken.
+// failIf refuses the call if a rule is broken.
 func failIf(broken bool, code int, details string) {
 	if broken {
 		panic(fail(code, details))
 	}
 }
 
-// answer is the error as it is sent.
-// Source: https://developers.facebook.com/docs/graph-api/guides/error-handling
+// answer returns the error in the API's form. Source:
+// https://developers.facebook.com/docs/graph-api/guides/error-handling
 func (e *apiError) answer(trace string) rig.Answer {
 	body := object{"message": e.message, "type": "OAuthException", "code": e.code, "fbtrace_id": trace}
 	if e.kind != "" {
@@ -134,10 +134,10 @@ func (e *apiError) answer(trace string) rig.Answer {
 	return a
 }
 
-// object is a JSON object of an answer or a webhook.
+// object is a JSON object in a response or a webhook.
 type object map[string]any
 
-// reply is an answer in JSON.
+// reply returns a JSON response.
 func reply(status int, o object) rig.Answer {
 	a := rig.JSON(status, o)
 	a.ContentType = "application/json; charset=UTF-8"

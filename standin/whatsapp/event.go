@@ -7,7 +7,7 @@ type Event struct {
 	rig.EventHead[Call] // Kinds beside those of the rig: message, edit, delete, status, typing, reaction, delivery, violation, person.
 
 	User string `json:"user,omitempty"`
-	// Message is the state after a message, an edit, a deletion, a status or a reaction.
+	// Message is the message after a message, edit, deletion, status or reaction event.
 	Message   *Message   `json:"message,omitempty"`
 	Typing    *Typing    `json:"typing,omitempty"`
 	Delivery  *Delivery  `json:"delivery,omitempty"`
@@ -15,8 +15,8 @@ type Event struct {
 	Person    *Person    `json:"person,omitempty"`
 }
 
-// isolate copies what an event's pointers refer to.
-func isolate(e *Event) {
+// copyEvent copies what an event's pointers refer to.
+func copyEvent(e *Event) {
 	if e.Message != nil {
 		e.Message = new(e.Message.clone())
 	}
@@ -31,5 +31,5 @@ func isolate(e *Event) {
 	}
 }
 
-// place sets the channel of an event to that of a call.
-func place(e *Event, c *Call) { e.User = c.User }
+// setEventUser sets the channel of an event to that of a call.
+func setEventUser(e *Event, c *Call) { e.User = c.User }

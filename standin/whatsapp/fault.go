@@ -11,39 +11,40 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults that hit webhooks. Their Method is message, status, or "message|status" for both; fault.Latency
-// may be used, too, and delays the webhook and those after it about the same person.
+// Actions of faults on webhooks. Their Method is message, status, or "message|status" for both. fault.Latency is also
+// possible; it delays the webhook and the later ones about the same person.
 const (
-	// ActDrop loses a request on its way, so that it is made again.
+	// ActDrop loses a request, so that it is repeated.
 	ActDrop = "drop"
-	// ActDuplicate makes the request once more, after Delay, although the app answered with 200.
+	// ActDuplicate repeats the request after Delay, although the app responded with 200.
 	ActDuplicate = "duplicate"
-	// ActReorder makes the request only after Delay, 1 second or more; later webhooks overtake it.
+	// ActReorder makes the request only after Delay, 1 second or more, so that later webhooks overtake it.
 	ActReorder = "reorder"
-	// ActBadSignature signs a request with another secret, and ActNoSignature does not sign it.
+	// ActBadSignature signs a request with a wrong secret, and ActNoSignature does not sign it.
 	ActBadSignature = "bad_signature"
 	ActNoSignature  = "no_signature"
 )
 
-// Fault is a rule: which calls it hits, and what happens to them. Without a Method it is about calls, never about
-// webhooks. Channel is a business-scoped user id, and Contains looks into the text of a message, or into the body of a webhook. Error answers with
-// the error whose Code is given. RateLimit answers with Code, or 130429 when it is 0, and closes that limit for
-// RetryAfter seconds; as on the platform, the client is not told for how long. A status is answered as HTML.
+// Fault is a rule: which calls it hits, and what happens to them. Without a Method it selects calls, never webhooks.
+// Channel is a business-scoped user id. Contains is compared with the text of a message, or with the body of a webhook.
+// Error responds with the error whose Code is given. RateLimit responds with Code, or 130429 if it is 0, and blocks
+// that limit for RetryAfter seconds. As on the platform, the client is not told for how long. A status has an HTML
+// body.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault pauses.
 type Paused = fault.Paused[Call]
 
-// check returns what is wrong with a fault.
-func check(f *Fault) error {
+// checkFault returns what is wrong with a fault.
+func checkFault(f *Fault) error {
 	switch {
 	case f.Chat != 0 || f.Error != "" || f.Description != "" || f.Scope != "":
 		return errors.New("fault: chat, error, description and scope are other platforms'")
-	case ofWebhooks(f):
+	case selectsWebhooks(f):
 		return f.Check(fault.Latency, ActDrop, ActDuplicate, ActReorder, ActBadSignature, ActNoSignature)
 	case (f.Action == fault.CutMiddle || f.Action == fault.Drip) && !strings.EqualFold(f.Method, methodDownload):
 		return fmt.Errorf("fault %s: only downloads are large enough", f.Action)
-	case f.Action == fault.Error && known()[f.Code].message == "":
+	case f.Action == fault.Error && knownErrors()[f.Code].message == "":
 		return fmt.Errorf("fault error: unknown code %d", f.Code)
 	}
 	if f.Action == fault.RateLimit {
@@ -59,19 +60,19 @@ func check(f *Fault) error {
 	)
 }
 
-// ofWebhooks reports whether the rule is about webhooks.
-func ofWebhooks(f *Fault) bool {
+// selectsWebhooks reports whether the rule selects webhooks.
+func selectsWebhooks(f *Fault) bool {
 	return fault.Named(f.Method, kindMessage) && f.Method != "" || fault.Named(f.Method, kindStatus) && f.Method != ""
 }
 
-func chooses(f *Fault, call *Call) bool {
-	return ofWebhooks(f) == call.webhook && (f.Channel == "" || f.Channel == call.User) &&
+func faultMatches(f *Fault, call *Call) bool {
+	return selectsWebhooks(f) == call.webhook && (f.Channel == "" || f.Channel == call.User) &&
 		(f.Contains == "" || strings.Contains(call.Text, f.Contains)) &&
 		fault.Named(f.Method, call.Method)
 }
 
-// act applies a fault instead of a call's effect or after it.
-func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+// applyFault applies a fault instead of a call's effect or after it.
+func (s *Server) applyFault(f *Fault, call *Call) (rig.Answer, bool) {
 	var e *apiError
 	switch f.Action {
 	case fault.Status:
@@ -88,7 +89,7 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	return e.answer(s.trace()), true
 }
 
-// closeLimit closes the limit with a code.
+// closeLimit blocks the limit with a code.
 func (s *Server) closeLimit(code int, call *Call, lasts time.Duration) {
 	s.Counted.Forced++
 	sc := s.limiter.throughput()

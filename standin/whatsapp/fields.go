@@ -12,14 +12,13 @@ import (
 	"telex/standin/rig"
 )
 
-// fields are the parameters of a JSON object. Their methods refuse the call, by a panic, when a parameter is not what
-// it must be.
+// fields are the parameters of a JSON object. Their methods refuse the call, by a panic, if a parameter is invalid.
 type fields struct {
-	path   string // of the object in the request, "" for the request itself.
+	path   string // of the object in the request, "" for the request itself
 	values map[string]json.RawMessage
 }
 
-// readFields reads a request.
+// readFields decodes a request.
 func readFields(data []byte) (fields, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	var f fields
@@ -32,7 +31,7 @@ func readFields(data []byte) (fields, error) {
 	return f, nil
 }
 
-// param is how an error names a parameter, such as interactive['body']['text'].
+// param returns the name of a parameter in errors, such as interactive['body']['text'].
 func (f fields) param(name string) string {
 	if f.path == "" {
 		return name
@@ -40,13 +39,13 @@ func (f fields) param(name string) string {
 	return f.path + "['" + name + "']"
 }
 
-// has reports whether a parameter was given. null counts as not given.
+// has reports whether a parameter is present and not null.
 func (f fields) has(name string) bool {
 	raw, ok := f.values[name]
 	return ok && string(raw) != "null"
 }
 
-// only refuses the call if there are parameters with other names.
+// only refuses the call if there are other parameters.
 func (f fields) only(names ...string) {
 	for _, name := range sortedKeys(f.values) {
 		if slices.Contains(names, name) {
@@ -59,26 +58,26 @@ func (f fields) only(names ...string) {
 	}
 }
 
-// need refuses the call if the parameter is missing.
-func (f fields) need(name string) {
+// require refuses the call if the parameter is missing.
+func (f fields) require(name string) {
 	rig.RefuseIf(!f.has(name), badParam("The parameter %s is required.", f.param(name)))
 }
 
-// text is a string; "" when it was not given.
+// text returns a string, or "" if it is absent.
 func (f fields) text(name string) string {
 	var v string
 	f.decode(name, &v, "a string")
 	return v
 }
 
-// flag is a boolean; false when it was not given.
+// flag returns a boolean, or false if it is absent.
 func (f fields) flag(name string) bool {
 	var v bool
 	f.decode(name, &v, "a boolean")
 	return v
 }
 
-// object is a nested object, without parameters when it was not given.
+// object returns a nested object, without parameters if it is absent.
 func (f fields) object(name string) fields {
 	o := fields{path: f.param(name)}
 	f.decode(name, &o.values, "a JSON object")
@@ -103,9 +102,9 @@ func (f fields) decode(name string, to any, kind string) {
 	rig.RefuseIf(json.Unmarshal(f.values[name], to) != nil, badParam("Param %s must be %s.", f.param(name), kind))
 }
 
-// requiredText is a text that may not be blank and has at most so many characters.
+// requiredText returns a text that must not be blank and has at most this many characters.
 func (f fields) requiredText(name string, most int) string {
-	f.need(name)
+	f.require(name)
 	text := f.text(name)
 	rig.RefuseIf(strings.TrimSpace(text) == "", badParam("The parameter %s is required.", f.param(name)))
 	f.limit(name, text, most)
@@ -117,15 +116,15 @@ func (f fields) limit(name, text string, most int) {
 	rig.RefuseIf(units(text) > most, badParam("Param %s must be at most %d characters long.", f.param(name), most))
 }
 
-// units is the length of a text in UTF-16 units. The documentation counts "characters" without a definition, so this is
-// an assumption, stricter than counting code points.
+// units returns the length of a text in UTF-16 units. The documentation counts "characters" without a definition. This
+// assumption is stricter than code points.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
-// asksForEdit reports whether a request tries to change or delete a message.
-func (f fields) asksForEdit() bool {
+// requestsEdit reports whether a request tries to change or delete a message.
+func (f fields) requestsEdit() bool {
 	word := func(name string) string {
 		var v string
-		_ = json.Unmarshal(f.values[name], &v) // what is no text asks for nothing
+		_ = json.Unmarshal(f.values[name], &v) // anything but a text is not such a request
 		return strings.ToLower(v)
 	}
 	verbs := []string{"edit", "edited", "revoke", "revoked", "delete", "deleted", "update"}
@@ -133,7 +132,7 @@ func (f fields) asksForEdit() bool {
 		f.has("edit") || f.has("revoke") || f.has("message_id") && !f.has("status")
 }
 
-// caption is the text of a message, whether or not the request is valid.
+// caption returns the text of a message, even if the request is invalid.
 func (f fields) caption() string {
 	type part struct {
 		Body    json.RawMessage `json:"body"`

@@ -10,8 +10,8 @@ import (
 // Message is one message of a conversation with everything that its reader ever saw of it.
 type Message struct {
 	ID      string `json:"id"`
-	User    string `json:"user"`     // the business-scoped user id of the person.
-	FromBot bool   `json:"from_bot"` // from the business; else from the person.
+	User    string `json:"user"`     // the business-scoped user id of the person
+	FromBot bool   `json:"from_bot"` // from the business, not from the person
 	// Type is text, image, document, audio, video, sticker or interactive; from people also location, contacts and
 	// unsupported.
 	Type string `json:"type"`
@@ -20,16 +20,16 @@ type Message struct {
 	Forwarded bool   `json:"forwarded,omitempty"`
 	// Pressed is the id of the button that made the message.
 	Pressed string `json:"pressed,omitempty"`
-	// Seen has one version of a message of the business, as nothing can change it.
+	// Seen has one version for a message of the business, because nothing can change it.
 	rig.Seen[Version]
-	// Statuses are what the business was told of its message, or would have been: sent, delivered or read.
+	// Statuses are what the business was told about its message: sent, delivered or read.
 	Statuses []Status `json:"statuses,omitempty"`
 	// Read is when the business marked a person's message as read.
 	Read      time.Time  `json:"read,omitzero"`
 	Reactions []Reaction `json:"reactions,omitempty"`
 
-	opaque  string // biz_opaque_callback_data.
-	toPhone bool   // it was sent to a phone number.
+	opaque  string // biz_opaque_callback_data
+	toPhone bool   // it was sent to a phone number
 }
 
 // Version is what a message showed from At until the next version.
@@ -43,9 +43,9 @@ type Version struct {
 	Footer  string   `json:"footer,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
 	File    *File    `json:"file,omitempty"`
-	// Link is the address of media that was sent by link. The stand-in does not open it.
+	// Link is the URL of media that were sent by link. The stand-in does not open it.
 	Link string `json:"link,omitempty"`
-	// Opened are the addresses that the platform opens to show a preview, without anybody clicking.
+	// Opened are the URLs that the platform opens by itself to show a preview.
 	Opened []string `json:"opened,omitempty"`
 }
 
@@ -58,31 +58,31 @@ type Button struct {
 	Title string `json:"title"`
 }
 
-// Status is what happened to a message of the business.
+// Status is an event of a message of the business.
 type Status struct {
 	At     time.Time `json:"at"`
 	Status string    `json:"status"`
 }
 
-// Reaction is an emoji that somebody added to a message, or "" when they took it back.
+// Reaction is somebody's emoji on a message, or "" after they removed it.
 type Reaction struct {
 	At      time.Time `json:"at"`
 	FromBot bool      `json:"from_bot"`
 	Emoji   string    `json:"emoji"`
 
-	to string // the message.
+	to string // the message
 }
 
-// Typing is a time in which the person saw that the business types.
+// Typing is a period in which the person saw that the business types.
 type Typing struct {
 	From time.Time `json:"from"`
-	To   time.Time `json:"to"` // lies in the future while it is shown.
+	To   time.Time `json:"to"` // in the future while it is shown
 }
 
-// Shown is the text of the newest version.
+// Shown returns the text of the newest version.
 func (m Message) Shown() string { return m.Last().Text }
 
-// Status is the newest status of a message of the business.
+// Status returns the newest status of a message of the business.
 func (m Message) Status() string {
 	if len(m.Statuses) == 0 {
 		return ""
@@ -90,7 +90,7 @@ func (m Message) Status() string {
 	return m.Statuses[len(m.Statuses)-1].Status
 }
 
-// age is how long ago the message was sent.
+// age returns the time since the message was sent.
 func (m *Message) age(now time.Time) time.Duration { return now.Sub(m.Versions[0].At) }
 
 func (m *Message) clone() Message {
@@ -100,12 +100,12 @@ func (m *Message) clone() Message {
 	return c
 }
 
-// conversation is a person with everything that was written.
+// conversation is a person and all messages.
 type conversation struct {
 	person   Person
 	messages []*Message
 	typings  []Typing
-	// last is when the person last wrote, which begins the window of 24 hours.
+	// last is when the person last wrote, which starts the window of 24 hours.
 	last time.Time
 }
 
@@ -114,7 +114,7 @@ type Screen struct {
 	Person   Person    `json:"person"`
 	At       time.Time `json:"at"`
 	Messages []Message `json:"messages"`
-	// Typing reports whether the business was shown as typing.
+	// Typing says that the business was shown as typing.
 	Typing bool `json:"typing"`
 }
 
@@ -123,12 +123,12 @@ type Chronicle struct {
 	Person   Person    `json:"person"`
 	Messages []Message `json:"messages"`
 	Typings  []Typing  `json:"typings,omitempty"`
-	// WindowEnds is when the business may no longer write, zero when the person never wrote.
+	// WindowEnds is when the business may no longer write, or zero if the person never wrote.
 	WindowEnds time.Time `json:"window_ends,omitzero"`
 }
 
-// History returns all messages of the conversation with a person, deleted ones too, in their order. The person is
-// named by business-scoped user id or by phone number; "" is DefaultUser. It is a copy.
+// History returns a copy of all messages of the conversation with a person, including deleted ones, in their order. The
+// person is named by business-scoped user id or by phone number; "" means DefaultUser.
 func (s *Server) History(user string) []Message { return s.Chronicle(user).Messages }
 
 // Chronicle returns everything that happened in the conversation with a person. It is a copy.

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Incoming is something that a person sends. It has a text, a file, a location, contacts, or something unsupported.
+// Incoming is a message of a person: a text, a file, a location, contacts, or something unsupported.
 type Incoming struct {
-	// User is the sender's business-scoped user id or phone number; DefaultUser when empty. An unknown person gets the
-	// other one as well: US.15551234567 has the phone number 15551234567.
+	// User is the sender's business-scoped user id or phone number; empty means DefaultUser. An unknown person also
+	// gets the other one: US.15551234567 has the phone number 15551234567.
 	User string `json:"user"`
-	Text string `json:"text"` // or the caption of the file.
+	Text string `json:"text"` // or the caption of the file
 	File *Media `json:"file"`
-	// Location and Contacts are sent as they are.
+	// Location and Contacts are sent unchanged.
 	Location map[string]any   `json:"location"`
 	Contacts []map[string]any `json:"contacts"`
-	// Unsupported is the name of something that the API can't show, such as poll_creation.
+	// Unsupported is the name of content that the API does not support, such as poll_creation.
 	Unsupported string `json:"unsupported"`
 	// ReplyTo is the message that this one quotes.
 	ReplyTo             string `json:"reply_to"`
@@ -29,24 +29,24 @@ type Incoming struct {
 	FrequentlyForwarded bool   `json:"frequently_forwarded"`
 }
 
-// Media is a file that a person sends.
+// Media is a file of a person.
 type Media struct {
 	// Type is image, audio, voice, video, document or sticker.
 	Type string `json:"type"`
-	Name string `json:"filename"` // of a document.
-	// Mime is what WhatsApp usually says for the type when empty.
+	Name string `json:"filename"` // of a document
+	// Mime is the media type; empty means WhatsApp's usual one for Type.
 	Mime    string `json:"mime_type"`
-	Content []byte `json:"content"` // in JSON as base64.
-	// Size is what the platform names instead of the true size, in bytes.
+	Content []byte `json:"content"` // base64 in JSON
+	// Size is the size in bytes that the platform announces instead of the true one.
 	Size int `json:"file_size"`
 }
 
-// Say lets a person send something, and returns the message's id. It fails for what the person's app would not send,
-// such as an empty text.
+// Say sends a message of a person and returns its id. It fails for content that the person's app would not send, such
+// as an empty text.
 func (s *Server) Say(in Incoming) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, err := s.ensure(in.User)
+	c, err := s.findOrAdd(in.User)
 	if err != nil {
 		return "", fmt.Errorf("say: %w", err)
 	}
@@ -73,8 +73,8 @@ func (s *Server) Say(in Incoming) (string, error) {
 	return m.ID, nil
 }
 
-// item is the part of a webhook that describes the content.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
+// item returns the part of a webhook that describes the content. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
 func (s *Server) item(in Incoming, m *Message, v *Version) (object, error) {
 	switch {
 	case in.File != nil:
@@ -102,11 +102,11 @@ func (s *Server) item(in Incoming, m *Message, v *Version) (object, error) {
 	return object{"type": "text", "text": object{"body": in.Text}}, nil
 }
 
-// maxIncoming is the longest text that a person can write, in characters.
+// maxIncoming is the maximum length of a person's text in characters.
 const maxIncoming = 65536
 
-// unsupported is what the business learns of a message that the API can't show.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/unsupported
+// unsupported returns the content of a webhook for a message that the API does not support. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/unsupported
 func unsupported(kind string) object {
 	return object{
 		"type": "unsupported", "unsupported": object{"type": kind},
@@ -117,21 +117,21 @@ func unsupported(kind string) object {
 	}
 }
 
-// received is a file with the kind of message that it makes.
-type received struct {
+// receivedFile is a file and its kind of message.
+type receivedFile struct {
 	*File
 	kind string
 }
 
-// receiveFile stores a file that a person sends.
-func (s *Server) receiveFile(in Media) (file received, voice bool, err error) {
+// receiveFile stores a file of a person.
+func (s *Server) receiveFile(in Media) (file receivedFile, voice bool, err error) {
 	kind, usual := in.Type, map[string]string{
 		"image": "image/jpeg", "audio": "audio/mpeg", "voice": "audio/ogg; codecs=opus", "video": "video/mp4",
 		"document": "", "sticker": "image/webp",
 	}
 	mimeType, ok := usual[kind]
 	if !ok {
-		return received{}, false, fmt.Errorf("a file of type %q: image, audio, voice, video, document or sticker expected", kind)
+		return receivedFile{}, false, fmt.Errorf("a file of type %q: image, audio, voice, video, document or sticker expected", kind)
 	}
 	if voice = kind == "voice"; voice {
 		kind = "audio"
@@ -139,15 +139,15 @@ func (s *Server) receiveFile(in Media) (file received, voice bool, err error) {
 	if in.Name == "" && kind == "document" {
 		in.Name = "file"
 	}
-	f := s.keep(File{Name: in.Name, Mime: cmp.Or(in.Mime, mimeType), Size: in.Size, Content: in.Content}, time.Now().Add(webhookLife))
-	return received{File: f, kind: kind}, voice, nil
+	f := s.storeFile(File{Name: in.Name, Mime: cmp.Or(in.Mime, mimeType), Size: in.Size, Content: in.Content}, time.Now().Add(webhookLifetime))
+	return receivedFile{File: f, kind: kind}, voice, nil
 }
 
 // mediaItem describes a file that a person sent. The property url is left out: the platform "gradually releases" it,
 // and asks not to rely on it.
 func mediaItem(kind string, v *Version, voice bool) object {
 	f := v.File
-	sum, _ := hex.DecodeString(f.SHA256) // is one
+	sum, _ := hex.DecodeString(f.SHA256) // valid by construction
 	item := object{
 		"mime_type": f.Mime, "sha256": base64.StdEncoding.EncodeToString(sum), "id": f.ID,
 	}
@@ -165,7 +165,7 @@ func mediaItem(kind string, v *Version, voice bool) object {
 	return item
 }
 
-// contextOf describes the message that a person's message refers to.
+// contextOf describes the message to which a person's message refers.
 func (s *Server) contextOf(c *conversation, id string) object {
 	context := object{"id": id}
 	switch m := s.messages[id]; {
@@ -177,26 +177,27 @@ func (s *Server) contextOf(c *conversation, id string) object {
 	return context
 }
 
-// receive adds a person's message to the conversation, and sends a webhook about it.
+// receive adds a person's message to the conversation and sends a webhook about it.
 func (s *Server) receive(c *conversation, m *Message, v Version, item, context object) {
 	now := time.Now()
 	m.ID, m.User = s.nextMessageID(c.person.UserID), c.person.UserID
 	v.At, v.Method = now, "person"
 	m.Versions = []Version{v}
-	s.active(c, now)
+	s.recordActivity(c, now)
 	s.add(c, m)
-	s.tell(c, m.ID, item, context)
+	s.sendMessageWebhook(c, m.ID, item, context)
 }
 
-// active notes that a person has sent something: the window begins anew, and the person has seen the conversation.
-func (s *Server) active(c *conversation, now time.Time) {
+// recordActivity records that a person has sent something: the window starts again, and the person has seen the
+// conversation.
+func (s *Server) recordActivity(c *conversation, now time.Time) {
 	c.last = now
 	s.readAll(c)
 	s.limiter.throughput().Take(now)
 }
 
-// tell sends a webhook about something that a person did.
-func (s *Server) tell(c *conversation, id string, item, context object) {
+// sendMessageWebhook sends a webhook about an action of a person.
+func (s *Server) sendMessageWebhook(c *conversation, id string, item, context object) {
 	item["id"], item["timestamp"] = id, stamp(time.Now())
 	item["from_user_id"] = c.person.UserID
 	if !c.person.HidePhone {
@@ -205,35 +206,35 @@ func (s *Server) tell(c *conversation, id string, item, context object) {
 	if len(context) > 0 {
 		item["context"] = context
 	}
-	s.notify(&notice{user: c.person.UserID, about: id, kind: kindMessage, contact: c.person.contact(true), item: item})
+	s.notify(&webhookItem{user: c.person.UserID, message: id, kind: kindMessage, contact: c.person.contact(true), item: item})
 }
 
-// React lets a person add an emoji to a message, or take it back with "".
+// React adds a person's emoji to a message, or removes it with "".
 func (s *Server) React(user, message, emoji string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, m, err := s.own(user, message)
+	c, m, err := s.findMessage(user, message)
 	if err != nil {
 		return fmt.Errorf("react: %w", err)
 	}
 	now := time.Now()
-	s.active(c, now)
+	s.recordActivity(c, now)
 	s.react(m, Reaction{At: now, Emoji: emoji})
 	reaction := object{"message_id": message}
 	if emoji != "" {
 		reaction["emoji"] = emoji
 	}
-	s.tell(c, s.nextMessageID(c.person.UserID), object{"type": "reaction", "reaction": reaction}, nil)
+	s.sendMessageWebhook(c, s.nextMessageID(c.person.UserID), object{"type": "reaction", "reaction": reaction}, nil)
 	return nil
 }
 
-// Press lets a person press a reply button, which is named by its id or by its title, and returns the id of the
-// message that this sends.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/interactive
+// Press presses a reply button as a person, by its id or title, and returns the id of the message that this sends.
+// Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/interactive
 func (s *Server) Press(user, message, button string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, m, err := s.own(user, message)
+	c, m, err := s.findMessage(user, message)
 	if err != nil {
 		return "", fmt.Errorf("press: %w", err)
 	}
@@ -250,8 +251,8 @@ func (s *Server) Press(user, message, button string) (string, error) {
 	return pressed.ID, nil
 }
 
-// own finds a message in the conversation with a person.
-func (s *Server) own(user, message string) (*conversation, *Message, error) {
+// findMessage returns a message in the conversation with a person.
+func (s *Server) findMessage(user, message string) (*conversation, *Message, error) {
 	c := s.find(user)
 	if c == nil {
 		return nil, nil, fmt.Errorf("no person %q", user)

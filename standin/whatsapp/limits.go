@@ -11,29 +11,29 @@ import (
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 const coexistencePerSecond = 20
 
-// Limits are the rates that the platform enforces. A zero field means the published value (in
-// Options.Hidden: no limit), and a negative field disables the limit.
+// Limits are the rates that the platform enforces. A zero field means the published value (in Options.Hidden: no
+// limit), and a negative field disables the limit.
 type Limits struct {
-	// PerSecond is how many messages the number may send and receive. What people write counts, but is never refused.
-	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
+	// PerSecond limits the messages that the number sends and receives. Messages of people count, but are never
+	// refused. Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/throughput
 	PerSecond int `json:"per_second"`
-	// PairInterval is how far apart the messages to one person are on average, and PairBurst is how many may be sent
-	// ahead of that. The error is documented, but the numbers come from secondary sources.
+	// PairInterval is the average minimum time between messages to one person, and PairBurst how many may be sent
+	// early. The error is documented, but the numbers are from secondary sources.
 	PairInterval time.Duration `json:"pair_interval"`
 	PairBurst    int           `json:"pair_burst"`
-	// PairWindow, if positive, is the time in which a burst must be sent: after it, nothing may be sent until each of
-	// its messages has waited for PairInterval. Secondary sources describe this rule with 6 seconds, too. 0: a burst
+	// PairWindow, if positive, is the time in which a burst must be sent. After it, nothing may be sent until each of
+	// its messages has waited for PairInterval. Secondary sources also describe this rule, with 6 seconds. 0: a burst
 	// may be spread, as in a token bucket.
 	PairWindow time.Duration `json:"pair_window"`
-	// AccountPerHour is how often the number and media may be looked up.
-	// Source: https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
+	// AccountPerHour limits requests for the number and for media. Source:
+	// https://developers.facebook.com/docs/graph-api/overview/rate-limiting#whatsapp-business-management-api
 	AccountPerHour int `json:"account_per_hour"`
 	// Jitter is how much too early a call may arrive, because the network changes the distances between calls.
 	// Published: 20 ms.
 	Jitter time.Duration `json:"jitter"`
 }
 
-// PublishedLimits are the limits that WhatsApp publishes.
+// PublishedLimits returns the limits that WhatsApp publishes.
 func PublishedLimits() Limits {
 	return Limits{PerSecond: 80, PairInterval: 6 * time.Second, PairBurst: 45, AccountPerHour: 5000, Jitter: 20 * time.Millisecond}
 }
@@ -43,40 +43,40 @@ func NoLimits() Limits {
 	return Limits{PerSecond: -1, PairInterval: -1, PairBurst: -1, AccountPerHour: -1}
 }
 
-// pair is the meter of the messages to one person.
+// pair returns the meter of the messages to one person.
 func (l Limits) pair() quota.Meter {
 	if l.PairInterval <= 0 || l.PairBurst <= 0 {
 		return nil
 	}
 	if l.PairWindow > 0 {
-		return &loan{limits: l}
+		return &burstLimiter{limits: l}
 	}
 	return quota.NewBucket(1/l.PairInterval.Seconds(), l.PairBurst)
 }
 
-// loan lets a burst borrow from the time after it.
-type loan struct {
-	limits Limits
-	began  time.Time // the burst.
-	count  int       // of its messages.
-	repaid time.Time // when the next burst may begin.
+// burstLimiter lets a burst use the time after it in advance.
+type burstLimiter struct {
+	limits    Limits
+	began     time.Time // the start of the burst
+	count     int       // messages in the burst
+	nextBurst time.Time // when the next burst may begin
 }
 
-// Wait is how long until one more message fits.
-func (m *loan) Wait(now time.Time) time.Duration {
+// Wait returns how long until one more message is allowed.
+func (m *burstLimiter) Wait(now time.Time) time.Duration {
 	if now.Sub(m.began) < m.limits.PairWindow && m.count < m.limits.PairBurst {
 		return 0
 	}
-	return max(0, m.repaid.Sub(now))
+	return max(0, m.nextBurst.Sub(now))
 }
 
 // Take counts a message.
-func (m *loan) Take(now time.Time) {
-	if !m.repaid.After(now) {
-		m.began, m.count, m.repaid = now, 0, now
+func (m *burstLimiter) Take(now time.Time) {
+	if !m.nextBurst.After(now) {
+		m.began, m.count, m.nextBurst = now, 0, now
 	}
 	m.count++
-	m.repaid = m.repaid.Add(m.limits.PairInterval)
+	m.nextBurst = m.nextBurst.Add(m.limits.PairInterval)
 }
 
 // Names of scopes; that of a pair is followed by the person's id.
@@ -89,37 +89,37 @@ const (
 // limiter counts calls. Server.mu guards it.
 type limiter struct{ quota.Scopes[Limits] }
 
-// enforced replaces zero fields with their defaults.
-func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
+// effectiveLimits replaces zero fields with their defaults.
+func effectiveLimits(published, hidden Limits) (Limits, Limits, time.Duration) {
 	published = quota.Fill(published, PublishedLimits())
 	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
-// throughput is the scope of all messages of the number.
+// throughput returns the scope of all messages of the number.
 func (l *limiter) throughput() *quota.Scope {
 	return l.Scope(numberScope, func(lim Limits) quota.Meter { return quota.NewWindow(lim.PerSecond, time.Second) })
 }
 
-// pair is the scope of the messages to a person.
+// pair returns the scope of the messages to a person.
 func (l *limiter) pair(user string) *quota.Scope {
 	return l.Scope(pairScope+user, Limits.pair)
 }
 
-// account is the scope of what looks things up.
+// account returns the scope of requests for the number and for media.
 func (l *limiter) account() *quota.Scope {
 	return l.Scope(accountScope, func(lim Limits) quota.Meter { return quota.NewWindow(lim.AccountPerHour, time.Hour) })
 }
 
-// SetLimits replaces both sets of limits; what was counted so far is forgotten, and what a fault closed is open.
+// SetLimits replaces both sets of limits. It resets the counters and everything that a fault blocked.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limiter.Renew(enforced(published, hidden))
+	s.limiter.Renew(effectiveLimits(published, hidden))
 	s.limiter.Open()
 }
 
-// charge counts a call in scopes, or refuses it when one of them is full or a fault closed it. The code is that of the
-// scope's limit.
+// charge counts a call in scopes. It refuses the call if one of them is full or a fault blocked it, with the code of
+// the scope's limit.
 func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	refusal := s.limiter.Closed(r.now, scopes...)
 	if refusal == nil {
@@ -128,14 +128,14 @@ func (s *Server) charge(r *request, scopes ...*quota.Scope) {
 	if refusal == nil {
 		return
 	}
-	// A client is not told when a scope opens again, so calling before that is no violation.
+	// A client is not told when a scope is free again, so an early call is not a violation.
 	if !refusal.Closed && !refusal.Hidden {
-		s.violate(OverLimit, r.call.Method, r.call.User, refusal.String())
+		s.recordViolation(OverLimit, r.call.Method, r.call.User, refusal.String())
 	}
 	panic(fail(limitCode(refusal.Name), ""))
 }
 
-// limitCode is the code with which a full scope refuses calls.
+// limitCode returns the code with which a full scope refuses calls.
 func limitCode(scope string) int {
 	switch {
 	case strings.HasPrefix(scope, pairScope):

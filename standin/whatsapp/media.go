@@ -17,12 +17,12 @@ import (
 	"telex/standin/rig"
 )
 
-// How long media are kept, and the link to one is valid.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
+// How long media are kept, and how long a link is valid. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
 const (
-	uploadLife  = 30 * 24 * time.Hour
-	webhookLife = 7 * 24 * time.Hour
-	linkLife    = 5 * time.Minute
+	uploadLifetime  = 30 * 24 * time.Hour
+	webhookLifetime = 7 * 24 * time.Hour
+	linkLifetime    = 5 * time.Minute
 
 	downloadPath = "/whatsapp_business/attachments/"
 )
@@ -35,11 +35,11 @@ type File struct {
 	// SHA256 is the hash of the content in hexadecimal digits.
 	SHA256 string `json:"sha256"`
 	Size   int    `json:"file_size"`
-	// Content is shared, not to be changed; the control API serves it apart.
+	// Content is shared and must not be changed. The control API serves it separately.
 	Content []byte `json:"-"`
 }
 
-// media is a file that has an id.
+// media is a file with an id.
 type media struct {
 	File
 	expires time.Time
@@ -48,8 +48,8 @@ type media struct {
 
 func (m *media) usable(now time.Time) bool { return !m.deleted && now.Before(m.expires) }
 
-// mimesOf are the types that media of a kind may have.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
+// mimesOf returns the media types that a kind of media may have. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media#supported-media-types
 func mimesOf(kind string) []string {
 	const office = "application/vnd.openxmlformats-officedocument."
 	switch kind {
@@ -70,7 +70,7 @@ func mimesOf(kind string) []string {
 	return nil
 }
 
-// maxSize is the size of media of a type, in bytes. Source: see mimesOf.
+// maxSize returns the maximum size of media of a type in bytes. Source: see mimesOf.
 func maxSize(mimeType string) int {
 	const mb = 1 << 20
 	switch {
@@ -84,7 +84,7 @@ func maxSize(mimeType string) int {
 	return 100 * mb
 }
 
-// uploadable are all types of media.
+// uploadable returns all media types.
 func uploadable() []string {
 	var all []string
 	for _, kind := range []string{"audio", "document", "image", "sticker", "video"} {
@@ -93,10 +93,11 @@ func uploadable() []string {
 	return all
 }
 
-// upload: https://developers.facebook.com/documentation/business-messaging/whatsapp/reference/whatsapp-business-phone-number/media-upload-api
+// upload implements
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/reference/whatsapp-business-phone-number/media-upload-api.
 func (s *Server) upload(r *request) any {
 	product, given := r.form.Values["messaging_product"]
-	needProduct(product, given)
+	checkProduct(product, given)
 	for name := range r.form.Values {
 		rig.RefuseIf(name != "messaging_product" && name != "type", badParam("Unexpected key %q on the request.", name))
 	}
@@ -107,11 +108,11 @@ func (s *Server) upload(r *request) any {
 	failIf(len(file.Data) == 0, CodeMedia, "The file is empty.")
 	failIf(len(file.Data) > maxSize(file.Type), CodeMedia, fmt.Sprintf("Media file size too big. Max file size we currently support: %d bytes.", maxSize(file.Type)))
 	s.stats.Uploads++
-	return object{"id": s.keep(File{Name: path.Base(file.Name), Mime: file.Type, Content: file.Data}, r.now.Add(uploadLife)).ID}
+	return object{"id": s.storeFile(File{Name: path.Base(file.Name), Mime: file.Type, Content: file.Data}, r.now.Add(uploadLifetime)).ID}
 }
 
-// keep stores a file until a moment and gives it an id.
-func (s *Server) keep(f File, expires time.Time) *File {
+// storeFile stores a file until a time, under a new id.
+func (s *Server) storeFile(f File, expires time.Time) *File {
 	s.serial++
 	f.ID = fmt.Sprintf("1%015d", s.serial)
 	f.Mime = cmp.Or(f.Mime, cmp.Or(mime.TypeByExtension(path.Ext(f.Name)), http.DetectContentType(f.Content)))
@@ -123,8 +124,8 @@ func (s *Server) keep(f File, expires time.Time) *File {
 	return &m.File
 }
 
-// stored is the media that a call names.
-func (s *Server) stored(r *request) *media {
+// findMedia returns the media of a call.
+func (s *Server) findMedia(r *request) *media {
 	m := s.media[r.id]
 	number := r.http.URL.Query().Get("phone_number_id")
 	if m == nil || !m.usable(r.now) || number != "" && number != s.opts.PhoneNumberID {
@@ -133,10 +134,11 @@ func (s *Server) stored(r *request) *media {
 	return m
 }
 
-// lookUp: https://developers.facebook.com/documentation/business-messaging/whatsapp/reference/media/media-api
+// lookUp implements
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/reference/media/media-api.
 func (s *Server) lookUp(r *request) any {
 	s.charge(r, s.limiter.account())
-	m := s.stored(r)
+	m := s.findMedia(r)
 	return object{
 		"messaging_product": "whatsapp", "url": s.link(&m.File, r.now), "mime_type": m.Mime, "sha256": m.SHA256,
 		"file_size": m.Size, "id": m.ID,
@@ -145,13 +147,13 @@ func (s *Server) lookUp(r *request) any {
 
 func (s *Server) deleteMedia(r *request) any {
 	s.charge(r, s.limiter.account())
-	s.stored(r).deleted = true
+	s.findMedia(r).deleted = true
 	return object{"success": true}
 }
 
-// link is the address of a file for the next five minutes.
+// link returns the URL of a file for the next five minutes.
 func (s *Server) link(f *File, now time.Time) string {
-	ends := now.Add(linkLife).Unix()
+	ends := now.Add(linkLifetime).Unix()
 	return fmt.Sprintf("%s%s?mid=%s&ext=%d&hash=%s", s.base, downloadPath, f.ID, ends, linkHash(f.ID, ends))
 }
 
@@ -160,7 +162,7 @@ func linkHash(id string, ends int64) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// download serves a file to whoever has the link and the access token.
+// download serves a file to clients with the link and the access token.
 func (s *Server) download(r *request) any {
 	query := r.http.URL.Query()
 	m := s.media[query.Get("mid")]

@@ -11,31 +11,32 @@ import (
 )
 
 const (
-	// idPrefix begins the id of every message.
+	// idPrefix is the prefix of all message ids.
 	idPrefix = "wamid."
-	// window is how long after a person's last message the business may write.
-	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/send-messages#customer-service-windows
+	// window is how long after a person's last message the business may write. Source:
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/send-messages#customer-service-windows
 	window = 24 * time.Hour
-	// typingTime is how long the business is shown as typing, unless it sends something before.
-	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
-	typingTime = 25 * time.Second
-	// referenceTime is how long a message can be marked as read, and be reacted to. Sources: see the methods.
-	referenceTime = 30 * 24 * time.Hour
-	// maxOpaque is the length of biz_opaque_callback_data.
+	// typingLifetime is how long the business is shown as typing, unless it sends something earlier. Source:
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
+	typingLifetime = 25 * time.Second
+	// referenceLifetime is how long a message can be marked as read or get reactions. Sources: see the methods.
+	referenceLifetime = 30 * 24 * time.Hour
+	// maxOpaque is the maximum length of biz_opaque_callback_data.
 	maxOpaque = 512
 )
 
-// outgoing is a message of the business on its way.
+// outgoing is a message of the business while it is sent.
 type outgoing struct {
 	Message
 	version  Version
-	reaction *Reaction // in place of a message.
+	reaction *Reaction // instead of a message
 }
 
-// send: https://developers.facebook.com/documentation/business-messaging/whatsapp/reference/whatsapp-business-phone-number/message-api
+// send implements
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/reference/whatsapp-business-phone-number/message-api.
 func (s *Server) send(r *request) any {
 	f := r.fields
-	needProduct(f.text("messaging_product"), f.has("messaging_product"))
+	checkProduct(f.text("messaging_product"), f.has("messaging_product"))
 	if kind := f.text("recipient_type"); f.has("recipient_type") && kind != "individual" {
 		panic(badParam(`Param recipient_type must be one of {INDIVIDUAL} - got %q.`, kind))
 	}
@@ -46,7 +47,7 @@ func (s *Server) send(r *request) any {
 	context := f.object("context")
 	context.only("message_id")
 	if f.has("context") {
-		context.need("message_id")
+		context.require("message_id")
 		rig.RefuseIf(out.reaction != nil, fail(CodeParameter, "A reaction can't be a contextual reply."))
 	}
 	to := s.recipient(f)
@@ -56,7 +57,7 @@ func (s *Server) send(r *request) any {
 	if id := context.text("message_id"); id != "" {
 		out.ReplyTo = s.quoted(r, to, id)
 	}
-	s.place(r, to, &out)
+	s.deliverMessage(r, to, &out)
 	contact := object{"input": to.input}
 	if to.byPhone {
 		contact["wa_id"] = to.digits
@@ -66,14 +67,14 @@ func (s *Server) send(r *request) any {
 	return object{"messaging_product": "whatsapp", "contacts": []object{contact}, "messages": []object{{"id": out.ID}}}
 }
 
-// needProduct checks the parameter that all calls with a body have.
-func needProduct(product string, given bool) {
+// checkProduct checks the parameter that all calls with a body have.
+func checkProduct(product string, given bool) {
 	rig.RefuseIf(!given, badParam("The parameter messaging_product is required."))
 	rig.RefuseIf(product != "whatsapp", badParam(`Param messaging_product must be one of {WHATSAPP} - got %q.`, product))
 }
 
-// place delivers a message to the person, or fails as the platform does.
-func (s *Server) place(r *request, to recipient, out *outgoing) {
+// deliverMessage delivers a message to the person, or fails like the platform.
+func (s *Server) deliverMessage(r *request, to recipient, out *outgoing) {
 	out.ID = s.nextMessageID(to.user)
 	r.call.Message = out.ID
 	var refusal *apiError
@@ -88,13 +89,13 @@ func (s *Server) place(r *request, to recipient, out *outgoing) {
 			panic(refusal)
 		}
 		s.stats.Failed++
-		s.tellFailure(to, out, refusal)
+		s.sendFailure(to, out, refusal)
 		return
 	}
 	m := &out.Message
 	m.User, m.FromBot = to.user, true
 	if out.reaction != nil {
-		s.placeReaction(r, to, out)
+		s.deliverReaction(r, to, out)
 		return
 	}
 	out.version.At, out.version.Method = r.now, r.call.Method
@@ -106,23 +107,23 @@ func (s *Server) place(r *request, to recipient, out *outgoing) {
 	s.status(to.conversation, m, "delivered")
 }
 
-// placeReaction adds an emoji to a message. If that is impossible, the platform reports it only by a webhook.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/reaction-messages
-func (s *Server) placeReaction(r *request, to recipient, out *outgoing) {
+// deliverReaction adds an emoji to a message. If that is impossible, the platform reports it only by a webhook. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/reaction-messages
+func (s *Server) deliverReaction(r *request, to recipient, out *outgoing) {
 	target := s.messages[out.reaction.to]
-	if target == nil || target.User != to.user || !target.Alive() || target.age(r.now) > referenceTime {
+	if target == nil || target.User != to.user || !target.Alive() || target.age(r.now) > referenceLifetime {
 		s.stats.Failed++
-		s.tellFailure(to, out, fail(CodeValue, "Message to react to was not found."))
+		s.sendFailure(to, out, fail(CodeValue, "Message to react to was not found."))
 		return
 	}
 	s.react(target, *out.reaction)
 	s.stats.Reactions++
-	s.tellStatus(to.conversation, &out.Message, "sent")
+	s.sendStatus(to.conversation, &out.Message, "sent")
 }
 
-// recipient is the person to whom a message goes.
+// recipient is the recipient of a message.
 type recipient struct {
-	*conversation // nil when there is no such person.
+	*conversation // nil if there is no such person
 	user          string
 	input, digits string
 	byPhone       bool
@@ -130,19 +131,19 @@ type recipient struct {
 
 var (
 	phonePattern = regexp.MustCompile(`^\+?[0-9 ()-]+$`)
-	// userPattern is the form of a business-scoped user id: a country, and up to 128 letters and digits.
-	// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
+	// userPattern matches a business-scoped user id: a country, and up to 128 letters and digits. Source:
+	// https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
 	userPattern = regexp.MustCompile(`^[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}$`)
 )
 
-// recipient finds to whom a message goes. A phone number takes precedence over a business-scoped user id.
+// recipient returns the recipient of a message. A phone number takes precedence over a business-scoped user id.
 func (s *Server) recipient(f fields) recipient {
 	if !f.has("to") && f.has("recipient") {
 		id := f.text("recipient")
 		rig.RefuseIf(!userPattern.MatchString(id), fail(CodeParameter, "Parameter Invalid: recipient"))
 		return recipient{conversation: s.persons[id], user: id, input: id}
 	}
-	f.need("to")
+	f.require("to")
 	input := f.text("to")
 	digits := normalizePhone(input)
 	rig.RefuseIf(digits == "", fail(CodeParameter, "Parameter Invalid: to"))
@@ -171,32 +172,32 @@ func normalizePhone(text string) string {
 	return digits
 }
 
-// quoted returns the message that a reply quotes, or "" if the person sees no quotation.
+// quoted returns the message that a reply quotes, or "" if the person sees no quote.
 func (s *Server) quoted(r *request, to recipient, id string) string {
 	rig.RefuseIf(!strings.HasPrefix(id, idPrefix), fail(CodeParameter, "Parameter Invalid: context['message_id']"))
 	if m := s.messages[id]; m == nil || m.User != to.user {
-		s.violate(BadReference, r.call.Method, to.user, "no message "+id)
+		s.recordViolation(BadReference, r.call.Method, to.user, "no message "+id)
 		return ""
 	}
 	return id
 }
 
-// markRead marks a person's message and all earlier ones as read, and may show that the business types.
-// Sources: https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/mark-message-as-read and
+// markRead marks a person's message and all earlier ones as read, and may show that the business types. Sources:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/messages/mark-message-as-read and
 // https://developers.facebook.com/documentation/business-messaging/whatsapp/typing-indicators
 func (s *Server) markRead(r *request) any {
 	f := r.fields
-	needProduct(f.text("messaging_product"), f.has("messaging_product"))
+	checkProduct(f.text("messaging_product"), f.has("messaging_product"))
 	f.only("messaging_product", "status", "message_id", "typing_indicator")
 	rig.RefuseIf(f.text("status") != "read", badParam(`Param status must be one of {READ} - got %q.`, f.text("status")))
-	f.need("message_id")
+	f.require("message_id")
 	typing := f.object("typing_indicator")
 	typing.only("type")
 	if f.has("typing_indicator") {
 		rig.RefuseIf(typing.text("type") != "text", badParam(`Param typing_indicator['type'] must be one of {TEXT} - got %q.`, typing.text("type")))
 	}
 	m := s.messages[f.text("message_id")]
-	failIf(m == nil || m.FromBot || m.age(r.now) > referenceTime, CodeValue, "Message to mark as read was not found.")
+	failIf(m == nil || m.FromBot || m.age(r.now) > referenceLifetime, CodeValue, "Message to mark as read was not found.")
 	c := s.persons[m.User]
 	r.call.User, r.call.Message = m.User, m.ID
 	for _, earlier := range c.messages {
@@ -211,34 +212,34 @@ func (s *Server) markRead(r *request) any {
 	if f.has("typing_indicator") {
 		s.stats.Typings++
 		s.stopTyping(c, r.now)
-		c.typings = append(c.typings, Typing{From: r.now, To: r.now.Add(typingTime)})
+		c.typings = append(c.typings, Typing{From: r.now, To: r.now.Add(typingLifetime)})
 		s.Publish("typing", Event{User: m.User, Typing: &c.typings[len(c.typings)-1]})
 	}
 	return object{"success": true}
 }
 
-// stopTyping ends what the person sees of typing.
+// stopTyping ends the typing indicator.
 func (s *Server) stopTyping(c *conversation, now time.Time) {
 	if n := len(c.typings); n > 0 && c.typings[n-1].To.After(now) {
 		c.typings[n-1].To = now
 	}
 }
 
-// add puts a message into a conversation.
+// add adds a message to a conversation.
 func (s *Server) add(c *conversation, m *Message) {
 	c.messages = append(c.messages, m)
 	s.messages[m.ID] = m
 	s.Publish("message", Event{User: m.User, Message: m})
 }
 
-// react adds somebody's reaction to a message, or takes it back.
+// react adds somebody's reaction to a message, or removes it.
 func (s *Server) react(m *Message, reaction Reaction) {
 	m.Reactions = append(m.Reactions, reaction)
 	s.Publish("reaction", Event{User: m.User, Message: m})
 }
 
-// nextMessageID returns a new id. Like the platform's, it contains the recipient, and characters that must be escaped
-// in URLs.
+// nextMessageID returns a new id. Like the platform's, it contains the recipient and characters that must be escaped in
+// URLs.
 func (s *Server) nextMessageID(user string) string {
 	s.serial++
 	return idPrefix + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "\x1d\x03%s\x15\x02\x00\x11\x18\xff%012d", user, s.serial))

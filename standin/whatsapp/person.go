@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// DefaultUser is the person who is meant when a call names none.
+// DefaultUser is the person if a call names none.
 const DefaultUser = "US.15550001001"
 
 // Person is a WhatsApp user.
 type Person struct {
 	// UserID is the business-scoped user id, CC.<letters and digits>.
 	UserID string `json:"user_id"`
-	// Phone are the digits of the phone number.
+	// Phone holds the digits of the phone number.
 	Phone string `json:"phone"`
-	// HidePhone keeps the phone number out of webhooks, as for people with a username whom the business does not know.
+	// HidePhone removes the phone number from webhooks, as for people with a username whom the business does not know.
 	HidePhone bool   `json:"hide_phone,omitempty"`
 	Name      string `json:"name"`
 	Username  string `json:"username,omitempty"` // such as @ann
-	// Blocked means that the person has blocked the business.
+	// Blocked says that the person has blocked the business.
 	Blocked bool `json:"blocked,omitempty"`
 }
 
-// SetPerson adds a person, or replaces one. An empty Name or Phone leaves the old one.
+// SetPerson adds or replaces a person. An empty Name or Phone keeps the old one.
 func (s *Server) SetPerson(p Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Server) SetPerson(p Person) error {
 	if p.Phone != "" && normalizePhone(p.Phone) != p.Phone {
 		return fmt.Errorf("person: %q is no phone number in digits", p.Phone)
 	}
-	c, err := s.ensure(cmp.Or(p.UserID, p.Phone))
+	c, err := s.findOrAdd(cmp.Or(p.UserID, p.Phone))
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Server) SetPerson(p Person) error {
 	return nil
 }
 
-// Persons returns everybody that is known, by business-scoped user id.
+// Persons returns all known people, by business-scoped user id.
 func (s *Server) Persons() []Person {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +72,8 @@ func (s *Server) find(user string) *conversation {
 	return s.byPhone[user]
 }
 
-// ensure is like find, but adds a person who is unknown.
-func (s *Server) ensure(user string) (*conversation, error) {
+// findOrAdd is like find, but adds an unknown person.
+func (s *Server) findOrAdd(user string) (*conversation, error) {
 	user = cmp.Or(user, DefaultUser)
 	if c := s.find(user); c != nil {
 		return c, nil
@@ -110,9 +110,9 @@ func (p Person) contact(withUsername bool) object {
 	return contact
 }
 
-// ChangeNumber lets a person move to another phone number, which changes the business-scoped user id, too. The
-// conversation moves along. When the person hides the phone number, only the new user id is told.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/system
+// ChangeNumber moves a person to another phone number, which also changes the business-scoped user id. The conversation
+// moves too. If the person hides the phone number, only the new user id is reported. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/system
 func (s *Server) ChangeNumber(user, phone, userID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Server) ChangeNumber(user, phone, userID string) error {
 	delete(s.byPhone, old.Phone)
 	c.person.Phone, c.person.UserID = phone, userID
 	s.persons[userID], s.byPhone[phone] = c, c
-	s.lanes[userID] = s.lanes[old.UserID]
+	s.lastByUser[userID] = s.lastByUser[old.UserID]
 	for _, m := range c.messages {
 		m.User = userID
 	}
@@ -143,7 +143,7 @@ func (s *Server) ChangeNumber(user, phone, userID string) error {
 	}
 	id := s.nextMessageID(userID)
 	item["id"], item["timestamp"] = id, stamp(time.Now())
-	s.notify(&notice{user: userID, about: id, kind: kindMessage, item: item})
+	s.notify(&webhookItem{user: userID, message: id, kind: kindMessage, item: item})
 	s.Publish("person", Event{User: userID, Person: &c.person})
 	return nil
 }

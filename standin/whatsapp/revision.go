@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Edit lets a person change the text of their message. Only a number with Options.Coexistence learns the new text;
-// another one is told of something unsupported.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
+// Edit changes the text of a person's message. Only a number with Options.Coexistence gets the new text; others get an
+// unsupported message. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/edit
 func (s *Server) Edit(user, message, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, m, err := s.own(user, message)
+	c, m, err := s.findMessage(user, message)
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}
 	v := m.Last()
-	if now := time.Now(); m.FromBot || m.age(now) > editTime || strings.TrimSpace(text) == "" {
+	if now := time.Now(); m.FromBot || m.age(now) > editWindow || strings.TrimSpace(text) == "" {
 		return errors.New("edit: only the person's own texts, for 15 minutes")
 	}
 	v.At, v.Text = time.Now(), text
@@ -35,27 +35,27 @@ func (s *Server) Edit(user, message, text string) error {
 		}
 		item = object{"type": "edit", "edit": object{"original_message_id": m.ID, "message": content}}
 	}
-	s.tell(c, s.nextMessageID(m.User), item, nil)
+	s.sendMessageWebhook(c, s.nextMessageID(m.User), item, nil)
 	return nil
 }
 
-// How long a person may change and delete a message. Sources: see Edit and Revoke.
+// How long a person may edit and delete a message. Sources: see Edit and Revoke.
 const (
-	editTime   = 15 * time.Minute
-	revokeTime = 48 * time.Hour
+	editWindow   = 15 * time.Minute
+	revokeWindow = 48 * time.Hour
 )
 
-// Revoke lets a person delete their message for everybody. Only a number with Options.Coexistence is told which.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
+// Revoke deletes a person's message for everybody. Only a number with Options.Coexistence learns which. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/revoke
 func (s *Server) Revoke(user, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, m, err := s.own(user, message)
+	c, m, err := s.findMessage(user, message)
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
 	now := time.Now()
-	if m.FromBot || m.age(now) > revokeTime {
+	if m.FromBot || m.age(now) > revokeWindow {
 		return errors.New("revoke: only the person's own messages, for two days")
 	}
 	m.Deleted, m.DeletedBy = now, "person"
@@ -64,11 +64,11 @@ func (s *Server) Revoke(user, message string) error {
 	if s.opts.Coexistence {
 		item = object{"type": "revoke", "revoke": object{"original_message_id": m.ID}}
 	}
-	s.tell(c, s.nextMessageID(m.User), item, nil)
+	s.sendMessageWebhook(c, s.nextMessageID(m.User), item, nil)
 	return nil
 }
 
-// Read lets a person look at the conversation, of which the business is told. Whoever writes has looked at it, too.
+// Read opens the conversation as a person, which is reported to the business. Writing opens it too.
 func (s *Server) Read(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 const (
 	// OverLimit is a call beyond the published limits.
 	OverLimit = "over_limit"
-	// EditAttempt is an attempt to change or delete what was sent, for which there is no method.
+	// EditAttempt is an attempt to change or delete a sent message, for which there is no method.
 	EditAttempt = "edit_attempt"
 	// BadReference is a reply to a message that is not in the conversation.
 	BadReference = "bad_reference"
@@ -27,7 +27,7 @@ type Violation struct {
 	Detail string    `json:"detail"`
 }
 
-// Violations count by kind; a good client has none.
+// Violations counts the violations by kind. A correct client has none.
 type Violations struct {
 	ByKind  map[string]int `json:"by_kind,omitempty"`
 	Details []Violation    `json:"details,omitempty"`
@@ -41,18 +41,18 @@ type Stats struct {
 	rig.Stats
 	// ByCode counts errors by code.
 	ByCode map[int]int `json:"by_code"`
-	// Messages, Reactions, Reads, Typings and Uploads are the business's and took effect.
+	// Messages, Reactions, Reads, Typings and Uploads count the business's calls that took effect.
 	Messages  int `json:"messages"`
 	Reactions int `json:"reactions"`
 	Reads     int `json:"reads"`
 	Typings   int `json:"typings"`
 	Uploads   int `json:"uploads"`
-	// EditAttempts are attempts to change or delete what was sent. All were refused.
+	// EditAttempts counts attempts to change or delete a sent message. All were refused.
 	EditAttempts int `json:"edit_attempts"`
-	// Failed are messages that were accepted and then not delivered.
+	// Failed counts messages that were accepted and then not delivered.
 	Failed int `json:"failed"`
-	// Deliveries are requests to the callback URL, Redelivered those of them that repeat an earlier one. Lost is what
-	// was given up, Pending is under way.
+	// Deliveries counts requests to the callback URL, and Redelivered those that repeat an earlier one. Lost counts
+	// abandoned webhooks, and Pending running ones.
 	Deliveries  int        `json:"deliveries"`
 	Redelivered int        `json:"redelivered"`
 	Lost        int        `json:"lost"`
@@ -76,7 +76,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-func (s *Server) violate(kind, method, user, detail string) {
+func (s *Server) recordViolation(kind, method, user, detail string) {
 	v := Violation{At: time.Now(), Kind: kind, Method: method, User: user, Detail: detail}
 	s.stats.Violations.ByKind[kind]++
 	s.stats.Violations.Details = append(s.stats.Violations.Details, v)

@@ -18,44 +18,45 @@ import (
 	"time"
 )
 
-// Kinds of what a webhook tells, as faults choose them.
+// Kinds of webhook items, for faults.
 const (
 	kindMessage = "message"
 	kindStatus  = "status"
 )
 
 const (
-	// answerTime is how long the app may take to answer. That there is a limit is documented, but not which.
-	answerTime = 10 * time.Second
-	// maxAnswer is how much of an app's answer is read, in bytes.
+	// answerTimeout is how long the app may take to respond. The documentation states that there is a limit, but not
+	// which.
+	answerTimeout = 10 * time.Second
+	// maxAnswer limits what is read of an app's response, in bytes.
 	maxAnswer = 1 << 20
 )
 
-// Sign is the signature of a webhook: "sha256=" and the HMAC-SHA256 of the body in hexadecimal digits.
-// Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads
+// Sign returns the signature of a webhook: "sha256=" and the HMAC-SHA256 of the body in hexadecimal digits. Source:
+// https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads
 func Sign(secret string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// notice is one thing that a webhook tells.
-type notice struct {
-	user  string
-	about string // the message.
-	kind  string
-	// contact describes the person; nil when that is left out.
+// webhookItem is one item in a webhook.
+type webhookItem struct {
+	user    string
+	message string // id of the message
+	kind    string
+	// contact describes the person; nil if it is omitted.
 	contact object
 	item    object
 }
 
-// notify tells the app of something. The caller holds s.mu.
-func (s *Server) notify(n *notice) {
+// notify queues an item for the app. The caller holds s.mu.
+func (s *Server) notify(n *webhookItem) {
 	if s.Host.Ended() {
 		return
 	}
 	if s.opts.BatchWindow <= 0 {
-		s.dispatchWebhook([]*notice{n})
+		s.dispatchWebhook([]*webhookItem{n})
 		return
 	}
 	s.batch = append(s.batch, n)
@@ -63,7 +64,7 @@ func (s *Server) notify(n *notice) {
 		return
 	}
 	s.stats.Pending++
-	ctx := s.era
+	ctx := s.background
 	s.Host.Go(func() {
 		if !wait(ctx, s.opts.BatchWindow) {
 			return
@@ -80,12 +81,12 @@ func (s *Server) notify(n *notice) {
 	})
 }
 
-// payload is the body of a webhook. A change holds up to two messages, and an entry up to two changes, so that an app
-// that reads only the first of any of them loses some.
-func (s *Server) payload(batch []*notice) object {
+// payload returns the body of a webhook. A change contains up to two messages, and an entry up to two changes, so that
+// an app that reads only the first of them loses some.
+func (s *Server) payload(batch []*webhookItem) object {
 	var changes []object
 	for _, kind := range []string{kindMessage, kindStatus} {
-		of := slices.DeleteFunc(slices.Clone(batch), func(n *notice) bool { return n.kind != kind })
+		of := slices.DeleteFunc(slices.Clone(batch), func(n *webhookItem) bool { return n.kind != kind })
 		for part := range slices.Chunk(of, 2) {
 			changes = append(changes, s.change(kind, part))
 		}
@@ -99,7 +100,7 @@ func (s *Server) payload(batch []*notice) object {
 
 // change holds messages or statuses.
 // Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
-func (s *Server) change(kind string, notices []*notice) object {
+func (s *Server) change(kind string, notices []*webhookItem) object {
 	var items, contacts []object
 	var users []string
 	for _, n := range notices {
@@ -119,15 +120,15 @@ func (s *Server) change(kind string, notices []*notice) object {
 	return object{"field": "messages", "value": value}
 }
 
-// status notes and tells what happened to a message of the business.
-// Source: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
+// status records and reports an event of a message of the business. Source:
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
 func (s *Server) status(c *conversation, m *Message, status string) {
 	m.Statuses = append(m.Statuses, Status{At: time.Now(), Status: status})
 	s.Publish("status", Event{User: m.User, Message: m})
-	s.tellStatus(c, m, status)
+	s.sendStatus(c, m, status)
 }
 
-func (s *Server) tellStatus(c *conversation, m *Message, status string) {
+func (s *Server) sendStatus(c *conversation, m *Message, status string) {
 	item := object{
 		"id": m.ID, "status": status, "timestamp": stamp(time.Now()), "recipient_user_id": m.User,
 		"pricing": object{"billable": false, "pricing_model": "PMP", "category": "service", "type": "free_customer_service"},
@@ -140,11 +141,11 @@ func (s *Server) tellStatus(c *conversation, m *Message, status string) {
 	}
 	person := c.person
 	person.HidePhone = person.HidePhone && !m.toPhone
-	s.notify(&notice{user: m.User, about: m.ID, kind: kindStatus, contact: person.contact(status != "sent"), item: item})
+	s.notify(&webhookItem{user: m.User, message: m.ID, kind: kindStatus, contact: person.contact(status != "sent"), item: item})
 }
 
-// tellFailure tells that a message was accepted and then not delivered.
-func (s *Server) tellFailure(to recipient, out *outgoing, e *apiError) {
+// sendFailure reports that a message was accepted and then not delivered.
+func (s *Server) sendFailure(to recipient, out *outgoing, e *apiError) {
 	title := strings.TrimPrefix(e.message, fmt.Sprintf("(#%d) ", e.code))
 	item := object{
 		"id": out.ID, "status": "failed", "timestamp": stamp(time.Now()),
@@ -161,11 +162,10 @@ func (s *Server) tellFailure(to recipient, out *outgoing, e *apiError) {
 	if out.opaque != "" {
 		item["biz_opaque_callback_data"] = out.opaque
 	}
-	s.notify(&notice{user: to.user, about: out.ID, kind: kindStatus, item: item})
+	s.notify(&webhookItem{user: to.user, message: out.ID, kind: kindStatus, item: item})
 }
 
-// SetCallback makes the URL the one that gets webhooks, once it has passed the handshake. Without a URL, webhooks are
-// lost.
+// SetCallback sets the URL that receives webhooks, after it has passed the handshake. Without a URL, webhooks are lost.
 func (s *Server) SetCallback(ctx context.Context, target string) error {
 	if target != "" {
 		if err := s.Verify(ctx, target, s.opts.VerifyToken); err != nil {
@@ -178,8 +178,8 @@ func (s *Server) SetCallback(ctx context.Context, target string) error {
 	return nil
 }
 
-// Verify makes the handshake with a callback URL: it must answer the challenge to whoever knows the verify token.
-// Source: https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
+// Verify makes the handshake with a callback URL, which must answer the challenge if the verify token is right. Source:
+// https://developers.facebook.com/docs/graph-api/webhooks/getting-started#verification-requests
 func (s *Server) Verify(ctx context.Context, target, token string) error {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Server) Verify(ctx context.Context, target, token string) error {
 	query.Set("hub.challenge", challenge)
 	query.Set("hub.verify_token", token)
 	u.RawQuery = query.Encode()
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Server) Verify(ctx context.Context, target, token string) error {
 	return nil
 }
 
-// ask makes a request to the app and reads the answer.
+// ask makes a request to the app and reads the response.
 func (s *Server) ask(req *http.Request) (status int, body []byte, err error) {
 	req.Header.Set("User-Agent", "facebookexternalua")
 	res, err := s.app.Do(req)
@@ -226,9 +226,9 @@ func (s *Server) ask(req *http.Request) (status int, body []byte, err error) {
 	return res.StatusCode, body, nil
 }
 
-// post makes one attempt to deliver, and returns the status of the answer, or why there was none.
+// post makes one attempt to deliver. It returns the status of the response, or why there was none.
 func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fault) (status int, failed string) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
@@ -257,10 +257,10 @@ func (s *Server) post(ctx context.Context, target string, body []byte, rule *Fau
 	return 0, "broken off"
 }
 
-// wait pauses unless ctx ends first.
+// wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool { return waitOr(ctx, d, nil) }
 
-// waitOr is wait that ends when now is closed, too.
+// waitOr is like wait, but also ends when now is closed.
 func waitOr(ctx context.Context, d time.Duration, now <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
