@@ -97,7 +97,7 @@ type Gateway struct {
 	reader    *attachment.Reader
 	refused   *access.Throttle // limits notices to people with access, by person and reason
 	strangers *access.Throttle // limits log entries about people without access; separate, so that many of them don't suppress notices
-	coded     *access.Throttle // people who were sent a pairing code; several replicas may have asked for it
+	coded     *access.Throttle // people who were sent a pairing code just now; several replicas may have asked for it
 	expected  *access.Throttle // people who sent a piece of a split message in a group, of which more pieces follow
 
 	mu       sync.Mutex
@@ -145,7 +145,7 @@ func New(o Options) (*Gateway, error) {
 		Log: o.Log, store: newStores(o.Store), shared: o.Replicas, actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store, counter(o.Replicas)),
 		reader: cmp.Or(o.Reader, attachment.NewReader()), refused: access.NewThrottle(time.Minute),
-		strangers: access.NewThrottle(time.Minute), coded: access.NewThrottle(access.CodeLife), expected: access.NewThrottle(queue.PieceWindow), known: make(map[chat.EndpointID]*endpoint),
+		strangers: access.NewThrottle(time.Minute), coded: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow), known: make(map[chat.EndpointID]*endpoint),
 	}
 	next, err := g.prepare(o)
 	if err != nil {

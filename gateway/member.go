@@ -19,6 +19,8 @@ const (
 	renewEvery = time.Second
 	// renewWait bounds a renewal, so that the next one is not late.
 	renewWait = time.Second
+	// orphanDelay is how long after the end of a lease its chats are looked for: clocks are not exact.
+	orphanDelay = 20 * time.Millisecond
 	// reloadEvery is the number of such looks after which everything is read again, whatever the signals.
 	reloadEvery = 5
 	// leaveEvery is the time between two looks for chats that a stopping process can give up.

@@ -153,20 +153,27 @@ type fellow struct {
 // fleet starts replicas, one after the other. They share the platform, the store and the model.
 func fleet(t *testing.T, n int, one bool, change func(*gateway.Options)) (list []*fellow) {
 	t.Helper()
-	shared, network, model := memory.New(), newPlatform(), newScript()
+	f := &fellow{branch: &branch{platform: newPlatform(), one: one}, script: newScript(), store: &severed{Store: memory.New()}}
 	for range n {
-		f := &fellow{branch: &branch{platform: network, one: one}, script: model, store: &severed{Store: shared.Another()}}
-		h := openWith(t, house{platform: network, script: model}, func(o *gateway.Options) {
-			o.Endpoints[0].Platform = f.branch
-			o.Store, o.Replicas, o.OnEdit = f.store, f.store, gateway.Restart
-			if change != nil {
-				change(o)
-			}
-		})
-		f.gateway, f.stop = h.gateway, h.stop
+		f = f.joined(t, change)
 		list = append(list, f)
 	}
 	return list
+}
+
+// joined starts one more replica.
+func (f *fellow) joined(t *testing.T, change func(*gateway.Options)) *fellow {
+	t.Helper()
+	next := &fellow{branch: &branch{platform: f.platform, one: f.one}, script: f.script, store: &severed{Store: f.store.Another()}}
+	h := openWith(t, house{platform: f.platform, script: f.script}, func(o *gateway.Options) {
+		o.Endpoints[0].Platform = next.branch
+		o.Store, o.Replicas, o.OnEdit = next.store, next.store, gateway.Restart
+		if change != nil {
+			change(o)
+		}
+	})
+	next.gateway, next.stop = h.gateway, h.stop
+	return next
 }
 
 // runs returns how many turns have begun, and how many have ended.
@@ -306,6 +313,23 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	})
 }
 
+// What a dead replica did is taken over as soon as its lease is over, and not with the next look.
+func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dies := fleet(t, 1, true, nil)[0]
+		later(300 * time.Millisecond)
+		goesOn := dies.joined(t, nil)
+		dies.answers["a"] = strings.Repeat("word ", 150)
+		dies.say(t, ask("a"))
+		later(2700 * time.Millisecond) // the lease was renewed just now
+		dies.store.sever(true)
+		later(chat.LeaseTime + 50*time.Millisecond)
+		if begun, _ := goesOn.runs(); begun != 2 {
+			t.Error("the answer does not go on")
+		}
+	})
+}
+
 // A clean stop hands everything over in less than a second.
 func TestReplicaThatStopsHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -396,6 +420,12 @@ func TestReplicasLearnFromEachOther(t *testing.T) {
 		later(100 * time.Millisecond)
 		if r[1].gateway.Policy().Allows(c, "7") {
 			t.Error("the other replica lets in somebody whose access was revoked")
+		}
+		later(time.Minute)
+		r[0].say(t, ask("b"))
+		later(time.Second)
+		if got := r[0].sees(); len(got) != 2 || got[0] == got[1] {
+			t.Errorf("whose access was revoked gets no new code, but sees %q", got)
 		}
 		block := chat.Block{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Until: time.Now().Add(time.Hour)}
 		if err := r[0].store.SaveBlock(t.Context(), "tg", block); err != nil {

@@ -20,6 +20,8 @@ func (m *member) work(ctx context.Context) {
 	for n := 1; ; {
 		select {
 		case <-m.heard:
+		case <-m.orphans():
+			m.signals.Or(uint32(chat.SignalWork))
 		case <-ticks.C:
 			m.signals.Or(uint32(chat.SignalWork))
 			if n++; n%reloadEvery == 0 {
@@ -36,6 +38,21 @@ func (m *member) work(ctx context.Context) {
 			m.g.Log.Warn("work was not taken; trying again", slog.Any("error", err))
 		}
 	}
+}
+
+// orphans returns a channel that tells when the lease of another replica is over, if that happens before the next look. It never tells
+// of replicas that renew their leases.
+func (m *member) orphans() <-chan time.Time {
+	peers := m.peers.Load()
+	if peers == nil {
+		return nil
+	}
+	for _, r := range *peers {
+		if left := time.Until(r.Renewed.Add(chat.LeaseTime)); r.ID != m.id && left > 0 && left < renewEvery {
+			return time.After(left + orphanDelay)
+		}
+	}
+	return nil
 }
 
 // handle does what signals ask for.
