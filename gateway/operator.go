@@ -61,7 +61,7 @@ func (a *actor) obey(in chat.Inbound) {
 // entries, also on error.
 func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	if g.shared != nil {
-		return 0, EraseAtOwners(ctx, g.store.turns, g.store.inbox, g.forward, p)
+		return EraseAtOwners(ctx, g.store.turns, g.store.inbox, g.forward, p)
 	}
 	g.mu.Lock()
 	var here []chat.Conversation
@@ -87,22 +87,23 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 }
 
 // EraseAtOwners lets the owners of a person's chats do what Erase does. What has ended needs no owner: the caller deletes it.
-// forward is Replicas.Forward. A process that is no replica may call it, too.
+// forward is Replicas.Forward. A process that is no replica may call it, too. It returns the number of turns that will be ended.
 func EraseAtOwners(
 	ctx context.Context, t Turns, i Inbox, forward func(context.Context, chat.Conversation, chat.Inbound) (bool, error), p chat.Person,
-) error {
+) (n int, err error) {
 	turns, err := t.Unfinished(ctx)
 	if err != nil {
-		return fmt.Errorf("read unfinished turns: %w", err)
+		return 0, fmt.Errorf("read unfinished turns: %w", err)
 	}
 	pending, err := i.Pending(ctx)
 	if err != nil {
-		return fmt.Errorf("read accepted messages: %w", err)
+		return 0, fmt.Errorf("read accepted messages: %w", err)
 	}
 	theirs := make(map[chat.Conversation]bool)
 	for _, t := range turns {
 		if t.Conversation.Endpoint == p.Endpoint && t.User == p.User {
 			theirs[t.Conversation] = true
+			n++
 		}
 	}
 	for _, m := range pending {
@@ -112,10 +113,10 @@ func EraseAtOwners(
 	}
 	for c := range theirs {
 		if _, err := forward(ctx, c, chat.Inbound{Kind: chat.Erased, Sender: chat.Sender{ID: p.User}}); err != nil {
-			return fmt.Errorf("tell the owner of a chat: %w", err)
+			return n, fmt.Errorf("tell the owner of a chat: %w", err)
 		}
 	}
-	return nil
+	return n, nil
 }
 
 // order runs a function in an actor between two messages.

@@ -172,7 +172,7 @@ func adminBeside(s keptStore, policy *access.Policy) *localAdmin {
 	}
 	if ok {
 		l.erase = func(ctx context.Context, p chat.Person) (int, error) {
-			return 0, gateway.EraseAtOwners(ctx, s, s, shared.Forward, p)
+			return gateway.EraseAtOwners(ctx, s, s, shared.Forward, p)
 		}
 	}
 	return l
