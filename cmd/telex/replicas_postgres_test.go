@@ -1,0 +1,465 @@
+//go:build postgres
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"telex/internal/store/pgtest"
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// replica is one of several daemons that share a database.
+type replica struct {
+	*process
+	state
+	config string
+	admin  string // section
+	way    *way
+}
+
+// way is a replica's way to the platform: it tells which replica made a call.
+type way struct {
+	mu    sync.Mutex
+	calls []shownCall
+}
+
+// shownCall is a call that people may notice.
+type shownCall struct {
+	at     time.Time
+	method string
+}
+
+// newWay returns a way to the platform and its address.
+func newWay(t *testing.T, platform string) (*way, string) {
+	t.Helper()
+	to, err := url.Parse(platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, pass := &way{}, httputil.NewSingleHostReverseProxy(to)
+	pass.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // a caller that was killed
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		method := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		if strings.HasPrefix(method, "send") || strings.HasPrefix(method, "edit") || strings.HasPrefix(method, "delete") {
+			w.mu.Lock()
+			w.calls = append(w.calls, shownCall{time.Now(), method})
+			w.mu.Unlock()
+		}
+		pass.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return w, server.URL
+}
+
+// since returns the calls since a moment.
+func (w *way) since(at time.Time) (list []shownCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.calls {
+		if c.at.After(at) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// replicas starts daemons that share a database, one after the other. The first one receives.
+func (w *world) replicas(n int, dsn string, o sections) (list []*replica) {
+	w.t.Helper()
+	for range n {
+		r := &replica{state: newState(w.t), admin: fmt.Sprintf("{listen: %q}", freeAddress(w.t))}
+		var address string
+		r.way, address = newWay(w.t, w.telegramURL)
+		mine := o
+		mine.admin, mine.more = r.admin, database(w.t, dsn).more+"\n"+o.more
+		mine.platforms = fmt.Sprintf("{telegram: {token: %q, api_base: %q}}", testToken, address)
+		r.config = w.config(mine)
+		r.run(w.t)
+		list = append(list, r)
+	}
+	return list
+}
+
+// run starts the daemon and waits until it is ready.
+func (r *replica) run(t *testing.T) {
+	t.Helper()
+	r.process = launch{env: []string{r.env}}.start(t, "run", "--config", r.config)
+	r.awaitLog("joined the replicas", 1)
+	awaitCount(t, "ready", func() bool {
+		status, is := probe(t, r.admin, "/readyz")
+		return status == http.StatusOK && is.Status == "ready"
+	})
+}
+
+// tell runs a command of the operator on the daemon's machine.
+func (r *replica) tell(t *testing.T, code int, args ...string) (stdout string) {
+	t.Helper()
+	stdout, _ = r.command(t, code, append(args, "--config", r.config)...)
+	return stdout
+}
+
+// shared is what telex replicas --json prints.
+type shared struct {
+	Self       int
+	Error      string
+	LeasesLost int `json:"leases_lost"`
+	Replicas   []struct {
+		ID, Chats           int
+		Name, Version       string
+		Lag                 float64 `json:"lag_seconds"`
+		Leaving             bool
+		Endpoints, Receives []string
+	}
+}
+
+// sees asks a daemon which replicas there are.
+func (r *replica) sees(t *testing.T) (s shared) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.tell(t, exitDone, "replicas", "--json")), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// metricsOf returns what Prometheus would read.
+func metricsOf(t *testing.T, r *replica) string {
+	t.Helper()
+	_, address, _ := strings.Cut(strings.Trim(r.admin, "{}"), "listen: ")
+	_, text := fetch(t, "http://"+strings.Trim(address, `"`)+"/metrics", "")
+	return text
+}
+
+// says lets a person write to the bot.
+func (w *world) says(user int64, text string) {
+	w.telegram.Say(telegram.Incoming{User: user, FirstName: "Ada", Text: text})
+}
+
+// owner returns which replica answers in a chat where a reply grows, and another one.
+func owner(t *testing.T, list []*replica, chat int64) (owner, other *replica) {
+	t.Helper()
+	for i, r := range list {
+		var status struct {
+			Conversations []struct{ Conversation, Turn string }
+		}
+		if err := json.Unmarshal([]byte(r.tell(t, exitDone, "status", "--json")), &status); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range status.Conversations {
+			if c.Turn != "" && c.Conversation == fmt.Sprintf("telegram:%d", chat) {
+				return r, list[(i+1)%len(list)]
+			}
+		}
+	}
+	t.Fatalf("nobody answers in chat %d", chat)
+	return nil, nil
+}
+
+// gap returns the longest time between two versions of a message after a moment.
+func gap(m telegram.Message, after time.Time) (longest time.Duration) {
+	for i, v := range m.Versions {
+		if i > 0 && v.At.After(after) {
+			longest = max(longest, v.At.Sub(m.Versions[i-1].At))
+		}
+	}
+	return longest
+}
+
+// Several daemons share the chats; every command of an operator works at each of them, and says the same.
+func TestPostgreSQLReplicas(t *testing.T) {
+	t.Parallel()
+	const chats = 8
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
+	list := w.replicas(2, dsn, sections{})
+	for i := range chats {
+		w.says(int64(ada+i), question(i, 0))
+	}
+	w.await("answers under way", func() bool {
+		for i := range chats {
+			if len(w.texts(int64(ada+i))) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	a, b := list[0], list[1]
+	awaitCount(t, "chats at both", func() bool {
+		s := b.sees(t)
+		return len(s.Replicas) == 2 && s.Replicas[0].Chats == chats/2 && s.Replicas[1].Chats == chats/2
+	})
+	for i, r := range list {
+		s := r.sees(t)
+		if s.Self != i+1 || s.Error != "" || s.LeasesLost != 0 || s.Replicas[0].Lag > 3 || s.Replicas[1].Leaving {
+			t.Errorf("replica %d: got %+v", i, s)
+		}
+		if !strings.HasSuffix(s.Replicas[i].Name, fmt.Sprintf(" pid %d", r.cmd.Process.Pid)) {
+			t.Errorf("replica %d: got the name %q", i, s.Replicas[i].Name)
+		}
+		if got := fmt.Sprint(s.Replicas[0].Receives, s.Replicas[1].Receives, s.Replicas[1].Endpoints); got != "[telegram] [] [telegram]" {
+			t.Errorf("replica %d: got %s", i, got)
+		}
+		wantText(t, "status", r.tell(t, exitDone, "status"), ": ready\n", fmt.Sprintf("replica %d; replicas with a lease: 2", i+1))
+		wantText(t, "replicas", r.tell(t, exitDone, "replicas"), "REPLICA  NAME", "this daemon\n")
+		wantText(t, "doctor", r.tell(t, exitDone, "doctor"), "ok       store: database test1 at 127.0.0.1:")
+		wantText(t, "metrics", metricsOf(t, r), "\ntelex_replica_peers 2\n", "\ntelex_replica_lease_held 1\n", fmt.Sprintf("\ntelex_replica_chats_owned %d\n", chats/2),
+			fmt.Sprintf("\ntelex_replica_receives{endpoint=\"telegram\"} %d\n", 1-i), fmt.Sprintf("\ntelex_replica_forwarded_messages_total %d\n", i*chats/2))
+	}
+	wantText(t, "status of the other", b.tell(t, exitDone, "status"), "standby")
+
+	// Each daemon has its own terminal, whose conversations last.
+	for i, r := range list {
+		question := fmt.Sprintf("say: this is terminal %d", i)
+		wantText(t, "chat", r.tell(t, exitDone, "chat", question), fmt.Sprintf("this is terminal %d", i))
+		wantText(t, "sessions", r.tell(t, exitDone, "sessions", "list"), "cli@")
+	}
+	elsewhere, config := newState(t), w.config(database(t, dsn))
+	stdout, _ := elsewhere.command(t, exitDone, "chat", "say: without a daemon here", "--config", config)
+	wantText(t, "chat without a daemon on the machine", stdout, "without a daemon here")
+	if n := strings.Count(a.tell(t, exitDone, "sessions", "list"), ":main"); n != 3 {
+		t.Errorf("%d sessions of terminals, want 3", n)
+	}
+	w.await("all answers", func() bool {
+		for i := range chats {
+			if !complete(w.texts(int64(ada+i)), 1) {
+				return false
+			}
+		}
+		return true
+	})
+	for i := range chats {
+		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)))
+	}
+
+	// Two daemons can't have one state directory, and so one control socket.
+	twin := launch{env: []string{a.env}}.start(t, "run", "--config", a.config)
+	if code := twin.exit(patience); code != exitFailed {
+		t.Errorf("a twin: exit %d, want %d", code, exitFailed)
+	}
+	wantText(t, "stderr of the twin", twin.stderr.String(), "in use by another process", "or give this one a state directory of its own")
+	a.stop()
+	b.stop()
+}
+
+// What an operator orders at one daemon, or on a machine without one, is done by the daemon that answers in the chat.
+func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	list := w.replicas(2, dsn, sections{})
+	nowhere, config := newState(t), w.config(database(t, dsn))
+	for n, order := range []func(other *replica) (stdout string){
+		func(other *replica) string {
+			return other.tell(t, exitDone, "sessions", "delete", "telegram:1001")
+		},
+		func(*replica) string {
+			stdout, _ := nowhere.command(t, exitDone, "sessions", "delete", "telegram:1001", "--config", config)
+			return stdout
+		},
+		func(other *replica) string {
+			return other.tell(t, exitDone, "sessions", "delete", "--person", "telegram:user:1001")
+		},
+		func(*replica) string {
+			stdout, _ := nowhere.command(t, exitDone, "sessions", "delete", "--person", "telegram:user:1001", "--config", config)
+			return stdout
+		},
+	} {
+		w.ask("/model main")
+		w.ask("say: before")
+		w.await("a choice and an answer", func() bool { return complete(w.texts(ada), 3*n+2) && w.texts(ada)[3*n+1] == "before" })
+		w.ask("words: 5000")
+		w.await("an answer that grows", func() bool { return len(w.texts(ada)) == 3*n+3 })
+		_, other := owner(t, list, ada)
+		wantText(t, "order", order(other), "deleted.\n")
+		w.await("the end of the answer", func() bool { return complete(w.texts(ada), 3*n+3) })
+		awaitCount(t, "an empty history", func() bool {
+			return !strings.Contains(list[0].tell(t, exitDone, "sessions", "list"), "telegram:1001")
+		})
+	}
+	for _, r := range list {
+		r.stop()
+	}
+}
+
+// Access that one daemon gives or takes counts at all of them.
+func TestPostgreSQLReplicasShareAccess(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	list := w.replicas(2, dsn, sections{access: pairing})
+	code := w.knock(1)
+	wantText(t, "list", list[0].tell(t, exitDone, "pair", "list"), code)
+	list[1].tell(t, exitDone, "pair", "approve", code)
+	knows := func() bool { return strings.Contains(list[0].tell(t, exitDone, "pair", "list"), "LET IN") }
+	awaitCount(t, "word of the admission", knows)
+	w.ask("say: thanks")
+	w.await("an answer", func() bool { return len(w.texts(ada)) == 2 && w.texts(ada)[1] == "thanks" })
+	list[1].tell(t, exitDone, "pair", "revoke", fmt.Sprintf("telegram:user:%d", ada))
+	awaitCount(t, "word of the revocation", func() bool { return !knows() })
+	for _, r := range list {
+		r.stop()
+	}
+}
+
+// The process that stops hands over at once, and what grows there goes on in the other one.
+func TestPostgreSQLReplicaStops(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
+	list := w.replicas(2, dsn, sections{more: "shutdown_grace: 6s"})
+	w.says(ada, "words: 120") // longer than the second that a turn gets to end
+	w.awaitGrowth(1)
+	owns, other := owner(t, list, ada)
+	if receiver := list[0]; owns != receiver { // stop the one that does both
+		w.says(ada+1, "words: 120")
+		w.await("another answer", func() bool { return len(w.texts(ada+1)) > 0 })
+		owns, other = receiver, owns
+	}
+	stopped := time.Now()
+	owns.signal(syscall.SIGTERM)
+	if owns == list[0] {
+		other.awaitLog("this replica receives from now on", 1)
+		if took := time.Since(stopped); took > time.Second {
+			t.Errorf("the other daemon receives after %v", took)
+		}
+	}
+	w.says(ada+2, "say: anybody there?")
+	asked := time.Now()
+	w.await("an answer of the other one", func() bool { return complete(w.texts(ada+2), 1) })
+	if took := time.Since(asked); took > 2*time.Second {
+		t.Errorf("a question in the meantime was answered after %v", took)
+	}
+	if code := owns.exit(patience); code != exitDone {
+		t.Errorf("exit %d, want %d", code, exitDone)
+	}
+	grows := []int64{ada}
+	if len(w.texts(ada+1)) > 0 {
+		grows = append(grows, ada+1)
+	}
+	w.await("the answers", func() bool { // what was cut off has no cursor either
+		for _, chat := range grows {
+			if w.texts(chat)[0] != openai.Answer("words: 120") {
+				return false
+			}
+		}
+		return true
+	})
+	for _, chat := range grows {
+		w.wantTexts(chat, openai.Answer("words: 120"))
+		if stood := gap(w.replies(chat)[0], stopped); stood > 2500*time.Millisecond {
+			t.Errorf("the answer in chat %d stood still for %v", chat, stood)
+		}
+	}
+	other.stop()
+}
+
+// The answers of a process that is killed go on in another one within 8 seconds, in the same messages.
+func TestPostgreSQLReplicaKilled(t *testing.T) {
+	t.Parallel()
+	const chats = 6
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
+	list := w.replicas(2, dsn, sections{})
+	for i := range chats {
+		w.says(int64(ada+i), question(i+20, 0))
+	}
+	w.await("answers that grow", func() bool {
+		for i := range chats {
+			if len(w.texts(int64(ada+i))) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	killed := time.Now()
+	list[0].signal(syscall.SIGKILL) // the receiver, which owns half of the chats
+	<-list[0].ended
+	w.says(ada+chats, "say: anybody there?")
+	w.await("an answer of the other one", func() bool { return complete(w.texts(ada+chats), 1) })
+	if took := time.Since(killed); took > 8*time.Second {
+		t.Errorf("a question in the meantime was answered after %v", took)
+	}
+	w.await("all answers", func() bool {
+		for i := range chats {
+			if !complete(w.texts(int64(ada+i)), 1) {
+				return false
+			}
+		}
+		return true
+	})
+	for i := range chats {
+		w.wantTexts(int64(ada+i), openai.Answer(question(i+20, 0)))
+		if stood := gap(w.replies(int64(ada + i))[0], killed); stood > 8*time.Second {
+			t.Errorf("the answer in chat %d stood still for %v", ada+i, stood)
+		}
+	}
+	list[0].run(t) // it comes back beside the other one, with a new id
+	awaitCount(t, "both replicas", func() bool {
+		s := list[0].sees(t)
+		return s.Self == 3 && len(s.Replicas) == 2 && s.Replicas[0].ID == 2
+	})
+	list[0].stop()
+	list[1].stop()
+}
+
+// A process that is paused for longer than its lease sends nothing and stores nothing when it wakes up; then it joins again.
+func TestPostgreSQLReplicaPaused(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	name, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
+	list := w.replicas(2, dsn, sections{})
+	w.says(ada, "words: 160")
+	w.awaitGrowth(1)
+	paused, other := owner(t, list, ada)
+	began := time.Now()
+	paused.signal(syscall.SIGSTOP)
+	w.await("the other one to go on", func() bool { return len(other.way.since(began)) > 0 })
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("the answer goes on after %v", took)
+	}
+	time.Sleep(time.Until(began.Add(10 * time.Second))) // twice the lease
+	woke := time.Now()
+	paused.signal(syscall.SIGCONT)
+	paused.awaitLog("the lease on the store is lost", 1)
+	paused.awaitLog("joined the replicas", 2)
+	w.await("the answer", func() bool { return complete(w.texts(ada), 1) })
+	if calls := paused.way.since(woke); len(calls) > 0 {
+		t.Errorf("the process that was paused made calls: %v", calls)
+	}
+	w.wantTexts(ada, openai.Answer("words: 160"))
+	if stood := gap(w.replies(ada)[0], began); stood > 8*time.Second {
+		t.Errorf("the answer stood still for %v", stood)
+	}
+	awaitCount(t, "both replicas", func() bool {
+		s := paused.sees(t)
+		return s.LeasesLost == 1 && s.Self == 3 && len(s.Replicas) == 2
+	})
+	awaitCount(t, "the end of the turn", func() bool {
+		return len(server.Query(t, name, "SELECT id FROM turn WHERE ended_at IS NULL")) == 0
+	})
+	if n := server.Query(t, name, "SELECT count(*)::text FROM entry"); n[0] != "2" {
+		t.Errorf("the history has %s entries, want 2", n[0])
+	}
+	paused.stop()
+	other.stop()
+}
