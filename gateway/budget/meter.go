@@ -157,15 +157,20 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 
 // assume fills the meter with the calls that an earlier process may have made: the bucket is empty and a short
 // window full. A long window counts as half full, since waiting for a full one takes long and is rarely needed.
+//
+// The earlier process kept to the bucket, too, so only a burst can have arrived just now, and the calls before it one
+// interval apart. If all counted as made now, they would leave the window at the same time: whoever goes on would use the rest
+// of it, and then stand still until then.
 func (m *meter) assume(now time.Time) {
 	m.settle(now)
 	calls := max(1, m.part)
 	if m.limit.Window > shortWindow {
 		calls /= 2
 	}
-	for len(m.arrived) < calls {
-		m.arrived = append(m.arrived, now)
+	for n := range max(0, calls-len(m.arrived)) {
+		m.arrived = append(m.arrived, now.Add(-time.Duration(max(0, n+1-m.burst()))*m.interval()))
 	}
+	slices.SortFunc(m.arrived, time.Time.Compare)
 	if n := int(m.bucket.TokensAt(now)); n > 0 {
 		m.bucket.ReserveN(now, n)
 	}

@@ -210,10 +210,10 @@ func TestAssumedCallsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		limit chat.Limit
 		gap   time.Duration // until the first call after a restart
-		most  int           // in the window after it
+		most  int           // in the window after it: the earlier process has made one less for each interval
 	}{
-		{perChat(20, 20*time.Second, 3), time.Second, 10},
-		{perChat(20, time.Minute, 5), 3 * time.Second, 10},
+		{perChat(20, 20*time.Second, 3), time.Second, 17},
+		{perChat(20, time.Minute, 5), 3 * time.Second, 15},
 		{perChat(30, time.Second, 30), time.Second, 30},
 	} {
 		t.Run(c.limit.Window.String(), func(t *testing.T) {
@@ -234,6 +234,35 @@ func TestAssumedCallsAreCounted(t *testing.T) {
 				}
 				if calls > c.most {
 					t.Errorf("%+v: %d calls in the first window, want at most %d", c.limit, calls, c.most)
+				}
+			})
+		})
+	}
+}
+
+// A reply that another process continues does not stand still later on, as long as its edits keep their usual distance.
+func TestAssumedCallsLeaveTheWindowOneByOne(t *testing.T) {
+	for _, c := range []struct {
+		limit chat.Limit
+		every time.Duration
+	}{
+		{perChat(20, 20*time.Second, 3), 1500 * time.Millisecond},
+		{perChat(20, time.Minute, 5), 4 * time.Second},
+		{perChat(5, 5*time.Second, 5), 1200 * time.Millisecond},
+	} {
+		t.Run(c.limit.Window.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				b.Assume(call("a", chat.ClassFinal, c.limit))
+				began, last := time.Now(), time.Time{}
+				for time.Since(began) < 2*c.limit.Window {
+					tk := b.Request(call("a", chat.ClassPreview, c.limit))
+					<-tk.Ready()
+					if gap := time.Since(last); !last.IsZero() && gap > 2*c.every {
+						t.Errorf("%+v: %v between two edits, %v after the other process", c.limit, gap, time.Since(began))
+					}
+					last = time.Now()
+					tk.Done()
+					time.Sleep(c.every)
 				}
 			})
 		})

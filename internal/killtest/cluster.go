@@ -116,7 +116,7 @@ func (o clusterOptions) run(ctx context.Context, out io.Writer) (r clusterResult
 	}
 	defer func() {
 		if err != nil || r.bad() {
-			fmt.Fprintln(out, "the logs are in", c.dir)
+			fmt.Fprintln(out, "the logs, and the calls to Telegram, are in", c.dir)
 			return
 		}
 		err = os.RemoveAll(c.dir)

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"telex/internal/outside"
 )
 
 // maxRecovery is how long a reply of a killed daemon may stand still: the lease of 5 s, and the time to take the chat over.
@@ -36,6 +39,7 @@ type clusterResult struct {
 	Grown     spread         `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
 	Quiet     spread         `json:"quiet"`      // the longest time between two changes of a reply, with no event near
 	Disturbed spread         `json:"disturbed"`  // the same, with an event meanwhile
+	Longest   string         `json:"longest"`    // of all these times
 	Errors    map[string]int `json:"errors"`     // how often the daemons' logs say what
 	rolling   bool
 }
@@ -99,6 +103,7 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 			r.ByReplica[run.replica]++
 		}
 	}
+	var worst time.Duration
 	var first, recovery, grown, quiet, disturbed []time.Duration
 	for _, t := range c.talks {
 		posts := t.place.posts()
@@ -118,11 +123,15 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 				recovery = append(recovery, change)
 			}
 		}
-		if t.place.name() == "slack" { // its limit holds for all chats together, and is the longest wait by far
+		if t.place.limited() {
 			continue
 		}
 		for _, p := range posts {
-			gap, calm := c.longestGap(p)
+			gap, at, calm := c.longestGap(p)
+			if gap > worst {
+				worst = gap
+				r.Longest = fmt.Sprintf("%.1f s from %s in %s, chat %d: %s", gap.Seconds(), at.Format("15:04:05.0"), t.place.name(), t.number, clip(p.text()))
+			}
 			if calm {
 				quiet = append(quiet, gap)
 			} else {
@@ -131,6 +140,9 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 		}
 	}
 	r.Events = c.events
+	if err := outside.WriteJSON(filepath.Join(c.dir, "telegram.json"), c.world.Telegram.Calls()); err != nil {
+		return r, err
+	}
 	r.First, r.Recovery, r.Grown = spreadOf(first), spreadOf(recovery), spreadOf(grown)
 	r.Quiet, r.Disturbed = spreadOf(quiet), spreadOf(disturbed)
 	for _, d := range c.replicas {
@@ -218,14 +230,16 @@ func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 // near is how long an event has effects.
 const near = 15 * time.Second
 
-// longestGap returns the longest time between two changes of a message, and reports whether no event was near.
-func (c *cluster) longestGap(p post) (gap time.Duration, calm bool) {
+// longestGap returns the longest time between two changes of a message and its beginning, and reports whether no event was near.
+func (c *cluster) longestGap(p post) (gap time.Duration, since time.Time, calm bool) {
 	from, to := p.versions[0].at, p.versions[len(p.versions)-1].at
 	calm = !slices.ContainsFunc(c.events, func(e event) bool { return e.At.Add(near).After(from) && e.At.Before(to) })
 	for i := range p.versions[1:] {
-		gap = max(gap, p.versions[i+1].at.Sub(p.versions[i].at))
+		if d := p.versions[i+1].at.Sub(p.versions[i].at); d > gap {
+			gap, since = d, p.versions[i].at
+		}
 	}
-	return gap, calm
+	return gap, since, calm
 }
 
 func (r clusterResult) print(out io.Writer) {
@@ -251,4 +265,5 @@ func (r clusterResult) print(out io.Writer) {
 	fmt.Fprintf(out, "  people see a change:             %v\n", r.Grown)
 	fmt.Fprintf(out, "longest pause of a reply, quiet:   %v\n", r.Quiet)
 	fmt.Fprintf(out, "  with an event meanwhile:         %v\n", r.Disturbed)
+	fmt.Fprintf(out, "  the longest:                     %s\n", r.Longest)
 }

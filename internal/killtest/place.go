@@ -17,6 +17,8 @@ type place interface {
 	name() string // the platform's
 	say(text string) error
 	posts() []post // the bot's messages that exist, oldest first
+	// limited reports whether the platform's limits force pauses between edits that are longer than telex's own.
+	limited() bool
 }
 
 // post is a message of the bot with everything that a person saw of it.
@@ -60,6 +62,9 @@ type telegramPlace struct {
 
 func (p telegramPlace) name() string { return "telegram" }
 
+// In a group, Telegram allows 20 calls a minute.
+func (p telegramPlace) limited() bool { return p.chat < 0 }
+
 func (p telegramPlace) say(text string) error {
 	if p.chat < 0 {
 		text = "@" + p.Bot().Username + " " + text
@@ -83,6 +88,8 @@ type discordPlace struct {
 }
 
 func (p discordPlace) name() string { return "discord" }
+
+func (p discordPlace) limited() bool { return false }
 
 func (p discordPlace) say(text string) error {
 	if p.channel != "" {
@@ -111,6 +118,9 @@ type slackPlace struct {
 }
 
 func (p slackPlace) name() string { return "slack" }
+
+// In a workspace, Slack allows 50 edits a minute.
+func (p slackPlace) limited() bool { return true }
 
 func (p slackPlace) say(text string) error {
 	if p.Say(slack.Incoming{User: "U" + p.user, Text: text}) == "" {

@@ -65,10 +65,10 @@ func TestClusterRecovery(t *testing.T) {
 		t.Errorf("the owner is %q, want r0", got)
 	}
 	c := &cluster{events: []event{{At: at(3), Replica: "r0", What: killed}}}
-	if gap, calm := c.longestGap(posts[1]); gap != 7*time.Second || calm {
-		t.Errorf("got a pause of %v, calm %t, want 7s, not calm", gap, calm)
+	if gap, since, calm := c.longestGap(posts[1]); gap != 7*time.Second || !since.Equal(at(2)) || calm {
+		t.Errorf("got a pause of %v from %v, calm %t, want 7s, not calm", gap, since, calm)
 	}
-	if _, calm := c.longestGap(posts[0]); !calm {
+	if _, _, calm := c.longestGap(posts[0]); !calm {
 		t.Error("the first reply was complete before the kill, want it calm")
 	}
 	if got := spreadOf([]time.Duration{3 * time.Second, time.Second, 2 * time.Second}); got != (spread{3, 2, 3, 3}) {
