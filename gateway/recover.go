@@ -14,10 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// mostRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every
-// process must not run forever. A restart by an edit counts too: the journal tells a turn's usage by the number of its
-// run, so a second count would need a column of its own in the store, for a question that is edited twice within a minute
-// and whose process dies then.
+// mostRuns is the number of runs of a turn that may end with a crash: a turn that kills every process must not run forever. Runs that
+// a shutdown ended don't count. It also bounds how often edits start a turn over.
 const mostRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
@@ -179,11 +177,12 @@ func (a *actor) resume(rec chat.Turn) {
 		panic(err) // guard logs it and tells the person
 	}
 	a.endpoint.resumed()
+	crashes := rec.Runs - r.Ended
 	// A turn that waits for a person is neither too old nor the cause of a crash.
-	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.current().MaxAge) && !asked.Pending(time.Now(), r.Ran) {
-		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
+	if (crashes >= mostRuns || time.Since(rec.Began) > a.g.current().MaxAge) && !asked.Pending(time.Now(), r.Ran) {
+		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Int("crashes", crashes), slog.Time("began", rec.Began))
 		key := TextInterrupted
-		if rec.Runs >= mostRuns {
+		if crashes >= mostRuns {
 			key = TextFailed
 		}
 		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.texts().line(key, rec.ID), a.g.texts().carriedOut(asked, history.Changes(r.Said, r.Changing)))}

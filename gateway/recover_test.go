@@ -173,6 +173,24 @@ func TestGracefulRestartFinishesTheAnswer(t *testing.T) {
 	})
 }
 
+// A turn that takes longer than the daemon runs each time is not taken for one that kills the daemon.
+func TestManyGracefulRestartsFinishTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		for i := range 8 {
+			l.begin(t, nil)
+			if i == 0 {
+				l.say(t, ask("a"))
+			}
+			later(300 * time.Millisecond)
+			_ = l.stop()
+		}
+		l.begin(t, nil)
+		later(time.Minute)
+		equal(t, "messages", l.sees(), []string{long})
+	})
+}
+
 func TestWhatWaitedIsAnsweredAfterTheRestart(t *testing.T) { // F44
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -21,6 +21,7 @@ type Journal struct {
 	store   Steps
 	turn    string
 	run     int           // number of the turn's run, counted from 1
+	ended   int           // number of runs that ended without a crash
 	spent   []agent.Spent // last stored usage
 	begun   []string      // ids of begun calls that change something
 	changed atomic.Bool   // a call that changes something has begun, in this process or an earlier one
@@ -39,11 +40,12 @@ type spentSoFar struct {
 	// Through is the newest run of the turn whose usage is completely in Spent. A later run may have crashed while the
 	// model wrote.
 	Through int `json:"through"`
+	Ended   int `json:"ended,omitempty"` // number of runs that ended without a crash
 }
 
 // NewJournal returns the journal of a turn's run, counted from 1. It continues the journal of earlier processes.
 func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
-	j := &Journal{store: s, turn: turn, run: run, spent: earlier.Spent, begun: earlier.Changing}
+	j := &Journal{store: s, turn: turn, run: run, ended: earlier.Ended, spent: earlier.Spent, begun: earlier.Changing}
 	j.changed.Store(earlier.Changed)
 	return j
 }
@@ -81,8 +83,9 @@ func (j *Journal) Spent(ctx context.Context, spent []agent.Spent) error {
 	return j.noteSpent(ctx, spent, j.run-1)
 }
 
-// AllSpent stores the complete usage of this run for the process that continues the turn.
+// AllSpent stores the complete usage of this run, which has ended without a crash, for the next run of the turn.
 func (j *Journal) AllSpent(ctx context.Context, spent []agent.Spent) error {
+	j.ended++
 	return j.noteSpent(ctx, spent, j.run)
 }
 
@@ -96,7 +99,7 @@ func (j *Journal) noteSpent(ctx context.Context, spent []agent.Spent, through in
 
 func (j *Journal) spentStep(spent []agent.Spent, through int) (chat.Step, error) {
 	j.spent = spent
-	return chat.NewStep(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through})
+	return chat.NewStep(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through, Ended: j.ended})
 }
 
 // Begin implements agent.Journal.

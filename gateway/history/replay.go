@@ -19,6 +19,7 @@ type Replay struct {
 	Files    map[string][]agent.File
 	Spent    []agent.Spent // usage so far
 	Through  int           // newest run of the turn whose usage is completely in Spent
+	Ended    int           // number of runs that ended without a crash
 
 	spentAt int      // number of steps in the journal when Spent was stored
 	unknown []string // calls that had begun before Spent was stored; without an answer, their outcome is unknown
@@ -43,6 +44,7 @@ func Read(steps []chat.Step) (r Replay, err error) {
 			var spent spentSoFar
 			if err = json.Unmarshal(s.Body, &spent); err == nil {
 				r.Spent, r.Through, r.spentAt, r.unknown = spent.Spent, max(r.Through, spent.Through), i+1, slices.Clone(r.Begun)
+				r.Ended = spent.Ended
 			}
 		case chat.StepBegun:
 			r.Begun, r.Changing, r.Changed = append(r.Begun, s.Call), append(r.Changing, s.Call), true
