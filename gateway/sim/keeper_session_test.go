@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 
 	"telex/internal/chat"
 )
@@ -19,10 +20,15 @@ func (k *keeper) Join(ctx context.Context, turn string, ids ...chat.MessageID) e
 }
 
 func (k *keeper) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
-	if err := k.reach(ctx); err != nil {
-		return chat.Session{}, nil, err
+	type session struct {
+		chat.Session
+		entries []chat.Entry
 	}
-	return k.store.Session(ctx, c)
+	s, err := read(ctx, k, func() (s session, err error) {
+		s.Session, s.entries, err = k.store.Session(ctx, c)
+		return s, err
+	})
+	return s.Session, s.entries, err
 }
 
 func (k *keeper) Choose(ctx context.Context, c chat.Conversation, model string) error {
@@ -31,7 +37,9 @@ func (k *keeper) Choose(ctx context.Context, c chat.Conversation, model string) 
 
 func (k *keeper) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (undone []chat.Entry, err error) {
 	err = k.write(ctx, func() error {
-		undone, err = k.store.Undo(ctx, c, says)
+		stored := says
+		stored.Ending = k.written(says.Ending)
+		undone, err = k.store.Undo(ctx, c, stored)
 		return err
 	}, func() { k.begun(says); k.l.w.undone(undone, says) })
 	return undone, err
@@ -74,7 +82,11 @@ func (k *keeper) Revoke(ctx context.Context, p chat.Person) (was bool, err error
 }
 
 func (k *keeper) Note(ctx context.Context, turn string, steps ...chat.Step) error {
-	return k.write(ctx, func() error { return k.store.Note(ctx, turn, steps...) }, func() { k.noteSteps(turn, steps) })
+	stored := slices.Clone(steps)
+	for i, s := range stored {
+		stored[i].Body = k.written(s.Body)
+	}
+	return k.write(ctx, func() error { return k.store.Note(ctx, turn, stored...) }, func() { k.noteSteps(turn, steps) })
 }
 
 func (k *keeper) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {

@@ -89,8 +89,15 @@ func (k *keeper) write(ctx context.Context, do func() error, note func()) error 
 	return err
 }
 
-// read makes one read.
-func read[T any](ctx context.Context, k *keeper, do func() (T, error)) (T, error) {
+// read makes one read. Where several processes share the store, a process may die of it too.
+func read[T any](ctx context.Context, k *keeper, do func() (T, error)) (v T, err error) {
+	if k.l.w.s.replicas > 0 {
+		err = k.write(ctx, func() error {
+			v, err = do()
+			return err
+		}, nil)
+		return v, err
+	}
 	if err := k.reach(ctx); err != nil {
 		var none T
 		return none, err
@@ -126,7 +133,9 @@ func (k *keeper) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Mess
 }
 
 func (k *keeper) Begin(ctx context.Context, t chat.Turn) error {
-	return k.write(ctx, func() error { return k.store.Begin(ctx, t) }, func() { k.begun(t) })
+	stored := t
+	stored.Ending = k.written(t.Ending)
+	return k.write(ctx, func() error { return k.store.Begin(ctx, stored) }, func() { k.begun(t) })
 }
 
 // begun notes that a turn has begun.
@@ -144,22 +153,26 @@ func (k *keeper) begun(t chat.Turn) {
 		w.turns[t.ID], w.order = tl, append(w.order, tl)
 	}
 	tl.begun = append(tl.begun, beginning{k.l, time.Now()})
+	k.judgeWrite(tl)
 	w.note("turn %s begins, it answers %v", t.ID, tl.messages)
 }
 
 func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error {
-	return k.write(ctx, func() error { return k.store.Decide(ctx, turn, d) }, func() {
+	stored := d
+	stored.Ending = k.written(d.Ending)
+	return k.write(ctx, func() error { return k.store.Decide(ctx, turn, stored) }, func() {
 		t := k.l.w.turns[turn]
 		if t.decided.IsZero() {
 			t.usage = append(t.usage, d.Usage...)
 		}
 		t.decided, t.decider = time.Now(), k.l
+		k.judgeWrite(t)
 		k.l.w.note("turn %s is decided: %s", turn, d.Ending)
 	})
 }
 
 func (k *keeper) Cut(ctx context.Context, turn string, ending []byte) error {
-	return k.write(ctx, func() error { return k.store.Cut(ctx, turn, ending) }, func() {
+	return k.write(ctx, func() error { return k.store.Cut(ctx, turn, k.written(ending)) }, func() {
 		k.l.w.note("turn %s is cut", turn)
 	})
 }
@@ -171,6 +184,7 @@ func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
 				t.usage = append(t.usage, g.Undecided...)
 			}
 			t.ended = time.Now()
+			k.judgeWrite(t)
 			k.l.w.note("turn %s ended", turn)
 		}
 	})
@@ -200,6 +214,9 @@ func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
 	return k.write(ctx, func() error { return k.store.Record(ctx, turn, p) }, func() {
 		if t := k.l.w.turns[turn]; t != nil {
 			t.states[partOfLife{k.l, p.Key}] = p.State
+			if !t.over() { // else the store only notes which message exists, whoever tells
+				k.judgeWrite(t)
+			}
 		}
 	})
 }
@@ -234,16 +251,20 @@ func (k *keeper) Pending(ctx context.Context) ([]chat.Pending, error) {
 }
 
 func (k *keeper) Unfinished(ctx context.Context) ([]chat.Turn, error) {
-	return read(ctx, k, func() ([]chat.Turn, error) { return k.store.Unfinished(ctx) })
+	return read(ctx, k, func() ([]chat.Turn, error) {
+		turns, err := k.store.Unfinished(ctx)
+		return k.readTurns(turns), err
+	})
 }
 
 func (k *keeper) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
-	return read(ctx, k, func() ([]chat.Block, error) {
+	list, err := read(ctx, k, func() ([]chat.Block, error) { return k.store.Blocks(ctx, e) })
+	if err == nil {
 		k.l.w.mu.Lock()
 		defer k.l.w.mu.Unlock()
 		k.l.blocks = time.Now()
-		return k.store.Blocks(ctx, e)
-	})
+	}
+	return list, err
 }
 
 var _ gateway.Store = (*keeper)(nil)

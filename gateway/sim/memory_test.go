@@ -345,7 +345,7 @@ func (w *world) judgePieces() {
 		for k := 1; k < len(order); k++ {
 			m, next := w.messages[order[k-1]], w.messages[order[k]]
 			a, b := w.answer(order[k-1]), w.answer(order[k])
-			if !m.more || next.kind != "text" || m.user != next.user || next.heard.Sub(m.heard) > together || a == nil || b == nil {
+			if !m.more || next.kind != "text" || m.user != next.user || max(next.accepted.Sub(m.accepted), next.heard.Sub(m.heard)) > together || a == nil || b == nil {
 				continue
 			}
 			heard := slices.ContainsFunc(w.order, func(t *turnLog) bool { // a model that is at work hears pieces as they come

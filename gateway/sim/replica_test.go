@@ -45,6 +45,13 @@ func (s *schedule) drawReplicas(t *rapid.T) {
 			k.n *= rapid.IntRange(1, 8).Draw(t, "heartbeats") // they are writes too
 		}
 	}
+	if rapid.IntRange(0, 3).Draw(t, "rolling restart") == 0 {
+		at := span(t, "restart", 0, 10_000)
+		for slot := range s.replicas {
+			s.kills = append(s.kills, kill{where: inOrder, slot: slot, at: at, down: span(t, "down", 10, 3000)})
+			at += span(t, "next", 0, 5000)
+		}
+	}
 	for range rapid.IntRange(0, 3).Draw(t, "cuts") {
 		from := span(t, "cut", 0, 15_000)
 		s.cuts = append(s.cuts, cut{
@@ -52,6 +59,11 @@ func (s *schedule) drawReplicas(t *rapid.T) {
 			what:  rapid.SampledFrom([]string{cutStore, cutStore, cutAll, cutAll, cutPlatform}).Draw(t, "from what"),
 			until: from + rapid.OneOf(span2(100, 4000), span2(100, 30_000)).Draw(t, "how long"),
 		})
+	}
+	if rapid.Bool().Draw(t, "clocks differ") {
+		for range s.replicas {
+			s.clocks = append(s.clocks, span(t, "clock", -8000, 8000))
+		}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "losses") {
 		s.losses[rapid.IntRange(0, 200).Draw(t, "loss")] = true
@@ -267,6 +279,18 @@ func (w *world) judgeLease(c *call) {
 	}
 }
 
+// judgeWrite judges that a process that writes about a turn has a lease, and that no other one owns the chat. The caller holds world.mu.
+func (k *keeper) judgeWrite(t *turnLog) {
+	w, l := k.l.w, k.l
+	to := w.target(t.place)
+	if w.s.replicas == 0 || l.id == 0 || len(w.moved) > 0 && !w.s.private(t.place) { // until the store knows of the move, the chat is two
+		return
+	}
+	if owner := w.store.Owner(chat.Conversation{Endpoint: endpoint, Chat: to.Chat}); owner != 0 && owner != l.id || !w.store.IsAlive(l.id) {
+		w.complain("F41: replica %d writes about turn %s, in a chat of replica %d", l.id, t.id, owner)
+	}
+}
+
 // Register makes the process a replica. A process that registers once more has dropped everything: that is the next process.
 func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.ReplicaID, err error) {
 	l := k.l
@@ -331,6 +355,7 @@ func (k *keeper) Listen(ctx context.Context, heard func(chat.Signal)) error {
 func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.Taken, err error) {
 	err = k.agree(ctx, func() error {
 		taken, err = k.store.Take(ctx, call, orphans)
+		taken.Turns = k.readTurns(taken.Turns)
 		return err
 	}, func() {
 		for _, t := range taken.Turns {

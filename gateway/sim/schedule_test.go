@@ -51,7 +51,8 @@ type schedule struct {
 
 	replicas int // how many processes share the store; 0: one process has it for itself
 	cuts     []cut
-	losses   map[int]bool // the writes by which replicas agree whose answers get lost
+	clocks   []time.Duration // how far the clock of each is ahead
+	losses   map[int]bool    // the writes by which replicas agree whose answers get lost
 
 	goesOn string // what people do about all further questions
 }

@@ -27,6 +27,7 @@ func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 }
 
 func (t *tx) savePart(turn string, p chat.Part) {
+	p.First = shifted(p.First, -t.ahead)
 	content, err := json.Marshal(content(p))
 	if err != nil {
 		t.fail(err)
@@ -58,6 +59,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 			if err := json.Unmarshal(p.content, &whole); err != nil { // costs one unnecessary edit
 				t.log.Error("content of a part can't be read", slog.String("turn", p.turn), slog.Any("error", err))
 			}
+			whole.First = shifted(whole.First, t.ahead)
 			whole.Index, whole.State, whole.Ref, whole.Source, whole.Steps = p.Index, p.State, p.Ref, string(p.source), p.Steps
 			if !yield(p.turn, whole) {
 				return
