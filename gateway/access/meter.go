@@ -19,15 +19,15 @@ type Limits struct {
 	TokensPerDayTotal int // all people together
 }
 
-// mostTurns is the maximum number of turns per minute in one conversation. It is far above what people need and
+// maxTurns is the maximum number of turns per minute in one conversation. It is far above what people need and
 // stops loops of programs that answer each other.
-const mostTurns = 30
+const maxTurns = 30
 
-// mostMeters is the number of people or conversations that a Meter remembers. Beyond it, the Meter forgets those
+// maxMeters is the number of people or conversations that a Meter remembers. Beyond it, the Meter forgets those
 // without recent turns.
-const mostMeters = 4096
+const maxMeters = 4096
 
-// Verdict tells whether a turn may begin, or which limit it would exceed.
+// Verdict says whether a turn may begin, or which limit it would exceed.
 type Verdict uint8
 
 // The verdicts.
@@ -58,35 +58,35 @@ type Meter struct {
 	ledger Ledger
 	shared Counter // nil: this process is the only one
 
-	mu     sync.Mutex
-	people meters[chat.Person]
-	places meters[chat.Conversation]
+	mu            sync.Mutex
+	people        meters[chat.Person]
+	conversations meters[chat.Conversation]
 }
 
 // NewMeter returns a meter. It uses the rules only to exempt operators from all limits. shared is nil if no other process has the
 // same limits.
 func NewMeter(l Limits, r Rules, ledger Ledger, shared Counter) *Meter {
-	m := &Meter{rules: r, ledger: ledger, shared: shared, people: meters[chat.Person]{}, places: meters[chat.Conversation]{}}
+	m := &Meter{rules: r, ledger: ledger, shared: shared, people: meters[chat.Person]{}, conversations: meters[chat.Conversation]{}}
 	m.SetLimits(l)
 	return m
 }
 
-// SetLimits replaces the limits. What was counted before counts on.
+// SetLimits replaces the limits. The counters continue.
 func (m *Meter) SetLimits(l Limits) { m.limits.Store(&l) }
 
 // Look returns whether a turn of p in c might begin now, without counting it: a message that would be refused
 // must not interrupt a running turn.
 func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
-	if m.rules.operates(p.Endpoint) {
+	if m.rules.isOperator(p.Endpoint) {
 		return Fine
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now, limit := time.Now(), m.limits.Load().TurnsPerMinute
 	switch {
-	case limit > 0 && m.people.of(p).since(now) >= limit:
+	case limit > 0 && m.people.of(p).prune(now) >= limit:
 		return TooFast
-	case m.places.of(c).since(now) >= mostTurns:
+	case m.conversations.of(c).prune(now) >= maxTurns:
 		return TooMany
 	}
 	return Fine
@@ -94,10 +94,10 @@ func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 
 // Begin counts a turn of p in c that begins now, if the limits allow it. It returns the errors of the ledger and of the counter.
 func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (Verdict, error) {
-	if v := m.Look(c, p); v != Fine || m.rules.operates(p.Endpoint) {
+	if v := m.Look(c, p); v != Fine || m.rules.isOperator(p.Endpoint) {
 		return v, nil
 	}
-	if v, err := m.today(ctx, p); v != Fine || err != nil {
+	if v, err := m.checkDay(ctx, p); v != Fine || err != nil {
 		return v, err
 	}
 	limit := m.limits.Load().TurnsPerMinute
@@ -116,12 +116,12 @@ func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (
 	if limit > 0 {
 		m.people.of(p).count(now)
 	}
-	m.places.of(c).count(now)
+	m.conversations.of(c).count(now)
 	return Fine, nil
 }
 
-// today compares today's usage with the limits.
-func (m *Meter) today(ctx context.Context, p chat.Person) (Verdict, error) {
+// checkDay compares today's usage with the limits.
+func (m *Meter) checkDay(ctx context.Context, p chat.Person) (Verdict, error) {
 	from, to := Day(time.Now())
 	limits := m.limits.Load()
 	for _, l := range []struct {
@@ -146,38 +146,38 @@ func (m *Meter) today(ctx context.Context, p chat.Person) (Verdict, error) {
 	return Fine, nil
 }
 
-// Day returns the midnights before and after t, in local time. Today's usage is bounded on both sides, so that
-// records from a clock that was ahead don't count forever.
+// Day returns the midnights before and after t, in local time. Today's usage is limited to that range, so that records
+// from a clock that was ahead don't count forever.
 func Day(t time.Time) (from, to time.Time) {
 	y, month, d := t.Date()
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())
 }
 
-// minute records the start times of the turns in the last minute, oldest first. It is exact; a token bucket
-// would allow twice the limit in its first minute.
-type minute struct{ began []time.Time }
+// turnLog holds the start times of the turns in the last minute, oldest first. It is exact; a token bucket would allow
+// twice the limit in its first minute.
+type turnLog struct{ began []time.Time }
 
-// since removes turns older than a minute and returns the number of remaining ones.
-func (m *minute) since(now time.Time) int {
+// prune removes turns older than a minute and returns the number of remaining ones.
+func (m *turnLog) prune(now time.Time) int {
 	m.began = slices.DeleteFunc(m.began, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	return len(m.began)
 }
 
-func (m *minute) count(now time.Time) { m.began = append(m.began, now) }
+func (m *turnLog) count(now time.Time) { m.began = append(m.began, now) }
 
-// meters maps people or conversations to their minutes.
-type meters[K comparable] map[K]*minute
+// meters holds the turnLog of each person or conversation.
+type meters[K comparable] map[K]*turnLog
 
-// of returns the minute of k and creates it on first use.
-func (m meters[K]) of(k K) *minute {
+// of returns the turnLog of k, and creates it on first use.
+func (m meters[K]) of(k K) *turnLog {
 	if one := m[k]; one != nil {
 		return one
 	}
-	if len(m) >= mostMeters {
+	if len(m) >= maxMeters {
 		now := time.Now()
-		maps.DeleteFunc(m, func(_ K, one *minute) bool { return one.since(now) == 0 })
+		maps.DeleteFunc(m, func(_ K, one *turnLog) bool { return one.prune(now) == 0 })
 	}
-	one := new(minute)
+	one := new(turnLog)
 	m[k] = one
 	return one
 }

@@ -78,8 +78,8 @@ func TestAConversationThatLoopsIsStopped(t *testing.T) {
 				t.Fatalf("got %v", v)
 			}
 		}
-		if fine != mostTurns {
-			t.Errorf("%d turns began, want %d", fine, mostTurns)
+		if fine != maxTurns {
+			t.Errorf("%d turns began, want %d", fine, maxTurns)
 		}
 	})
 }
@@ -108,11 +108,11 @@ func TestTokensOfADay(t *testing.T) {
 func TestAMeterIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMeter(Limits{TurnsPerMinute: 10}, Rules{Operators: "cli"}, &ledger{}, nil)
-		for i := range 3 * mostMeters {
+		for i := range 3 * maxMeters {
 			begins(t, m, private(person(i)), person(i))
 			time.Sleep(time.Second)
 		}
-		if n := max(len(m.people), len(m.places)); n > mostMeters {
+		if n := max(len(m.people), len(m.conversations)); n > maxMeters {
 			t.Errorf("it remembers %d", n)
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// place is a chat of an endpoint.
-type place struct {
+// chatKey identifies a chat of an endpoint.
+type chatKey struct {
 	endpoint chat.EndpointID
 	chat     chat.ChatID
 }
@@ -16,12 +16,12 @@ type place struct {
 func (d *Policy) Move(m chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m.From == m.To || d.now(m.Endpoint, m.From) == m.To {
+	if m.From == m.To || d.currentID(m.Endpoint, m.From) == m.To {
 		return false
 	}
 	d.changes++
-	delete(d.moved, place{m.Endpoint, m.To}) // in case the chat returned to an earlier id
-	d.moved[place{m.Endpoint, m.From}] = m.To
+	delete(d.moved, chatKey{m.Endpoint, m.To}) // in case the chat returned to an earlier id
+	d.moved[chatKey{m.Endpoint, m.From}] = m.To
 	for old, now := range d.moved {
 		if old.endpoint == m.Endpoint && now == m.From {
 			d.moved[old] = m.To
@@ -45,11 +45,11 @@ func (d *Policy) Moves() []chat.Move {
 func (d *Policy) Now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.now(e, c)
+	return d.currentID(e, c)
 }
 
-func (d *Policy) now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
-	if to, ok := d.moved[place{e, c}]; ok {
+func (d *Policy) currentID(e chat.EndpointID, c chat.ChatID) chat.ChatID {
+	if to, ok := d.moved[chatKey{e, c}]; ok {
 		return to
 	}
 	return c
@@ -60,7 +60,7 @@ func (d *Policy) Matches(r Rule, c chat.Conversation, u chat.UserID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r.Chat != "" {
-		r.Chat, c.Chat = d.now(r.Endpoint, r.Chat), d.now(c.Endpoint, c.Chat)
+		r.Chat, c.Chat = d.currentID(r.Endpoint, r.Chat), d.currentID(c.Endpoint, c.Chat)
 	}
 	return r.Matches(c, u)
 }

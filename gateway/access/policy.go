@@ -55,8 +55,8 @@ const (
 	// maxRequests is the maximum number of open pairing requests per endpoint, so that strangers can't fill the
 	// list and an operator can read it.
 	maxRequests = 3
-	// mostName is the maximum length of a name that a stranger chose, in characters.
-	mostName = 64
+	// maxName is the maximum length of a name that a stranger chose, in characters.
+	maxName = 64
 )
 
 // Errors of Approve and Revoke.
@@ -67,7 +67,7 @@ var (
 
 // stored holds the parts of a Store.
 type stored struct {
-	asked      Requests
+	requests   Requests
 	admissions Admissions
 	moves      Moves
 }
@@ -83,12 +83,12 @@ type Policy struct {
 	changes  int                   // number of changes by this process
 	requests []chat.PairingRequest // oldest first
 	admitted map[chat.Person]chat.Admission
-	moved    map[place]chat.ChatID // current ids of chats that had another id
+	moved    map[chatKey]chat.ChatID // current ids of chats that had another id
 }
 
 // NewPolicy returns a policy with only the configured rules. Load reads the stored state.
 func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
-	d := &Policy{stored: stored{s, s, s}, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
+	d := &Policy{stored: stored{s, s, s}, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[chatKey]chat.ChatID)}
 	d.SetRules(r)
 	return d
 }
@@ -96,12 +96,12 @@ func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
 // Load reads admissions, pairing requests and moves from the store. Another process may have changed them.
 func (d *Policy) Load(ctx context.Context) error {
 	for {
-		changes := d.counted()
+		changes := d.changeCount()
 		admitted, err := d.stored.admissions.Admitted(ctx)
 		if err != nil {
 			return fmt.Errorf("read admissions: %w", err)
 		}
-		requests, err := d.stored.asked.PairingRequests(ctx)
+		requests, err := d.stored.requests.PairingRequests(ctx)
 		if err != nil {
 			return fmt.Errorf("read pairing requests: %w", err)
 		}
@@ -115,15 +115,15 @@ func (d *Policy) Load(ctx context.Context) error {
 	}
 }
 
-// counted returns how many changes this process made.
-func (d *Policy) counted() int {
+// changeCount returns how many changes this process made.
+func (d *Policy) changeCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changes
 }
 
-// replace takes over what was read from the store. It returns false if this process has made a change since changes were counted:
-// what was read may lack it.
+// replace applies the state that was read from the store. It returns false if this process has made a change since
+// changeCount returned changes, because the read state may lack that change.
 func (d *Policy) replace(changes int, admitted []chat.Admission, requests []chat.PairingRequest, moves []chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +137,7 @@ func (d *Policy) replace(changes int, admitted []chat.Admission, requests []chat
 	d.requests = requests
 	clear(d.moved)
 	for _, m := range moves {
-		d.moved[place{m.Endpoint, m.From}] = m.To
+		d.moved[chatKey{m.Endpoint, m.From}] = m.To
 	}
 	return true
 }
@@ -159,9 +159,9 @@ func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 	return ok
 }
 
-// NeedsCode reports whether a person without access must be sent a code now, and opens the pairing request. Code
-// then returns the code. Within the life of a code NeedsCode returns true only once per person, so that further
-// messages are not answered.
+// NeedsCode reports whether a person without access must get a code now, and opens the pairing request. Code then
+// returns the code. While a code is valid, NeedsCode returns true only once per person, so that further messages are
+// not answered.
 func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	if !d.Rules().Pair {
 		return false
@@ -198,7 +198,7 @@ func (d *Policy) Withdraw(p chat.Person) {
 // the request, Code creates a new one.
 func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, error) {
 	k := d.open(p, name)
-	if err := d.stored.asked.SavePairingRequest(ctx, k); err != nil {
+	if err := d.stored.requests.SavePairingRequest(ctx, k); err != nil {
 		d.Withdraw(p)
 		return "", fmt.Errorf("store code: %w", err)
 	}
@@ -305,15 +305,15 @@ func (d *Policy) forget(p chat.Person) {
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 }
 
-// codes is Crockford's alphabet, which avoids characters that look alike
+// codeAlphabet is Crockford's alphabet, which avoids characters that look alike
 // (https://www.crockford.com/base32.html).
-const codes = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+const codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // newCode returns 8 random characters: 40 bits can't be guessed within an hour.
 func newCode() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
-	return base32.NewEncoding(codes).EncodeToString(b[:])
+	return base32.NewEncoding(codeAlphabet).EncodeToString(b[:])
 }
 
 // printable cleans and shortens a name that a stranger chose, so that it fits into one line.
@@ -321,7 +321,7 @@ func printable(name string) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range name {
-		if n++; n > mostName {
+		if n++; n > maxName {
 			break
 		}
 		if !unicode.IsPrint(r) {

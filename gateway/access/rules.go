@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Rule matches people or places: everybody on an endpoint, one person, or one chat.
+// Rule matches people or chats: everybody on an endpoint, one person, or one chat.
 type Rule struct {
 	Endpoint chat.EndpointID
 	User     chat.UserID // if Chat is empty too: everybody
@@ -43,9 +43,9 @@ func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
 	return r.allows(c, func(rule Rule) bool { return rule.Matches(c, u) })
 }
 
-// allows is Allows with a custom function for matching rules.
+// allows is like Allows, with a custom function for matching rules.
 func (r Rules) allows(c chat.Conversation, matches func(Rule) bool) bool {
-	if r.Open || r.operates(c.Endpoint) {
+	if r.Open || r.isOperator(c.Endpoint) {
 		return true
 	}
 	return slices.ContainsFunc(r.Allow, matches) || slices.ContainsFunc(r.Admins, matches)
@@ -53,11 +53,11 @@ func (r Rules) allows(c chat.Conversation, matches func(Rule) bool) bool {
 
 // Admin reports whether a person is an admin.
 func (r Rules) Admin(p chat.Person) bool {
-	return r.operates(p.Endpoint) || slices.ContainsFunc(r.Admins, func(rule Rule) bool { return rule.names(p) })
+	return r.isOperator(p.Endpoint) || slices.ContainsFunc(r.Admins, func(rule Rule) bool { return rule.names(p) })
 }
 
-// operates reports whether the people on an endpoint operate the daemon.
-func (r Rules) operates(e chat.EndpointID) bool { return r.Operators != "" && e == r.Operators }
+// isOperator reports whether the people on an endpoint are operators of the daemon.
+func (r Rules) isOperator(e chat.EndpointID) bool { return r.Operators != "" && e == r.Operators }
 
 // Names reports whether a rule lists exactly this person. Other bots get access only this way.
 func (r Rules) Names(p chat.Person) bool {

@@ -20,7 +20,7 @@ func NewThrottle(every time.Duration) *Throttle {
 	return &Throttle{every: every, last: make(map[string]time.Time)}
 }
 
-// Allow reports whether the action is due for a key, and marks it as done.
+// Allow reports whether the action may be done now for a key, and records it as done.
 func (t *Throttle) Allow(about string) bool { return !t.Recent(about) && t.Mark(about) }
 
 // Recent reports whether the action was done for the key within the interval.

@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// maxReset is the longest time to a reset that is believed.
+// maxReset is the maximum accepted time to a reset.
 const maxReset = time.Hour
 
 // allowance is a rate limit as reported in the platform's answers: a number of calls until the limit is reset.
@@ -21,18 +21,18 @@ type allowance struct {
 
 // UpdateLimits records the rate limits that the platform reported in its answer to c. It must be called before
 // the ticket's Done. It can only tighten the limits that the adapter declares.
-func (b *Budget) UpdateLimits(c chat.Call, told []chat.RateLimitInfo) {
-	if len(told) == 0 {
+func (b *Budget) UpdateLimits(c chat.Call, reported []chat.RateLimitInfo) {
+	if len(reported) == 0 {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	for _, w := range told {
+	for _, w := range reported {
 		if w.Reset > 0 && w.Ops != 0 {
 			sc := b.scope(key(w.Scope, c))
-			// The answer may not count other running calls yet.
-			sc.allowance(w.Ops).tell(w, max(0, sc.running-1), now)
+			// The response may not count other running calls yet.
+			sc.allowance(w.Ops).report(w, max(0, sc.running-1), now)
 		}
 	}
 	b.dispatch(now)
@@ -50,17 +50,17 @@ func (s *scope) allowance(ops chat.Op) *allowance {
 	return a
 }
 
-// tell applies a reported limit; others is the number of other running calls.
-func (a *allowance) tell(w chat.RateLimitInfo, others int, now time.Time) {
+// report applies a reported limit; others is the number of other running calls.
+func (a *allowance) report(w chat.RateLimitInfo, others int, now time.Time) {
 	reset := min(w.Reset, maxReset)
 	until, left := now.Add(reset), w.Remaining-others
 	if a.until.Sub(now) > 0 && until.Sub(a.until) < a.period/2 {
-		left = min(left, a.left) // the same period: answers may arrive out of order
+		left = min(left, a.left) // the same period: responses may arrive out of order
 	}
 	a.limit, a.left, a.until, a.period = max(0, w.Limit), left, until, max(a.period, reset)
 }
 
-// wait returns how long a call has to wait if it must leave keep calls to others.
+// wait returns how long a call must wait if it must leave keep calls to others.
 func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	if d := a.until.Sub(now); d > 0 && a.left <= keep {
 		return d
@@ -68,8 +68,8 @@ func (a *allowance) wait(keep int, now time.Time) time.Duration {
 	return 0
 }
 
-// take counts a call that begins while others are running. The first call after a reset begins a new period,
-// until its answer reports a better value.
+// take counts a call that begins while others are running. The first call after a reset begins a new period, until its
+// response reports a better value.
 func (a *allowance) take(others int, now time.Time) {
 	switch {
 	case now.Before(a.until):
@@ -79,8 +79,8 @@ func (a *allowance) take(others int, now time.Time) {
 	}
 }
 
-// giveBack undoes take for a call that was not made.
-func (a *allowance) giveBack(now time.Time) {
+// undo reverts take for a call that was not made.
+func (a *allowance) undo(now time.Time) {
 	if now.Before(a.until) {
 		a.left++
 	}

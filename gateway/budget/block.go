@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// rememberBlock is how long the end of a past block is remembered.
-	rememberBlock = time.Minute
+	// blockMemory is how long the end of a past block is remembered.
+	blockMemory = time.Minute
 	// minBlock is the duration of a block if the refusal gives none.
 	minBlock = time.Second
 	// maxRestored limits a block of an earlier process: its end is in wall-clock time, which may have been wrong
 	// then or be wrong now.
 	maxRestored = 24 * time.Hour
-	// restoreMargin is added to a block of an earlier process: the store keeps milliseconds only, and the wall
-	// clock may be adjusted by a few between the two processes.
+	// restoreMargin is added to a block of an earlier process, because the store keeps only milliseconds, and the wall
+	// clock may be adjusted by a few milliseconds between the two processes.
 	restoreMargin = 50 * time.Millisecond
 )
 
@@ -67,7 +67,8 @@ func (b *Budget) Assume(c chat.Call) {
 	}
 }
 
-// AssumeChat is Assume for a chat that another process called until now: the endpoint's limits are shared by claims.
+// AssumeChat is like Assume, for a chat that another process called until now. It leaves out the endpoint's limits,
+// which are shared by claims.
 func (b *Budget) AssumeChat(c chat.Call) {
 	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(l chat.Limit) bool { return l.Scope == chat.ScopeEndpoint })
 	b.Assume(c)

@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// forever is a wait that only an event can end.
-const forever = time.Duration(math.MaxInt64)
+// untilEvent is a wait that only an event can end.
+const untilEvent = time.Duration(math.MaxInt64)
 
 // sweepEvery is the number of requests between two sweeps of unused scopes.
 const sweepEvery = 1024
@@ -41,7 +41,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		b.sweep(now)
 	}
 	if !b.due.IsZero() && !now.Before(b.due) {
-		b.dispatch(now) // tickets that are ready by now go first
+		b.dispatch(now) // tickets that have become ready go first
 	}
 	t := b.ticket(c, now)
 	d, _ := t.wait(now)
@@ -52,8 +52,8 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 	// Waiting tickets can't go yet, so the queue need not be searched.
 	i, _ := slices.BinarySearchFunc(b.waiting, t, compare)
 	b.waiting = slices.Insert(b.waiting, i, t)
-	if d < forever && (b.due.IsZero() || now.Add(d).Before(b.due)) {
-		b.arm(now, d)
+	if d < untilEvent && (b.due.IsZero() || now.Add(d).Before(b.due)) {
+		b.setTimer(now, d)
 	}
 	return t
 }
@@ -62,7 +62,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 // If a scope has no room for a call, it has none for a less urgent one either, so granting in queue order is
 // fair. Once the endpoint's limits block a kind of call, all later tickets of that kind are skipped.
 func (b *Budget) dispatch(now time.Time) {
-	next := forever
+	next := untilEvent
 	var held chat.Op
 	b.waiting = slices.DeleteFunc(b.waiting, func(t *Ticket) bool {
 		if t.call.Op&held != 0 {
@@ -77,33 +77,33 @@ func (b *Budget) dispatch(now time.Time) {
 		held |= ops
 		return false
 	})
-	b.arm(now, next)
+	b.setTimer(now, next)
 }
 
-// arm sets the timer to d from now.
-func (b *Budget) arm(now time.Time, d time.Duration) {
+// setTimer sets the timer to d from now.
+func (b *Budget) setTimer(now time.Time, d time.Duration) {
 	switch {
-	case d == forever:
+	case d == untilEvent:
 		b.due = time.Time{}
 		if b.timer != nil {
 			b.timer.Stop()
 		}
 		return
 	case b.timer == nil:
-		b.timer = time.AfterFunc(d, b.wake)
+		b.timer = time.AfterFunc(d, b.onTimer)
 	default:
 		b.timer.Reset(d)
 	}
 	b.due = now.Add(d)
 }
 
-func (b *Budget) wake() {
+func (b *Budget) onTimer() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.dispatch(time.Now())
 }
 
-// sweep removes scopes without information, so that memory use follows activity.
+// sweep removes scopes without information, so that the memory does not grow with time.
 func (b *Budget) sweep(now time.Time) {
 	for k, s := range b.scopes {
 		if s.idle(now) {

@@ -166,7 +166,7 @@ func TestReservation(t *testing.T) {
 			}
 			second := ask(b, "y", chat.ClassFinal, 1)
 			for n := 4; n > 0; n-- {
-				time.Sleep(reserveFor / 2)
+				time.Sleep(reserveTime / 2)
 				if granted(second) {
 					t.Fatal("a younger final took a place that was announced")
 				}
@@ -180,8 +180,8 @@ func TestReservation(t *testing.T) {
 	t.Run("lapses", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, b *Budget) {
 			must(t, ask(b, "x", chat.ClassFinal, 6))
-			if got := waited(ask(b, "y", chat.ClassFinal, 1)); got != reserveFor {
-				t.Errorf("waited %v for a reply that does not go on, want %v", got, reserveFor)
+			if got := waited(ask(b, "y", chat.ClassFinal, 1)); got != reserveTime {
+				t.Errorf("waited %v for a reply that does not go on, want %v", got, reserveTime)
 			}
 		})
 	})
@@ -208,8 +208,8 @@ func TestReservation(t *testing.T) {
 			young := ask(b, "y", chat.ClassFinal, 1)
 			time.Sleep(time.Hour)
 			ticket.Done()
-			if got := waited(young); got > reserveFor {
-				t.Errorf("waited %v, want at most %v", got, reserveFor)
+			if got := waited(young); got > reserveTime {
+				t.Errorf("waited %v, want at most %v", got, reserveTime)
 			}
 		})
 	})

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// shortWindow is the longest window that may delay calls in full after a restart.
+// shortWindow is the longest window that counts as full after a restart.
 const shortWindow = 5 * time.Second
 
 // meter counts the calls under one limit in one scope. The list of recent calls ensures that no Window has more
@@ -28,7 +28,7 @@ type meter struct {
 	arrived      []time.Time // latest possible arrival times of the calls in the window, oldest first
 	refused      []time.Time // times of the refused calls among them, oldest first
 	bucket       *rate.Limiter
-	paced        time.Time // earliest time of the next less urgent call while others wait
+	nextPaced    time.Time // earliest time of the next less urgent call while others wait
 	reservations []reservation
 }
 
@@ -44,8 +44,8 @@ func (m *meter) burst() int { return max(1, m.limit.Burst*m.part/max(1, m.limit.
 // interval returns the time in which the bucket regains one call.
 func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.part)) }
 
-// capacity returns how many calls of a window the class of t may use. A slowdown applies to less urgent calls
-// only. Of the reduced limit they leave up to half to finals, which would be refused otherwise.
+// capacity returns how many calls of a window the class of t may use. A slowdown applies only to less urgent calls.
+// They leave up to half of the reduced limit to finals, which would be refused otherwise.
 func (m *meter) capacity(t *Ticket, now time.Time) int {
 	count := max(1, m.part)
 	if t.call.Class < chat.ClassPreview {
@@ -55,12 +55,12 @@ func (m *meter) capacity(t *Ticket, now time.Time) int {
 	return left - min(left, count-left)/2
 }
 
-// wait returns how long t has to wait in this meter; see Ticket.wait.
+// wait returns how long t must wait in this meter; see Ticket.wait.
 func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	if m.part == 0 && m.limit.Count > 0 {
-		return forever
+		return untilEvent
 	}
-	m.settle(now)
+	m.prune(now)
 	reserved, lapse := m.reserved(t, now)
 	count, held := m.capacity(t, now), m.burst()
 	d := max(
@@ -68,7 +68,7 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 		m.waitForWindow(count, min(t.headroom(count, now)+reserved, count-1), now),
 	)
 	if t.call.Class >= chat.ClassPreview && (m.scope.queued > 1 || count < m.part) {
-		d = max(d, m.paced.Sub(now))
+		d = max(d, m.nextPaced.Sub(now))
 	}
 	if due := t.due(); now.Before(due) {
 		lapse = min(lapse, due.Sub(now))
@@ -86,7 +86,7 @@ func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	if over < 0 {
 		return 0
 	}
-	d := forever
+	d := untilEvent
 	if over < len(m.arrived) {
 		d = m.arrived[over].Add(m.limit.Window).Sub(now)
 	}
@@ -96,19 +96,19 @@ func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
 	return d
 }
 
-// waitForBucket returns the wait until the bucket has one more call besides the kept ones. Running calls are
-// assumed to arrive just before it, so that a call that hangs keeps its place until it ends.
+// waitForBucket returns the wait until the bucket has one more call besides the kept ones. Running calls are assumed to
+// arrive just before it, so a call that hangs keeps its place until it ends.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	need := m.running + 1 + kept
 	if need > m.burst() {
-		return forever
+		return untilEvent
 	}
 	missing := float64(need) - m.bucket.TokensAt(now)
 	return max(0, time.Duration(math.Ceil(missing*float64(m.interval()))))
 }
 
-// settle removes the calls that have left the window.
-func (m *meter) settle(now time.Time) {
+// prune removes the calls that have left the window.
+func (m *meter) prune(now time.Time) {
 	m.arrived = m.recent(m.arrived, now)
 	m.refused = m.recent(m.refused, now)
 }
@@ -124,7 +124,7 @@ func (m *meter) recent(list []time.Time, now time.Time) []time.Time {
 
 // refuse records that the platform refused a counted call, and that the block ends at until.
 func (m *meter) refuse(until, now time.Time) {
-	m.settle(now)
+	m.prune(now)
 	m.refused = append(m.refused, now)
 	m.slow.refuse(max(0, m.running+len(m.arrived)-len(m.refused)), m.part, until, now)
 }
@@ -136,12 +136,12 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, now)
 		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
-		// A grant that was late because of the timer does not delay the next ones.
-		m.paced = latest(m.paced, now.Add(-apart)).Add(apart)
+		// A grant that was late because of the timer does not delay the following ones.
+		m.nextPaced = latest(m.nextPaced, now.Add(-apart)).Add(apart)
 	}
 }
 
-// end records that the call of t has ended; it arrived at arrived at the latest.
+// end records that the call of t has ended; arrived is its latest possible arrival.
 func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.running--
 	i := len(m.arrived)
@@ -149,20 +149,20 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 		i--
 	}
 	m.arrived = slices.Insert(m.arrived, i, arrived)
-	m.settle(now)
+	m.prune(now)
 	m.slow.accept(len(m.arrived)-len(m.refused), now)
 	m.bucket.ReserveN(arrived, 1)
 	m.lapse(t, now)
 }
 
-// assume fills the meter with the calls that an earlier process may have made: the bucket is empty and a short
-// window full. A long window counts as half full, since waiting for a full one takes long and is rarely needed.
+// assume fills the meter with the calls that an earlier process may have made: it empties the bucket and fills a short
+// window. A long window counts as half full, because waiting for a full one takes long and is rarely needed.
 //
-// The earlier process kept to the bucket, too, so only a burst can have arrived just now, and the calls before it one
-// interval apart. If all counted as made now, they would leave the window at the same time: whoever goes on would use the rest
-// of it, and then stand still until then.
+// The earlier process kept to the bucket too. So only one burst can have arrived just now, and the earlier calls arrived
+// one interval apart. If all counted as made now, they would leave the window at the same time: this process would use
+// the rest of the window, and then wait until that time.
 func (m *meter) assume(now time.Time) {
-	m.settle(now)
+	m.prune(now)
 	calls := max(1, m.part)
 	if m.limit.Window > shortWindow {
 		calls /= 2
@@ -176,8 +176,8 @@ func (m *meter) assume(now time.Time) {
 	}
 }
 
-// giveBack undoes take for a call that was not made.
-func (m *meter) giveBack(t *Ticket) {
+// undo reverts take for a call that was not made.
+func (m *meter) undo(t *Ticket) {
 	m.running--
 	m.withdraw(t)
 }
@@ -185,7 +185,7 @@ func (m *meter) giveBack(t *Ticket) {
 // usage returns the used share of the limit, in the window or the bucket, whichever is larger. It leaves out one
 // running call. 1 means all but the last call.
 func (m *meter) usage(now time.Time) float64 {
-	m.settle(now)
+	m.prune(now)
 	share := func(calls float64, capacity int) float64 {
 		if calls < 0.5 { // a call whose token is not fully refilled
 			return 0
@@ -201,6 +201,6 @@ func (m *meter) usage(now time.Time) float64 {
 
 // idle reports whether removing the meter would change nothing.
 func (m *meter) idle(now time.Time) bool {
-	m.settle(now)
+	m.prune(now)
 	return !m.slow.active(now) && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(m.burst())
 }

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// reserveFor is how long a final's reservation waits for its next call after the previous one.
-	reserveFor = 500 * time.Millisecond
-	// reserveRuns is how long a running call keeps its reservation: others need not wait for a call that hangs.
-	reserveRuns = 2 * time.Second
+	// reserveTime is how long a final's reservation waits for its next call after the previous one.
+	reserveTime = 500 * time.Millisecond
+	// reserveRunningTime is how long a running call keeps its reservation, because others need not wait for a call that
+	// hangs.
+	reserveRunningTime = 2 * time.Second
 )
 
 // reservation is the number of calls announced by a final that follow its last granted call.
@@ -22,10 +23,10 @@ type reservation struct {
 	until  time.Time
 }
 
-// reserved returns the number of calls reserved for finals that go before t, and the time until it may change
-// without an event.
+// reserved returns the number of calls reserved for finals that precede t, and the time until it may change without an
+// event.
 func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Duration) {
-	lapse = forever
+	lapse = untilEvent
 	m.reservations = slices.DeleteFunc(m.reservations, func(r reservation) bool { return !now.Before(r.until) })
 	for _, r := range m.reservations {
 		if r.holder.call.To != t.call.To && compare(r.holder, t) < 0 {
@@ -36,9 +37,9 @@ func (m *meter) reserved(t *Ticket, now time.Time) (calls int, lapse time.Durati
 	return calls, lapse
 }
 
-// reserveNext replaces the reservation of t's reply. It reserves the calls that would otherwise have to wait in
-// this meter for the reply to go on at its own pace. If the limit keeps up with that pace, no reservation is
-// needed, since the reply's next call is first in the queue anyway.
+// reserveNext replaces the reservation of t's reply. It reserves the calls that would otherwise wait in this meter
+// while the reply continues at its own pace. If the limit keeps up with that pace, no reservation is needed, since the
+// reply's next call is first in the queue anyway.
 func (m *meter) reserveNext(t *Ticket, now time.Time) {
 	if t.call.Class != chat.ClassFinal {
 		return
@@ -49,7 +50,7 @@ func (m *meter) reserveNext(t *Ticket, now time.Time) {
 		return
 	}
 	calls = int(math.Ceil(float64(calls) * float64(refill-own) / float64(refill)))
-	m.reservations = append(m.reservations, reservation{t, calls, now.Add(reserveRuns)})
+	m.reservations = append(m.reservations, reservation{t, calls, now.Add(reserveRunningTime)})
 }
 
 // pace returns the minimum time between the calls of t's reply, ignoring one meter: a round trip, or the
@@ -64,11 +65,11 @@ func (t *Ticket) pace(without *meter) time.Duration {
 	return d
 }
 
-// lapse lets the reservation of t end soon unless the next call comes.
+// lapse makes the reservation of t end soon unless the next call comes.
 func (m *meter) lapse(t *Ticket, now time.Time) {
 	for i := range m.reservations {
 		if m.reservations[i].holder == t {
-			m.reservations[i].until = now.Add(reserveFor)
+			m.reservations[i].until = now.Add(reserveTime)
 		}
 	}
 }

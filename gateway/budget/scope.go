@@ -28,7 +28,7 @@ type scope struct {
 // does not exist yet, for a thread if no limit counts per thread, and for an unknown scope.
 func key(s chat.Scope, c chat.Call) scopeKey {
 	switch {
-	case s == chat.ScopeThread && threaded(c):
+	case s == chat.ScopeThread && countsPerThread(c):
 		return scopeKey{scope: s, chat: c.To.Chat, thread: c.To.Thread}
 	case s == chat.ScopeMessage && c.Message != "":
 		return scopeKey{scope: s, chat: c.To.Chat, message: c.Message}
@@ -42,7 +42,7 @@ func key(s chat.Scope, c chat.Call) scopeKey {
 // keys returns the scopes of c, widest first.
 func keys(c chat.Call) []scopeKey {
 	ks := append(make([]scopeKey, 0, 4), key(chat.ScopeEndpoint, c), key(chat.ScopeChat, c))
-	if threaded(c) {
+	if countsPerThread(c) {
 		ks = append(ks, key(chat.ScopeThread, c))
 	}
 	if c.Message != "" {
@@ -51,8 +51,8 @@ func keys(c chat.Call) []scopeKey {
 	return ks
 }
 
-// threaded reports whether a limit of c counts per thread.
-func threaded(c chat.Call) bool {
+// countsPerThread reports whether a limit of c counts per thread.
+func countsPerThread(c chat.Call) bool {
 	return slices.ContainsFunc(c.Limits, func(l chat.Limit) bool { return l.Scope == chat.ScopeThread })
 }
 
@@ -78,7 +78,7 @@ func (b *Budget) meter(s *scope, l chat.Limit) *meter {
 	return m
 }
 
-// wait returns how long t has to wait because of blocks and reported limits of the scope.
+// wait returns how long t must wait because of blocks and reported limits of the scope.
 func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 	d := s.blockedUntil(t.call.Op).Sub(now)
 	for _, a := range s.allowances {
@@ -91,7 +91,7 @@ func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 
 // idle reports whether removing the scope would change nothing relevant.
 func (s *scope) idle(now time.Time) bool {
-	return s.queued+s.running == 0 && now.Sub(s.blockedUntil(chat.OpAll)) > rememberBlock &&
+	return s.queued+s.running == 0 && now.Sub(s.blockedUntil(chat.OpAll)) > blockMemory &&
 		!slices.ContainsFunc(s.meters, func(m *meter) bool { return !m.idle(now) }) &&
 		!slices.ContainsFunc(s.allowances, func(a *allowance) bool { return now.Before(a.until) })
 }

@@ -78,7 +78,7 @@ func (b *Budget) setPart(m *meter, now time.Time) {
 		m.bucket.SetLimitAt(now, rate.Every(m.interval()))
 		return
 	}
-	m.settle(now)
+	m.prune(now)
 	m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
 	m.bucket.ReserveN(now, min(m.burst(), len(m.arrived)))
 }
@@ -108,7 +108,7 @@ func (b *Budget) Claims() (list []chat.Claim) {
 
 // demand adds what is used and wanted of a meter to a claim.
 func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
-	m.settle(now)
+	m.prune(now)
 	used := m.running + len(m.arrived)
 	c.Held, c.Wanted = max(c.Held, used), c.Wanted+used
 	for _, t := range b.waiting {

@@ -3,17 +3,17 @@ package budget
 import "time"
 
 const (
-	// firstHold is how long a slowdown lasts in full after a refusal, and rampUp how long the return to the
-	// declared limit takes. A passing refusal is thus forgotten within a minute.
+	// firstHold is how long the first slowdown lasts in full after a refusal, and rampUp how long the return to the
+	// declared limit takes. So a single refusal costs at most a minute.
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
 	// holdFactor multiplies the hold each time calls are refused again at the same level, since a lower,
 	// undeclared limit is then in force. maxHold limits the hold.
 	holdFactor = 4
 	maxHold    = time.Hour
-	// proof is the number of calls accepted above the level that shows that no lower limit is in force. It is
+	// proofCalls is how many calls must be accepted above the level to prove that no lower limit is in force. It is
 	// larger than the counting error of a window.
-	proof = 3
+	proofCalls = 3
 	// minShare is the smallest remaining share of the declared limit, in percent.
 	minShare = 10
 )
@@ -21,10 +21,10 @@ const (
 // slowdown reduces a limit after the platform refused a call although the declared limit was kept. It applies to
 // previews and typing; finals and first displays may always use the declared limit.
 //
-// A single refusal may be a passing one, so it costs little: half a minute at the level, which is the number of
-// accepted calls in the window or half of the limit, and half a minute of small steps back. A limit lower than
-// declared refuses again at the level each time the slowdown has ended, neither earlier nor after calls above
-// the level were accepted. Only then do slowdowns get longer.
+// A single refusal may be temporary, so it costs little: half a minute at the level, and half a minute of small steps
+// back. The level is the number of accepted calls in the window, or half of the limit. If the true limit is lower than
+// the declared one, it refuses again at the level each time the slowdown has ended, but not earlier and not after calls
+// above the level were accepted. Only then do slowdowns become longer.
 type slowdown struct {
 	level int           // allowed calls per window; 0: no refusal is remembered
 	began time.Time     // end of the last refusal's block
@@ -56,16 +56,16 @@ func (s *slowdown) accept(used int, now time.Time) {
 	}
 }
 
-// refuse records a refusal. accepted is the number of accepted calls in the window, count the declared limit,
-// and until the end of the block. A call refused during the previous block had begun before that block was
-// known: it only makes the level more precise.
+// refuse records a refusal. accepted is the number of accepted calls in the window, count the declared limit, and until
+// the end of the block. If the refused call had begun before the previous block was known, it only makes the level more
+// precise.
 func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	switch over := now.Sub(s.began) - s.hold; {
 	case s.active(now) && now.Before(s.began):
 		s.level = min(s.level, max(accepted, count/2))
 	case s.active(now) && over < 0:
 		s.level = min(s.level, max(accepted, s.level/2))
-	case s.active(now) && near(accepted, s.level) && s.above < proof:
+	case s.active(now) && isNear(accepted, s.level) && s.above < proofCalls:
 		s.level, s.hold = min(s.level, accepted), min(maxHold, s.hold*holdFactor)
 	default:
 		s.level, s.hold = max(accepted, count/2), firstHold
@@ -74,8 +74,8 @@ func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	s.began, s.above = until, 0
 }
 
-// near reports whether a refusal came at about the same number of calls as the one that set the level. A limit
-// in force would have accepted that many calls again, within the counting error of a window.
-func near(accepted, level int) bool {
+// isNear reports whether a refusal came at about the same number of calls as the one that set the level. If a lower
+// limit is in force, that number is equal within the counting error of a window.
+func isNear(accepted, level int) bool {
 	return accepted > 0 && level-accepted <= max(1, level/20) && accepted-level <= max(1, level/4)
 }

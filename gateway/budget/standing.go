@@ -10,15 +10,15 @@ import (
 
 // Standing is the state of a Budget at one moment.
 type Standing struct {
-	Waiting int          // calls that wait
+	Waiting int          // waiting calls
 	Limits  []Use        // the endpoint's own limits
-	Blocks  []chat.Block // those that hold, the longest first
+	Blocks  []chat.Block // current blocks, the longest first
 }
 
 // Use is how much of a limit is used.
 type Use struct {
 	Limit chat.Limit
-	Used  int // calls that run, or that the platform still counts
+	Used  int // calls that are running, or that the platform still counts
 }
 
 // Waiting returns how many calls wait.
@@ -28,8 +28,8 @@ func (b *Budget) Waiting() int {
 	return len(b.waiting)
 }
 
-// Standing returns the state of the budget. It looks at every scope that was used lately, so it is for people's eyes and not for
-// each call.
+// Standing returns the state of the budget. It looks at every recently used scope, so it is only for display and not
+// for each call.
 func (b *Budget) Standing() Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +45,7 @@ func (b *Budget) Standing() Standing {
 			continue
 		}
 		for _, m := range sc.meters {
-			m.settle(now)
+			m.prune(now)
 			s.Limits = append(s.Limits, Use{m.limit, m.running + len(m.arrived)})
 		}
 	}

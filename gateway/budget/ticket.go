@@ -37,7 +37,7 @@ const (
 func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 	t := &Ticket{budget: b, call: c, since: now, seq: b.requests, ready: make(chan struct{})}
 	if !c.Since.IsZero() {
-		// A time read from a store is in wall-clock time, which may jump.
+		// A time from the store is in wall-clock time, which may jump.
 		t.since = now.Add(-max(0, now.Sub(c.Since)))
 	}
 	t.scopes, t.meters = t.scopeArray[:0], t.meterArray[:0]
@@ -61,7 +61,7 @@ func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 // that no refused call is granted again.
 func (t *Ticket) Done() { t.leave(false) }
 
-// Cancel leaves the queue. If the call was granted in the meantime, its place is given back.
+// Cancel leaves the queue. If the call was granted meanwhile, its place becomes free again.
 func (t *Ticket) Cancel() { t.leave(true) }
 
 func (t *Ticket) leave(unused bool) {
@@ -87,9 +87,9 @@ func (t *Ticket) leave(unused bool) {
 	}
 }
 
-// wait returns how long t has to wait for the slowest of its scopes: 0 if it may go now, forever if only an
-// event can make room. If only the endpoint blocks it, wait also returns the kinds of calls that the endpoint
-// blocks: these are blocked for all later tickets in the queue too.
+// wait returns how long t must wait for the slowest of its scopes: 0 if it may go now, untilEvent if only an event can
+// make room. If only the endpoint blocks it, wait also returns the kinds of calls that the endpoint blocks: these are
+// blocked for all later tickets in the queue too.
 func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	for _, s := range t.scopes[1:] {
 		d = max(d, s.wait(t, now))
@@ -118,7 +118,7 @@ func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 // patience is the age of a preview's content at which its call becomes as urgent as a first display.
 const patience = 30 * time.Second
 
-// due returns the time from which the ticket is as urgent as any but a final's.
+// due returns the time from which the ticket is as urgent as any ticket except a final's.
 func (t *Ticket) due() time.Time {
 	if t.call.Class == chat.ClassPreview {
 		return t.since.Add(patience)
@@ -156,7 +156,7 @@ func (t *Ticket) grant(now time.Time) {
 	close(t.ready)
 }
 
-// end settles a granted call, which was made or not used.
+// end ends a granted call, which was made or not used.
 func (t *Ticket) end(now time.Time, unused bool) {
 	for _, s := range t.scopes {
 		s.running--
@@ -165,19 +165,19 @@ func (t *Ticket) end(now time.Time, unused bool) {
 		}
 		for _, a := range s.allowances {
 			if a.ops&t.call.Op != 0 {
-				a.giveBack(now)
+				a.undo(now)
 			}
 		}
 	}
 	if unused {
 		for _, m := range t.meters {
-			m.giveBack(t)
+			m.undo(t)
 		}
 		return
 	}
 	b := t.budget
 	b.trips.add(now.Sub(t.began), now)
-	arrived := now.Add(-b.trips.sure(now))
+	arrived := now.Add(-b.trips.lowerBound(now))
 	for _, m := range t.meters {
 		m.end(t, arrived, now)
 	}
