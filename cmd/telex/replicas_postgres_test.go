@@ -216,7 +216,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 		}
 		wantText(t, "status", r.tell(t, exitDone, "status"), ": ready\n", fmt.Sprintf("replica %d; replicas with a lease: 2", i+1))
 		wantText(t, "replicas", r.tell(t, exitDone, "replicas"), "REPLICA  NAME", "this daemon\n")
-		wantText(t, "doctor", r.tell(t, exitDone, "doctor"), "ok       store: database test1 at 127.0.0.1:")
+		wantText(t, "doctor", r.tell(t, exitDone, "doctor"), "ok       store: database test1 at 127.0.0.1:", "ok       replicas: daemons that share the database: ")
 		wantText(t, "metrics", metricsOf(t, r), "\ntelex_replica_peers 2\n", "\ntelex_replica_lease_held 1\n", fmt.Sprintf("\ntelex_replica_chats_owned %d\n", chats/2),
 			fmt.Sprintf("\ntelex_replica_receives{endpoint=\"telegram\"} %d\n", 1-i), fmt.Sprintf("\ntelex_replica_forwarded_messages_total %d\n", i*chats/2))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,6 +51,46 @@ func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 		if e.Error != "" {
 			found = append(found, finding{check, problem, fmt.Sprintf("its endpoint %s is %s: %s", e.Name, e.State, e.Error), mendOfEndpoint(e)})
 		}
+	}
+	return append(found, judgeReplicas(s)...)
+}
+
+// judgeReplicas judges the daemons that share a database.
+func judgeReplicas(s DaemonStatus) []finding {
+	const check = "replicas"
+	var found []finding
+	if s.Store != "" {
+		found = append(found, finding{
+			"daemon", problem, "it answers nobody for now: " + s.Store,
+			"start the database, or mend the network to it; the daemon goes on by itself",
+		})
+	}
+	if s.Replicas == nil || len(s.Replicas.Replicas) == 0 {
+		return found
+	}
+	list := s.Replicas.Replicas
+	versions, endpoints, names := make(map[string]bool), make(map[string]bool), make([]string, 0, len(list))
+	for _, r := range list {
+		names = append(names, fmt.Sprintf("%s (%s)", r.Name, r.Version))
+		if r.Leaving {
+			continue
+		}
+		versions[r.Version], endpoints[strings.Join(r.Endpoints, ", ")] = true, true
+	}
+	if len(versions) > 1 {
+		found = append(found, finding{
+			check, doubt, "the daemons that share the database have different versions: " + strings.Join(names, ", "),
+			"complete the upgrade: install the same version on all machines, and restart them one after the other",
+		})
+	}
+	if len(endpoints) > 1 {
+		found = append(found, finding{
+			check, doubt, "the daemons that share the database run different endpoints: " + strings.Join(slices.Sorted(maps.Keys(endpoints)), " and "),
+			"give all of them the same configuration, then telex reload on each machine",
+		})
+	}
+	if len(found) == 0 {
+		found = append(found, finding{Check: check, State: healthy, What: "daemons that share the database: " + strings.Join(names, ", ")})
 	}
 	return found
 }

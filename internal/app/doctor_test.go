@@ -282,6 +282,45 @@ func TestDoctorJudgesCompilers(t *testing.T) {
 	}
 }
 
+func TestDoctorJudgesReplicas(t *testing.T) {
+	t.Parallel()
+	one := func(id int64, version string, leaving bool, endpoints ...string) Replica {
+		return Replica{ID: id, Name: fmt.Sprintf("web%d pid 7", id), Version: version, Leaving: leaving, Endpoints: endpoints}
+	}
+	for _, c := range []struct {
+		name   string
+		status DaemonStatus
+		want   []string // state and part of what is found
+	}{
+		{"a file", DaemonStatus{}, nil},
+		{"alone", DaemonStatus{Replicas: &Replicas{Replicas: []Replica{one(1, "1.0", false, "tg")}}}, []string{"ok: web1 pid 7 (1.0)"}},
+		{"an upgrade", DaemonStatus{Replicas: &Replicas{Replicas: []Replica{one(1, "1.0", false, "tg"), one(2, "1.1", false, "tg")}}}, []string{
+			"warning: have different versions: web1 pid 7 (1.0), web2 pid 7 (1.1)",
+		}},
+		{"the end of an upgrade", DaemonStatus{Replicas: &Replicas{Replicas: []Replica{one(1, "1.0", true, "tg"), one(2, "1.1", false, "tg")}}}, []string{
+			"ok: web1 pid 7 (1.0), web2 pid 7 (1.1)",
+		}},
+		{"two configurations", DaemonStatus{Replicas: &Replicas{Replicas: []Replica{one(1, "1.0", false, "tg"), one(2, "1.0", false, "dc", "tg")}}}, []string{
+			"warning: run different endpoints: dc, tg and tg",
+		}},
+		{"no lease", DaemonStatus{Store: "the database is away", Replicas: &Replicas{}}, []string{"problem: it answers nobody for now: the database is away"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			found := judgeReplicas(c.status)
+			if len(found) != len(c.want) {
+				t.Fatalf("got %+v, want %q", found, c.want)
+			}
+			for i, f := range found {
+				state, what, _ := strings.Cut(c.want[i], ": ")
+				if string(f.State) != state || !strings.Contains(f.What, what) || (f.Mend == "") != (f.State == healthy) {
+					t.Errorf("got %+v, want %q", f, c.want[i])
+				}
+			}
+		})
+	}
+}
+
 func TestDoctorJudgesTheService(t *testing.T) {
 	t.Parallel()
 	unit := func(active, file string) map[string]string {
