@@ -91,7 +91,9 @@ type launch struct {
 	env  []string // on top of an environment that holds nothing of the tests' own
 	dir  string   // working directory; empty: one of its own
 	wrap []string // command that execs the program it is given
-	bare bool     // its output may hold the token: a stand-in prints it
+	// program is the path of another build; empty: this one's.
+	program string
+	bare    bool // its output may hold the token: a stand-in prints it
 }
 
 // streamingVariable decides for endpoints that the configuration leaves open.
@@ -101,11 +103,14 @@ const streamingVariable = "TELEX_STREAMING_ENABLED"
 // has ended, and nothing it wrote may hold a secret.
 func (l launch) start(t *testing.T, args ...string) *process {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	program := l.program
+	if program == "" {
+		var err error
+		if program, err = os.Executable(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	command := append(append([]string{}, l.wrap...), append([]string{self}, args...)...)
+	command := append(append([]string{}, l.wrap...), append([]string{program}, args...)...)
 	p := &process{
 		t: t, name: strings.Join(args, " "), cmd: exec.Command(command[0], command[1:]...),
 		stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{}), how: l, args: args,

@@ -24,9 +24,10 @@ import (
 type replica struct {
 	*process
 	state
-	config string
-	admin  string // section
-	way    *way
+	config  string
+	admin   string // section
+	program string // path of its program; empty: this one's
+	way     *way
 }
 
 // way is a replica's way to the platform: it tells which replica made a call.
@@ -79,10 +80,13 @@ func (w *way) since(at time.Time) (list []shownCall) {
 }
 
 // replicas starts daemons that share a database, one after the other. The first one receives.
-func (w *world) replicas(n int, dsn string, o sections) (list []*replica) {
+func (w *world) replicas(n int, dsn string, o sections) []*replica { return w.replicasOf("", n, dsn, o) }
+
+// replicasOf is replicas with another build of the program.
+func (w *world) replicasOf(program string, n int, dsn string, o sections) (list []*replica) {
 	w.t.Helper()
 	for range n {
-		r := &replica{state: newState(w.t), admin: fmt.Sprintf("{listen: %q}", freeAddress(w.t))}
+		r := &replica{state: newState(w.t), admin: fmt.Sprintf("{listen: %q}", freeAddress(w.t)), program: program}
 		var address string
 		r.way, address = newWay(w.t, w.telegramURL)
 		mine := o
@@ -98,7 +102,7 @@ func (w *world) replicas(n int, dsn string, o sections) (list []*replica) {
 // run starts the daemon and waits until it is ready.
 func (r *replica) run(t *testing.T) {
 	t.Helper()
-	r.process = launch{env: []string{r.env}}.start(t, "run", "--config", r.config)
+	r.process = launch{env: []string{r.env}, program: r.program}.start(t, "run", "--config", r.config)
 	r.awaitLog("joined the replicas", 1)
 	awaitCount(t, "ready", func() bool {
 		status, is := probe(t, r.admin, "/readyz")
