@@ -15,30 +15,27 @@ func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 }
 
 // hold returns the conversation's id, holds it until the transaction ends, and creates it if it is missing.
-func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(holdConversation, c) }
+func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(&pgx.Batch{}, holdConversation, c) }
 
 // take is hold for a transaction that only the owner of the chat may make: chat.ErrLost.
-func (t *tx) take(c chat.Conversation) (id int64) {
-	if t.self == 0 {
-		return t.hold(c)
-	}
+func (t *tx) take(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceChat, c.Endpoint, c.Chat)
-	b.Queue(holdConversation, t.args([]any{c.Endpoint, c.Chat, c.Thread})...).QueryRow(func(r pgx.Row) error { return orNone(r.Scan(&id)) })
-	t.send(b)
-	if id == 0 {
-		return t.hold(c)
-	}
-	return id
+	return t.ensure(b, holdConversation, c)
 }
 
-// ensure returns the conversation's id, which the query finds and locks. A transaction that makes or deletes the row at the same
-// time may come between, so it is looked for again.
-func (t *tx) ensure(query string, c chat.Conversation) (id int64) {
-	for t.err == nil && !t.first([]any{&id}, query, c.Endpoint, c.Chat, c.Thread) {
-		t.exec(makeConversation, c.Endpoint, c.Chat, c.Thread)
+// ensure returns the conversation's id, which the query finds and locks, after the queued queries of b. A transaction that makes or
+// deletes the row at the same time may come between, so it is looked for again.
+func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) {
+	for {
+		found := false
+		t.row(b, &found, []any{&id}, query, c.Endpoint, c.Chat, c.Thread)
+		if t.send(b); found || t.err != nil {
+			return id
+		}
+		b = &pgx.Batch{}
+		b.Queue(makeConversation, t.args([]any{c.Endpoint, c.Chat, c.Thread})...)
 	}
-	return id
 }
 
 // find returns the conversation's id, or 0, which no row has.
@@ -81,7 +78,9 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		t.first([]any{&owner}, findOwner, e, to)
 		var moved places
 		moved.add(chat.Conversation{Endpoint: e, Chat: to})
-		t.reset(moved, owner)
+		b := &pgx.Batch{}
+		t.reset(b, moved, owner)
+		t.send(b)
 		t.signal(0, chat.SignalAccess|chat.SignalWork)
 	}})
 	return err

@@ -18,31 +18,21 @@ func (p *places) add(c chat.Conversation) {
 	p.endpoints, p.chats = append(p.endpoints, cleanText(string(c.Endpoint))), append(p.chats, cleanText(string(c.Chat)))
 }
 
-// chatsOf returns the chats of a query.
-func (t *tx) chatsOf(query string, args ...any) (list places) {
-	for _, c := range rows(t, func(c *chat.Conversation) []any { return []any{&c.Endpoint, &c.Chat} }, query, args...) {
-		list.add(c)
-	}
-	return list
-}
+func chatColumns(c *chat.Conversation) []any { return []any{&c.Endpoint, &c.Chat} }
 
-// reset gives nobody the unfinished work of chats that another replica has than their owner.
-func (t *tx) reset(chats places, owner chat.ReplicaID) {
-	t.all([]string{resetTurns, resetInbox, resetForwarded}, chats.endpoints, chats.chats, owner)
+// reset queues that the unfinished work of chats that another replica has than their owner is given to nobody.
+func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
+	for _, q := range []string{resetTurns, resetInbox, resetForwarded} {
+		b.Queue(q, chats.endpoints, chats.chats, owner)
+	}
 }
 
 // admit returns the id of a conversation for whose chat a message is accepted, and keeps it from being deleted. It fails with
 // chat.ErrLost if this replica must not accept messages of the endpoint.
-func (t *tx) admit(c chat.Conversation) (id int64) {
+func (t *tx) admit(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
-	if t.self != 0 {
-		t.fence(b, fenceAccept, c.Endpoint)
-	}
-	b.Queue(keepConversation, t.args([]any{c.Endpoint, c.Chat, c.Thread})...).QueryRow(func(r pgx.Row) error { return orNone(r.Scan(&id)) })
-	if t.send(b); id == 0 {
-		return t.ensure(keepConversation, c)
-	}
-	return id
+	t.fence(b, fenceAccept, c.Endpoint)
+	return t.ensure(b, keepConversation, c)
 }
 
 // assign returns the owner of a chat in which there is work, and keeps it. If it has no live one, the live replica with the fewest
@@ -51,20 +41,27 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.first([]any{&owner}, findLiveOwner, c.Endpoint, c.Chat) || t.self == 0 {
 		return owner
 	}
-	var now chat.Conversation
+	var members []member
 	var lives bool
-	for t.err == nil && !t.first([]any{&now.Chat, &owner, &lives}, holdChat, c.Endpoint, c.Chat) {
-		t.exec(makeChat, c.Endpoint, c.Chat)
+	for found := false; !found; {
+		b := &pgx.Batch{}
+		b.Queue(makeChat, t.args([]any{c.Endpoint, c.Chat})...)
+		t.row(b, &found, []any{&c.Chat, &owner, &lives}, holdChat, c.Endpoint, c.Chat)
+		list(t, b, &members, memberColumns, listMembers)
+		if t.send(b); t.err != nil {
+			return 0
+		}
 	}
 	if lives { // it just got one
 		return owner
 	}
-	if owner = t.fewest(c.Endpoint); owner != 0 {
-		t.exec(setOwner, c.Endpoint, now.Chat, owner)
-		now.Endpoint = c.Endpoint
+	if owner = t.fewest(members, c.Endpoint); owner != 0 {
 		var moved places
-		moved.add(now)
-		t.reset(moved, owner)
+		moved.add(c)
+		b := &pgx.Batch{}
+		b.Queue(setOwner, t.args([]any{c.Endpoint, c.Chat, owner})...)
+		t.reset(b, moved, owner)
+		t.send(b)
 	}
 	return owner
 }
@@ -77,14 +74,11 @@ type member struct {
 	endpoints []string
 }
 
-func (t *tx) members() []member {
-	return rows(t, func(m *member) []any { return []any{&m.id, &m.lives, &m.leaving, &m.endpoints} }, listMembers)
-}
+func memberColumns(m *member) []any { return []any{&m.id, &m.lives, &m.leaving, &m.endpoints} }
 
 // fewest returns the replica that gets the next chat of an endpoint.
-func (t *tx) fewest(e chat.EndpointID) (best chat.ReplicaID) {
+func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	s := t.store
-	members := t.members()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range members {
@@ -114,13 +108,12 @@ func (s *Store) count(living []chat.Replica) {
 // unfinished in its own chats and was not given to this registration yet, and once more what this call gave.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
-		members := t.members()
+		members := rows(t, memberColumns, listMembers)
 		at := slices.IndexFunc(members, func(m member) bool { return m.id == t.self && m.lives })
 		if at < 0 {
 			t.fail(chat.ErrLost)
 			return taken
 		}
-		t.exec(dropForwarded, t.self, call)
 		if most > 0 && !members[at].leaving {
 			t.takeOrphans(members, members[at].endpoints, most)
 		}
@@ -136,33 +129,44 @@ func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 			dead = append(dead, m.id)
 		}
 	}
-	t.exec(makeOrphans, dead, endpoints, most)
-	found := t.chatsOf(holdOrphans, dead, endpoints, most)
-	if len(found.chats) == 0 {
+	var found []chat.Conversation
+	b := &pgx.Batch{}
+	b.Queue(makeOrphans, dead, endpoints, most)
+	list(t, b, &found, chatColumns, holdOrphans, dead, endpoints, most)
+	if t.send(b); len(found) == 0 {
 		return
 	}
-	t.exec(takeOrphans, found.endpoints, found.chats, t.self)
-	t.reset(found, t.self)
+	var taken places
+	for _, c := range found {
+		taken.add(c)
+	}
+	b = &pgx.Batch{}
+	b.Queue(takeOrphans, taken.endpoints, taken.chats, t.self)
+	t.reset(b, taken, t.self)
+	t.send(b)
 }
 
-// give marks what a call of Take gives, and returns it.
+// give marks what a call of Take gives, and returns it. What was forwarded and given in an earlier call is gone.
 func (t *tx) give(call int64) (taken chat.Taken) {
 	type place struct {
 		chat.Conversation
 		moved bool
 	}
-	for _, c := range rows(t, func(p *place) []any { return []any{&p.Endpoint, &p.Chat, &p.moved} }, tellMoved, t.self, call) {
-		if c.moved {
-			taken.Chats = append(taken.Chats, c.Conversation)
-		}
-	}
+	var places []place
 	var turns []string
 	var messages, forwarded []int64
 	b := &pgx.Batch{}
-	collect(b.Queue(giveTurns, t.self, call), &turns)
-	collect(b.Queue(giveInbox, t.self, call), &messages)
-	collect(b.Queue(giveForwarded, t.self, call), &forwarded)
+	b.Queue(dropForwarded, t.self, call)
+	list(t, b, &places, func(p *place) []any { return append(chatColumns(&p.Conversation), &p.moved) }, tellMoved, t.self, call)
+	list(t, b, &turns, value[string], giveTurns, t.self, call)
+	list(t, b, &messages, value[int64], giveInbox, t.self, call)
+	list(t, b, &forwarded, value[int64], giveForwarded, t.self, call)
 	t.send(b)
+	for _, p := range places {
+		if p.moved {
+			taken.Chats = append(taken.Chats, p.Conversation)
+		}
+	}
 	if len(turns) > 0 {
 		taken.Turns = t.turns(listTurns, turns)
 	}
@@ -174,30 +178,31 @@ func (t *tx) give(call int64) (taken chat.Taken) {
 	return taken
 }
 
-// collect makes a queued query put its column into list.
-func collect[T any](q *pgx.QueuedQuery, list *[]T) {
-	q.Query(func(r pgx.Rows) (err error) {
-		*list, err = pgx.CollectRows(r, pgx.RowTo[T])
-		return err
-	})
-}
-
 // Free gives up chats; their threads don't matter. It leaves out those with unfinished work, unless unfinished is set: then the
 // other replicas are signalled to take them.
 func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
 	return s.update(ctx, "free chats", func(t *tx) {
-		t.lease()
-		var named places
+		var leaving bool
+		var named, owned places
 		for _, c := range chats {
 			named.add(c)
 		}
-		owned := t.chatsOf(holdOwned, t.self, named.endpoints, named.chats)
+		var found []chat.Conversation
+		b := &pgx.Batch{}
+		t.lease(b, &leaving)
+		list(t, b, &found, chatColumns, holdOwned, t.self, named.endpoints, named.chats)
+		t.send(b)
+		for _, c := range found {
+			owned.add(c)
+		}
 		if !unfinished {
 			t.exec(leaveChats, owned.endpoints, owned.chats)
 			return
 		}
-		t.exec(freeChats, owned.endpoints, owned.chats)
-		t.reset(owned, 0)
+		b = &pgx.Batch{}
+		b.Queue(freeChats, owned.endpoints, owned.chats)
+		t.reset(b, owned, 0)
+		t.send(b)
 		t.signal(0, chat.SignalWork)
 	})
 }
@@ -210,15 +215,17 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 		return false, fmt.Errorf("forward message: %w", err)
 	}
 	return resultOf(ctx, s.add, "forward message", func(t *tx) bool {
-		if t.self != 0 {
-			t.lease()
-		}
 		var owner chat.ReplicaID
-		var lives bool
-		if !t.first([]any{&owner, &lives}, findAnyOwner, c.Endpoint, c.Chat) {
+		var leaving, owned, lives bool
+		b := &pgx.Batch{}
+		if t.self != 0 {
+			t.lease(b, &leaving)
+		}
+		t.row(b, &owned, []any{&owner, &lives}, findAnyOwner, c.Endpoint, c.Chat)
+		if t.send(b); !owned {
 			return false
 		}
-		t.exec(addForwarded, c.Chat, t.ensure(keepConversation, c), body, t.now)
+		t.exec(addForwarded, c.Chat, t.ensure(&pgx.Batch{}, keepConversation, c), body, t.now)
 		if !lives {
 			owner = 0
 		}
@@ -231,10 +238,14 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	receive := &call{what: "become receiver", kind: "write", prompt: true}
 	receive.do = func(t *tx) {
-		leaving := t.lease()
 		var by chat.ReplicaID
+		var leaving, found bool
+		b := &pgx.Batch{}
+		t.lease(b, &leaving)
+		t.row(b, &found, []any{&by}, findReceiver, e)
+		t.send(b)
 		switch { // while there is one, its row is not locked
-		case t.first([]any{&by}, findReceiver, e):
+		case found:
 			receive.result = by == t.self
 		case leaving:
 			receive.result = false

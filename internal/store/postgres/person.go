@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
+
 	"telex/internal/chat"
 )
 
@@ -58,7 +60,7 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 
 // nowhere returns the conversation for the usage of deleted people whose chat was theirs alone.
 func (t *tx) nowhere(e chat.EndpointID) int64 {
-	return t.ensure(keepConversation, chat.Conversation{Endpoint: e})
+	return t.ensure(&pgx.Batch{}, keepConversation, chat.Conversation{Endpoint: e})
 }
 
 // PairingRequests returns all pairing requests, oldest first, including expired ones.

@@ -141,7 +141,7 @@ WHERE conversation = $1 AND message = $2 AND done_at IS NULL ORDER BY turn IS NO
 	messages = `
 SELECT COALESCE(i.turn, ''), i.id, c.endpoint, c.chat, c.thread, i.origin, i.body, i.accepted_at, i.attempts
 FROM inbox i JOIN conversation c ON c.id = i.conversation`
-	listWaiting = messages + ` WHERE i.done_at IS NULL AND i.turn IS NULL ORDER BY i.id`
+	listWaiting = messages + ` WHERE i.given IS NOT NULL ORDER BY i.id`
 	listTaken   = messages + ` WHERE i.done_at IS NULL AND i.turn = ANY ($1) ORDER BY i.id`
 
 	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
@@ -165,7 +165,7 @@ WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY
 	finishMessages = `UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL WHERE turn = $2 AND done_at IS NULL`
 	dropWaitingOf  = `
 UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
-WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.done_at IS NULL AND i.turn IS NULL`
+WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
 
 	// releaseMessages counts the messages as given to the replica that releases their turn.
 	releaseMessages = `

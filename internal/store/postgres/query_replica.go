@@ -127,7 +127,7 @@ WHERE COALESCE(given, 0) NOT IN (0, $3) AND conversation = ANY (ARRAY(
 // how many chats it takes.
 //
 // Statistics are old when a backlog has just come, and then the planner takes any index of unfinished rows for a good one. So
-// these queries, and those above that look into a chat, leave it only one: they name no other condition of an index.
+// these queries, and those above that look into a chat, leave it only one.
 const (
 	orphans = `
 WITH work AS (
@@ -154,12 +154,19 @@ UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RE
 
 	dropForwarded = `DELETE FROM forwarded WHERE given = $1 AND given_call < $2`
 
-	giveTurns     = `UPDATE turn w SET given = $1, given_call = $2 ` + ofMine + ` RETURNING w.id`
-	giveInbox     = `UPDATE inbox w SET given = $1, given_call = $2 ` + ofMine + ` RETURNING w.id`
-	giveForwarded = `UPDATE forwarded w SET given = $1, given_call = $2 ` + ofMine + ` RETURNING w.id`
-	ofMine        = `
-FROM conversation c JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat
-WHERE c.id = w.conversation AND h.owner = $1 AND NOT h.free AND (w.given = 0 OR w.given = $1 AND w.given_call = $2)`
+	giveTurns = `
+WITH due AS MATERIALIZED (SELECT id FROM turn WHERE given = 0 UNION ALL SELECT id FROM turn WHERE given = $1 AND given_call = $2)
+UPDATE turn w SET given = $1, given_call = $2 ` + ofMine
+	giveInbox = `
+WITH due AS MATERIALIZED (SELECT id FROM inbox WHERE given = 0 UNION ALL SELECT id FROM inbox WHERE given = $1 AND given_call = $2)
+UPDATE inbox w SET given = $1, given_call = $2 ` + ofMine
+	giveForwarded = `
+WITH due AS MATERIALIZED (SELECT id FROM forwarded WHERE given = 0 UNION ALL SELECT id FROM forwarded WHERE given = $1 AND given_call = $2)
+UPDATE forwarded w SET given = $1, given_call = $2 ` + ofMine
+	ofMine = `
+FROM due, conversation c, chat h
+WHERE w.id = due.id AND c.id = w.conversation AND h.endpoint = c.endpoint AND h.chat = c.chat AND h.owner = $1 AND NOT h.free
+    AND COALESCE(w.given, -1) IN (0, $1) RETURNING w.id`
 
 	// The unfinished work of a copied store was given to nobody.
 	giveNobodyTurns = `UPDATE turn SET given = 0 WHERE ended_at IS NULL`

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -54,18 +55,22 @@ func (t *tx) forgetGone() {
 func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
 	renew := &call{what: "renew lease", kind: "write", prompt: true}
 	renew.do = func(t *tx) {
-		var renewed time.Time
-		asked := time.Now()
-		if !t.first([]any{&renewed}, renewReplica, t.self, chat.LeaseTime, texts(self.Endpoints), self.Leaving) {
-			t.fail(chat.ErrLost)
-		}
-		t.compareClocks(asked, renewed)
 		if self.Leaving {
 			t.stopReceiving()
 		}
-		renew.result = rows(t, func(r *chat.Replica) []any {
+		var holds bool
+		var renewed time.Time
+		var living []chat.Replica
+		b, asked := &pgx.Batch{}, time.Now()
+		t.row(b, &holds, []any{&renewed}, renewReplica, t.self, chat.LeaseTime, texts(self.Endpoints), self.Leaving)
+		list(t, b, &living, func(r *chat.Replica) []any {
 			return []any{&r.ID, &r.Name, &r.Version, &r.Endpoints, &r.Receives, &r.Leaving, &r.Began, &r.Renewed, &r.Chats}
 		}, listLiving)
+		if t.send(b); !holds {
+			t.fail(chat.ErrLost)
+		}
+		t.compareClocks(asked, renewed)
+		renew.result = living
 	}
 	done, err := s.write(ctx, renew)
 	if err != nil {
@@ -104,21 +109,28 @@ func (t *tx) compareClocks(asked, answer time.Time) {
 	}
 }
 
-// lease returns whether this replica is leaving. It fails with chat.ErrLost if the lease is over.
-func (t *tx) lease() (leaving bool) {
-	if !t.first([]any{&leaving}, findLease, t.self) {
-		t.fail(chat.ErrLost)
-	}
-	return leaving
+// lease queues a query that tells whether this replica is leaving. If its lease is over, the transaction fails with chat.ErrLost.
+func (t *tx) lease(b *pgx.Batch, leaving *bool) {
+	b.Queue(findLease, t.self).QueryRow(func(r pgx.Row) error {
+		err := r.Scan(leaving)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return chat.ErrLost
+		}
+		return err
+	})
 }
 
-// fence queues a query that tells whether this replica may write. If it may not, the transaction fails with chat.ErrLost.
+// fence queues a query that tells whether this replica may write. If it may not, the transaction fails with chat.ErrLost. A process
+// that is no replica always may.
 func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
+	if t.self == 0 {
+		return
+	}
 	b.Queue(query, t.args(append([]any{t.self}, args...))...).QueryRow(func(r pgx.Row) error {
 		var may bool
 		err := r.Scan(&may)
 		if err == nil && !may {
-			t.fail(chat.ErrLost)
+			return chat.ErrLost
 		}
 		return err
 	})
@@ -128,10 +140,14 @@ func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 // called more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
 	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
-		t.exec(lockEndpoint, lockShares, e)
-		t.lease()
-		var others, mine []chat.Claim
-		for _, c := range rows(t, claimColumns, listClaims, e, t.self) {
+		var leaving bool
+		var claims, others, mine []chat.Claim
+		b := &pgx.Batch{}
+		b.Queue(lockEndpoint, t.args([]any{lockShares, e})...)
+		t.lease(b, &leaving)
+		list(t, b, &claims, claimColumns, listClaims, e, t.self)
+		t.send(b)
+		for _, c := range claims {
 			if c.Replica == t.self {
 				mine = append(mine, c)
 			} else {

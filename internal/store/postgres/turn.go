@@ -196,15 +196,9 @@ func (t *tx) turn(id string) (row turnRow) {
 // another replica owns its chat.
 func (t *tx) existing(id string) (row turnRow) {
 	b := &pgx.Batch{}
-	if t.self != 0 {
-		t.fence(b, fenceTurn, id)
-	}
+	t.fence(b, fenceTurn, id)
 	b.Queue(holdConversationOfTurn, id)
-	b.Queue(findTurn, id).QueryRow(func(r pgx.Row) error {
-		err := r.Scan(row.columns()...)
-		row.exists = err == nil
-		return orNone(err)
-	})
+	t.row(b, &row.exists, row.columns(), findTurn, id)
 	if t.send(b); !row.exists {
 		t.fail(store.ErrUnknown)
 	}

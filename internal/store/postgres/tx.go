@@ -351,6 +351,24 @@ func (t *tx) send(b *pgx.Batch) {
 	}
 }
 
+// row queues a query that reads its first row into dest, and sets found if there is one.
+func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...any) {
+	b.Queue(query, t.args(args)...).QueryRow(func(r pgx.Row) error {
+		err := r.Scan(dest...)
+		t.localize(dest)
+		*found = err == nil
+		return orNone(err)
+	})
+}
+
+// list queues a query that reads its rows into list; it is rows for a batch.
+func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
+	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
+		*list, err = scan(t, r, dest)
+		return err
+	})
+}
+
 // orNone returns the error of reading a row that may not exist.
 func orNone(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -374,18 +392,23 @@ func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
 		t.fail(err)
 		return nil
 	}
-	var none []T // which the caller may compare with nil
-	list, err := pgx.AppendRows(none, found, func(row pgx.CollectableRow) (v T, err error) {
-		fields := dest(&v)
-		err = row.Scan(fields...)
-		t.localize(fields)
-		return v, err
-	})
+	list, err := scan(t, found, dest)
 	if err != nil {
 		t.fail(err)
 		return nil
 	}
 	return list
+}
+
+// scan returns the rows of a query. It returns nil if there are none.
+func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
+	var none []T
+	return pgx.AppendRows(none, found, func(row pgx.CollectableRow) (v T, err error) {
+		fields := dest(&v)
+		err = row.Scan(fields...)
+		t.localize(fields)
+		return v, err
+	})
 }
 
 // value is dest for rows of one column.

@@ -52,7 +52,12 @@ CREATE INDEX turn_given ON turn (given, given_call) WHERE given IS NOT NULL;
 ALTER TABLE inbox ADD COLUMN given bigint, ADD COLUMN given_call bigint NOT NULL DEFAULT 0;
 UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL;
 CREATE INDEX inbox_given ON inbox (given, given_call) WHERE given IS NOT NULL;
-DROP INDEX inbox_waiting; -- the new one finds the same rows
+
+-- Of several indexes of the unfinished messages the planner takes any while its statistics say that there are none. So each query
+-- can use only one of these.
+CREATE INDEX inbox_message ON inbox (conversation, message);
+DROP INDEX inbox_conversation, inbox_unfinished, inbox_waiting, inbox_turn;
+CREATE INDEX inbox_turn ON inbox (turn) WHERE done_at IS NULL AND turn IS NOT NULL;
 
 -- Messages for the owner of a chat that are gone once it has them. They are in one order with the inbox.
 CREATE TABLE forwarded (
