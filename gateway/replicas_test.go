@@ -101,6 +101,7 @@ type severed struct {
 	*memory.Store
 	mu   sync.Mutex
 	away bool
+	lost int // so many turns can't begin because the lease is over
 }
 
 var errAway = errors.New("the database is away")
@@ -139,6 +140,18 @@ func (s *severed) Record(ctx context.Context, turn string, p chat.Part) error {
 		return err
 	}
 	return s.Store.Record(ctx, turn, p)
+}
+
+// Begin fails while the store says that the lease is over.
+func (s *severed) Begin(ctx context.Context, t chat.Turn) error {
+	s.mu.Lock()
+	lost := s.lost
+	s.lost = max(0, lost-1)
+	s.mu.Unlock()
+	if lost > 0 {
+		return chat.ErrLost
+	}
+	return s.Store.Begin(ctx, t)
 }
 
 // fellow is one of several replicas.
@@ -473,4 +486,18 @@ func TestOperatorsReachTheOwner(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A replica asks no model for a turn that it had no right to begin, and answers the question once it has a new lease.
+func TestReplicaWithoutLeaseAsksNoModel_F41(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 1, true, nil)[0]
+		r.store.lost = 2
+		r.say(t, ask("a"))
+		later(30 * time.Second)
+		if begun, _ := r.runs(); begun != 1 {
+			t.Errorf("the model was asked %d times, want once", begun)
+		}
+		equal(t, "people see", r.sees(), []string{"re: a"})
+	})
 }

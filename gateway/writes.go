@@ -157,15 +157,18 @@ func safely(f func() error) (err error) {
 	return err
 }
 
-// storeTurn stores the beginning of a turn. It returns false if the store failed and may work again: the turn
-// must then show nothing, since the next process would treat its messages as unanswered.
+// storeTurn stores the beginning of a turn. It returns false if the store failed and may work again, or if the process has no
+// right to begin it: the turn must then show nothing, since the next process would treat its messages as unanswered.
 func (a *actor) storeTurn(rec chat.Turn) bool {
 	err := a.g.store.turns.Begin(a.g.deliveries, rec)
 	if a.g.checkLease(err); err != nil {
 		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
-	return err == nil || !retryable(err)
+	return isBegun(err)
 }
+
+// isBegun reports whether a turn may go on after an attempt to store its beginning: it is stored, or the store will never take it.
+func isBegun(err error) bool { return err == nil || !retryable(err) && !errors.Is(err, chat.ErrLost) }
 
 // awaitStore stores the beginning of a turn, retrying until it succeeds. It returns false if ctx ended before.
 func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
@@ -176,7 +179,7 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 			return false
 		}
 		err := safely(func() error { return a.g.store.turns.Begin(a.g.deliveries, rec) })
-		if a.g.checkLease(err); err == nil || !retryable(err) {
+		if a.g.checkLease(err); isBegun(err) {
 			a.log.Info("turn begins: the store works again", slog.String("turn", rec.ID), slog.Duration("after", time.Since(began)))
 			return true
 		}

@@ -192,8 +192,13 @@ func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
 
 func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) error {
 	return k.write(ctx, func() error { return k.store.Release(ctx, turn, used...) }, func() {
-		k.l.w.turns[turn].usage = append(k.l.w.turns[turn].usage, used...)
-		k.l.w.turns[turn].released = time.Now()
+		t := k.l.w.turns[turn]
+		if !t.ended.IsZero() {
+			return // by another process; the store releases nothing
+		}
+		t.usage = append(t.usage, used...)
+		t.released = time.Now()
+		k.judgeWrite(t)
 		k.l.w.note("turn %s is released", turn)
 	})
 }

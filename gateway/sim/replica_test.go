@@ -377,8 +377,12 @@ func (w *world) given(list []chat.Pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range list {
-		if m := w.messages[numberOf(p.Message.ID)]; m.heard.IsZero() && p.Message.Kind != chat.Edited && p.Message.Kind != chat.Deleted {
-			m.heard = time.Now()
+		m := w.messages[numberOf(p.Message.ID)]
+		if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
+			continue
+		}
+		if m.heardLast = time.Now(); m.heard.IsZero() {
+			m.heard = m.heardLast
 		}
 	}
 }

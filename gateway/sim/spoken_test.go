@@ -53,7 +53,7 @@ func (w *world) interrupts(n int) bool {
 // stopped says that somebody stopped a turn from a time on.
 func (w *world) stopped(t *turnLog, from time.Time) bool {
 	return slices.ContainsFunc(w.messages, func(m *written) bool {
-		return m.place == t.place && w.ends(m, w.asker(t)) && !m.accepted.Before(from) && !m.accepted.After(t.ended)
+		return m.place == t.place && w.ends(m, w.asker(t)) && !m.heardLast.Before(from) && !m.accepted.After(t.ended)
 	})
 }
 

@@ -19,7 +19,8 @@ type written struct {
 
 	update    int // the first of the platform's updates with it, counted from 1
 	accepted  time.Time
-	heard     time.Time // when the process that answers learned of it first
+	heard     time.Time // when the process that answers learned of it
+	heardLast time.Time // when the newest one did
 	taken     int       // how many were accepted before, and this one
 	dropped   time.Time
 	wrote     time.Time
@@ -340,7 +341,7 @@ func (w *world) accepted(in chat.Inbound) {
 	w.inbox++
 	m.accepted, m.taken = time.Now(), w.inbox
 	if w.s.replicas == 0 {
-		m.heard = m.accepted
+		m.heard, m.heardLast = m.accepted, m.accepted
 	}
 	w.note("m%d is accepted", numberOf(in.ID))
 }
