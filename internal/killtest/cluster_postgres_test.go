@@ -1,0 +1,46 @@
+//go:build postgres
+
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// Several daemons on one database, of which some are killed, paused and restarted, leave nobody with less than the answers, or
+// with anything beside them. The numbers are a small part of those of `make cluster`.
+func TestPostgreSQLCluster(t *testing.T) {
+	t.Parallel()
+	binary := buildTelex(t)
+	short := clusterOptions{
+		binary: binary, replicas: 3, chats: 30, length: 50 * time.Second, every: 25 * time.Second, think: 15 * time.Second, seed: 1,
+	}
+	rolling := short
+	rolling.rolling = true
+	for name, o := range map[string]clusterOptions{"killed": short, "restarted in order": rolling} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			r, err := o.run(t.Context(), &out)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			r.print(&out)
+			t.Log("\n" + out.String())
+			if r.talkVerdict.bad() {
+				t.Errorf("got %+v, want nothing lost, doubled, unfinished, out of order, beyond a limit, or otherwise wrong", r.talkVerdict)
+			}
+			// Twice the bars: the machine may be busy.
+			if o.rolling && r.Disturbed.Max > (editInterval+2*maxInterruption).Seconds() || r.Recovery.Max > 2*maxRecovery.Seconds() {
+				t.Errorf("replies went on after %+v, and stood still for %+v", r.Recovery, r.Disturbed)
+			}
+			if least := map[bool]int{false: 2, true: 3}[o.rolling]; len(r.Events) < 2*least || r.Answers < o.chats {
+				t.Errorf("%d events and %d answers are too few to show anything", len(r.Events), r.Answers)
+			}
+			if len(r.ByReplica) != o.replicas {
+				t.Errorf("got answers of %v, want all %d replicas to answer", r.ByReplica, o.replicas)
+			}
+		})
+	}
+}
