@@ -88,8 +88,8 @@ func TestSetupConfigs(t *testing.T) {
 				c, err := config.Parse(name, data, secrets)
 				if err != nil {
 					t.Errorf("%v in\n%s", err, data)
-				} else if err := c.CheckRun(); err != nil || len(c.Warnings) > 0 || c.Nobody() != "" {
-					t.Errorf("CheckRun = %v, warnings %q, nobody %q in\n%s", err, c.Warnings, c.Nobody(), data)
+				} else if err := c.CheckRun(); err != nil || len(c.Warnings) > 0 || c.NoAccessReason() != "" {
+					t.Errorf("CheckRun = %v, warnings %q, nobody %q in\n%s", err, c.Warnings, c.NoAccessReason(), data)
 				}
 			}
 			if configs < 2 {
@@ -261,7 +261,7 @@ func TestAPIServerPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.CheckRun(); err != nil || len(c.Warnings) > 0 || c.Nobody() != "" {
-		t.Errorf("CheckRun = %v, warnings %q, nobody %q", err, c.Warnings, c.Nobody())
+	if err := c.CheckRun(); err != nil || len(c.Warnings) > 0 || c.NoAccessReason() != "" {
+		t.Errorf("CheckRun = %v, warnings %q, nobody %q", err, c.Warnings, c.NoAccessReason())
 	}
 }

@@ -36,7 +36,7 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 			level := new(app.LogLevel)
 			log := level.NewLog(cfg.Log, os.Stderr)
 			warn(log, cfg)
-			if doubt := cfg.Nobody(); doubt != "" {
+			if doubt := cfg.NoAccessReason(); doubt != "" {
 				log.Warn(doubt) //nolint:sloglint // the sentence is the message
 			}
 			reloads := make(chan os.Signal)
@@ -148,7 +148,7 @@ func configCommand() *cobra.Command {
 			if err := cfg.CheckRun(); err != nil {
 				return err
 			}
-			if doubt := cfg.Nobody(); doubt != "" {
+			if doubt := cfg.NoAccessReason(); doubt != "" {
 				fmt.Fprintf(os.Stderr, "warning: %s: %s\n", cfg.File(), doubt)
 			}
 			fmt.Fprintf(os.Stderr, "%s: correct\n", cfg.File())

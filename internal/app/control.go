@@ -75,7 +75,7 @@ type (
 		Person string `json:"person"`
 	}
 	reloadRequest struct {
-		Passed *config.Passed `json:"passed,omitempty"` // nil: the daemon reads its own file
+		Passed *config.Bundle `json:"passed,omitempty"` // nil: the daemon reads its own file
 	}
 	trouble struct {
 		Error string `json:"error"`
@@ -88,7 +88,7 @@ type control struct {
 	do       operations
 	status   func(context.Context) DaemonStatus
 	replicas func() Replicas
-	reload   func(context.Context, *config.Passed) (Reloaded, error)
+	reload   func(context.Context, *config.Bundle) (Reloaded, error)
 	attach   func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
 	log      *slog.Logger
 

@@ -161,7 +161,7 @@ func TestControlPassesForRootOnly(t *testing.T) {
 	t.Parallel()
 	reloads := 0
 	c := &control{do: &clerk{}, log: slog.New(slog.DiscardHandler), ready: make(chan struct{})}
-	c.reload = func(_ context.Context, p *config.Passed) (Reloaded, error) { reloads++; return Reloaded{}, nil }
+	c.reload = func(_ context.Context, p *config.Bundle) (Reloaded, error) { reloads++; return Reloaded{}, nil }
 	close(c.ready)
 	for _, x := range []struct {
 		peer any

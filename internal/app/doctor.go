@@ -108,7 +108,7 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 		}
 		found = append(found, finding{"configuration", doubt, what, mend})
 	}
-	if nobody := c.Nobody(); nobody != "" {
+	if nobody := c.NoAccessReason(); nobody != "" {
 		found = append(found, finding{"configuration", doubt, nobody, "let people in by access.allow or access.default"})
 	}
 	return append(found, finding{Check: "configuration", State: healthy, What: c.File() + " is correct"})

@@ -84,7 +84,7 @@ var (
 
 // Reload reads the configuration again, or takes one that was passed, and changes what has changed. Nothing that runs is
 // interrupted. An error, which wraps errNotRenewed, means that everything is as it was.
-func (a *App) Reload(ctx context.Context, passed *config.Passed) (done Reloaded, err error) {
+func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
 	if a.stopping.Load() {
@@ -109,7 +109,7 @@ func (a *App) Reload(ctx context.Context, passed *config.Passed) (done Reloaded,
 	return done, nil
 }
 
-func (a *App) reload(ctx context.Context, passed *config.Passed) (Reloaded, error) {
+func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, error) {
 	before := a.parts.Load()
 	c, own, err := a.load(passed)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *App) reload(ctx context.Context, passed *config.Passed) (Reloaded, erro
 		}
 	}
 	done.Changes = append(done.Changes, config.Changes(before.config, c)...)
-	if doubt := c.Nobody(); doubt != "" {
+	if doubt := c.NoAccessReason(); doubt != "" {
 		done.Warnings = append(done.Warnings, c.File()+": "+doubt)
 	}
 	if err := errors.Join(c.CheckRun(), c.CheckReload(before.config)); err != nil {
@@ -152,7 +152,7 @@ func (a *App) reload(ctx context.Context, passed *config.Passed) (Reloaded, erro
 }
 
 // load returns the configuration that was passed, or reads the daemon's own again.
-func (a *App) load(passed *config.Passed) (c *config.Config, own bool, err error) {
+func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error) {
 	switch {
 	case passed != nil:
 		c, err = checked(passed.Parse(a.options.Env))

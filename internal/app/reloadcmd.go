@@ -20,7 +20,7 @@ func (e RefusedError) Error() string { return e.message }
 func ReloadDaemon(ctx context.Context, env config.Env, o Output, path string) error {
 	var request reloadRequest
 	if path != "" {
-		p, err := config.Pass(absolute(path))
+		p, err := config.ReadBundle(absolute(path))
 		if err != nil {
 			return err
 		}

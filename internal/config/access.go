@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Defaults for people whom no pattern matches.
+// Access of people whom no pattern matches.
 const (
 	AccessDeny  = "deny"
 	AccessPair  = "pair" // they get a code that an admin can approve
@@ -23,23 +23,23 @@ type Access struct {
 	Limits  AccessLimits `yaml:"limits"`
 }
 
-// Nobody says that nobody is let in, and why that is; empty when somebody is. It is no error: people may be let in by
-// codes that were given before.
-func (a Access) Nobody() string {
+// NoAccessReason returns why nobody has access, or "" if somebody has. It is not an error, because people may have
+// access through earlier pairing codes.
+func (a Access) NoAccessReason() string {
 	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
 		return ""
 	}
 	return `access names nobody who may talk to the bot: add people to access.allow, or write "default: pair" and let them in by a code`
 }
 
-// AccessLimits bounds what people may use; 0 is no limit.
+// AccessLimits limits the usage; 0 means no limit.
 type AccessLimits struct {
 	TurnsPerMinute    int `yaml:"turns_per_minute" min:"0" max:"1000"`             // per person
 	TokensPerDay      int `yaml:"tokens_per_day" min:"0" max:"1000000000"`         // per person
-	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // of everybody
+	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // of all people together
 }
 
-// PatternKind is the kind of thing that a pattern matches.
+// PatternKind is the kind of object that a pattern matches.
 type PatternKind string
 
 // The kinds of patterns.
@@ -49,7 +49,7 @@ const (
 	PatternEveryone PatternKind = "*" // everybody on the endpoint
 )
 
-// Pattern matches people or places: endpoint:user:ID, endpoint:chat:ID or endpoint:*.
+// Pattern matches people or chats: endpoint:user:ID, endpoint:chat:ID or endpoint:*.
 type Pattern struct {
 	Endpoint string
 	Kind     PatternKind
@@ -94,22 +94,22 @@ func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
 	case rest == "*":
 		*p = Pattern{Endpoint: endpoint, Kind: PatternEveryone}
 	case (kind == "user" || kind == "chat") && id == "*":
-		d.fail(n, fmt.Sprintf("for everybody on an endpoint write %q", "endpoint:*"), "invalid pattern %s in %s", shown(n), human(path))
+		d.fail(n, fmt.Sprintf("for everybody on an endpoint write %q", "endpoint:*"), "invalid pattern %s in %s", quoted(n), displayPath(path))
 		return
 	case (kind == "user" || kind == "chat") && patternID.MatchString(id):
 		*p = Pattern{Endpoint: endpoint, Kind: PatternKind(kind), ID: id}
 	default:
-		d.fail(n, forms, "invalid pattern %s in %s", shown(n), human(path))
+		d.fail(n, forms, "invalid pattern %s in %s", quoted(n), displayPath(path))
 		return
 	}
 	d.checkPattern(path, n, *p)
 }
 
-// The ids of people and places, by platform.
+// Ids of people and chats, by platform.
 var (
 	telegramID = regexp.MustCompile(`^-?[0-9]+$`)
 	discordID  = regexp.MustCompile(`^[0-9]+$`) // https://docs.discord.com/developers/reference#snowflakes
-	// Slack's prefixes show the kind: https://docs.slack.dev/reference/objects/conversation-object
+	// Slack's prefixes determine the kind: https://docs.slack.dev/reference/objects/conversation-object
 	slackUser = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
 	slackChat = regexp.MustCompile(`^[CDG][A-Z0-9]+$`)
 )
@@ -122,7 +122,7 @@ func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 		if hint == "" {
 			hint = "configure one under platforms"
 		}
-		d.fail(n, hint, "unknown endpoint in pattern %s in %s", shown(n), human(path))
+		d.fail(n, hint, "unknown endpoint in pattern %s in %s", quoted(n), displayPath(path))
 		return
 	}
 	if p.Kind == PatternEveryone {
@@ -130,12 +130,12 @@ func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 	}
 	switch {
 	case kind == KindTelegram && !telegramID.MatchString(p.ID):
-		d.fail(n, "Telegram's ids are numbers; a @name can pass to somebody else", "invalid Telegram id in pattern %s in %s", shown(n), human(path))
+		d.fail(n, "Telegram's ids are numbers; a @name can pass to somebody else", "invalid Telegram id in pattern %s in %s", quoted(n), displayPath(path))
 	case kind == KindDiscord && !discordID.MatchString(p.ID):
-		d.fail(n, "Discord's ids are numbers; with Developer Mode on, a right click copies them", "invalid Discord id in pattern %s in %s", shown(n), human(path))
+		d.fail(n, "Discord's ids are numbers; with Developer Mode on, a right click copies them", "invalid Discord id in pattern %s in %s", quoted(n), displayPath(path))
 	case kind == KindSlack && p.Kind == PatternUser && !slackUser.MatchString(p.ID):
-		d.fail(n, "a person's id begins with U or W; the profile's menu copies it", "invalid Slack id in pattern %s in %s", shown(n), human(path))
+		d.fail(n, "a person's id begins with U or W; the profile's menu copies it", "invalid Slack id in pattern %s in %s", quoted(n), displayPath(path))
 	case kind == KindSlack && p.Kind == PatternChat && !slackChat.MatchString(p.ID):
-		d.fail(n, "a channel's id begins with C, D or G; it is at the end of the channel's details", "invalid Slack id in pattern %s in %s", shown(n), human(path))
+		d.fail(n, "a channel's id begins with C, D or G; it is at the end of the channel's details", "invalid Slack id in pattern %s in %s", quoted(n), displayPath(path))
 	}
 }

@@ -2,20 +2,20 @@ package config
 
 import "time"
 
-// ReasoningSummary is the value that shows the model's thoughts.
+// ReasoningSummary is the value that shows the model's reasoning.
 const ReasoningSummary = "summary"
 
 // Agent configures how a turn runs.
 type Agent struct {
 	SystemPrompt  string         `yaml:"system_prompt"`
 	Limits        Limits         `yaml:"limits"`
-	Context       bool           `yaml:"context"`    // the model is told the place, the date and who speaks
+	Context       bool           `yaml:"context"`    // the model gets the chat, the date and the asker's name
 	ThinkTags     []string       `yaml:"think_tags"` // names of tags whose content is never shown
 	ShowReasoning string         `yaml:"show_reasoning" enum:"off|summary"`
 	Pipeline      []PipelineNode `yaml:"pipeline"` // the last node's text is the reply
 }
 
-// Limits bounds one turn.
+// Limits limits one turn.
 type Limits struct {
 	Turn       time.Duration `yaml:"turn"`        // the whole turn
 	FirstToken time.Duration `yaml:"first_token"` // from the request to the first piece of the answer
@@ -27,7 +27,7 @@ type Limits struct {
 // PipelineNode is one step of a turn.
 type PipelineNode struct {
 	Name         string `yaml:"name" required:"true"`
-	Model        string `yaml:"model"` // a name from models; the first when empty
+	Model        string `yaml:"model"` // a name from models; empty: the first one
 	SystemPrompt string `yaml:"system_prompt"`
 }
 
@@ -44,7 +44,7 @@ type Fetch struct {
 	AllowDomains []string `yaml:"allow_domains"` // need no approval
 }
 
-// MCPServer is one server of tools: a command to start, or a URL.
+// MCPServer is an MCP server: a command to start, or a URL.
 type MCPServer struct {
 	Name        string            `yaml:"name" required:"true"`
 	Command     string            `yaml:"command"`
@@ -55,8 +55,8 @@ type MCPServer struct {
 	ReadOnly    []string          `yaml:"read_only"`    // tools that change nothing
 	AutoApprove []string          `yaml:"auto_approve"` // tools that change something and need no approval
 	Deny        []string          `yaml:"deny"`         // tools that are never offered
-	Trust       bool              `yaml:"trust"`        // the server is believed which tools change nothing
-	Timeout     time.Duration     `yaml:"timeout"`      // of a call, from its start or its newest progress
+	Trust       bool              `yaml:"trust"`        // trust the server's information about which tools change nothing
+	Timeout     time.Duration     `yaml:"timeout"`      // of a call, from its start or its last progress notification
 }
 
 func (s *MCPServer) setDefaults() { s.Timeout = time.Minute }

@@ -15,19 +15,19 @@ import (
 // APIServer is the OpenAI-compatible server.
 type APIServer struct {
 	Listen      string   `yaml:"listen"` // host:port
-	Keys        []APIKey `yaml:"keys"`   // none: whoever reaches the address may use it, which must be a loopback one
+	Keys        []APIKey `yaml:"keys"`   // empty: everybody who reaches the address may use it, which must be a loopback address
 	CORSOrigins []string `yaml:"cors_origins"`
-	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // at once
-	// SessionsByUser says that a request's field user names a session, as the header X-Telex-Session does.
+	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // at the same time
+	// SessionsByUser says that a request's field user selects a session, like the header X-Telex-Session.
 	SessionsByUser bool `yaml:"sessions_by_user"`
 }
 
-// APIKey is a key of a client of the API server, and what the client may use. In the file, it is a mapping or the key alone.
+// APIKey is a client's key for the API server, and the client's limits. In the file, it is a mapping or just the key.
 type APIKey struct {
 	Secret         `yaml:"key" required:"true"`
-	Name           string `yaml:"name"`                                      // in logs and in the usage; made from the key if it is not set
-	TurnsPerMinute int    `yaml:"turns_per_minute" min:"0" max:"100000"`     // 0: any number
-	TokensPerDay   int    `yaml:"tokens_per_day" min:"0" max:"100000000000"` // 0: any number
+	Name           string `yaml:"name"`                                      // in logs and in the usage; generated from the key if it is not set
+	TurnsPerMinute int    `yaml:"turns_per_minute" min:"0" max:"100000"`     // 0: no limit
+	TokensPerDay   int    `yaml:"tokens_per_day" min:"0" max:"100000000000"` // 0: no limit
 }
 
 func (k *APIKey) decode(d *decoder, path string, n *yaml.Node) {
@@ -37,11 +37,11 @@ func (k *APIKey) decode(d *decoder, path string, n *yaml.Node) {
 	}
 	before := len(d.errs)
 	if d.secret(path, n, valueOf(&k.Secret), tags{allow: "empty"}); k.Empty() && len(d.errs) == before {
-		d.fail(n, "write the key, such as ${TELEX_API_KEY}, or leave the entry out", "empty key in %s", human(path))
+		d.fail(n, "write the key, such as ${TELEX_API_KEY}, or leave the entry out", "empty key in %s", displayPath(path))
 	}
 }
 
-// keyName is a name that can stand in "endpoint:user:NAME".
+// keyName matches a name that is valid in "endpoint:user:NAME".
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 func (d *decoder) validateAPIServer(at string, s *APIServer) {
@@ -50,24 +50,24 @@ func (d *decoder) validateAPIServer(at string, s *APIServer) {
 		return
 	}
 	if !isAddress(s.Listen) {
-		d.failAt(d.at(listen), "write it as 127.0.0.1:8642", "invalid listen address %s in %s", d.shownAt(listen), human(listen))
+		d.failAt(d.at(listen), "write it as 127.0.0.1:8642", "invalid listen address %s in %s", d.quotedAt(listen), displayPath(listen))
 		return
 	}
 	if host, _, _ := net.SplitHostPort(s.Listen); len(s.Keys) == 0 && !isLoopback(host) {
 		d.failAt(d.at(keys), `add "keys: [${TELEX_API_KEY}]" or "keys_file: PATH", or listen on 127.0.0.1`,
-			"no keys in %s, which other machines can reach", human(at))
+			"no keys in %s, which other machines can reach", displayPath(at))
 	}
 	d.validateKeys(keys, s.Keys)
 	for i, origin := range s.CORSOrigins {
 		where := join(join(at, "cors_origins"), strconv.Itoa(i))
 		u, err := url.Parse(origin)
 		if d.isValid(where) && origin != "*" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || origin != u.Scheme+"://"+u.Host) {
-			d.failAt(d.at(where), "write it as https://host or https://host:port", "invalid origin %s in %s", d.shownAt(where), human(where))
+			d.failAt(d.at(where), "write it as https://host or https://host:port", "invalid origin %s in %s", d.quotedAt(where), displayPath(where))
 		}
 	}
 }
 
-// validateKeys checks that keys and their names differ, and names those that have no name.
+// validateKeys checks that keys and their names are unique, and generates missing names.
 func (d *decoder) validateKeys(at string, keys []APIKey) {
 	names, secrets := make(map[string]int), make(map[string]int)
 	for i := range keys {
@@ -80,11 +80,11 @@ func (d *decoder) validateKeys(at string, keys []APIKey) {
 		other, named := names[k.Name]
 		switch {
 		case twice:
-			d.failAt(d.at(where), fmt.Sprintf("%s[%d] has it", human(at), before), "duplicate key in %s", human(where))
+			d.failAt(d.at(where), fmt.Sprintf("%s[%d] has it", displayPath(at), before), "duplicate key in %s", displayPath(where))
 		case !keyName.MatchString(k.Name):
-			d.failAt(d.at(join(where, "name")), "use letters, digits, ., _ and -, at most 64", "invalid name %s in %s", d.shownAt(join(where, "name")), human(where))
+			d.failAt(d.at(join(where, "name")), "use letters, digits, ., _ and -, at most 64", "invalid name %s in %s", d.quotedAt(join(where, "name")), displayPath(where))
 		case named:
-			d.failAt(d.at(join(where, "name")), fmt.Sprintf("%s[%d] has it", human(at), other), "duplicate name %s in %s", d.shownAt(join(where, "name")), human(where))
+			d.failAt(d.at(join(where, "name")), fmt.Sprintf("%s[%d] has it", displayPath(at), other), "duplicate name %s in %s", d.quotedAt(join(where, "name")), displayPath(where))
 		}
 		secrets[k.Reveal()], names[k.Name] = i, i
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Changes lists what differs between two configurations, in the order of the schema: "access.default changed",
+// Changes lists the differences between two configurations, in the order of the schema: "access.default changed",
 // "platforms.support added". It shows no values.
 func Changes(before, after *Config) []string {
 	var c changes
@@ -16,14 +16,14 @@ func Changes(before, after *Config) []string {
 
 type changes []string
 
-func (c *changes) add(path, what string) { *c = append(*c, human(path)+" "+what) }
+func (c *changes) add(path, what string) { *c = append(*c, displayPath(path)+" "+what) }
 
 func (c *changes) structure(path string, a, b reflect.Value) {
 	for _, f := range fieldsOf(a.Type()) {
 		c.value(join(path, f.key), a.Field(f.index), b.Field(f.index))
 	}
 	if rules, ok := reflect.TypeAssert[StreamingRules](a); ok {
-		c.entries(path, namedRules(rules), namedRules(as[StreamingRules](b)))
+		c.entries(path, ruleEntries(rules), ruleEntries(convertTo[StreamingRules](b)))
 	}
 }
 
@@ -34,11 +34,11 @@ func (c *changes) value(path string, a, b reflect.Value) {
 	before := len(*c)
 	switch x := a.Interface().(type) {
 	case Endpoints:
-		c.entries(path, namedEndpoints(x), namedEndpoints(as[Endpoints](b)))
+		c.entries(path, endpointEntries(x), endpointEntries(convertTo[Endpoints](b)))
 	case []Model:
-		c.entries(path, named(x, func(m Model) string { return m.Name }), named(as[[]Model](b), func(m Model) string { return m.Name }))
+		c.entries(path, namedEntries(x, func(m Model) string { return m.Name }), namedEntries(convertTo[[]Model](b), func(m Model) string { return m.Name }))
 	case []MCPServer:
-		c.entries(path, named(x, func(s MCPServer) string { return s.Name }), named(as[[]MCPServer](b), func(s MCPServer) string { return s.Name }))
+		c.entries(path, namedEntries(x, func(s MCPServer) string { return s.Name }), namedEntries(convertTo[[]MCPServer](b), func(s MCPServer) string { return s.Name }))
 	case Secret, DSN:
 	default:
 		if a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil() {
@@ -48,38 +48,38 @@ func (c *changes) value(path string, a, b reflect.Value) {
 			c.structure(path, a, b)
 		}
 	}
-	if len(*c) == before { // or only the order differs
+	if len(*c) == before { // nothing else differs, or only the order
 		c.add(path, "changed")
 	}
 }
 
-// as returns a value of the type that its counterpart has.
-func as[T any](v reflect.Value) T {
+// convertTo returns a value, converted to the type T.
+func convertTo[T any](v reflect.Value) T {
 	out, _ := reflect.TypeAssert[T](v)
 	return out
 }
 
-// entry is one of a list whose entries have names.
+// entry is an element of a list whose elements have names.
 type entry struct {
 	name  string
 	value reflect.Value // of a struct
 }
 
-func named[T any](list []T, name func(T) string) (out []entry) {
+func namedEntries[T any](list []T, name func(T) string) (out []entry) {
 	for _, e := range list {
 		out = append(out, entry{name(e), reflect.ValueOf(e)})
 	}
 	return out
 }
 
-func namedEndpoints(list Endpoints) (out []entry) {
+func endpointEntries(list Endpoints) (out []entry) {
 	for _, e := range list {
 		out = append(out, entry{e.Name, reflect.ValueOf(e.Settings).Elem()})
 	}
 	return out
 }
 
-func namedRules(r StreamingRules) (out []entry) {
+func ruleEntries(r StreamingRules) (out []entry) {
 	for _, name := range keysOf(r.Endpoints) {
 		out = append(out, entry{name, reflect.ValueOf(r.Endpoints[name])})
 	}
@@ -107,13 +107,13 @@ func (c *changes) entries(path string, before, after []entry) {
 	}
 }
 
-// CheckReload reports changes that a running daemon can't make.
+// CheckReload reports changes that require a restart.
 func (c *Config) CheckReload(before *Config) error {
 	const hint = "restart the daemon, which loses nothing"
 	var errs Errors
 	for _, change := range Changes(before, c) {
 		path, what, _ := strings.Cut(change, " ")
-		if what == "added" || what == "removed" || !c.fixed(path, before) {
+		if what == "added" || what == "removed" || !c.needsRestart(path, before) {
 			continue
 		}
 		errs = append(errs, c.problem(path, path+" can't change while the daemon runs", hint))
@@ -121,12 +121,12 @@ func (c *Config) CheckReload(before *Config) error {
 	return errs.err()
 }
 
-// fixed reports whether a changed key needs a restart.
-func (c *Config) fixed(path string, before *Config) bool {
+// needsRestart reports whether a change of this key requires a restart.
+func (c *Config) needsRestart(path string, before *Config) bool {
 	switch {
 	case strings.HasPrefix(path, "store."), path == "log.format":
 		return true
-	case path == adminListen: // nothing is counted without an address
+	case path == adminListen: // without an address, there are no metrics to keep
 		return before.Admin.Listen == ""
 	}
 	for _, e := range before.Endpoints {

@@ -2,22 +2,22 @@ package config
 
 import "time"
 
-// Config is the whole configuration: defaults, file and environment together, checked. Nobody may change it
-// once Parse has returned it.
+// Config is the complete, validated configuration: defaults, file and environment. It must not be changed after Parse
+// has returned it.
 type Config struct {
-	Models           []Model        `yaml:"models" required:"true"` // a chain: the first is used, the next ones on trouble
+	Models           []Model        `yaml:"models" required:"true"` // a fallback chain: the first one is used, the others if it fails
 	Transcription    Transcription  `yaml:"transcription"`
 	Agent            Agent          `yaml:"agent"`
 	Tools            Tools          `yaml:"tools"`
 	MCPServers       []MCPServer    `yaml:"mcp_servers"`
-	StreamingSection StreamingRules `yaml:"streaming"` // as written; Streaming returns the settings of one endpoint
+	StreamingSection StreamingRules `yaml:"streaming"` // as written; Streaming returns the settings of an endpoint
 	Conversations    Conversations  `yaml:"conversations"`
 	Access           Access         `yaml:"access"`
-	// Texts replaces the fixed lines that people see. CheckTexts compares its keys with those that exist.
+	// Texts replaces the fixed lines that people see. CheckTexts compares its keys with the existing ones.
 	Texts     map[string]string `yaml:"texts"`
 	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
 	Store     Store             `yaml:"store"`
-	// ShutdownGrace is how long the daemon may take to stop after the first signal.
+	// ShutdownGrace is the maximum duration of a stop after the first signal.
 	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`
@@ -26,16 +26,16 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 
 	file         string
-	places       map[string]place // position of every key in the file
-	sensitive    []Secret         // to be masked inside other texts
-	envStreaming *bool            // TELEX_STREAMING_ENABLED; nil when not set
+	positions    map[string]position // position of every key in the file
+	sensitive    []Secret            // masked inside other texts
+	envStreaming *bool               // TELEX_STREAMING_ENABLED; nil: not set
 }
 
-// Admin is the address for probes, metrics and the status page.
+// Admin configures the address for probes, metrics and the status page.
 type Admin struct {
-	Listen   string `yaml:"listen"`              // host:port; off when empty
-	Token    Secret `yaml:"token" allow:"empty"` // empty: whoever reaches the address may read it, which must be a loopback one
-	ShowText bool   `yaml:"show_text"`           // the status page shows what people and models write
+	Listen   string `yaml:"listen"`              // host:port; empty: off
+	Token    Secret `yaml:"token" allow:"empty"` // empty: everybody who reaches the address may read it, which must be a loopback address
+	ShowText bool   `yaml:"show_text"`           // the status page shows the texts of people and models
 }
 
 // Log configures the level and the format of the log.
@@ -46,11 +46,11 @@ type Log struct {
 
 // isSet reports whether the file sets a key.
 func (c *Config) isSet(path string) bool {
-	_, ok := c.places[path]
+	_, ok := c.positions[path]
 	return ok
 }
 
-// File returns the name that the configuration was parsed under.
+// File returns the name under which the configuration was parsed.
 func (c *Config) File() string { return c.file }
 
 // defaults returns the configuration of an empty file.

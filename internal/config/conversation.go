@@ -4,25 +4,25 @@ import "time"
 
 // What happens to a message that arrives during a turn.
 const (
-	BusyInterrupt = "interrupt" // the running turn ends, in groups only for the asker's own message
+	BusyInterrupt = "interrupt" // it stops the running turn; in groups only if the same person asked
 	BusyQueue     = "queue"     // the message waits
-	BusySteer     = "steer"     // the message is put to the running turn
+	BusySteer     = "steer"     // it is added to the running turn
 )
 
 // What happens if the asker edits a question while it is answered.
 const (
-	EditRestart = "restart" // the answer starts over in the same message
+	EditRestart = "restart" // the answer starts again in the same message
 	EditIgnore  = "ignore"
 )
 
-// Conversations configures how conversations are stored.
+// Conversations configures conversations and their storage.
 type Conversations struct {
 	Busy          string        `yaml:"busy" enum:"interrupt|queue|steer"`
 	MaxQueued     int           `yaml:"max_queued" min:"1" max:"1000"` // messages per conversation
-	FollowThreads bool          `yaml:"follow_threads"`                // in threads and chains of replies with the bot, no mention is needed
-	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // what an edit of the question does while it is answered
-	MaxAge        time.Duration `yaml:"max_age"`                       // an accepted message older than this at a restart is answered with a note
-	Retention     time.Duration `yaml:"retention" allow:"zero"`        // older history is deleted; 0 keeps
+	FollowThreads bool          `yaml:"follow_threads"`                // no mention is needed in threads and chains of replies with the bot
+	OnEdit        string        `yaml:"on_edit" enum:"restart|ignore"` // effect of editing the question while it is answered
+	MaxAge        time.Duration `yaml:"max_age"`                       // at a restart, older accepted messages are answered with a note
+	Retention     time.Duration `yaml:"retention" allow:"zero"`        // older history is deleted; 0: never
 	Overrides     []Override    `yaml:"overrides"`
 }
 

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// The shapes of credentials, as far as the platforms tell them. They catch what was pasted into the wrong key; whether a
-// token is valid, only its platform knows.
+// Formats of credentials, as far as the platforms document them. They detect values that were pasted into the wrong
+// key. Only the platform knows whether a token is valid.
 var (
-	// telegramToken is a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
+	// telegramToken matches a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
 	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
-	// telegramSecret is what Telegram takes as secret_token: https://core.telegram.org/bots/api#setwebhook
+	// telegramSecret matches valid values of secret_token: https://core.telegram.org/bots/api#setwebhook
 	telegramSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
-	// discordToken has three parts in base64url, the first of them the bot's id:
+	// discordToken matches three parts in base64url, the first of which is the bot's id:
 	// https://docs.discord.com/developers/reference#authentication
 	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
-	// Slack's tokens say their kind in front: https://docs.slack.dev/authentication/tokens
+	// The prefixes of Slack's tokens determine their kind: https://docs.slack.dev/authentication/tokens
 	slackBotToken = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
 	slackAppToken = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
-	// phoneNumberID is Meta's id of a phone number, and graphVersion the version in an address of its API:
+	// phoneNumberID matches Meta's id of a phone number, and graphVersion the version in a URL of its API:
 	// https://developers.facebook.com/docs/graph-api/guides/versioning
 	phoneNumberID = regexp.MustCompile(`^[0-9]+$`)
 	graphVersion  = regexp.MustCompile(`/v[0-9]+\.[0-9]+$`)
 )
 
-// validateEndpoints checks the accounts one by one, and that no two are the same: two receivers with one token disturb
-// each other for ever.
+// validateEndpoints validates each account, and checks that no two are equal, because two receivers with one token
+// would disturb each other forever.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	first := make(map[[3]string]string) // which endpoint has what only one may have
+	first := make(map[[3]string]string) // by a value that only one endpoint may have: that endpoint
 	for _, e := range endpoints {
 		at := join("platforms", e.Name)
 		own := func(key, what, hint string, id [3]string) {
@@ -38,7 +38,7 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 				return
 			}
 			if other, twice := first[id]; twice {
-				d.failAt(d.at(join(at, key)), hint, "the %s of %s is that of platforms.%s", what, human(at), other)
+				d.failAt(d.at(join(at, key)), hint, "the %s of %s is that of platforms.%s", what, displayPath(at), other)
 			}
 			first[id] = e.Name
 		}
@@ -73,7 +73,7 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 func (d *decoder) validateTelegram(at string, t *Telegram) {
 	base := d.validateURL(join(at, "api_base"), &t.APIBase)
 	if !t.Token.Empty() && !telegramToken.MatchString(t.Token.Reveal()) {
-		d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "invalid Telegram token in %s", human(at))
+		d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "invalid Telegram token in %s", displayPath(at))
 	}
 	hook, mode := join(at, "webhook"), join(at, "mode")
 	switch {
@@ -84,11 +84,11 @@ func (d *decoder) validateTelegram(at string, t *Telegram) {
 		d.validateTelegramHook(hook, t.Webhook, base != nil && isPrivate(base.Hostname()))
 	case t.Mode == ModeWebhook && d.isValid(hook):
 		d.failAt(d.at(mode), `add "webhook: {listen: 127.0.0.1:8644, url: https://bot.example.com/telegram, secret: ${NAME}}"`,
-			"missing key %q in %s", "webhook", human(at))
+			"missing key %q in %s", "webhook", displayPath(at))
 	}
 }
 
-// validateTelegramHook checks a webhook. own says that the Bot API is a server of one's own, which takes any address.
+// validateTelegramHook validates a webhook. own says that the Bot API is a local server, which accepts any URL.
 // https://core.telegram.org/bots/api#setwebhook
 func (d *decoder) validateTelegramHook(at string, w *TelegramWebhook, own bool) {
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8644")
@@ -98,21 +98,21 @@ func (d *decoder) validateTelegramHook(at string, w *TelegramWebhook, own bool) 
 		switch {
 		case u == nil || own:
 		case u.Scheme != "https":
-			d.failAt(d.at(address), "let a proxy in front of telex speak TLS, and write https://", "Telegram calls only https: %s", human(address))
+			d.failAt(d.at(address), "let a proxy in front of telex speak TLS, and write https://", "Telegram calls only https: %s", displayPath(address))
 		case !slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()):
-			d.failAt(d.at(address), "use 443, 80, 88 or 8443", "Telegram calls no port %s: %s", u.Port(), human(address))
+			d.failAt(d.at(address), "use 443, 80, 88 or 8443", "Telegram calls no port %s: %s", u.Port(), displayPath(address))
 		}
 	}
 	if secret := w.Secret.Reveal(); secret != "" && !telegramSecret.MatchString(secret) {
 		d.failAt(d.at(join(at, "secret")), "use 1 to 256 characters of A-Z, a-z, 0-9, _ and -, for example of: openssl rand -hex 32",
-			"invalid secret in %s", human(at))
+			"invalid secret in %s", displayPath(at))
 	}
 }
 
 func (d *decoder) validateDiscord(at string, c *Discord) {
 	base := join(at, "api_base")
 	if u := d.validateURL(base, &c.APIBase); u != nil && u.Path != "" && u.Path != "/" {
-		d.failAt(d.at(base), "write the host alone, such as https://discord.com", "%s has a path", human(base))
+		d.failAt(d.at(base), "write the host alone, such as https://discord.com", "%s has a path", displayPath(base))
 	}
 	token := c.Token.Reveal()
 	if token == "" || discordToken.MatchString(token) {
@@ -122,42 +122,42 @@ func (d *decoder) validateDiscord(at string, c *Discord) {
 	if strings.HasPrefix(strings.ToLower(token), "bot ") {
 		hint = `write the token alone, without "Bot " in front`
 	}
-	d.failAt(d.at(join(at, "token")), hint, "invalid Discord token in %s", human(at))
+	d.failAt(d.at(join(at, "token")), hint, "invalid Discord token in %s", displayPath(at))
 }
 
 func (d *decoder) validateSlack(at string, s *Slack) {
 	if u := d.validateURL(join(at, "api_base"), &s.APIBase); u != nil {
-		s.APIBase += "/" // methods are appended to it
+		s.APIBase += "/" // method names are appended to it
 	}
 	if token := s.BotToken.Reveal(); token != "" && !slackBotToken.MatchString(token) {
-		d.failAt(d.at(join(at, "bot_token")), slackHint(token, "bot_token"), "invalid bot token of Slack in %s", human(at))
+		d.failAt(d.at(join(at, "bot_token")), slackHint(token, "bot_token"), "invalid bot token of Slack in %s", displayPath(at))
 	}
 	if token := s.AppToken.Reveal(); token != "" && !slackAppToken.MatchString(token) {
-		d.failAt(d.at(join(at, "app_token")), slackHint(token, "app_token"), "invalid app-level token of Slack in %s", human(at))
+		d.failAt(d.at(join(at, "app_token")), slackHint(token, "app_token"), "invalid app-level token of Slack in %s", displayPath(at))
 	}
 	if secret := s.SigningSecret.Reveal(); strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, "xapp-") {
 		d.failAt(d.at(join(at, "signing_secret")), "the Signing Secret is on the app's page Basic Information",
-			"%s holds a token, not the signing secret", human(join(at, "signing_secret")))
+			"%s holds a token, not the signing secret", displayPath(join(at, "signing_secret")))
 	}
 	d.validateSlackMode(at, s)
 }
 
-// validateSlackMode checks that events arrive in exactly one way, by Socket Mode or by HTTP.
+// validateSlackMode checks that exactly one way of receiving is configured: Socket Mode or HTTP.
 func (d *decoder) validateSlackMode(at string, s *Slack) {
 	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
 	listen := join(at, "listen")
 	socket, signed, listens := d.isSet(join(at, "app_token")), d.isSet(join(at, "signing_secret")), d.isSet(listen)
 	switch {
 	case socket && signed:
-		d.failAt(d.at(join(at, "signing_secret")), "keep "+modes, "both app_token and signing_secret in %s", human(at))
+		d.failAt(d.at(join(at, "signing_secret")), "keep "+modes, "both app_token and signing_secret in %s", displayPath(at))
 	case socket && listens:
-		d.failAt(d.at(listen), "remove the line; Socket Mode needs no address", "both app_token and listen in %s", human(at))
+		d.failAt(d.at(listen), "remove the line; Socket Mode needs no address", "both app_token and listen in %s", displayPath(at))
 	case !socket && !signed && !listens:
-		d.failAt(d.at(at), "add "+modes, "missing key %q in %s", "app_token", human(at))
+		d.failAt(d.at(at), "add "+modes, "missing key %q in %s", "app_token", displayPath(at))
 	case !socket && !signed:
-		d.failAt(d.at(at), `add "signing_secret: ${NAME}" or "signing_secret_file: PATH"`, "missing key %q in %s", "signing_secret", human(at))
+		d.failAt(d.at(at), `add "signing_secret: ${NAME}" or "signing_secret_file: PATH"`, "missing key %q in %s", "signing_secret", displayPath(at))
 	case !socket && !listens:
-		d.failAt(d.at(at), `add "listen: 127.0.0.1:8645"`, "missing key %q in %s", "listen", human(at))
+		d.failAt(d.at(at), `add "listen: 127.0.0.1:8645"`, "missing key %q in %s", "listen", displayPath(at))
 	}
 	d.validateListen(listen, s.Listen, "127.0.0.1:8645")
 }
@@ -165,22 +165,22 @@ func (d *decoder) validateSlackMode(at string, s *Slack) {
 func (d *decoder) validateWhatsApp(at string, w *WhatsApp) {
 	base := join(at, "api_base")
 	if u := d.validateURL(base, &w.APIBase); u != nil && graphVersion.MatchString(strings.TrimRight(u.Path, "/")) {
-		d.failAt(d.at(base), "telex adds the version of the API", "%s has a version", human(base))
+		d.failAt(d.at(base), "telex adds the version of the API", "%s has a version", displayPath(base))
 	}
 	if number := join(at, "phone_number_id"); d.isSet(number) && d.isValid(number) && !phoneNumberID.MatchString(w.PhoneNumberID) {
-		d.failAt(d.at(number), "write the id of the number, which is digits only, not the number", "invalid %s: %s", human(number), d.shownAt(number))
+		d.failAt(d.at(number), "write the id of the number, which is digits only, not the number", "invalid %s: %s", displayPath(number), d.quotedAt(number))
 	}
 	d.validateListen(join(at, "listen"), w.Listen, "127.0.0.1:8646")
 }
 
-// validateListen checks an address to listen on, if there is one.
+// validateListen validates an address to listen on, unless it is empty.
 func (d *decoder) validateListen(at, address, example string) {
 	if d.isSet(at) && d.isValid(at) && !isAddress(address) {
-		d.failAt(d.at(at), "write it as "+example, "invalid listen address %s in %s", d.shownAt(at), human(at))
+		d.failAt(d.at(at), "write it as "+example, "invalid listen address %s in %s", d.quotedAt(at), displayPath(at))
 	}
 }
 
-// slackHint returns the kind of a token that belongs to another key.
+// slackHint returns the kind of a token that was set under a wrong key.
 func slackHint(token, key string) string {
 	const bot, app = "the Bot User OAuth Token (xoxb-) of the page OAuth & Permissions", "the app-level token (xapp-) of the page Basic Information"
 	is := ""
@@ -200,7 +200,7 @@ func slackHint(token, key string) string {
 	return is + "bot_token is " + bot
 }
 
-// isAddress reports whether a server can listen on a text: a host, which may be missing, and the number of a port.
+// isAddress reports whether a text is a valid listen address: an optional host and a port number.
 func isAddress(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil || strings.ContainsAny(host, " /@") {

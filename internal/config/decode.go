@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The short names of YAML's own tags.
+// Short names of YAML's own tags.
 const (
 	nullTag  = "!!null"
 	boolTag  = "!!bool"
@@ -19,68 +19,68 @@ const (
 	floatTag = "!!float"
 )
 
-// place is a position in the file.
-type place struct{ line, column int }
+// position is a position in the file.
+type position struct{ line, column int }
 
-func placeOf(n *yaml.Node) place { return place{n.Line, n.Column} }
+func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder turns YAML nodes into a Config and collects what is wrong on the way. A path names a value:
-// the keys and indexes that lead to it, joined by dots.
+// decoder decodes YAML nodes into a Config and collects the errors. A path identifies a value: the keys and indexes
+// that lead to it, joined by dots.
 type decoder struct {
 	file      string
-	dir       string // where relative secret files are, without credentials
+	dir       string // where relative secret files are, if there are no credentials
 	env       Env
-	passed    map[string][]byte // relative secret files, by their names; nil: they are read
-	endpoints map[string]string // name to kind, known before anything refers to them
+	bundled   map[string][]byte // secret files of a bundle, by name; nil: read the files
+	endpoints map[string]string // name to kind, known before anything refers to an endpoint
 	errs      Errors
 	warnings  Errors
-	places    map[string]place
-	invalid   map[string]bool   // paths with a complaint at them or below
-	raw       map[string]string // texts as they stand in the file, before the environment is filled in
+	positions map[string]position
+	invalid   map[string]bool   // paths with an error, and their parents
+	raw       map[string]string // texts as written in the file, before environment variables are expanded
 	sensitive []Secret          // all secret values found so far
 }
 
-// customDecoder is a type that is not decoded by its Go kind alone.
+// customDecoder is a type with its own decoding.
 type customDecoder interface {
 	decode(d *decoder, path string, n *yaml.Node)
 }
 
 func (d *decoder) fail(n *yaml.Node, hint, format string, args ...any) {
-	d.failAt(placeOf(n), hint, format, args...)
+	d.failAt(positionOf(n), hint, format, args...)
 }
 
-func (d *decoder) failAt(at place, hint, format string, args ...any) {
+func (d *decoder) failAt(at position, hint, format string, args ...any) {
 	d.errs = append(d.errs, &Error{
 		File: d.file, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
 
 func (d *decoder) warn(n *yaml.Node, format string, args ...any) {
-	d.warnAt(placeOf(n), format, args...)
+	d.warnAt(positionOf(n), format, args...)
 }
 
-func (d *decoder) warnAt(at place, format string, args ...any) {
+func (d *decoder) warnAt(at position, format string, args ...any) {
 	d.warnings = append(d.warnings, &Error{
 		File: d.file, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...),
 	})
 }
 
-// at returns the position of a path, or of its nearest parent that has one.
-func (d *decoder) at(path string) place {
+// at returns the position of a path, or of its nearest parent with a position.
+func (d *decoder) at(path string) position {
 	for {
-		if p, ok := d.places[path]; ok {
+		if p, ok := d.positions[path]; ok {
 			return p
 		}
 		i := strings.LastIndexByte(path, '.')
 		if i < 0 {
-			return place{1, 1}
+			return position{1, 1}
 		}
 		path = path[:i]
 	}
 }
 
 func (d *decoder) isSet(path string) bool {
-	_, ok := d.places[path]
+	_, ok := d.positions[path]
 	return ok
 }
 
@@ -95,11 +95,11 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool
 	return true
 }
 
-// dispatch picks the decoding by the type of v.
+// dispatch selects the decoding by the type of v.
 func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 	if n.Style&yaml.TaggedStyle != 0 {
-		// The tag's name is not shown: an unquoted secret may begin with "!".
-		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", human(path))
+		// Don't show the name of the tag, because an unquoted secret may begin with "!".
+		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", displayPath(path))
 		return
 	}
 	if c, ok := reflect.TypeAssert[customDecoder](v.Addr()); ok {
@@ -160,19 +160,19 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 		switch {
 		case isFile:
 			f, at = known[name], join(path, name)
-		case !ok && d.extra(path, p, v):
+		case !ok && d.endpointRule(path, p, v):
 			continue
 		case !ok:
-			d.fail(p.keyNode, d.keyHint(p.key, v), "unknown key %s %s", shownKey(p.key), in(path))
+			d.fail(p.keyNode, d.keyHint(p.key, v), "unknown key %s %s", quotedKey(p.key), in(path))
 			continue
 		}
 		if !d.isSet(at) {
-			d.places[at] = placeOf(p.keyNode)
+			d.positions[at] = positionOf(p.keyNode)
 		}
 		field := v.Field(f.index)
 		switch {
 		case isFile && present[name]:
-			d.fail(p.keyNode, "keep one of them", "both %s and %s in %s", name, p.key, human(path))
+			d.fail(p.keyNode, "keep one of them", "both %s and %s in %s", name, p.key, displayPath(path))
 		case isFile:
 			d.fromFile(join(path, p.key), p.value, field, name)
 		default:
@@ -182,7 +182,7 @@ func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Valu
 	d.requireKeys(path, n, v)
 }
 
-// requireKeys reports missing required keys. Empty values are checked by their type.
+// requireKeys reports missing required keys. The types check for empty values.
 func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		at := join(path, f.key)
@@ -193,16 +193,16 @@ func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 		if f.holdsSecrets() {
 			hint = fmt.Sprintf("add %q or %q", f.key+": ${NAME}", f.key+"_file: PATH")
 		}
-		where := placeOf(n)
-		if p, ok := d.places[path]; ok {
+		where := positionOf(n)
+		if p, ok := d.positions[path]; ok {
 			where = p
 		}
 		d.failAt(where, hint, "missing key %q %s", f.key, in(path))
 	}
 }
 
-// extra decodes the keys of streaming that are endpoint names.
-func (d *decoder) extra(path string, p pair, v reflect.Value) bool {
+// endpointRule decodes the keys of streaming that are endpoint names.
+func (d *decoder) endpointRule(path string, p pair, v reflect.Value) bool {
 	rules, ok := reflect.TypeAssert[*StreamingRules](v.Addr())
 	if !ok {
 		return false
@@ -211,7 +211,7 @@ func (d *decoder) extra(path string, p pair, v reflect.Value) bool {
 		return false
 	}
 	at := join(path, p.key)
-	d.places[at] = placeOf(p.keyNode)
+	d.positions[at] = positionOf(p.keyNode)
 	var rule StreamingRule
 	d.value(at, p.value, valueOf(&rule), tags{})
 	if rules.Endpoints == nil {
@@ -221,7 +221,7 @@ func (d *decoder) extra(path string, p pair, v reflect.Value) bool {
 	return true
 }
 
-// keyHint helps with an unknown key.
+// keyHint returns a hint for an unknown key.
 func (d *decoder) keyHint(key string, v reflect.Value) string {
 	keys := d.keysAt(v)
 	if v.Type() == reflect.TypeFor[StreamingRules]() && nearest(key, keys) == "" {
@@ -230,7 +230,7 @@ func (d *decoder) keyHint(key string, v reflect.Value) string {
 	return suggest(key, keys)
 }
 
-// keysAt lists the keys of a struct, for suggestions.
+// keysAt returns the keys of a struct, for suggestions.
 func (d *decoder) keysAt(v reflect.Value) []string {
 	var keys []string
 	for _, f := range fieldsOf(v.Type()) {
@@ -253,13 +253,13 @@ func (d *decoder) list(path string, n *yaml.Node, v reflect.Value, t tags) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
-		d.fail(n, "write [a, b] or one entry per line with a dash", "%s must be a list, not %s", human(path), kindOf(n))
+		d.fail(n, "write [a, b] or one entry per line with a dash", "%s must be a list, not %s", displayPath(path), kindOf(n))
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
 		at := join(path, fmt.Sprint(i))
-		d.places[at] = placeOf(item)
+		d.positions[at] = positionOf(item)
 		d.value(at, item, out.Index(i), t)
 	}
 	v.Set(out)
@@ -270,7 +270,7 @@ func (d *decoder) mapping(path string, n *yaml.Node, v reflect.Value) {
 	out := reflect.MakeMap(v.Type())
 	for _, p := range d.pairs(path, n) {
 		at := join(path, p.key)
-		d.places[at] = placeOf(p.keyNode)
+		d.positions[at] = positionOf(p.keyNode)
 		item := reflect.New(v.Type().Elem()).Elem()
 		d.value(at, p.value, item, tags{})
 		out.SetMapIndex(reflect.ValueOf(p.key), item)
@@ -278,22 +278,22 @@ func (d *decoder) mapping(path string, n *yaml.Node, v reflect.Value) {
 	v.Set(out)
 }
 
-// pair is one key of a mapping with its value.
+// pair is a key of a mapping and its value.
 type pair struct {
 	key     string
 	keyNode *yaml.Node
 	value   *yaml.Node
 }
 
-// pairs returns the keys of a mapping in order, each once. A section without content has none: its lines may
-// all be commented out.
+// pairs returns the keys of a mapping in order, without duplicates. A section without content has none, because all its
+// lines may be commented out.
 func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	n = resolve(n)
 	if isNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, "", "%s must be a mapping of keys to values, not %s", human(path), kindOf(n))
+		d.fail(n, "", "%s must be a mapping of keys to values, not %s", displayPath(path), kindOf(n))
 		return nil
 	}
 	var out []pair
@@ -309,7 +309,7 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 			continue
 		}
 		if first, twice := lines[k.Value]; twice {
-			d.fail(k, fmt.Sprintf("first on line %d", first), "duplicate key %s %s", shownKey(k.Value), in(path))
+			d.fail(k, fmt.Sprintf("first on line %d", first), "duplicate key %s %s", quotedKey(k.Value), in(path))
 			continue
 		}
 		lines[k.Value] = k.Line
@@ -318,7 +318,7 @@ func (d *decoder) pairs(path string, n *yaml.Node) []pair {
 	return out
 }
 
-// resolve follows an alias. The result has the position of the alias.
+// resolve resolves an alias. The result has the position of the alias.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		target := *n.Alias
@@ -358,8 +358,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// human writes a path as people do: models[0].api_key.
-func human(path string) string {
+// displayPath formats a path for people: models[0].api_key.
+func displayPath(path string) string {
 	if path == "" {
 		return "the file"
 	}
@@ -377,10 +377,10 @@ func human(path string) string {
 	return b.String()
 }
 
-// in returns the position of a key.
+// in returns where a key is, for error messages.
 func in(path string) string {
 	if path == "" {
 		return "at the top level"
 	}
-	return "in " + human(path)
+	return "in " + displayPath(path)
 }

@@ -1,17 +1,17 @@
-// Package config reads telex's one configuration file: YAML, the environment and secret files become one
-// validated [Config], or a list of every problem with its file, line, column and a hint.
+// Package config reads telex's one configuration file. YAML, the environment and secret files become one validated
+// [Config], or a list of all errors with file, line, column and a hint.
 //
-// The schema is the struct types of this package and their tags; there is no second description of it:
+// The struct types of this package and their tags are the only description of the schema:
 //
 //	yaml:"key"        the key in the file
-//	enum:"a|b"        the only values
-//	min, max          bounds of a number, both included
-//	unit:"seconds"    what a bare number means, said when something else was given
-//	required:"true"   the key must be there and not be empty
+//	enum:"a|b"        the allowed values
+//	min, max          inclusive bounds of a number
+//	unit:"seconds"    the unit of a number, for error messages
+//	required:"true"   the key must be present and not empty
 //	allow:"empty"     a secret may be empty
 //	allow:"zero"      a duration may be 0
 //
-// The order of work: the bytes are parsed into YAML nodes, the nodes are decoded strictly over the defaults
-// (decode.go, scalar.go), with ${NAME} filled in per scalar so that a value can never change the structure
-// (expand.go), and rules that span keys are checked (validate.go). Errors show text of the file only where it can't be a secret.
+// The steps are: parse the bytes into YAML nodes, decode the nodes strictly over the defaults (decode.go, scalar.go), and
+// check rules that involve several keys (validate.go). ${NAME} is expanded per scalar, so that a value can never change
+// the structure (expand.go). Errors show text of the file only where it can't be a secret.
 package config

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Environment variables that the package itself reads; ${NAME} in the file may read any other.
+// Environment variables that the package itself reads. ${NAME} in the file may read any other.
 const (
 	envConfig      = "TELEX_CONFIG"
 	envStreaming   = "TELEX_STREAMING_ENABLED"
@@ -18,7 +18,7 @@ const (
 // ErrNotFound means that no configuration file was given and none exists at the default locations.
 var ErrNotFound = errors.New("no configuration file")
 
-// Env looks up environment variables; [os.LookupEnv] is one. A nil Env has no variables.
+// Env looks up environment variables, like [os.LookupEnv]. A nil Env has no variables.
 type Env func(name string) (value string, ok bool)
 
 func (e Env) lookup(name string) (string, bool) {
@@ -28,7 +28,7 @@ func (e Env) lookup(name string) (string, bool) {
 	return e(name)
 }
 
-// Value returns a variable's value, empty when it is not set.
+// Value returns a variable's value, or "" if it is not set.
 func (e Env) Value(name string) string {
 	if v, ok := e.lookup(name); ok {
 		return v
@@ -36,9 +36,9 @@ func (e Env) Value(name string) string {
 	return ""
 }
 
-// Find returns the path of the configuration file: the explicit one, else $TELEX_CONFIG, else the first of
-// ./config.yaml and /etc/telex/config.yaml that exists. A path that was named is returned unchecked, so that
-// reading it reports what is wrong with it. It wraps [ErrNotFound] when there is none.
+// Find returns the path of the configuration file: the explicit one, otherwise $TELEX_CONFIG, otherwise the first of
+// ./config.yaml and /etc/telex/config.yaml that exists. It does not check the first two, so that reading them reports
+// the error. It wraps [ErrNotFound] if there is no file.
 func Find(explicit string, env Env) (string, error) {
 	return find(explicit, env, "config.yaml", "/etc/telex/config.yaml")
 }
@@ -51,7 +51,7 @@ func find(explicit string, env Env, usual ...string) (string, error) {
 		return path, nil
 	}
 	for _, path := range usual {
-		// Anything but "does not exist" is this file's own trouble and must not be passed over.
+		// Any error but "does not exist" belongs to this file, and must not be skipped.
 		if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return path, nil
 		}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Error is one problem of a configuration.
+// Error is one error in a configuration.
 type Error struct {
-	File    string // as it was given to Load or Parse, or the name of an environment variable
-	Line    int    // from 1; 0 when the problem is no place in the file
+	File    string // as given to Load or Parse, or the name of an environment variable
+	Line    int    // from 1; 0 if the error has no position in the file
 	Column  int    // from 1, in characters
-	Message string // one line, never a secret
-	Hint    string // how to mend it; may be empty
+	Message string // one line, without secrets
+	Hint    string // how to fix it; may be empty
 }
 
 // Error returns "file:line:column: message; hint".
@@ -30,10 +30,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors is every problem of a configuration, in the order of the file.
+// Errors is a list of all errors in a configuration, in the order of the file.
 type Errors []*Error
 
-// Error returns the problems, one per line.
+// Error returns the errors, one per line.
 func (es Errors) Error() string {
 	lines := make([]string, len(es))
 	for i, e := range es {
@@ -42,7 +42,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives the single problems to errors.As.
+// Unwrap returns the single errors, for errors.As.
 func (es Errors) Unwrap() []error {
 	out := make([]error, len(es))
 	for i, e := range es {
@@ -51,7 +51,7 @@ func (es Errors) Unwrap() []error {
 	return out
 }
 
-// sorted orders the problems by place and drops repetitions.
+// sorted sorts the errors by position and removes duplicates.
 func (es Errors) sorted() Errors {
 	slices.SortStableFunc(es, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
@@ -59,8 +59,8 @@ func (es Errors) sorted() Errors {
 	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
 }
 
-// err returns the problems as an error, nil when there are none. A plain conversion would make a non-nil
-// error of an empty list.
+// err returns the errors as an error, or nil if there are none. A plain conversion would make a non-nil error of an
+// empty list.
 func (es Errors) err() error {
 	if len(es) == 0 {
 		return nil

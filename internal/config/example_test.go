@@ -49,7 +49,7 @@ func TestExampleStatesDefaults(t *testing.T) {
 	settingsOf[Telegram](e).Token = NewSecret("1:value-of-TELEGRAM_BOT_TOKEN")
 	want.Endpoints = Endpoints{e}
 	got := *c
-	got.file, got.places, got.sensitive = "", nil, nil
+	got.file, got.positions, got.sensitive = "", nil, nil
 	if !reflect.DeepEqual(&got, want) {
 		t.Errorf("the example gives\n%+v\nwant the defaults\n%+v", &got, want)
 	}
@@ -158,7 +158,7 @@ func decodeText(text string) (*decoder, *Config) {
 // anyPlace reports whether a path with * for an index or a name stands in the file.
 func (d *decoder) anyPlace(pattern string) bool {
 	want := strings.Split(pattern, ".")
-	for path := range d.places {
+	for path := range d.positions {
 		parts := strings.Split(path, ".")
 		if slices.EqualFunc(want, parts, func(w, p string) bool { return w == "*" || w == p }) {
 			return true

@@ -8,11 +8,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reference is ${NAME}, with its name, or what begins like one; behind another $ it is text.
+// reference matches ${NAME} with its name, or the beginning of a reference. After another $, it is text.
 var reference = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?`)
 
-// expand fills in ${NAME} from the environment; $${ stands for a literal ${. It works on one parsed scalar,
-// so a value with YAML syntax in it stays a value. What is wrong is reported, and ok is false.
+// expand replaces ${NAME} by environment variables; $${ means a literal ${. It works on one parsed scalar, so a value
+// with YAML syntax stays a value. It reports errors, and ok is then false.
 func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 	before := len(d.errs)
 	text = reference.ReplaceAllStringFunc(n.Value, func(found string) string {
@@ -25,10 +25,10 @@ func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 		case name == "":
 			// The text between the braces may be a pasted secret.
 			d.fail(n, "write ${NAME} with the name of an environment variable, or $${ for a literal ${",
-				"${ without a variable's name in %s", human(path))
+				"${ without a variable's name in %s", displayPath(path))
 		case !set:
-			d.fail(n, "set it, or write $${ for a literal ${", "environment variable %s is not set, in %s", name, human(path))
-		case soundsSecret(name):
+			d.fail(n, "set it, or write $${ for a literal ${", "environment variable %s is not set, in %s", name, displayPath(path))
+		case isSecretName(name):
 			d.sensitive = append(d.sensitive, NewSecret(value))
 		}
 		return value

@@ -46,10 +46,10 @@ func TestHomeAssistant(t *testing.T) {
 func TestHomeAssistantNeedsNobody(t *testing.T) {
 	t.Parallel()
 	const alone = "models: [{name: a, model: b, api_key: c}]\nplatforms: {homeassistant: {url: \"http://ha.local:8123\", token: hidden}}\n"
-	if got := mustParse(t, alone, nil).Nobody(); got != "" {
+	if got := mustParse(t, alone, nil).NoAccessReason(); got != "" {
 		t.Errorf("a house alone: %q", got)
 	}
-	if got := mustParse(t, base, nil).Nobody(); got == "" {
+	if got := mustParse(t, base, nil).NoAccessReason(); got == "" {
 		t.Error("a bot that nobody may talk to is no doubt")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxFile bounds the configuration file, in bytes.
+// maxFile is the maximum size of the configuration file in bytes.
 const maxFile = 1 << 20
 
 // Load reads and parses the file at path; see [Parse].
@@ -30,10 +30,10 @@ func Load(path string, env Env) (*Config, error) {
 	return c, err
 }
 
-// shortSecret is a length, in bytes, that a word of the file may have by chance.
+// shortSecret is a length in bytes up to which a secret may occur in the file by chance.
 const shortSecret = 8
 
-// hasSecret reports whether a secret itself is written in the text, rather than its file or variable.
+// hasSecret reports whether the text contains a secret itself, rather than its file or variable.
 func (c *Config) hasSecret(text []byte) bool {
 	return slices.ContainsFunc(c.sensitive, func(s Secret) bool {
 		return len(s.Reveal()) > shortSecret && bytes.Contains(text, []byte(s.Reveal()))
@@ -54,29 +54,29 @@ func read(path string) (data []byte, mode fs.FileMode, err error) {
 	return data, info.Mode(), err
 }
 
-// Parse makes a configuration of the text of a file. The name stands in errors, and relative secret files are
-// looked up in its directory. Every problem is reported at once, as an [Errors].
+// Parse parses the text of a configuration file. Errors contain the name, and relative secret files are searched in its
+// directory. It reports all errors at once, as an [Errors].
 //
-// A configuration without platforms is none for a daemon but good for other commands; see [Config.CheckRun].
+// A configuration without platforms is not enough for a daemon, but for other commands; see [Config.CheckRun].
 func Parse(name string, data []byte, env Env) (*Config, error) { return parse(name, data, env, nil) }
 
-// parse is Parse with the secret files that were passed; nil: they are read.
+// parse is like Parse, with the secret files of a bundle; nil: read the files.
 func parse(name string, data []byte, env Env, passed map[string][]byte) (*Config, error) {
 	d := newDecoder(name, env)
-	d.passed = passed
+	d.bundled = passed
 	c := d.parse(data)
-	if err := d.failures(); err != nil {
+	if err := d.failure(); err != nil {
 		return nil, err
 	}
-	c.file, c.places, c.sensitive = name, d.places, d.sensitive
+	c.file, c.positions, c.sensitive = name, d.positions, d.sensitive
 	for _, w := range d.warnings.sorted() {
 		c.Warnings = append(c.Warnings, w.Error())
 	}
 	return c, nil
 }
 
-// failures returns everything that is wrong, without secrets.
-func (d *decoder) failures() error {
+// failure returns all errors, without secrets.
+func (d *decoder) failure() error {
 	for _, e := range d.errs {
 		e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
 	}
@@ -86,11 +86,11 @@ func (d *decoder) failures() error {
 func newDecoder(name string, env Env) *decoder {
 	return &decoder{
 		file: name, dir: filepath.Dir(name), env: env,
-		places: make(map[string]place), invalid: make(map[string]bool), raw: make(map[string]string),
+		positions: make(map[string]position), invalid: make(map[string]bool), raw: make(map[string]string),
 	}
 }
 
-// parse does the work of Parse. What it returns is good for nothing when there are errors.
+// parse does the work of Parse. Its result is invalid if there are errors.
 func (d *decoder) parse(data []byte) *Config {
 	c := defaults()
 	c.envStreaming = d.streamingFromEnv()
@@ -104,7 +104,7 @@ func (d *decoder) parse(data []byte) *Config {
 	return c
 }
 
-// streamingFromEnv reads TELEX_STREAMING_ENABLED. An empty one counts as not set, as with most programs.
+// streamingFromEnv reads TELEX_STREAMING_ENABLED. An empty value counts as not set, as in most programs.
 func (d *decoder) streamingFromEnv() *bool {
 	var on bool
 	switch strings.ToLower(strings.TrimSpace(d.env.Value(envStreaming))) {
@@ -121,16 +121,16 @@ func (d *decoder) streamingFromEnv() *bool {
 	return &on
 }
 
-// document parses the text into the one mapping that a file holds, nil when there is none.
+// document parses the text into the mapping of the file, or nil if it is empty.
 func (d *decoder) document(data []byte) *yaml.Node {
-	if !d.readable(data) {
+	if !d.checkText(data) {
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		d.failAt(place{1, 1}, "start from config.yaml.example", "the file is empty")
+		d.failAt(position{1, 1}, "start from config.yaml.example", "the file is empty")
 		return nil
 	case err != nil:
 		d.syntax(data, err)
@@ -147,7 +147,7 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	root := resolve(doc.Content[0])
 	switch {
 	case isNull(root):
-		d.failAt(place{1, 1}, "start from config.yaml.example", "the file is empty")
+		d.failAt(position{1, 1}, "start from config.yaml.example", "the file is empty")
 		return nil
 	case root.Kind != yaml.MappingNode:
 		d.fail(root, "start from config.yaml.example", "the file must be a mapping of keys to values, not %s", kindOf(root))
@@ -156,8 +156,8 @@ func (d *decoder) document(data []byte) *yaml.Node {
 	return root
 }
 
-// endpointKinds lists the endpoints before anything is decoded, since other sections refer to them. What is
-// wrong with them is reported when they are decoded.
+// endpointKinds lists the endpoints before anything is decoded, since other sections refer to them. Their errors are
+// reported when they are decoded.
 func endpointKinds(root *yaml.Node) map[string]string {
 	out := make(map[string]string)
 	platforms := resolve(child(root, "platforms"))
@@ -179,7 +179,7 @@ func endpointKinds(root *yaml.Node) map[string]string {
 	return out
 }
 
-// CheckRun reports missing settings that a daemon needs in addition to the checks of Parse.
+// CheckRun reports missing settings that only a daemon needs.
 func (c *Config) CheckRun() error {
 	if len(c.Endpoints) > 0 {
 		return nil
@@ -192,7 +192,7 @@ func (c *Config) CheckTexts(known []string, valid func(key, text string) error) 
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {
 		if !slices.Contains(known, key) {
-			errs = append(errs, c.problem(join("texts", key), fmt.Sprintf("unknown key %s in texts", shownKey(key)), suggest(key, known)))
+			errs = append(errs, c.problem(join("texts", key), fmt.Sprintf("unknown key %s in texts", quotedKey(key)), suggest(key, known)))
 		} else if err := valid(key, c.Texts[key]); err != nil {
 			errs = append(errs, c.problem(join("texts", key), err.Error(), ""))
 		}
@@ -200,11 +200,11 @@ func (c *Config) CheckTexts(known []string, valid func(key, text string) error) 
 	return errs.err()
 }
 
-// problem is one at a path, or at the beginning of the file.
+// problem returns an error at a path, or at the beginning of the file.
 func (c *Config) problem(path, message, hint string) *Error {
-	at, ok := c.places[path]
+	at, ok := c.positions[path]
 	if !ok {
-		at = place{1, 1}
+		at = position{1, 1}
 	}
 	return &Error{File: c.file, Line: at.line, Column: at.column, Message: message, Hint: hint}
 }

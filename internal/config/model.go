@@ -1,15 +1,15 @@
 package config
 
-// Model is one entry of the chain of models.
+// Model is one entry of the list of models.
 type Model struct {
 	Name            string            `yaml:"name" required:"true"` // shown by /model
 	API             string            `yaml:"api" enum:"chat_completions|responses"`
-	BaseURL         string            `yaml:"base_url"` // without a slash at the end
-	APIKey          Secret            `yaml:"api_key"`  // may be empty only for a base_url on this machine
+	BaseURL         string            `yaml:"base_url"` // without a trailing slash
+	APIKey          Secret            `yaml:"api_key"`  // may be empty only if base_url is on this machine
 	Model           string            `yaml:"model" required:"true"`
 	ContextWindow   int               `yaml:"context_window" min:"1" max:"100000000"`    // tokens
-	MaxOutputTokens int               `yaml:"max_output_tokens" min:"0" max:"100000000"` // tokens; 0: the provider's own limit
-	Temperature     *float64          `yaml:"temperature" min:"0" max:"2"`               // nil: the provider's own
+	MaxOutputTokens int               `yaml:"max_output_tokens" min:"0" max:"100000000"` // tokens; 0: the provider's limit
+	Temperature     *float64          `yaml:"temperature" min:"0" max:"2"`               // nil: the provider's default
 	Stream          bool              `yaml:"stream"`
 	Headers         map[string]Secret `yaml:"headers"` // added to every request
 }
@@ -22,8 +22,8 @@ func (m *Model) setDefaults() {
 	}
 }
 
-// Transcription is the model that turns voice messages into text; off when Model is empty. Without an address
-// of its own it is where the first model is, with that one's key.
+// Transcription is the model that transcribes voice messages; off if Model is empty. Without a base_url, it uses the
+// first model's base_url and key.
 type Transcription struct {
 	Model   string `yaml:"model"`
 	BaseURL string `yaml:"base_url"`

@@ -21,7 +21,7 @@ func TestPassed(t *testing.T) {
 		{"old", "token", path + ":1:44: read \"old\" of models[0].api_key_file: no such file; a relative path is looked up in the folder secrets beside the configuration file"},
 	} {
 		write(t, path, string(fileConfig(c.key, c.token)), 0o600)
-		p, err := Pass(path)
+		p, err := ReadBundle(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,10 +35,10 @@ func TestPassed(t *testing.T) {
 			t.Errorf("%s: got other secrets", c.key)
 		}
 	}
-	if _, err := Pass(filepath.Join(dir, "none")); err == nil {
+	if _, err := ReadBundle(filepath.Join(dir, "none")); err == nil {
 		t.Error("a file that is not there was passed")
 	}
-	if _, err := (Passed{File: path, Text: fileConfig("key", "token")}).Parse(env); err == nil {
+	if _, err := (Bundle{File: path, Text: fileConfig("key", "token")}).Parse(env); err == nil {
 		t.Error("secrets that were not passed were found")
 	}
 	own, err := Parse(filepath.Join(creds, "config.yaml"), fileConfig("old", filepath.Join(dir, "secrets", "token")), env)

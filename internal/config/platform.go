@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The kinds of platforms.
+// Kinds of platforms.
 const (
 	KindTelegram      = "telegram"
 	KindDiscord       = "discord"
@@ -23,33 +23,33 @@ const (
 type Endpoint struct {
 	Name string // its key in the file
 	Kind string
-	// Settings are those of the kind: a *Telegram, *Discord, *Slack, *WhatsApp, *HomeAssistant or *APIServer.
+	// Settings are the settings of the kind: a *Telegram, *Discord, *Slack, *WhatsApp, *HomeAssistant or *APIServer.
 	Settings any
 }
 
 // Telegram is a bot on Telegram.
 type Telegram struct {
 	Token   Secret           `yaml:"token" required:"true"`
-	APIBase string           `yaml:"api_base"`                    // without a slash at the end
-	Mode    string           `yaml:"mode" enum:"polling|webhook"` // webhook where only the section says so
-	Webhook *TelegramWebhook `yaml:"webhook"`                     // nil: there is none
+	APIBase string           `yaml:"api_base"`                    // without a trailing slash
+	Mode    string           `yaml:"mode" enum:"polling|webhook"` // webhook only if it is set
+	Webhook *TelegramWebhook `yaml:"webhook"`                     // nil: not set
 	Rich    string           `yaml:"rich" enum:"off|auto|always"`
 }
 
-// The modes of a bot on Telegram.
+// Modes of a Telegram bot.
 const (
 	ModePolling = "polling"
 	ModeWebhook = "webhook"
 )
 
-// TelegramWebhook configures where Telegram delivers updates in the mode webhook.
+// TelegramWebhook configures how Telegram delivers updates in the mode webhook.
 type TelegramWebhook struct {
 	Listen string `yaml:"listen" required:"true"` // host:port
-	URL    string `yaml:"url" required:"true"`    // what Telegram calls
+	URL    string `yaml:"url" required:"true"`    // the URL that Telegram calls
 	Secret Secret `yaml:"secret" required:"true"`
 }
 
-// Hook returns the webhook of a bot that receives by it, nil for one that polls.
+// Hook returns the webhook if the bot uses it, or nil if it polls.
 func (t *Telegram) Hook() *TelegramWebhook {
 	if t.Mode != ModeWebhook {
 		return nil
@@ -60,9 +60,9 @@ func (t *Telegram) Hook() *TelegramWebhook {
 // Discord is a bot on Discord.
 type Discord struct {
 	Token   Secret `yaml:"token" required:"true"`
-	APIBase string `yaml:"api_base"` // the host alone, without a slash at the end
+	APIBase string `yaml:"api_base"` // only the host, without a trailing slash
 	Threads bool   `yaml:"threads"`
-	// MessageContent requests the privileged intent, which Discord requires for messages that don't name the bot.
+	// MessageContent requests the privileged intent, which Discord requires for messages that don't mention the bot.
 	MessageContent bool `yaml:"message_content"`
 }
 
@@ -72,35 +72,35 @@ type Slack struct {
 	AppToken      Secret `yaml:"app_token"`
 	SigningSecret Secret `yaml:"signing_secret"`
 	Listen        string `yaml:"listen"`   // host:port
-	APIBase       string `yaml:"api_base"` // with a slash at the end
+	APIBase       string `yaml:"api_base"` // with a trailing slash
 }
 
 // WhatsApp is a phone number on WhatsApp's Cloud API.
 type WhatsApp struct {
 	AccessToken   Secret `yaml:"access_token" required:"true"`
-	PhoneNumberID string `yaml:"phone_number_id" required:"true"` // Meta's id of it
+	PhoneNumberID string `yaml:"phone_number_id" required:"true"` // Meta's id of the number
 	AppSecret     Secret `yaml:"app_secret" required:"true"`
 	VerifyToken   Secret `yaml:"verify_token" required:"true"`
 	Listen        string `yaml:"listen" required:"true"` // host:port
-	APIBase       string `yaml:"api_base"`               // without a slash at the end
+	APIBase       string `yaml:"api_base"`               // without a trailing slash
 }
 
-// HomeAssistant is a Home Assistant installation. Without any of the Watch keys, the model is told of no changes.
+// HomeAssistant is a Home Assistant installation. Without any of the Watch keys, no changes are reported to the model.
 type HomeAssistant struct {
-	URL            string        `yaml:"url" required:"true"` // without a slash at the end
+	URL            string        `yaml:"url" required:"true"` // without a trailing slash
 	Token          Secret        `yaml:"token" required:"true"`
 	WatchDomains   []string      `yaml:"watch_domains"`
 	WatchEntities  []string      `yaml:"watch_entities"`
 	WatchAll       bool          `yaml:"watch_all"`
 	IgnoreEntities []string      `yaml:"ignore_entities"`       // take precedence over the Watch keys
-	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // of each entity
+	Cooldown       time.Duration `yaml:"cooldown" allow:"zero"` // per entity
 	Notify         string        `yaml:"notify"`                // an entity or action of the domain notify; empty: persistent notifications
 }
 
 // Endpoints is the section platforms, in the order of the file.
 type Endpoints []Endpoint
 
-// newSettings returns the defaults of a kind, nil for an unknown one.
+// newSettings returns the defaults of a kind, or nil for an unknown one.
 func newSettings(kind string) any {
 	switch kind {
 	case KindTelegram:
@@ -131,10 +131,10 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 	for _, p := range d.pairs(path, n) {
 		e := Endpoint{Name: p.key}
 		at := join(path, p.key)
-		d.places[at] = placeOf(p.keyNode)
+		d.positions[at] = positionOf(p.keyNode)
 		switch {
 		case !endpointName.MatchString(p.key):
-			d.fail(p.keyNode, "use a-z, 0-9, _ and -, beginning with a letter or a digit", "invalid endpoint name %s", shownKey(p.key))
+			d.fail(p.keyNode, "use a-z, 0-9, _ and -, beginning with a letter or a digit", "invalid endpoint name %s", quotedKey(p.key))
 		case slices.Contains(keysOfStruct[StreamingRules](), p.key):
 			d.fail(p.keyNode, "choose another name and add kind", "an endpoint may not be named %q, which is a key of streaming", p.key)
 		}
@@ -145,7 +145,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 	}
 }
 
-// decode fills in one endpoint. The key kind is taken out first, since it says which other keys there are.
+// decode decodes one endpoint. It reads the key kind first, since that determines the other keys.
 func (e *Endpoint) decode(d *decoder, path string, p pair) {
 	before := len(d.errs)
 	pairs := d.pairs(path, p.value)
@@ -161,7 +161,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 			return
 		}
 		e.Kind = kind
-		d.places[join(path, "kind")] = placeOf(pairs[i].keyNode)
+		d.positions[join(path, "kind")] = positionOf(pairs[i].keyNode)
 		pairs = slices.Delete(pairs, i, i+1)
 	}
 	if e.Settings = newSettings(e.Kind); e.Settings == nil {
@@ -169,16 +169,16 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 		if kindPlace == p.keyNode && nearest(e.Kind, platformKinds()) == "" {
 			hint = "add kind: " + strings.Join(platformKinds(), ", ")
 		}
-		d.fail(kindPlace, hint, "unknown kind %s in %s", shownKey(kindPlace.Value), human(path))
+		d.fail(kindPlace, hint, "unknown kind %s in %s", quotedKey(kindPlace.Value), displayPath(path))
 		return
 	}
 	d.fields(path, p.value, pairs, valueOf(e.Settings))
 }
 
-// Listen is an address on which the daemon listens, and the key that says so.
+// Listen is an address on which the daemon listens, and its key.
 type Listen struct {
 	Key, Address string
-	Optional     bool // the daemon also runs if another program has the address
+	Optional     bool // the daemon also runs if another program uses the address
 }
 
 // Listens returns the addresses on which the daemon listens.
@@ -202,8 +202,8 @@ func (c *Config) Listens() (list []Listen) {
 		}
 	}
 	if c.Admin.Listen != "" {
-		// Nobody asked for the default address. People must not lose their bot because another program, such as a second daemon,
-		// has it.
+		// The operator did not configure the default address. The bot must not fail because another program, such as a
+		// second daemon, uses it.
 		list = append(list, Listen{Key: adminListen, Address: c.Admin.Listen, Optional: !c.isSet(adminListen)})
 	}
 	return list

@@ -7,33 +7,34 @@ import (
 	"strings"
 )
 
-// Where texts of an MCP server may hold secrets.
+// Patterns of secrets in texts of an MCP server.
 var (
 	urlShape = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 
-	// namedShape is a name that says what its value is, and that value: of "=" up to white space, of ":" all the rest.
+	// namedShape matches a name that marks a secret, and its value: after "=" up to white space, after ":" the whole
+	// rest.
 	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
 
 	// tokenShape matches the typical form of a service's token.
 	tokenShape = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xapp|xox[a-z]|glpat)-[\w-]{8,}|(?:gh[a-z]|github_pat|hf|npm)_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|` +
 		`eyJ[\w-]{8,}(?:\.[\w-]+)*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})`)
 
-	// randomShape is what only a program writes, if it holds letters of both kinds, or hexadecimal digits alone.
+	// randomShape matches text that looks random if it contains letters of both cases, or only hexadecimal digits.
 	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
-	// countShape matches the name of a number of tokens and its value.
+	// countShape matches the name of a number of tokens, and its value.
 	countShape = regexp.MustCompile(`(?i)tokens["']?\s*[=:]?\s*["']?\d+["']?$`)
 	hexShape   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 )
 
-// longValue is from how many bytes on a value of a URL's query is a secret, whatever its name.
-const longValue = 16
+// minSecretValue is the length in bytes from which a value in a URL's query counts as a secret, whatever its name.
+const minSecretValue = 16
 
-// redaction removes secrets from texts and collects them.
-type redaction struct{ found []string }
+// redactor removes secrets from texts and collects them.
+type redactor struct{ found []string }
 
 // Secrets returns the literal secrets in the arguments and the URL. Logs and errors must not contain them.
 func (s MCPServer) Secrets() []Secret {
-	var r redaction
+	var r redactor
 	r.server(s)
 	var out []Secret
 	slices.Sort(r.found)
@@ -45,16 +46,16 @@ func (s MCPServer) Secrets() []Secret {
 	return out
 }
 
-// redacted returns the server with arguments and a URL for people to read.
-func (s MCPServer) redacted() MCPServer { return new(redaction).server(s) }
+// redacted returns the server with redacted arguments and URL, for display.
+func (s MCPServer) redacted() MCPServer { return new(redactor).server(s) }
 
-func (r *redaction) server(s MCPServer) MCPServer {
+func (r *redactor) server(s MCPServer) MCPServer {
 	s.Args, s.URL = r.args(s.Args), r.text(s.URL)
 	return s
 }
 
-// args redacts the arguments of a program. The one behind "--token" is a secret, unless it is an option too.
-func (r *redaction) args(args []string) []string {
+// args redacts the arguments of a program. The argument after "--token" is a secret, unless it is an option.
+func (r *redactor) args(args []string) []string {
 	out := slices.Clone(args)
 	next := false
 	for i, arg := range args {
@@ -67,14 +68,14 @@ func (r *redaction) args(args []string) []string {
 			next = false
 		default:
 			out[i] = r.text(arg)
-			next = option && !strings.ContainsAny(arg, "=: ") && soundsSecret(arg)
+			next = option && !strings.ContainsAny(arg, "=: ") && isSecretName(arg)
 		}
 	}
 	return out
 }
 
-// text redacts the URLs in a text, and the named values and the tokens outside of them.
-func (r *redaction) text(text string) string {
+// text redacts the URLs in a text, and the named values and tokens outside of them.
+func (r *redactor) text(text string) string {
 	var out strings.Builder
 	end := 0
 	for _, at := range urlShape.FindAllStringIndex(text, -1) {
@@ -86,7 +87,7 @@ func (r *redaction) text(text string) string {
 	return out.String()
 }
 
-func (r *redaction) words(text string) string {
+func (r *redactor) words(text string) string {
 	text = namedShape.ReplaceAllStringFunc(text, func(found string) string {
 		if countShape.MatchString(found) {
 			return found
@@ -105,7 +106,7 @@ func (r *redaction) words(text string) string {
 }
 
 // tokens redacts text that looks like a token.
-func (r *redaction) tokens(text string) string {
+func (r *redactor) tokens(text string) string {
 	text = tokenShape.ReplaceAllStringFunc(text, r.hide)
 	return randomShape.ReplaceAllStringFunc(text, func(found string) string {
 		if looksRandom(found) {
@@ -127,7 +128,7 @@ func looksRandom(text string) bool {
 }
 
 // url redacts the user, tokens in the path, and all values of the query.
-func (r *redaction) url(text string) string {
+func (r *redactor) url(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, path := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -155,28 +156,29 @@ func (r *redaction) url(text string) string {
 	return out
 }
 
-// value redacts a value of a query. One that is short and has a harmless name is no secret, and not shown either.
-func (r *redaction) value(pair string) string {
+// value redacts a value of a query. If it is short and its name is harmless, it is not a secret, but it is not shown
+// either.
+func (r *redactor) value(pair string) string {
 	name, value, named := strings.Cut(pair, "=")
 	switch {
 	case !named && pair != "":
 		return r.hide(pair)
 	case value == "":
 		return pair
-	case soundsSecret(name) || len(value) >= longValue:
+	case isSecretName(name) || len(value) >= minSecretValue:
 		r.add(value)
 	}
 	return name + "=" + redacted
 }
 
 // hide returns the replacement for a secret.
-func (r *redaction) hide(secret string) string {
+func (r *redactor) hide(secret string) string {
 	r.add(secret)
 	return redacted
 }
 
-// add records a secret, both as written in a URL and as decoded by the server.
-func (r *redaction) add(secret string) {
+// add records a secret as written in a URL and as the server decodes it.
+func (r *redactor) add(secret string) {
 	r.found = append(r.found, secret)
 	if plain, err := url.PathUnescape(secret); err == nil && plain != secret && !strings.Contains(secret, ":") {
 		r.found = append(r.found, plain)

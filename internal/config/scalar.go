@@ -32,7 +32,7 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
 		if text, ok := d.plain(path, n, "true or false", ""); ok {
 			on, known := parseBool(text)
 			if !known {
-				d.fail(n, "", "%s must be true or false, not %s", human(path), shown(n))
+				d.fail(n, "", "%s must be true or false, not %s", displayPath(path), quoted(n))
 				return
 			}
 			v.SetBool(on)
@@ -46,22 +46,22 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
 			v.SetFloat(x)
 		}
 	default:
-		panic("config: no decoding for " + v.Type().String()) // a fault of the schema, found by any test
+		panic("config: no decoding for " + v.Type().String()) // an error in the schema, which any test finds
 	}
 }
 
 func (d *decoder) setText(path string, n *yaml.Node, v reflect.Value, t tags, text string) {
 	switch {
 	case t.required && strings.TrimSpace(text) == "":
-		d.fail(n, "", "empty %s", human(path))
+		d.fail(n, "", "empty %s", displayPath(path))
 	case len(t.enum) > 0 && !slices.Contains(t.enum, text):
-		d.fail(n, suggest(text, t.enum), "unknown value %s for %s", shown(n), human(path))
+		d.fail(n, suggest(text, t.enum), "unknown value %s for %s", quoted(n), displayPath(path))
 	default:
 		v.SetString(text)
 	}
 }
 
-// number reads a number of one shape. Whole numbers are within bounds that a float64 holds exactly.
+// number decodes a number of one format. The bounds ensure that a float64 represents integers exactly.
 func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *regexp.Regexp) (x float64, ok bool) {
 	hint := ""
 	if t.unit != "" {
@@ -72,12 +72,12 @@ func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *
 		return 0, false
 	}
 	if !shape.MatchString(text) {
-		d.fail(n, hint, "%s must be %s, not %s", human(path), want, shown(n))
+		d.fail(n, hint, "%s must be %s, not %s", displayPath(path), want, quoted(n))
 		return 0, false
 	}
 	x, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
-	if ok, bounds := t.within(x); err != nil || math.IsInf(x, 0) || !ok {
-		d.fail(n, "", "%s must be %s, not %s", human(path), bounds, shown(n))
+	if ok, bounds := t.inBounds(x); err != nil || math.IsInf(x, 0) || !ok {
+		d.fail(n, "", "%s must be %s, not %s", displayPath(path), bounds, quoted(n))
 		return 0, false
 	}
 	return x, true
@@ -87,7 +87,7 @@ func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *
 func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	const hint = "write a number with a unit, such as 60s, 5m, 12h or 90d"
 	if n.Kind != yaml.ScalarNode || isNull(n) || n.ShortTag() == boolTag {
-		d.fail(n, hint, "%s must be a duration, not %s", human(path), kindOf(n))
+		d.fail(n, hint, "%s must be a duration, not %s", displayPath(path), kindOf(n))
 		return
 	}
 	text, ok := d.expand(path, n)
@@ -101,11 +101,11 @@ func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	x, err := ParseDuration(text)
 	switch {
 	case err != nil && decimal.MatchString(text):
-		d.fail(n, hint, "%s has no unit: %s", human(path), shown(n))
+		d.fail(n, hint, "%s has no unit: %s", displayPath(path), quoted(n))
 	case err != nil:
-		d.fail(n, hint, "%s must be a duration, not %s", human(path), shown(n))
+		d.fail(n, hint, "%s must be a duration, not %s", displayPath(path), quoted(n))
 	case x < 0, x == 0 && t.allow != "zero":
-		d.fail(n, "", "%s must be longer than 0, not %s", human(path), shown(n))
+		d.fail(n, "", "%s must be longer than 0, not %s", displayPath(path), quoted(n))
 	default:
 		v.SetInt(int64(x))
 	}
@@ -138,7 +138,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// parseBool also accepts the words of YAML 1.1, since people write them and they are unambiguous.
+// parseBool also accepts the words of YAML 1.1, because people write them and they are unambiguous.
 func parseBool(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":
@@ -163,16 +163,16 @@ func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 		d.fail(n, emptyHint(n, key), "empty %s %s", printable(key), in(parent(path)))
 		return
 	}
-	d.keepSecret(path, n, v, text)
+	d.storeSecret(path, n, v, text)
 }
 
-// keepSecret stores a secret that is valid in a header or a URL.
-func (d *decoder) keepSecret(path string, n *yaml.Node, v reflect.Value, text string) {
+// storeSecret stores a secret that is valid in a header or a URL.
+func (d *decoder) storeSecret(path string, n *yaml.Node, v reflect.Value, text string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", human(path))
+		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", displayPath(path))
 		return
 	}
-	if name, ok := headerName(path); (!ok || soundsSecret(name)) && text != SQLite {
+	if name, ok := headerName(path); (!ok || isSecretName(name)) && text != SQLite {
 		// Include the variables: "Bearer ${X}" makes the value of X a secret wherever else it appears.
 		d.sensitive = append(append(d.sensitive, NewSecret(text)), d.variablesIn(n)...)
 	}
@@ -185,10 +185,10 @@ func headerName(path string) (string, bool) {
 	return name, ok && before != ""
 }
 
-// withoutText returns the place of a node alone: the variables in the path of a file are no secrets.
-func withoutText(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
+// positionOnly returns a node with only the position: the variables in the path of a file are not secrets.
+func positionOnly(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
 
-// fromFile fills in a secret, or a list of keys with one per line, from the file that <key>_file names.
+// fromFile reads a secret, or a list of keys with one per line, from the file in <key>_file.
 func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key string) {
 	text, ok := d.secretFile(path, n)
 	if !ok {
@@ -199,51 +199,51 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 	}
 	if v.Type() == reflect.TypeFor[Secret]() {
 		if strings.TrimSpace(text) == "" {
-			d.fail(n, "the file "+shownPath(n.Value)+" is empty", "empty %s %s", key, in(parent(path)))
+			d.fail(n, "the file "+quotedPath(n.Value)+" is empty", "empty %s %s", key, in(parent(path)))
 			return
 		}
-		d.keepSecret(path, withoutText(n), v, text)
+		d.storeSecret(path, positionOnly(n), v, text)
 		return
 	}
 	lines := strings.Fields(text)
 	out := reflect.MakeSlice(v.Type(), len(lines), len(lines))
 	for i, line := range lines {
 		var key APIKey
-		d.keepSecret(path, withoutText(n), valueOf(&key.Secret), line)
+		d.storeSecret(path, positionOnly(n), valueOf(&key.Secret), line)
 		out.Index(i).Set(reflect.ValueOf(key))
 	}
 	v.Set(out)
 }
 
-// text returns a scalar as text with the environment filled in. A number is text too; nothing, true and
-// false are not, since they were more likely meant as such.
+// text returns a scalar as text with expanded environment variables. A number is text too. Null, true and false are
+// not, because they were more likely meant as such.
 func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
-		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", human(path))
+		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", displayPath(path))
 		return "", false
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == boolTag:
-		d.fail(n, "put quotes round it", "%s must be text, not true or false", human(path))
+		d.fail(n, "put quotes round it", "%s must be text, not true or false", displayPath(path))
 		return "", false
 	case n.Kind != yaml.ScalarNode || isNull(n):
-		d.fail(n, "", "%s must be text, not %s", human(path), kindOf(n))
+		d.fail(n, "", "%s must be text, not %s", displayPath(path), kindOf(n))
 		return "", false
 	}
 	d.raw[path] = n.Value
 	return d.expand(path, n)
 }
 
-// plain returns a scalar that must not be quoted text, unless it contains an environment variable.
+// plain returns a scalar that must not be quoted, unless it contains an environment variable.
 func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || isNull(n):
-		d.fail(n, hint, "%s must be %s, not %s", human(path), want, kindOf(n))
+		d.fail(n, hint, "%s must be %s, not %s", displayPath(path), want, kindOf(n))
 		return "", false
 	case n.Style != 0 && !strings.Contains(n.Value, "${"):
 		if hint == "" {
 			hint = "remove the quotes"
 		}
-		d.fail(n, hint, "%s must be %s, not text", human(path), want)
+		d.fail(n, hint, "%s must be %s, not text", displayPath(path), want)
 		return "", false
 	}
 	return d.expand(path, n)
@@ -253,15 +253,15 @@ func parent(path string) string {
 	return path[:max(0, strings.LastIndexByte(path, '.'))]
 }
 
-// shown quotes a value as it stands in the file: an environment variable by its name, never its value. It
-// is for keys that hold no secret.
-func shown(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
+// quoted quotes a value as written in the file: an environment variable by its name, never its value. It is for keys
+// without secrets.
+func quoted(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
 
-// shownAt quotes the text at a path like shown.
-func (d *decoder) shownAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
+// quotedAt quotes the text at a path like quoted.
+func (d *decoder) quotedAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
 
-// shownKey quotes a key, unless it looks like a misplaced secret.
-func shownKey(key string) string {
+// quotedKey quotes a key, unless it looks like a misplaced secret.
+func quotedKey(key string) string {
 	if p := printable(key); p != key {
 		return p
 	}
@@ -282,7 +282,7 @@ func printable(key string) string {
 	return key
 }
 
-// shorten keeps an error on one readable line.
+// shorten shortens a text so that an error stays readable.
 func shorten(text string) string {
 	const limit = 40
 	if r := []rune(text); len(r) > limit {

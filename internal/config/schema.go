@@ -14,7 +14,7 @@ type field struct {
 	tags  tags
 }
 
-// tags are the rules of a field; see the package comment.
+// tags holds the rules of a field; see the package comment.
 type tags struct {
 	enum     []string
 	min, max string
@@ -23,7 +23,7 @@ type tags struct {
 	allow    string
 }
 
-// fieldsOf lists the keys of a struct, in the order of declaration.
+// fieldsOf returns the keys of a struct, in the order of declaration.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
@@ -43,7 +43,7 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// holdsSecrets reports whether the field also accepts a <key>_file.
+// holdsSecrets reports whether the field also accepts <key>_file.
 func (f field) holdsSecrets() bool {
 	return f.typ == reflect.TypeFor[Secret]() || f.typ == reflect.TypeFor[DSN]() || f.typ == reflect.TypeFor[[]APIKey]()
 }
@@ -59,9 +59,9 @@ func keysOfStruct[T any]() []string {
 // valueOf returns the settable value that a pointer points to.
 func valueOf(pointer any) reflect.Value { return reflect.ValueOf(pointer).Elem() }
 
-// within reports whether a number is in the bounds, and describes them.
-func (t tags) within(x float64) (ok bool, bounds string) {
-	// The tags are constants of this package, and a test parses every one of them.
+// inBounds reports whether a number is in the bounds, and describes them.
+func (t tags) inBounds(x float64) (ok bool, bounds string) {
+	// The tags are constants of this package, and a test parses each of them.
 	low, errLow := strconv.ParseFloat(t.min, 64)
 	high, errHigh := strconv.ParseFloat(t.max, 64)
 	bounds = "between " + t.min + " and " + t.max

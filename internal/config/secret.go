@@ -12,16 +12,16 @@ import (
 
 const (
 	redacted = "[redacted]"
-	// minMasked is the length in bytes from which a secret is also masked inside other texts. Shorter ones
-	// would blot out ordinary words.
+	// minMasked is the minimum length in bytes of secrets that are masked inside other texts. Masking shorter ones
+	// would hide ordinary words.
 	minMasked = 6
 )
 
-// Secret is a value that must not be shown. Every way of printing or encoding it gives "[redacted]", or
-// nothing when it is empty; only [Secret.Reveal] gives the value. The zero value is the empty secret.
+// Secret is a value that must not be shown. All ways of printing or encoding it return "[redacted]", or nothing if it
+// is empty. Only [Secret.Reveal] returns the value. The zero value is the empty secret.
 type Secret struct {
-	// A pointer, because fmt calls no methods on unexported fields of other structs and would print the
-	// text of a string there.
+	// It is a pointer because fmt calls no methods on unexported fields of other structs, and would print a string
+	// there.
 	value *string
 }
 
@@ -33,7 +33,7 @@ func NewSecret(value string) Secret {
 	return Secret{value: &value}
 }
 
-// Reveal returns the value. Its result must go to nothing but the wire.
+// Reveal returns the value. It must only be sent to the service that the secret belongs to.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -55,29 +55,29 @@ func (s Secret) String() string {
 // GoString redacts %#v.
 func (s Secret) GoString() string { return fmt.Sprintf("config.Secret(%q)", s.String()) }
 
-// Format redacts the value for every verb of fmt.
+// Format redacts the value for all verbs of fmt.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'v' && f.Flag('#') {
 		text = s.GoString()
 	}
-	// The state's only way to fail is its writer, whose error fmt reports itself.
+	// Only the writer can fail here, and fmt reports that itself.
 	_, _ = io.WriteString(f, text)
 }
 
-// MarshalJSON redacts.
+// MarshalJSON redacts the value in JSON.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// MarshalText redacts the value in every text encoding.
+// MarshalText redacts the value in text encodings.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalYAML redacts.
+// MarshalYAML redacts the value in YAML.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
-// LogValue redacts in log/slog.
+// LogValue redacts the value in log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// mask replaces the secrets in a text, the longest first so that no part of one remains.
+// mask replaces the secrets in a text, longest first, so that no part of one remains.
 func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })
@@ -94,6 +94,5 @@ const secretWords = "auth|key|token|secret|pass|cookie|credential|signature"
 
 var secretName = regexp.MustCompile("(?i)" + secretWords)
 
-// soundsSecret reports whether the name of a header or of an environment variable says that its value is a
-// secret.
-func soundsSecret(name string) bool { return secretName.MatchString(name) }
+// isSecretName reports whether the name of a header or of an environment variable marks its value as a secret.
+func isSecretName(name string) bool { return secretName.MatchString(name) }

@@ -12,51 +12,53 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxSecretFile bounds a secret file, in bytes: far above any real token, far below what would hurt.
+// maxSecretFile is the maximum size of a secret file in bytes. It is far above any real token.
 const maxSecretFile = 1 << 16
 
-// secretFile reads the file that a <key>_file names and returns its text without the line end. A relative path is looked
-// up among systemd's credentials when there are any, else beside the configuration file and in the folder secrets there.
+// secretFile reads the file in a <key>_file and returns its text without the line end. A relative path is searched
+// among systemd's credentials if there are any, otherwise beside the configuration file and in the folder secrets
+// there.
 func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	name, ok := d.text(path, n)
 	if !ok {
 		return "", false
 	}
 	if name == "" {
-		d.fail(n, "name a file or remove the line", "empty path in %s", human(path))
+		d.fail(n, "name a file or remove the line", "empty path in %s", displayPath(path))
 		return "", false
 	}
-	if d.passed != nil && !filepath.IsAbs(name) {
-		return d.passedSecret(path, n, name)
+	if d.bundled != nil && !filepath.IsAbs(name) {
+		return d.bundledSecret(path, n, name)
 	}
 	places, where := d.secretPlaces(name)
-	text, mode, err := readFirst(places)
+	text, mode, err := readFirstExisting(places)
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err // the path is in the message already, if it may be
+			err = pathErr.Err // the message contains the path already, unless it may be secret
 		}
-		d.fail(n, where, "read %s of %s: %v", shownPath(n.Value), human(path), err)
+		d.fail(n, where, "read %s of %s: %v", quotedPath(n.Value), displayPath(path), err)
 		return "", false
 	}
 	if mode.Perm()&0o004 != 0 {
-		d.warn(n, "everybody on this machine can read the secret file of %s; make it 0600", human(path))
+		d.warn(n, "everybody on this machine can read the secret file of %s; make it 0600", displayPath(path))
 	}
 	return strings.TrimRight(text, "\r\n"), true
 }
 
-// passedSecret returns the text of a secret file that was passed. As among credentials, its name may begin with that of the folder.
-func (d *decoder) passedSecret(path string, n *yaml.Node, name string) (string, bool) {
+// bundledSecret returns the text of a secret file in a bundle. As for credentials, its name may begin with the name of
+// the folder.
+func (d *decoder) bundledSecret(path string, n *yaml.Node, name string) (string, bool) {
 	for _, name := range []string{name, strings.TrimPrefix(name, SecretsDir+"_"), strings.TrimPrefix(name, SecretsDir+"/")} {
-		if text, ok := d.passed[name]; ok {
+		if text, ok := d.bundled[name]; ok {
 			return strings.TrimRight(string(text), "\r\n"), true
 		}
 	}
-	d.fail(n, "a relative path is looked up in the folder "+SecretsDir+" beside the configuration file", "read %s of %s: no such file", shownPath(n.Value), human(path))
+	d.fail(n, "a relative path is looked up in the folder "+SecretsDir+" beside the configuration file", "read %s of %s: no such file", quotedPath(n.Value), displayPath(path))
 	return "", false
 }
 
-// secretPlaces returns the paths that a secret file may have, the first one first, and what to tell an operator who has
-// none there. The unit passes the files of /etc/telex/secrets as credentials, which systemd names secrets_<file>; a
+// secretPlaces returns the possible paths of a secret file, in order of precedence, and a description of them for error
+// messages. The unit passes the files of /etc/telex/secrets as credentials, which systemd names secrets_<file>. A
 // command that an administrator runs finds the same files beside the configuration.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#LoadCredential=ID:PATH
 func (d *decoder) secretPlaces(name string) (paths []string, where string) {
@@ -73,18 +75,18 @@ func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 // SecretsDir is the folder of secret files beside the configuration file, and the id of the unit's credentials.
 const SecretsDir = "secrets"
 
-// readFirst reads the first of some files that is there.
-func readFirst(paths []string) (text string, mode fs.FileMode, err error) {
+// readFirstExisting reads the first file that exists.
+func readFirstExisting(paths []string) (text string, mode fs.FileMode, err error) {
 	for _, path := range paths {
-		if text, mode, err = readSmall(path); !errors.Is(err, fs.ErrNotExist) {
+		if text, mode, err = readRegularFile(path); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
 	return text, mode, err
 }
 
-// readSmall reads a regular file of a bounded size: a pipe or a device could block the start for ever.
-func readSmall(path string) (text string, mode fs.FileMode, err error) {
+// readRegularFile reads a regular file of limited size, because a pipe or a device could block the start forever.
+func readRegularFile(path string) (text string, mode fs.FileMode, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", 0, err
@@ -107,8 +109,8 @@ func readSmall(path string) (text string, mode fs.FileMode, err error) {
 	return string(data), info.Mode(), nil
 }
 
-// shownPath quotes a path, unless it looks like a misplaced secret.
-func shownPath(raw string) string {
+// quotedPath quotes a path, unless it looks like a misplaced secret.
+func quotedPath(raw string) string {
 	if strings.ContainsAny(raw, `/.\`) || len(raw) <= 24 && !strings.Contains(raw, ":") {
 		return fmt.Sprintf("%q", raw)
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// serverName is what the names of a server's tools begin with; a "_" ends it there. Providers take 64 characters for
-// the whole, of which most are the tool's.
+// serverName matches the name of a server, with which the names of its tools begin; a "_" follows it. Providers accept
+// 64 characters for the whole name, most of which the tool's name needs.
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,23}$`)
 
-// validateServers checks each tool server, and that their names differ.
+// validateServers validates each MCP server, and checks that their names are unique.
 func (d *decoder) validateServers(servers []MCPServer) {
 	first := make(map[string]int)
 	for i, s := range servers {
@@ -22,11 +22,11 @@ func (d *decoder) validateServers(servers []MCPServer) {
 		name := join(at, "name")
 		before, twice := first[s.Name]
 		switch {
-		case s.Name == "" || !d.isValid(name): // it was said already
+		case s.Name == "" || !d.isValid(name): // reported already
 		case !serverName.MatchString(s.Name):
-			d.failAt(d.at(name), "use letters, digits and hyphens, at most 24", "invalid name %s in %s", d.shownAt(name), human(at))
+			d.failAt(d.at(name), "use letters, digits and hyphens, at most 24", "invalid name %s in %s", d.quotedAt(name), displayPath(at))
 		case twice:
-			d.failAt(d.at(name), fmt.Sprintf("mcp_servers[%d] has it", before), "duplicate name %s in %s", d.shownAt(name), human(at))
+			d.failAt(d.at(name), fmt.Sprintf("mcp_servers[%d] has it", before), "duplicate name %s in %s", d.quotedAt(name), displayPath(at))
 		default:
 			first[s.Name] = i
 		}
@@ -41,28 +41,29 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 	case !d.isValid(join(at, "command")) || !d.isValid(address):
 		return
 	case s.Command == "" && s.URL == "":
-		d.failAt(d.at(at), `add "command: PROGRAM" or "url: https://host/path"`, "neither command nor url in %s", human(at))
+		d.failAt(d.at(at), `add "command: PROGRAM" or "url: https://host/path"`, "neither command nor url in %s", displayPath(at))
 		return
 	case s.Command != "" && s.URL != "":
-		d.failAt(d.at(address), "a server is started, or runs already; leave one of them out", "both command and url in %s", human(at))
+		d.failAt(d.at(address), "a server is started, or runs already; leave one of them out", "both command and url in %s", displayPath(at))
 		return
 	case s.Command != "":
 		if len(s.Headers) > 0 {
-			d.failAt(d.at(join(at, "headers")), "leave them out; a command takes env", "headers without a url in %s", human(at))
+			d.failAt(d.at(join(at, "headers")), "leave them out; a command takes env", "headers without a url in %s", displayPath(at))
 		}
 		return
 	}
 	for _, key := range []string{"args", "env"} {
 		if d.isSet(join(at, key)) && (key == "args" && len(s.Args) > 0 || key == "env" && len(s.Env) > 0) {
-			d.failAt(d.at(join(at, key)), "leave them out", "%s without a command in %s", key, human(at))
+			d.failAt(d.at(join(at, key)), "leave them out", "%s without a command in %s", key, displayPath(at))
 		}
 	}
 	d.validateHeaders(join(at, "headers"), s.Headers)
 	d.parseURL(address, s.URL, "headers")
 }
 
-// validateLists refuses an entry of a list of tools that another list decides as a whole: deny before read_only, and that
-// before auto_approve. A broader entry of the weaker list is sound: it means all the others.
+// validateLists refuses an entry of a list of tools that a stronger list overrides completely: deny overrides
+// read_only, and read_only overrides auto_approve. A broader entry of the weaker list is valid, because it still covers
+// other tools.
 func (d *decoder) validateLists(at string, s MCPServer) {
 	const denied = "it is never offered, so leave it out of one of them"
 	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"deny", s.Deny}, denied)
@@ -71,7 +72,7 @@ func (d *decoder) validateLists(at string, s MCPServer) {
 		"a tool of read_only changes nothing, so leave it out of one of them")
 }
 
-// toolList is a list of an MCP server's tools, under its key.
+// toolList is a list of an MCP server's tools, and its key.
 type toolList struct {
 	key     string
 	entries []string
@@ -86,14 +87,14 @@ func (d *decoder) validateEntries(at, server string, weak, strong toolList, hint
 		}
 		how := "is also in " + strong.key
 		if strong.entries[by] != entry {
-			how = "is covered by " + d.shownAt(join(join(at, strong.key), strconv.Itoa(by))) + " in " + strong.key
+			how = "is covered by " + d.quotedAt(join(join(at, strong.key), strconv.Itoa(by))) + " in " + strong.key
 		}
-		d.failAt(d.at(where), hint, "%s in %s %s", d.shownAt(where), human(join(at, weak.key)), how)
+		d.failAt(d.at(where), hint, "%s in %s %s", d.quotedAt(where), displayPath(join(at, weak.key)), how)
 	}
 }
 
-// coversTools reports whether an entry of a list stands for all tools that another stands for. Both have a tool's name by
-// the server, or that name behind the server's; one that ends in "*" stands for all that begin so.
+// coversTools reports whether an entry of a list covers all tools of another entry. Entries are a tool's name,
+// optionally with the server's name as prefix. An entry that ends in "*" covers all tools with that prefix.
 func coversTools(server, entry, other string) bool {
 	prefix, all := strings.CutSuffix(entry, "*")
 	plain := strings.TrimPrefix(other, server+"_")
@@ -105,7 +106,7 @@ func coversTools(server, entry, other string) bool {
 	return false
 }
 
-// validateDomains checks that fetch allows hosts without scheme, port and path.
+// validateDomains checks that the allowed domains of fetch are hosts without scheme, port and path.
 func (d *decoder) validateDomains(domains []string) {
 	for i, entry := range domains {
 		at := fmt.Sprintf("tools.fetch.allow_domains.%d", i)
@@ -114,7 +115,7 @@ func (d *decoder) validateDomains(domains []string) {
 			continue
 		}
 		if host == "" || strings.ContainsAny(host, "*/:@ ") {
-			d.failAt(d.at(at), "write example.org, or *.example.org for all below it", "invalid host %s in %s", d.shownAt(at), human("tools.fetch.allow_domains"))
+			d.failAt(d.at(at), "write example.org, or *.example.org for all below it", "invalid host %s in %s", d.quotedAt(at), displayPath("tools.fetch.allow_domains"))
 		}
 	}
 }

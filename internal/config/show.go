@@ -11,10 +11,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Show writes the effective values as YAML, in the order of the schema. Secrets are masked, also where they
-// stand inside other texts.
+// Show writes the effective values as YAML, in the order of the schema. It masks secrets, also inside other texts.
 func (c *Config) Show(w io.Writer) error {
-	s := shower{secrets: c.sensitive}
+	s := printer{secrets: c.sensitive}
 	root := s.structure(reflect.ValueOf(c).Elem())
 	if c.envStreaming != nil {
 		streaming := child(root, "streaming")
@@ -33,10 +32,10 @@ func (c *Config) Show(w io.Writer) error {
 	return nil
 }
 
-// shower turns values back into YAML.
-type shower struct{ secrets []Secret }
+// printer converts values to YAML nodes.
+type printer struct{ secrets []Secret }
 
-func (s shower) structure(v reflect.Value) *yaml.Node {
+func (s printer) structure(v reflect.Value) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, f := range fieldsOf(v.Type()) {
 		if n := s.value(v.Field(f.index)); n != nil {
@@ -52,7 +51,7 @@ func (s shower) structure(v reflect.Value) *yaml.Node {
 }
 
 // value returns nil for an unset value.
-func (s shower) value(v reflect.Value) *yaml.Node {
+func (s printer) value(v reflect.Value) *yaml.Node {
 	switch x := v.Interface().(type) {
 	case Endpoints:
 		return s.endpoints(x)
@@ -95,7 +94,7 @@ func (s shower) value(v reflect.Value) *yaml.Node {
 	return nil
 }
 
-func (s shower) endpoints(es Endpoints) *yaml.Node {
+func (s printer) endpoints(es Endpoints) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range es {
 		body := s.structure(valueOf(es[i].Settings))
@@ -106,11 +105,11 @@ func (s shower) endpoints(es Endpoints) *yaml.Node {
 }
 
 // headers masks the values of headers whose names mark secrets.
-func (s shower) headers(m map[string]Secret) *yaml.Node {
+func (s printer) headers(m map[string]Secret) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, name := range keysOf(m) {
 		text := m[name].String()
-		if !soundsSecret(name) {
+		if !isSecretName(name) {
 			text = s.clean(m[name].Reveal())
 		}
 		out.Content = append(out.Content, textNode(name), textNode(text))
@@ -118,8 +117,7 @@ func (s shower) headers(m map[string]Secret) *yaml.Node {
 	return out
 }
 
-// scalarNode returns the node of a text, a number, a bool, a duration, a pattern or a secret, the last one
-// masked.
+// scalarNode returns the node of a text, a number, a boolean, a duration, a pattern, or a masked secret.
 func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	x := v.Interface()
 	switch y := x.(type) {
@@ -137,13 +135,13 @@ func scalarNode(v reflect.Value) (*yaml.Node, bool) {
 	switch reflect.TypeOf(x).Kind() {
 	case reflect.String, reflect.Bool, reflect.Int:
 		n := &yaml.Node{}
-		return n, n.Encode(x) == nil // it can write all of these
+		return n, n.Encode(x) == nil // all of these can be encoded
 	}
 	return nil, false
 }
 
 // clean masks secrets, and escapes ${ so that the output parses to the same text.
-func (s shower) clean(text string) string {
+func (s printer) clean(text string) string {
 	return strings.ReplaceAll(mask(text, s.secrets), "${", "$${")
 }
 
@@ -162,7 +160,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return &yaml.Node{}
 }
 
-// formatDuration writes a duration as the file does: 90d, 5m, 1m30s.
+// formatDuration formats a duration in the syntax of the file: 90d, 5m, 1m30s.
 func formatDuration(x time.Duration) string {
 	const day = 24 * time.Hour
 	if x >= day && x%day == 0 {

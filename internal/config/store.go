@@ -15,7 +15,7 @@ type Store struct {
 // SQLite is the DSN of a file in the state directory.
 const SQLite = "sqlite"
 
-// DSN names a database: SQLite, or the URL of a PostgreSQL database, which may hold a password.
+// DSN identifies a database: SQLite, or the URL of a PostgreSQL database, which may contain a password.
 type DSN struct{ Secret }
 
 func newDSN(text string) DSN { return DSN{NewSecret(text)} }
@@ -23,7 +23,7 @@ func newDSN(text string) DSN { return DSN{NewSecret(text)} }
 // IsSQLite reports whether the store is a file in the state directory.
 func (d DSN) IsSQLite() bool { return d.Reveal() == SQLite }
 
-// masked returns the DSN for people: without the password and without parameters, one of which may be a password.
+// masked returns the DSN for display: without the password and without parameters, one of which may be a password.
 func (d DSN) masked() string {
 	u, err := url.Parse(d.Reveal())
 	if err != nil {
@@ -38,13 +38,13 @@ func (d DSN) masked() string {
 
 const storeDSN = "store.dsn"
 
-// validateStore checks that a DSN is one, and masks its password wherever it appears.
+// validateStore validates a DSN, and masks its password wherever it appears.
 func (d *decoder) validateStore(s Store) {
 	if !d.isValid(storeDSN) || s.DSN.IsSQLite() {
 		return
 	}
 	const hint = "write sqlite, or postgres://USER:PASSWORD@HOST:5432/DATABASE with special characters of the password percent-encoded"
-	u, err := url.Parse(s.DSN.Reveal()) // whose error would show the password
+	u, err := url.Parse(s.DSN.Reveal()) // its error would show the password
 	switch {
 	case err != nil, u.Scheme != "postgres" && u.Scheme != "postgresql", u.Hostname() == "" && !u.Query().Has("host"):
 		d.failAt(d.at(storeDSN), hint, "invalid URL of a database in %s", storeDSN)
@@ -61,8 +61,9 @@ func (d *decoder) validateStore(s Store) {
 	}
 }
 
-// LoadStore returns the section store of the configuration that [Find] finds, whatever is in the other sections: their secrets may
-// be the daemon's alone. Without a configuration it returns the default, also if a file in a usual place belongs to somebody else.
+// LoadStore returns the section store of the file that [Find] returns, even if other sections have errors, because only
+// the daemon may be able to read their secrets. Without a configuration it returns the default, also if a file at a
+// default location belongs to another user.
 func LoadStore(env Env) (Store, error) {
 	path, err := Find("", env)
 	if errors.Is(err, ErrNotFound) {
@@ -85,5 +86,5 @@ func LoadStore(env Env) (Store, error) {
 			d.validateStore(s)
 		}
 	}
-	return s, d.failures()
+	return s, d.failure()
 }

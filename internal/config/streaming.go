@@ -6,15 +6,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// How a growing reply reaches the platform.
+// How a growing reply is shown on the platform.
 const (
 	TransportEdit   = "edit"   // one message, edited
 	TransportDraft  = "draft"  // Telegram's drafts, private chats only
-	TransportNative = "native" // Slack's streams, threads only
-	TransportOff    = "off"    // not at all
+	TransportNative = "native" // Slack's streams, only in threads
+	TransportOff    = "off"    // no previews
 )
 
-// What is shown of the tools at work.
+// How running tools are shown.
 const (
 	ToolProgressOff    = "off"
 	ToolProgressInline = "inline" // lines below the growing text
@@ -27,7 +27,7 @@ const (
 	StopButtonOff  = "off"
 )
 
-// Which addresses a platform may open to show a preview of them below a message.
+// Which URLs a platform may open to show a preview below a message.
 const (
 	LinkPreviewsOff   = "off"
 	LinkPreviewsAsked = "asked" // only URLs that the asker typed
@@ -40,7 +40,7 @@ const TerminalEndpoint = "cli"
 type StreamingRules struct {
 	Enabled      bool           `yaml:"enabled"`
 	CLI          *StreamingRule `yaml:"cli"`
-	EditInterval *float64       `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"` // nil: each platform's own
+	EditInterval *float64       `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"` // nil: the platform's default
 	MinTokens    int            `yaml:"min_tokens" min:"0" max:"1000"`
 	Cursor       string         `yaml:"cursor"`
 	Transport    string         `yaml:"transport" enum:"edit|draft|native|off"`
@@ -48,7 +48,7 @@ type StreamingRules struct {
 	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
 	LinkPreviews string         `yaml:"link_previews" enum:"off|asked"`
-	// Endpoints holds the settings per endpoint; its keys are in the same section as those above.
+	// Endpoints holds the settings per endpoint. Its keys are in the same section.
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
 
@@ -76,15 +76,15 @@ func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
 			r.Enabled = &on
 		}
 	default:
-		d.fail(n, "", "%s must be true, false or a mapping, not %s", human(path), kindOf(n))
+		d.fail(n, "", "%s must be true, false or a mapping, not %s", displayPath(path), kindOf(n))
 	}
 }
 
 // StreamingSettings are the effective settings for the replies of one endpoint.
 type StreamingSettings struct {
 	Enabled      bool          // false also when the transport is off
-	EditInterval time.Duration // the least time between the starts of two edits
-	MinTokens    int           // estimated, before the first display
+	EditInterval time.Duration // minimum time between the starts of two edits
+	MinTokens    int           // estimated number before the first display
 	Cursor       string        // may be empty
 	Transport    string
 	ToolProgress string
@@ -93,35 +93,35 @@ type StreamingSettings struct {
 	LinkPreviews string
 }
 
-// Streaming returns what holds for an endpoint. kindDefaultInterval is its platform's own edit interval, used
-// when none is configured. Whether it streams is decided by, strongest first: streaming.<endpoint>, the
-// environment variable TELEX_STREAMING_ENABLED, streaming.enabled; but never with transport off.
+// Streaming returns the settings of an endpoint. kindDefaultInterval is its platform's edit interval, used if none is
+// configured. The first of these that is set decides whether it streams: streaming.<endpoint>, the environment variable
+// TELEX_STREAMING_ENABLED, streaming.enabled. With transport off it never streams.
 func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
 	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
 	if endpoint == TerminalEndpoint && s.CLI != nil {
 		rule = *s.CLI
 	}
 	interval := kindDefaultInterval
-	if seconds := either(rule.EditInterval, s.EditInterval); seconds != nil {
+	if seconds := firstSet(rule.EditInterval, s.EditInterval); seconds != nil {
 		interval = time.Duration(*seconds * float64(time.Second))
 	}
 	out := StreamingSettings{
-		Enabled:      *either(rule.Enabled, c.envStreaming, &s.Enabled),
+		Enabled:      *firstSet(rule.Enabled, c.envStreaming, &s.Enabled),
 		EditInterval: interval,
-		MinTokens:    *either(rule.MinTokens, &s.MinTokens),
-		Cursor:       *either(rule.Cursor, &s.Cursor),
-		Transport:    *either(rule.Transport, &s.Transport),
-		ToolProgress: *either(rule.ToolProgress, &s.ToolProgress),
-		MaxParts:     *either(rule.MaxParts, &s.MaxParts),
-		StopButton:   *either(rule.StopButton, &s.StopButton),
-		LinkPreviews: *either(rule.LinkPreviews, &s.LinkPreviews),
+		MinTokens:    *firstSet(rule.MinTokens, &s.MinTokens),
+		Cursor:       *firstSet(rule.Cursor, &s.Cursor),
+		Transport:    *firstSet(rule.Transport, &s.Transport),
+		ToolProgress: *firstSet(rule.ToolProgress, &s.ToolProgress),
+		MaxParts:     *firstSet(rule.MaxParts, &s.MaxParts),
+		StopButton:   *firstSet(rule.StopButton, &s.StopButton),
+		LinkPreviews: *firstSet(rule.LinkPreviews, &s.LinkPreviews),
 	}
 	out.Enabled = out.Enabled && out.Transport != TransportOff
 	return out
 }
 
-// either returns the first value that is set, or nil.
-func either[T any](choices ...*T) *T {
+// firstSet returns the first value that is set, or nil.
+func firstSet[T any](choices ...*T) *T {
 	for _, c := range choices {
 		if c != nil {
 			return c

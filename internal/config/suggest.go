@@ -19,8 +19,8 @@ func suggest(written string, candidates []string) string {
 	return "known are " + strings.Join(sorted, ", ")
 }
 
-// nearest returns the candidate with the smallest edit distance, "" when all are further away than a third
-// of the word. Of equally near ones the first in alphabetical order wins.
+// nearest returns the candidate with the smallest edit distance, or "" if all distances exceed a third of the word's
+// length. Among equal distances, the alphabetically first one wins.
 func nearest(written string, candidates []string) string {
 	word := strings.ReplaceAll(strings.ToLower(written), "-", "_")
 	best, bestDistance := "", max(1, (len([]rune(word))+1)/3)+1
@@ -33,7 +33,7 @@ func nearest(written string, candidates []string) string {
 	return best
 }
 
-// distance returns the number of insertions, deletions, replacements and swaps of neighbours that turn a into b.
+// distance returns the number of insertions, deletions, replacements and swaps of neighbours that convert a to b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

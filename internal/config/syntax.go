@@ -9,17 +9,18 @@ import (
 )
 
 var (
-	// parserError are those messages of yaml.v3 whose line is one too small: they come from its parser, the
-	// others from its scanner, and only for these it counts from 1.
+	// parserError matches those messages of yaml.v3 whose line is one too small. They come from its parser, which
+	// counts from 0 only for these; the others come from its scanner.
 	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
 
-// readable rejects input that is not text before the YAML parser sees it: the parser's own errors have no line.
-func (d *decoder) readable(data []byte) bool {
+// checkText rejects input that is not text before the YAML parser sees it, because the parser's own errors have no
+// line.
+func (d *decoder) checkText(data []byte) bool {
 	if len(data) > maxFile {
-		d.failAt(place{1, 1}, "", "the file is longer than %d bytes", maxFile)
+		d.failAt(position{1, 1}, "", "the file is longer than %d bytes", maxFile)
 		return false
 	}
 	line, column := 1, 1
@@ -27,12 +28,12 @@ func (d *decoder) readable(data []byte) bool {
 		r, size := utf8.DecodeRune(data[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			d.failAt(place{line, column}, "save the file as UTF-8", "a byte that is not UTF-8")
+			d.failAt(position{line, column}, "save the file as UTF-8", "a byte that is not UTF-8")
 			return false
 		case r == '\n':
 			line, column = line+1, 0
 		case r < ' ' && r != '\t' && r != '\r', r >= 0x7f && r < 0xa0 && r != 0x85:
-			d.failAt(place{line, column}, "remove it", "a control character")
+			d.failAt(position{line, column}, "remove it", "a control character")
 			return false
 		}
 		column++
@@ -41,8 +42,8 @@ func (d *decoder) readable(data []byte) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser. The parser speaks of lines only. The one thing that it
-// quotes from the file is the name of an anchor, which may be an unquoted secret.
+// syntax reports an error of the YAML parser. The parser only gives lines. The only text that it quotes from the file
+// is the name of an anchor, which may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))
@@ -57,36 +58,36 @@ func (d *decoder) syntax(data []byte, err error) {
 		}
 	}
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
-		d.failAt(placeOfText(data, "*"+m[1]), "quote a value that begins with *", "an alias to an anchor that doesn't exist")
+		d.failAt(positionOfText(data, "*"+m[1]), "quote a value that begins with *", "an alias to an anchor that doesn't exist")
 		return
 	}
-	// The parser stops at the tab or on the line behind it.
+	// The parser stops at the tab or on the line after it.
 	for _, at := range []int{line, line - 1, line + 1} {
 		if at < 1 || at > len(lines) {
 			continue
 		}
 		if column, ok := tabIndent(lines[at-1]); ok {
-			d.failAt(place{at, column}, "indent with spaces", "a tab in the indentation")
+			d.failAt(position{at, column}, "indent with spaces", "a tab in the indentation")
 			return
 		}
 	}
 	column := 1 + len(lines[line-1]) - len(bytes.TrimLeft(lines[line-1], " "))
-	d.failAt(place{line, column}, "check indentation, quotes and brackets here and just before", "not valid YAML: %s", text)
+	d.failAt(position{line, column}, "check indentation, quotes and brackets here and just before", "not valid YAML: %s", text)
 }
 
-// tabIndent returns the column of a tab before the first other character of a line.
+// tabIndent returns the column of a tab in the indentation of a line.
 func tabIndent(line []byte) (int, bool) {
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
 	i := bytes.IndexByte(indent, '\t')
 	return i + 1, i >= 0
 }
 
-// placeOfText returns the first position of a text.
-func placeOfText(data []byte, text string) place {
+// positionOfText returns the first position of a text.
+func positionOfText(data []byte, text string) position {
 	before, _, ok := bytes.Cut(data, []byte(text))
 	if !ok {
-		return place{1, 1}
+		return position{1, 1}
 	}
 	line := bytes.Count(before, []byte("\n")) + 1
-	return place{line, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1}
+	return position{line, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1}
 }

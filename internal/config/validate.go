@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxApproval bounds how long a question for approval stays open: its turn is kept that long, and who answers the next
-// day does not know any more what about.
+// maxApproval is the maximum time for which a question for approval stays open. Its turn is kept that long, and people
+// who answer much later no longer know the context.
 const maxApproval = 24 * time.Hour
 
-// maxCursor bounds the cursor, in characters: it is part of every preview and must not crowd out the text.
+// maxCursor is the maximum length of the cursor in characters. It is part of every preview and must leave room for the
+// text.
 const maxCursor = 16
 
 var (
@@ -24,8 +25,7 @@ var (
 	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// validate checks the rules that one value alone can't tell. It speaks of keys that were decoded only, so
-// that one mistake is reported once.
+// validate checks rules that involve several keys. It skips keys with errors, so that each mistake is reported once.
 func (d *decoder) validate(c *Config) {
 	d.validateModels(c.Models)
 	d.validateEndpoints(c.Endpoints)
@@ -56,21 +56,21 @@ func (d *decoder) validate(c *Config) {
 	}
 	for i, tag := range c.Agent.ThinkTags {
 		if at := fmt.Sprintf("agent.think_tags.%d", i); d.isValid(at) && !tagName.MatchString(tag) {
-			d.failAt(d.at(at), "write the name alone, such as think", "invalid tag name %s in agent.think_tags", d.shownAt(at))
+			d.failAt(d.at(at), "write the name alone, such as think", "invalid tag name %s in agent.think_tags", d.quotedAt(at))
 		}
 	}
 	for _, key := range keysOf(c.Texts) {
 		if at := join("texts", key); d.isValid(at) && strings.TrimSpace(c.Texts[key]) == "" {
-			d.failAt(d.at(at), "remove the line to keep the built-in text", "empty %s", human(at))
+			d.failAt(d.at(at), "remove the line to keep the built-in text", "empty %s", displayPath(at))
 		}
 	}
 	const approval, what = "approval", "{what}"
 	if at := join("texts", approval); d.isSet(at) && d.isValid(at) && !strings.Contains(c.Texts[approval], what) {
-		d.failAt(d.at(at), "write "+what+" where it belongs", "%s does not say what is to be approved", human(at))
+		d.failAt(d.at(at), "write "+what+" where it belongs", "%s does not say what is to be approved", displayPath(at))
 	}
 }
 
-// isValid reports whether a path was decoded without complaint.
+// isValid reports whether a path was decoded without error.
 func (d *decoder) isValid(path string) bool { return !d.invalid[path] }
 
 func (d *decoder) validateModels(models []Model) {
@@ -83,32 +83,32 @@ func (d *decoder) validateModels(models []Model) {
 		base := d.validateURL(join(at, "base_url"), &m.BaseURL)
 		for _, call := range []string{"/chat/completions", "/responses"} {
 			if base != nil && strings.HasSuffix(m.BaseURL, call) {
-				d.failAt(d.at(join(at, "base_url")), "leave "+call+" out", "%s is the URL of a call, not of an API", human(join(at, "base_url")))
+				d.failAt(d.at(join(at, "base_url")), "leave "+call+" out", "%s is the URL of a call, not of an API", displayPath(join(at, "base_url")))
 			}
 		}
 		if base != nil && m.APIKey.Empty() && !d.isSet(join(at, "api_key")) && !isLoopback(base.Hostname()) {
-			d.failAt(d.at(at), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", human(at))
+			d.failAt(d.at(at), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", displayPath(at))
 		}
 		if before, twice := first[m.Name]; twice && m.Name != "" {
-			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "duplicate name %s in %s", d.shownAt(join(at, "name")), human(at))
+			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "duplicate name %s in %s", d.quotedAt(join(at, "name")), displayPath(at))
 		} else {
 			first[m.Name] = i
 		}
 		if m.MaxOutputTokens >= m.ContextWindow {
 			d.failAt(d.at(join(at, "max_output_tokens")), "the answer is part of the window", "max_output_tokens (%d) must be less than context_window (%d) in %s",
-				m.MaxOutputTokens, m.ContextWindow, human(at))
+				m.MaxOutputTokens, m.ContextWindow, displayPath(at))
 		}
 		d.validateHeaders(join(at, "headers"), m.Headers)
 	}
 }
 
-// The keys of the admin address.
+// Keys of the admin address.
 const (
 	adminListen = "admin.listen"
 	adminToken  = "admin.token"
 )
 
-// minAdminToken is the length below which a token can be guessed, in bytes.
+// minAdminToken is the minimum length of the token in bytes. Shorter ones can be guessed.
 const minAdminToken = 16
 
 func (d *decoder) validateAdmin(a Admin) {
@@ -116,7 +116,7 @@ func (d *decoder) validateAdmin(a Admin) {
 		return
 	}
 	if !isAddress(a.Listen) {
-		d.failAt(d.at(adminListen), `write it as 127.0.0.1:8643, or "" for none`, "invalid listen address %s in %s", d.shownAt(adminListen), adminListen)
+		d.failAt(d.at(adminListen), `write it as 127.0.0.1:8643, or "" for none`, "invalid listen address %s in %s", d.quotedAt(adminListen), adminListen)
 		return
 	}
 	host, _, _ := net.SplitHostPort(a.Listen)
@@ -134,18 +134,18 @@ func (d *decoder) validateAccess(a Access) {
 	for i, p := range a.Admins {
 		if p.Kind == PatternChat || p.Kind == PatternEveryone {
 			at := fmt.Sprintf("access.admins.%d", i)
-			d.failAt(d.at(at), "write endpoint:user:ID", "an admin is one person, not %s, in access.admins", d.shownAt(at))
+			d.failAt(d.at(at), "write endpoint:user:ID", "an admin is one person, not %s, in access.admins", d.quotedAt(at))
 		}
 	}
 }
 
-// validateTranscription fills in the first model's settings: most providers of models also transcribe.
+// validateTranscription copies missing settings from the first model, because most providers of models also transcribe.
 func (d *decoder) validateTranscription(c *Config) {
 	t := &c.Transcription
 	if t.Model == "" {
 		for _, key := range []string{"transcription.base_url", "transcription.api_key"} {
 			if d.isSet(key) && d.isValid(key) && (t.BaseURL != "" || !t.APIKey.Empty()) {
-				d.failAt(d.at(key), `add "model: NAME"; without it nothing is transcribed`, "%s without a model", human(key))
+				d.failAt(d.at(key), `add "model: NAME"; without it nothing is transcribed`, "%s without a model", displayPath(key))
 				return
 			}
 		}
@@ -164,21 +164,21 @@ func (d *decoder) validateTranscription(c *Config) {
 	}
 }
 
-// validateModelName checks a reference to one of the models. An empty one means the first model.
+// validateModelName checks a reference to a model. An empty one means the first model.
 func (d *decoder) validateModelName(c *Config, at, name string) {
 	var names []string
 	for _, m := range c.Models {
 		names = append(names, m.Name)
 	}
 	if name != "" && d.isValid(at) && !slices.Contains(names, name) {
-		d.failAt(d.at(at), suggest(name, names), "unknown model %s in %s", d.shownAt(at), human(at))
+		d.failAt(d.at(at), suggest(name, names), "unknown model %s in %s", d.quotedAt(at), displayPath(at))
 	}
 }
 
 func (d *decoder) validateHeaders(at string, headers map[string]Secret) {
 	for _, name := range keysOf(headers) {
 		if !headerToken.MatchString(name) {
-			d.failAt(d.at(join(at, name)), "", "invalid header name %s in %s", shownKey(name), human(at))
+			d.failAt(d.at(join(at, name)), "", "invalid header name %s in %s", quotedKey(name), displayPath(at))
 		}
 	}
 }
@@ -186,30 +186,30 @@ func (d *decoder) validateHeaders(at string, headers map[string]Secret) {
 func (d *decoder) validateCursor(path, cursor string) {
 	switch {
 	case utf8.RuneCountInString(cursor) > maxCursor:
-		d.failAt(d.at(path), "", "%s is longer than %d characters", human(path), maxCursor)
+		d.failAt(d.at(path), "", "%s is longer than %d characters", displayPath(path), maxCursor)
 	case strings.ContainsAny(cursor, "\r\n"):
-		d.failAt(d.at(path), "", "%s holds a line break", human(path))
+		d.failAt(d.at(path), "", "%s holds a line break", displayPath(path))
 	}
 }
 
 const urlHint = "write it as https://host/path"
 
-// parseURL returns the URL of a server, nil for an invalid one. The URL is not quoted: people put passwords into URLs.
-// The key is where the secret belongs.
+// parseURL returns the URL of a server, or nil if it is invalid. Errors don't quote the URL, because it may contain a
+// password. key is where the secret belongs.
 func (d *decoder) parseURL(path, text, key string) *url.URL {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || badPort(u):
-		d.failAt(d.at(path), urlHint, "invalid URL in %s", human(path))
+		d.failAt(d.at(path), urlHint, "invalid URL in %s", displayPath(path))
 		return nil
 	case u.User != nil:
-		d.failAt(d.at(path), "put the secret into "+key, "%s holds a user or a password", human(path))
+		d.failAt(d.at(path), "put the secret into "+key, "%s holds a user or a password", displayPath(path))
 		return nil
 	}
 	return u
 }
 
-// validateURL checks the base URL of an API and removes the slash from its end. It returns nil for an invalid one.
+// validateURL validates the base URL of an API and removes its trailing slash. It returns nil for an invalid one.
 func (d *decoder) validateURL(path string, base *string) *url.URL {
 	if d.isSet(path) && !d.isValid(path) {
 		return nil
@@ -219,11 +219,11 @@ func (d *decoder) validateURL(path string, base *string) *url.URL {
 		return nil
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
-		d.failAt(d.at(path), urlHint, "%s holds a query or a fragment", human(path))
+		d.failAt(d.at(path), urlHint, "%s holds a query or a fragment", displayPath(path))
 		return nil
 	}
 	if u.Scheme == "http" && !isPrivate(u.Hostname()) {
-		d.warnAt(d.at(path), "%s is not encrypted: the secret can be read on the way; use https", human(path))
+		d.warnAt(d.at(path), "%s is not encrypted: the secret can be read on the way; use https", displayPath(path))
 	}
 	*base = strings.TrimRight(*base, "/")
 	return u
@@ -245,8 +245,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// isPrivate reports whether a host is this machine or in a private network. Names without a dot are those
-// of a local network or of containers.
+// isPrivate reports whether a host is this machine or in a private network. Names without a dot belong to a local
+// network or to containers.
 func isPrivate(host string) bool {
 	if isLoopback(host) {
 		return true

@@ -8,16 +8,17 @@ import (
 	"path/filepath"
 )
 
-// Passed is a configuration file with the secret files beside it, read by one process for another that may not read them.
-type Passed struct {
+// Bundle is a configuration file with its secret files. One process reads it for another one that may not read the
+// files.
+type Bundle struct {
 	File    string            `json:"file"`
 	Text    []byte            `json:"text"`
-	Secrets map[string][]byte `json:"secrets"` // of the folder secrets, by their names; not nil
+	Secrets map[string][]byte `json:"secrets"` // files of the folder secrets, by name; not nil
 }
 
-// Pass reads a configuration file and its secret files.
-func Pass(path string) (p Passed, err error) {
-	p = Passed{File: path, Secrets: make(map[string][]byte)}
+// ReadBundle reads a configuration file and its secret files.
+func ReadBundle(path string) (p Bundle, err error) {
+	p = Bundle{File: path, Secrets: make(map[string][]byte)}
 	if p.Text, _, err = read(path); err != nil {
 		return p, fmt.Errorf("read configuration: %w", err)
 	}
@@ -27,7 +28,7 @@ func Pass(path string) (p Passed, err error) {
 		return p, fmt.Errorf("read secret files: %w", err)
 	}
 	for _, e := range entries {
-		text, _, err := readSmall(filepath.Join(dir, e.Name()))
+		text, _, err := readRegularFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return p, fmt.Errorf("read secret file: %w", err)
 		}
@@ -36,15 +37,15 @@ func Pass(path string) (p Passed, err error) {
 	return p, nil
 }
 
-// Parse makes a configuration of what was passed. Secret files with relative paths are those that were passed.
-func (p Passed) Parse(env Env) (*Config, error) {
+// Parse parses the bundle. Secret files with relative paths are those of the bundle.
+func (p Bundle) Parse(env Env) (*Config, error) {
 	if p.Secrets == nil {
 		p.Secrets = make(map[string][]byte)
 	}
 	return parse(p.File, p.Text, env, p.Secrets)
 }
 
-// IsCopy reports whether the file is one that systemd copied for the service at its start.
+// IsCopy reports whether the file is systemd's copy, made when the service started.
 func (c *Config) IsCopy(env Env) bool {
 	dir := env.Value(envCredentials)
 	return dir != "" && filepath.Dir(c.file) == filepath.Clean(dir)
