@@ -80,7 +80,9 @@ func (w *way) since(at time.Time) (list []shownCall) {
 }
 
 // replicas starts daemons that share a database, one after the other. The first one receives.
-func (w *world) replicas(n int, dsn string, o sections) []*replica { return w.replicasOf("", n, dsn, o) }
+func (w *world) replicas(n int, dsn string, o sections) []*replica {
+	return w.replicasOf("", n, dsn, o)
+}
 
 // replicasOf is replicas with another build of the program.
 func (w *world) replicasOf(program string, n int, dsn string, o sections) (list []*replica) {
