@@ -37,7 +37,9 @@ func (w worker) work(ctx context.Context) {
 	}
 }
 
-func (worker) self() chat.Replica { return chat.Replica{Name: "worker", Endpoints: []chat.EndpointID{"tg"}} }
+func (worker) self() chat.Replica {
+	return chat.Replica{Name: "worker", Endpoints: []chat.EndpointID{"tg"}}
+}
 
 // live works until the lease is lost or ctx ends.
 func (w worker) live(ctx context.Context, id chat.ReplicaID) {
@@ -113,7 +115,9 @@ func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversatio
 func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	steps := []func() error{
 		func() error { return w.store.Begin(ctx, t) },
-		func() error { return w.store.Record(ctx, t.ID, chat.Part{State: chat.PartStands, Key: t.ID, Text: "a"}) },
+		func() error {
+			return w.store.Record(ctx, t.ID, chat.Part{State: chat.PartStands, Key: t.ID, Text: "a"})
+		},
 		func() error {
 			d := decision("a", "q "+t.ID, "a "+t.ID)
 			d.Usage = []chat.Usage{{Prompt: 1, Calls: 1}}

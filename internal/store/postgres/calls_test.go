@@ -50,8 +50,10 @@ func newMeter(p program) *meter {
 	p.must(err)
 	c.MaxConns, c.ConnConfig.Tracer = 1, m.counted
 	m.pool.Close()
+	m.urgent.Close()
 	m.pool, err = pgxpool.NewWithConfig(p.Context(), c)
 	p.must(err)
+	m.urgent = m.pool
 	return m
 }
 

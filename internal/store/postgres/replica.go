@@ -26,9 +26,9 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 		t.forgetGone()
 		var id chat.ReplicaID
 		var began time.Time
-		asked := time.Now()
+		asked, start := s.now(), time.Now()
 		t.first([]any{&id, &began}, addReplica, self.Name, self.Version, s.knows.newest, texts(self.Endpoints), chat.LeaseTime)
-		t.compareClocks(asked, began)
+		t.compareClocks(asked, time.Since(start), began)
 		register.result = id
 	}
 	done, err := s.write(ctx, register)
@@ -61,7 +61,7 @@ func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, e
 		var holds bool
 		var renewed time.Time
 		var living []chat.Replica
-		b, asked := &pgx.Batch{}, time.Now()
+		b, asked, start := &pgx.Batch{}, s.now(), time.Now()
 		t.row(b, &holds, []any{&renewed}, renewReplica, t.self, chat.LeaseTime, texts(self.Endpoints), self.Leaving)
 		list(t, b, &living, func(r *chat.Replica) []any {
 			return []any{&r.ID, &r.Name, &r.Version, &r.Endpoints, &r.Receives, &r.Leaving, &r.Began, &r.Renewed, &r.Chats}
@@ -69,7 +69,7 @@ func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, e
 		if t.send(b); !holds {
 			t.fail(chat.ErrLost)
 		}
-		t.compareClocks(asked, renewed)
+		t.compareClocks(asked, time.Since(start), renewed)
 		renew.result = living
 	}
 	done, err := s.write(ctx, renew)
@@ -98,13 +98,12 @@ func (t *tx) stopReceiving() {
 
 // compareClocks compares this process's clock with the server's, which answered with its time to a question asked at a time. What
 // is known of the difference changes only if it is wrong, so that the times of rows don't change with each answer's delay.
-func (t *tx) compareClocks(asked, answer time.Time) {
+func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time) {
 	if t.err != nil {
 		return
 	}
-	answer = answer.Add(-t.ahead) // by the server's clock
-	least, most := asked.Sub(answer), time.Since(asked)+asked.Sub(answer)
-	if t.ahead < least || t.ahead > most {
+	least := asked.Sub(answer.Add(-t.ahead)) // that is the time by the server's clock
+	if most := least + took; t.ahead < least || t.ahead > most {
 		t.store.ahead.Store(int64((least + most) / 2))
 	}
 }

@@ -41,6 +41,8 @@ type Store struct {
 	now  func() time.Time
 	told func(kind string, took time.Duration) // never nil
 	pool *pgxpool.Pool
+	// urgent is for calls on which the lease depends: they don't wait while all connections of pool are in use.
+	urgent *pgxpool.Pool
 
 	knows schemas
 	from  int64 // the schema that migrate found
@@ -61,6 +63,8 @@ const (
 	connectTimeout = 5 * time.Second
 	// poolSize is the number of connections if the DSN has no pool_max_conns: more of them would only wait for the same disk.
 	poolSize = 10
+	// urgentSize is the number of connections for calls on which the lease depends.
+	urgentSize = 2
 )
 
 // Open opens the store. Its error may wrap store.ErrAway, store.ErrLocked, store.ErrNewer or store.ErrOlder.
@@ -113,9 +117,13 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return nil, s.explain(ctx, "open store", err)
 	}
-	if err := s.inspect(ctx); err != nil {
-		s.pool.Close()
-		return nil, s.explain(ctx, "open store", err)
+	few := c.Copy()
+	few.MinConns, few.MinIdleConns, few.MaxConns = 0, 0, urgentSize
+	if s.urgent, err = pgxpool.NewWithConfig(ctx, few); err == nil {
+		err = s.inspect(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(s.explain(ctx, "open store", err), s.Close())
 	}
 	return s, nil
 }
@@ -202,6 +210,9 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	if !closed {
 		s.pool.Close() // waits for the calls
+		if s.urgent != nil {
+			s.urgent.Close()
+		}
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ type call struct {
 	once   bool   // it must not take effect twice: it is stored with a token of its own
 	key    string // with once: a call with this key is the same call again; empty: nobody repeats it
 	alone  bool   // no other writing transaction runs meanwhile
-	prompt bool   // an attempt ends with the caller's context: it may take effect twice, and a late answer is worth nothing
+	prompt bool   // it has connections of its own, and an attempt ends with the caller's context: a late answer is worth nothing
 	do     func(*tx)
 	result any    // of the last run of do
 	token  string // with once
@@ -203,12 +203,16 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// onConnection runs do with a connection. Once it has one, it ignores the end of ctx unless it is prompt, and takes callTimeout at
+// onConnection runs do with a connection. Once it has one, it ignores the end of ctx unless the call is prompt, and takes callTimeout at
 // most. If the connection breaks, the error wraps errLost.
 func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.Context, *pgx.Conn) error) error {
 	acquiring, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	conn, err := s.pool.Acquire(acquiring)
+	pool := s.pool
+	if prompt {
+		pool = s.urgent
+	}
+	conn, err := pool.Acquire(acquiring)
 	switch {
 	case err == nil:
 	case s.isClosed():
