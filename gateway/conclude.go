@@ -58,7 +58,7 @@ func (a *actor) end(t *turn) {
 	case t.recovered, !e.Keep:
 		a.settle(t.id, t.outcome, t.delivery.growth)
 	case t.why == nil && !t.unseen && !t.panicked(): // the daemon is stopping: the next process runs the turn again
-		a.keepSpent(t)
+		a.handOver(t)
 		return
 	case len(t.edited) > 0 && e.Stand:
 		a.startOver(t)
@@ -70,7 +70,7 @@ func (a *actor) end(t *turn) {
 		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})
 	case errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed():
 		if t.outcome.Doubt && a.g.isStopping() {
-			a.keepSpent(t) // a message may exist: the next process, which can find out, runs the turn again
+			a.handOver(t) // a message may exist: the next process, which can find out, runs the turn again
 		} else {
 			a.requeue(t)
 		}

@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// mostRuns is the number of runs of a turn that may end with a crash: a turn that kills every process must not run forever. Runs that
-// a shutdown ended don't count. It also bounds how often edits start a turn over.
+// mostRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every process must not run
+// forever. Runs that a shutdown ended don't count. A restart by an edit counts.
 const mostRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
@@ -177,7 +177,7 @@ func (a *actor) resume(rec chat.Turn) {
 		panic(err) // guard logs it and tells the person
 	}
 	a.endpoint.resumed()
-	crashes := rec.Runs - r.Ended
+	crashes := rec.Runs - r.HandedOver
 	// A turn that waits for a person is neither too old nor the cause of a crash.
 	if (crashes >= mostRuns || time.Since(rec.Began) > a.g.current().MaxAge) && !asked.Pending(time.Now(), r.Ran) {
 		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Int("crashes", crashes), slog.Time("began", rec.Began))

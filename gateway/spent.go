@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"log/slog"
 
 	"telex/agent"
@@ -10,8 +11,13 @@ import (
 
 // keepSpent stores the usage of a run for the next run of the turn, even if the run used nothing: otherwise the next run would
 // estimate the usage.
-func (a *actor) keepSpent(t *turn) {
-	if err := t.journal.AllSpent(a.g.deliveries, t.result.Spent); err != nil {
+func (a *actor) keepSpent(t *turn) { a.storeSpent(t, t.journal.AllSpent) }
+
+// handOver leaves a turn that a shutdown ended to the next process.
+func (a *actor) handOver(t *turn) { a.storeSpent(t, t.journal.HandOver) }
+
+func (a *actor) storeSpent(t *turn, store func(context.Context, []agent.Spent) error) {
+	if err := store(a.g.deliveries, t.result.Spent); err != nil {
 		a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 }

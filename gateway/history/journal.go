@@ -21,7 +21,7 @@ type Journal struct {
 	store   Steps
 	turn    string
 	run     int           // number of the turn's run, counted from 1
-	ended   int           // number of runs that ended without a crash
+	handed  int           // number of runs that a shutdown ended
 	spent   []agent.Spent // last stored usage
 	begun   []string      // ids of begun calls that change something
 	changed atomic.Bool   // a call that changes something has begun, in this process or an earlier one
@@ -39,13 +39,13 @@ type spentSoFar struct {
 	Spent []agent.Spent `json:"spent"`
 	// Through is the newest run of the turn whose usage is completely in Spent. A later run may have crashed while the
 	// model wrote.
-	Through int `json:"through"`
-	Ended   int `json:"ended,omitempty"` // number of runs that ended without a crash
+	Through    int `json:"through"`
+	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown ended
 }
 
 // NewJournal returns the journal of a turn's run, counted from 1. It continues the journal of earlier processes.
 func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
-	j := &Journal{store: s, turn: turn, run: run, ended: earlier.Ended, spent: earlier.Spent, begun: earlier.Changing}
+	j := &Journal{store: s, turn: turn, run: run, handed: earlier.HandedOver, spent: earlier.Spent, begun: earlier.Changing}
 	j.changed.Store(earlier.Changed)
 	return j
 }
@@ -83,9 +83,14 @@ func (j *Journal) Spent(ctx context.Context, spent []agent.Spent) error {
 	return j.noteSpent(ctx, spent, j.run-1)
 }
 
-// AllSpent stores the complete usage of this run, which has ended without a crash, for the next run of the turn.
+// HandOver stores the complete usage of this run, which a shutdown ended, for the process that continues the turn.
+func (j *Journal) HandOver(ctx context.Context, spent []agent.Spent) error {
+	j.handed++
+	return j.AllSpent(ctx, spent)
+}
+
+// AllSpent stores the complete usage of this run for the next run of the turn.
 func (j *Journal) AllSpent(ctx context.Context, spent []agent.Spent) error {
-	j.ended++
 	return j.noteSpent(ctx, spent, j.run)
 }
 
@@ -99,7 +104,7 @@ func (j *Journal) noteSpent(ctx context.Context, spent []agent.Spent, through in
 
 func (j *Journal) spentStep(spent []agent.Spent, through int) (chat.Step, error) {
 	j.spent = spent
-	return chat.NewStep(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through, Ended: j.ended})
+	return chat.NewStep(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through, HandedOver: j.handed})
 }
 
 // Begin implements agent.Journal.

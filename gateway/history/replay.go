@@ -12,14 +12,14 @@ import (
 
 // Replay is the state of a turn according to its journal.
 type Replay struct {
-	Said     []agent.Message // messages of the model, and the results of its calls
-	Begun    []string        // ids of the calls that began and were not stopped
-	Changing []string        // ids of those calls in Begun that change something
-	Changed  bool            // a call that changes something has begun, including stopped ones
-	Files    map[string][]agent.File
-	Spent    []agent.Spent // usage so far
-	Through  int           // newest run of the turn whose usage is completely in Spent
-	Ended    int           // number of runs that ended without a crash
+	Said       []agent.Message // messages of the model, and the results of its calls
+	Begun      []string        // ids of the calls that began and were not stopped
+	Changing   []string        // ids of those calls in Begun that change something
+	Changed    bool            // a call that changes something has begun, including stopped ones
+	Files      map[string][]agent.File
+	Spent      []agent.Spent // usage so far
+	Through    int           // newest run of the turn whose usage is completely in Spent
+	HandedOver int           // number of runs that a shutdown ended
 
 	spentAt int      // number of steps in the journal when Spent was stored
 	unknown []string // calls that had begun before Spent was stored; without an answer, their outcome is unknown
@@ -44,7 +44,7 @@ func Read(steps []chat.Step) (r Replay, err error) {
 			var spent spentSoFar
 			if err = json.Unmarshal(s.Body, &spent); err == nil {
 				r.Spent, r.Through, r.spentAt, r.unknown = spent.Spent, max(r.Through, spent.Through), i+1, slices.Clone(r.Begun)
-				r.Ended = spent.Ended
+				r.HandedOver = spent.HandedOver
 			}
 		case chat.StepBegun:
 			r.Begun, r.Changing, r.Changed = append(r.Begun, s.Call), append(r.Changing, s.Call), true

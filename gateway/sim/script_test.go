@@ -34,6 +34,16 @@ type run struct {
 	streams bool // somebody watches
 }
 
+// crashes counts the runs that came to no end, but not those that a stop of the process in good order ended.
+func crashes(runs []*run) (n int) {
+	for i := 1; i < len(runs); i++ {
+		if r := runs[i-1]; r.life == runs[i].life || r.life.stopping.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
 // script is a model that says what the schedule says.
 type script struct{ l *life }
 
@@ -185,7 +195,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 			n += len(tl.runs)
 		}
 		tl.runs, r.revised = append(tl.runs, r), tl.revised
-		if len(tl.runs) > 3 && !tl.asks { // what waits for a person kills nobody
+		if crashes(tl.runs) >= 3 && !tl.asks { // what waits for a person kills nobody
 			w.complain("D10: turn %s is run for the %dth time", t.ID, len(tl.runs))
 		}
 	}
