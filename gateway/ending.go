@@ -48,7 +48,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 		return preview.Ending{Text: t.result.Text, Note: a.g.texts()[gapLine(t.approvals.Gap())], Files: files(t.result)}
 	case ctx.Err() != nil:
 		shutdown := errors.Is(context.Cause(ctx), errShutdown)
-		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && t.approvals.Waiting()}
+		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && (t.approvals.Waiting() || a.g.handsOver())}
 	}
 	why := failure(t.result.Stop)
 	if t.journal.Failed() { // the model is not to blame

@@ -291,10 +291,16 @@ func (g *Gateway) drain() error {
 // meanwhile, this is all but the usual time for the last edits: a turn that the other one runs again begins anew, so its reply would
 // stand still until it is as long as before.
 func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
-	if m := g.member.Load(); m != nil && m.hasSuccessor() {
+	if g.handsOver() {
 		return grace - grace/drainShare
 	}
 	return grace / drainShare
+}
+
+// handsOver reports whether another replica goes on when this process stops.
+func (g *Gateway) handsOver() bool {
+	m := g.member.Load()
+	return m != nil && m.hasSuccessor()
 }
 
 // stop lets no new turn begin. It returns how many actors there are, and what is closed when they have ended.

@@ -409,6 +409,37 @@ func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
 	}
 }
 
+// A reply that is handed over goes on at once, so nobody is told that it was stopped.
+func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, true, func(o *gateway.Options) {
+			o.Grace = 6 * time.Second
+			o.Texts = gateway.DefaultTexts()
+			o.Texts[gateway.TextStopMark] = "■"
+		})
+		text := strings.TrimSpace(strings.Repeat("word ", 400))
+		r[0].answers["a"] = text
+		r[0].say(t, ask("a"))
+		later(time.Second)
+		stopped := make(chan error, 1)
+		go func() { stopped <- r[0].stop() }()
+		for range 100 {
+			later(100 * time.Millisecond)
+			if got := strings.Join(r[0].sees(), "\n"); strings.Contains(got, "■") {
+				t.Fatalf("people see %q", got)
+			}
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		later(time.Minute)
+		if runs, _ := r[0].runs(); runs != 2 {
+			t.Errorf("the model was asked %d times, want twice", runs)
+		}
+		equal(t, "people see", r[0].sees(), []string{text})
+	})
+}
+
 // The replicas learn from each other whom to answer, and when not to call.
 func TestReplicasLearnFromEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
