@@ -2,15 +2,21 @@ package gateway
 
 import (
 	"strings"
+	"time"
 
 	"telex/agent"
 	"telex/gateway/history"
 	"telex/internal/chat"
 )
 
-// past reads the history of the conversation.
+// past reads the history of the conversation. It tries for a while, since a database that restarts is away for a moment only.
 func (a *actor) past() (history.History, error) {
-	return history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)
+	for began := time.Now(); ; pause(a.g.deliveries, firstWriteRetry) {
+		h, err := history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)
+		if err == nil || !a.worthwhile(err) || time.Since(began) > unsavedAfter {
+			return h, err
+		}
+	}
 }
 
 // words returns the text of messages as the model reads it, with its provenance, without attachments.

@@ -65,6 +65,13 @@ func (b *broken) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Mess
 	return b.Store.Drop(ctx, c, ids...)
 }
 
+func (b *broken) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
+	if err := b.err("session"); err != nil {
+		return chat.Session{}, nil, err
+	}
+	return b.Store.Session(ctx, c)
+}
+
 // trouble begins a process whose store can be broken.
 func (l *life) trouble(t *testing.T, change func(*gateway.Options)) *broken {
 	t.Helper()
@@ -109,6 +116,28 @@ func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 			l.nothingLeft(t)
 		})
 	}
+}
+
+// A database that restarts is away for a moment, so a question is answered although the history can't be read at first.
+func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		b := l.trouble(t, nil)
+		b.set("session")
+		l.say(t, ask("hi"))
+		later(4 * time.Second)
+		equal(t, "messages while the store fails", l.sees(), nil)
+		b.set()
+		later(5 * time.Second)
+		equal(t, "messages", l.sees(), []string{"re: hi"})
+
+		b.set("session")
+		l.say(t, ask("hi again"))
+		later(time.Minute)
+		if got := l.sees(); len(got) != 2 || !strings.Contains(got[1], "went wrong") {
+			t.Errorf("people see %q, want an error at last", got)
+		}
+	})
 }
 
 // Somebody whose question waits for the store is told so, once, and /stop ends the wait.
