@@ -44,8 +44,8 @@ type AccountRow struct {
 	chat.Used    // its own Model is empty
 }
 
-// Account sums up the usage of turns, in the last 400 days at most. For deleted people only the endpoint is
-// known. It fails with ErrOlder if the store's schema is not up to date.
+// Account returns the usage of turns of at most the last 400 days. For deleted people only the endpoint is known. It
+// fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error) {
 	to := int64(math.MaxInt64)
 	if !o.To.IsZero() {
@@ -53,7 +53,7 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	}
 	columns := func(u *UsageRow) []any {
 		dest := u.Columns()
-		dest[1] = (*stored)(&u.at)
+		dest[1] = (*storedTime)(&u.at)
 		return dest
 	}
 	return resultOf(ctx, r.viewCurrent, "sum up usage", func(t *tx) Account {
@@ -61,13 +61,13 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	})
 }
 
-// Sum sums up usage that is ordered by turn.
+// Sum adds up usage that is ordered by turn.
 func (o AccountOptions) Sum(usage iter.Seq[UsageRow]) Account {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
 	var total sum
-	sums := make(map[AccountRow]*sum) // by what is told apart
+	sums := make(map[AccountRow]*sum) // by group
 	for u := range usage {
 		key := o.key(u)
 		if sums[key] == nil {

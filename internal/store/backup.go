@@ -51,7 +51,7 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 		return err
 	}
 	rep.Problems = append(rep.Problems, lost...)
-	gone, err := missing(ctx, r.read, rep.Schema)
+	gone, err := missingElements(ctx, r.read, rep.Schema)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 	return r.view(ctx, "count", rep.count)
 }
 
-// count counts the contents and looks for errors that SQLite can't detect.
+// count counts the contents and checks for errors that SQLite can't detect.
 func (rep *Report) count(t *tx) {
 	t.first([]any{&rep.Conversations}, countConversations)
 	t.first([]any{&rep.Entries}, countEntries)
@@ -80,7 +80,7 @@ func (rep *Report) count(t *tx) {
 	}
 }
 
-// orphans returns the rows that refer to missing rows.
+// orphans returns rows that refer to missing rows.
 func orphans(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	type orphan struct {
 		table, parent   string
@@ -102,8 +102,8 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup reserves the file name, then makes the copy under a unique name and renames it. An interrupted backup
-// is therefore an empty file, which nobody mistakes for a backup.
+// backup reserves the file name, then makes the copy under a unique name and renames it. So an interrupted backup
+// leaves an empty file, which can't be mistaken for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

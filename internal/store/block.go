@@ -17,7 +17,7 @@ func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) 
 func (r *Reader) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
 	return resultOf(ctx, r.view, "read blocks", func(t *tx) []chat.Block {
 		return rows(t, func(b *chat.Block) []any {
-			return []any{&b.Scope, &b.Ops, &b.Chat, &b.Thread, &b.Message, (*stored)(&b.Until)}
+			return []any{&b.Scope, &b.Ops, &b.Chat, &b.Thread, &b.Message, (*storedTime)(&b.Until)}
 		}, listBlocks, e, t.now)
 	})
 }

@@ -22,7 +22,7 @@ const (
 	eraseWait = time.Second
 	// eraseLate is the delay of an erasure after which it is logged.
 	eraseLate = 5 * time.Second
-	// firstPause and maxPause limit the time between two tries.
+	// firstPause and maxPause limit the time between two attempts.
 	firstPause = 2 * time.Millisecond
 	maxPause   = time.Second
 )
@@ -41,13 +41,13 @@ const (
 // state, such as a backup, and a busy writer keep the log from becoming empty. For a reader the checkpointer
 // waits and tries again, without blocking writes. For the writer it waits only briefly.
 type checkpointer struct {
-	writer *writer
-	conn   *connection // nil until it is needed
-	wanted chan struct{}
-	ctx    context.Context //nolint:containedctx // ends with close
-	cancel context.CancelFunc
-	ended  chan struct{}
-	limit  int64 // see forceAfter; doubled each time that forcing does not help
+	writer    *writer
+	conn      *connection // nil until it is needed
+	requested chan struct{}
+	ctx       context.Context //nolint:containedctx // ends with close
+	cancel    context.CancelFunc
+	ended     chan struct{}
+	limit     int64 // see forceAfter; doubled each time that forcing does not empty the log
 
 	mu     sync.Mutex
 	erased uint64        // number of the newest complete erasure
@@ -57,7 +57,7 @@ type checkpointer struct {
 // newCheckpointer starts the goroutine, which close waits for.
 func newCheckpointer(w *writer) *checkpointer {
 	c := &checkpointer{
-		writer: w, wanted: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{}), limit: forceAfter,
+		writer: w, requested: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{}), limit: forceAfter,
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if n, err := fileSize(w.reader.path + "-wal"); err != nil || n > 0 { // an earlier process may have erased data
@@ -71,7 +71,7 @@ func newCheckpointer(w *writer) *checkpointer {
 // wake requests a checkpoint. It never blocks.
 func (c *checkpointer) wake() {
 	select {
-	case c.wanted <- struct{}{}:
+	case c.requested <- struct{}{}:
 	default:
 	}
 }
@@ -85,8 +85,8 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
-// await returns once an erasure is complete, or after eraseWait: the loop then continues and logs the delay.
-func (c *checkpointer) await(ctx context.Context, erasure uint64) {
+// waitErased waits until an erasure is complete, at most eraseWait. After that the loop continues and logs the delay.
+func (c *checkpointer) waitErased(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
 	defer timer.Stop()
 	for {
@@ -112,34 +112,34 @@ func (c *checkpointer) loop() {
 	defer close(c.ended)
 	for {
 		select {
-		case <-c.wanted:
-			c.work()
+		case <-c.requested:
+			c.runUntilEmpty()
 		case <-c.ctx.Done():
 			return
 		}
 	}
 }
 
-// work retries until the log is empty, or, if nothing was erased, until it can be reused from its beginning.
-func (c *checkpointer) work() {
+// runUntilEmpty retries until the log is empty or, if nothing was erased, until it can be reused from its beginning.
+func (c *checkpointer) runUntilEmpty() {
 	log := c.writer.reader.log
 	began, pause, late, failed := time.Now(), firstPause, false, false
 	for {
-		erasing := c.writer.erasures.Load() > c.complete()
+		erasing := c.writer.erasures.Load() > c.erasedUpTo()
 		done, err := c.try(erasing, time.Since(began) > eraseForce)
 		switch {
-		case err != nil && c.ctx.Err() == nil && !failed: // logged once for all tries
+		case err != nil && c.ctx.Err() == nil && !failed: // logged once for all attempts
 			failed = true
 			log.Error("checkpoint of the store failed", slog.Any("error", err))
 		case done && late:
-			log.Info("deleted data is gone from the store's log", slog.Duration("delay", time.Since(began)))
+			log.Info("deleted data was removed from the store's log", slog.Duration("delay", time.Since(began)))
 		}
 		if done || !erasing {
 			return
 		}
 		if !late && time.Since(began) > eraseLate {
 			late = true
-			log.Warn("deleted data can still be read in the store's log: a reader, such as a backup, is in the way; trying again until it is gone")
+			log.Warn("deleted data can still be read in the store's log: a reader, such as a backup, prevents the removal; trying again")
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -153,15 +153,15 @@ func (c *checkpointer) work() {
 	}
 }
 
-func (c *checkpointer) complete() uint64 {
+func (c *checkpointer) erasedUpTo() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.erased
 }
 
-// try does everything that blocks no other connection. It then empties the log if the writer wrote nothing
-// meanwhile, which takes no sync. With force, or if the log is too long, it empties the log anyway, and the
-// writer waits for the disk.
+// try does all work that blocks no other connection. If the writer wrote nothing meanwhile, it then empties the log,
+// which takes no sync. With force, or if the log is too long, it empties the log anyway, and the writer waits for the
+// disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err := c.open(); err != nil {
 		return false, err
@@ -177,7 +177,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
 		}
-		erasures, how := w.erasures.Load(), restartCheckpoint // the log keeps its space in case the disk gets full
+		erasures, how := w.erasures.Load(), restartCheckpoint // keep the log's size in case the disk gets full
 		if erasing {
 			how = truncateCheckpoint
 		}
@@ -210,7 +210,7 @@ func (c *checkpointer) finish(erasures uint64) {
 	}
 }
 
-// open opens the connection. It does not wait for locks: the loop tries again.
+// open opens the connection. It does not wait for locks, because the loop retries.
 func (c *checkpointer) open() error {
 	if c.conn != nil {
 		return nil
@@ -223,13 +223,13 @@ func (c *checkpointer) open() error {
 	return err
 }
 
-// checkpointed is the row that a checkpoint returns.
-type checkpointed struct {
+// checkpointResult is the row that a checkpoint returns.
+type checkpointResult struct {
 	busy         bool // another connection blocked the checkpoint
 	pages, moved int64
 }
 
-func (c *checkpointer) checkpoint(how string) (r checkpointed, err error) {
+func (c *checkpointer) checkpoint(how string) (r checkpointResult, err error) {
 	t := &tx{on: c.conn, ctx: c.ctx}
 	t.first([]any{&r.busy, &r.pages, &r.moved}, how)
 	return r, t.err

@@ -6,10 +6,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Consent stores a permanent approval: the person's requests in the conversation may use a tool from now on.
-// Forget deletes it for everybody in the conversation, Erase and DeletePerson for the person.
+// Consent stores a permanent approval: requests of the person in the conversation may use a tool from now on. Forget
+// deletes it for everybody in the conversation, Erase and DeletePerson for the person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
-	return s.update(ctx, "store consent", func(t *tx) { t.exec(saveConsent, t.take(c), u, tool) })
+	return s.update(ctx, "store consent", func(t *tx) { t.exec(saveConsent, t.ensure(c), u, tool) })
 }
 
 // Consented reports whether a person's requests in a conversation may use a tool.

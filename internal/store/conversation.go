@@ -6,36 +6,35 @@ import (
 	"telex/internal/chat"
 )
 
-// whereIs returns the current id of a chat.
-func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
+// currentChat returns the current id of a chat.
+func (t *tx) currentChat(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	t.first([]any{&c}, findMove, e, c)
 	return c
 }
 
-// take returns the conversation's row id and creates the row if it is missing, for a transaction that writes to
-// it.
-func (t *tx) take(c chat.Conversation) (id int64) {
-	t.first([]any{&id}, ensureConversation, c.Endpoint, t.whereIs(c.Endpoint, c.Chat), c.Thread)
+// ensure returns the conversation's row id, for a transaction that writes to it. It creates the row if it is missing.
+func (t *tx) ensure(c chat.Conversation) (id int64) {
+	t.first([]any{&id}, ensureConversation, c.Endpoint, t.currentChat(c.Endpoint, c.Chat), c.Thread)
 	return id
 }
 
-// find returns the conversation's row id, or 0, which no row has.
+// find returns the conversation's row id, or 0 if there is no row.
 func (t *tx) find(c chat.Conversation) (id int64) {
-	t.first([]any{&id}, findConversation, c.Endpoint, t.whereIs(c.Endpoint, c.Chat), c.Thread)
+	t.first([]any{&id}, findConversation, c.Endpoint, t.currentChat(c.Endpoint, c.Chat), c.Thread)
 	return id
 }
 
-// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to
-// the new id and are merged with existing data; from then on the old id means the new one in every call.
-// Messages in the old chat keep their references. Answers no longer refer to a message of the old chat, since
-// the new chat has its own message ids.
+// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the new
+// id and are merged with existing data. From then on, the old id means the new one in every call. Messages in the old
+// chat keep their references. Answers no longer refer to a message of the old chat, since the new chat has its own
+// message ids.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
 	}
 	return s.update(ctx, "move chat", func(t *tx) {
-		to := t.whereIs(e, target)
-		if t.whereIs(e, from) == to && to != from {
+		to := t.currentChat(e, target)
+		if t.currentChat(e, from) == to && to != from {
 			return // already known: the running turns know the history of both chats
 		}
 		if to == from { // the chat returned to an earlier id
@@ -45,7 +44,7 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		t.exec(saveMove, e, from, to)
 		t.exec(shortenMoves, to, e, from)
 		t.exec(outdateChats, e, from, to)
-		// The blocks of a chat apply to its new id; of two equal blocks the longer one applies.
+		// The blocks of a chat apply to its new id. Of two blocks of the same kinds, the longer one applies.
 		t.exec(copyBlocks, to, e, from)
 		t.exec(deleteBlocks, e, from)
 		type conversation struct {
@@ -69,12 +68,11 @@ func (r *Reader) Moves(ctx context.Context) ([]chat.Move, error) {
 func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
 	return resultOf(ctx, r.view, "look for a chat", func(t *tx) bool {
 		var id int64
-		return t.first([]any{&id}, findChat, e, t.whereIs(e, c))
+		return t.first([]any{&id}, findChat, e, t.currentChat(e, c))
 	})
 }
 
-// moveConversation renames the row id to to. If that name is taken, it moves all data of the row to the existing
-// one.
+// moveConversation renames the row id to to. If a row with that name exists, it moves all data to that row.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	var owner int64
 	taken := t.first([]any{&owner}, findConversation, to.Endpoint, to.Chat, to.Thread)

@@ -6,15 +6,15 @@ import (
 	"telex/internal/chat"
 )
 
-// MaxChain is how many responses a conversation of the API server may be long; older ones are forgotten.
+// MaxChain is the maximum number of responses in a conversation of the API server; older ones are dropped.
 const MaxChain = 1000
 
-// SaveExchange stores a turn that has ended and that the store did not know before: its usage, and what its session grows by. If the
-// history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is stored in the same
-// transaction.
+// SaveExchange stores a finished turn that the store did not know before: its usage, and its additions to the session.
+// If the history that the turn read was deleted meanwhile, only the usage is stored. The turn's response is stored in
+// the same transaction.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return s.update(ctx, "store turn "+x.Turn, func(t *tx) {
-		row, grown := turnRow{conversation: t.take(x.Conversation), user: x.User}, x.Growth
+		row, grown := turnRow{conversation: t.ensure(x.Conversation), user: x.User}, x.Growth
 		var found int64
 		if x.After > 0 && !t.first([]any{&found}, findEntry, x.After, row.conversation) {
 			grown = chat.Growth{Usage: grown.Usage}
@@ -26,13 +26,13 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	})
 }
 
-// Responses returns a person's response and those before it in its conversation, oldest first; none if there is no such response.
-// The conversation begins behind a deleted response.
+// Responses returns a person's response and the previous ones of its conversation, oldest first. The list is empty if
+// the response does not exist. The conversation begins after a deleted response.
 func (r *Reader) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, r.view, "read responses", func(t *tx) (chain []chat.Response) {
 		for len(chain) < MaxChain && id != "" {
 			r := chat.Response{ID: id}
-			if !t.first([]any{&r.Previous, &r.Body, &r.Messages, (*stored)(&r.At)}, findResponse, id, p.Endpoint, p.User) {
+			if !t.first([]any{&r.Previous, &r.Body, &r.Messages, (*storedTime)(&r.At)}, findResponse, id, p.Endpoint, p.User) {
 				break
 			}
 			chain = append([]chat.Response{r}, chain...)

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Tables reads all of a store, as it is at one moment, for a copy in another database.
+// Tables reads all data of a store at one moment, for a copy in another database.
 type Tables struct{ t *tx }
 
 // Export calls use with the tables. It fails with ErrOlder if the store's schema is not up to date.
@@ -21,7 +21,7 @@ func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
 	})
 }
 
-// Rows yields the rows of a query with some columns, as SQLite keeps them. Err tells how it ended.
+// Rows yields the rows of a query with this number of columns, as SQLite stores them. Err returns its error.
 func (ts Tables) Rows(columns int, query string) iter.Seq[[]any] {
 	type row struct{ values []any }
 	dest := func(r *row) []any {
@@ -44,13 +44,13 @@ func (ts Tables) Rows(columns int, query string) iter.Seq[[]any] {
 // Err returns the first error of a query.
 func (ts Tables) Err() error { return ts.t.err }
 
-// Count returns how many rows a table has.
+// Count returns the number of rows in a table.
 func (ts Tables) Count(table string) (n int64) {
 	ts.t.first([]any{&n}, fmt.Sprintf("SELECT COUNT(*) FROM %q", table))
 	return n
 }
 
-// NewestID returns the newest number that a table has given to a row, which may be deleted by now.
+// NewestID returns the last number that a table assigned to a row, even if the row was deleted.
 func (ts Tables) NewestID(table string) (n int64) {
 	ts.t.first([]any{&n}, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
 	return n

@@ -23,7 +23,7 @@ func Readers(s *Store) *sql.DB { return s.read }
 func ReadersOf(r *Reader) *sql.DB { return r.read }
 
 // AwaitErased waits until nothing that was erased can be read any more.
-func AwaitErased(ctx context.Context, s *Store) { s.by.log.await(ctx, s.by.erasures.Load()) }
+func AwaitErased(ctx context.Context, s *Store) { s.by.log.waitErased(ctx, s.by.erasures.Load()) }
 
 // Writer returns the connection that writes, which a test may use while it calls nothing else.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
@@ -62,7 +62,7 @@ func Commits(s *Store) int { return int(s.by.commits.Load()) }
 // Append adds to a history without a turn, as older versions did.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
-		row := turnRow{conversation: t.take(c)}
+		row := turnRow{conversation: t.ensure(c)}
 		for _, e := range entries {
 			t.grow("", row, chat.Growth{History: [][]byte{[]byte(e)}})
 		}

@@ -10,7 +10,7 @@ import (
 // Facts returns the facts that a person asked to be remembered, oldest first.
 func (r *Reader) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
 	return resultOf(ctx, r.view, "read facts", func(t *tx) []chat.Fact {
-		return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*stored)(&f.At)} }, listFacts, p.Endpoint, p.User)
+		return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*storedTime)(&f.At)} }, listFacts, p.Endpoint, p.User)
 	})
 }
 
@@ -21,7 +21,7 @@ func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (chat.
 		var number int64
 		t.first([]any{&number}, takeFactNumber, p.Endpoint, p.User)
 		t.exec(addFact, p.Endpoint, p.User, number, text, t.now)
-		return chat.Fact{ID: strconv.FormatInt(number, 10), Text: text, At: instant(t.now)}
+		return chat.Fact{ID: strconv.FormatInt(number, 10), Text: text, At: timeOf(t.now)}
 	})
 }
 

@@ -15,12 +15,12 @@ import (
 const (
 	fileMode = 0o600
 	dirMode  = 0o700
-	// leastSize is the smallest possible page size, https://www.sqlite.org/fileformat.html#the_database_header.
-	leastSize = 512
+	// minSize is the smallest possible page size, https://www.sqlite.org/fileformat.html#the_database_header.
+	minSize = 512
 )
 
-// open takes the lock and opens the file. Even this needs disk space, for the index of the log: on a full disk
-// it releases the reserve, so that unfinished work of an earlier process can end.
+// open takes the lock and opens the file. This needs disk space too, for the index of the log. On a full disk, open
+// therefore releases the reserve, so that unfinished work of an earlier process can end.
 func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	return err
 }
 
-// create creates an empty store under another name and renames it: a store is either complete or missing, and an
+// create creates an empty store under another name and renames it. So a store is either complete or missing, and an
 // empty file in its place means damage.
 func (s *Store) create(ctx context.Context) error {
 	if st, err := os.Stat(s.path + "-wal"); err == nil && st.Size() > 0 {
@@ -93,8 +93,8 @@ func (s *Store) create(ctx context.Context) error {
 	if err := errors.Join(f.Close(), giveToOwner(name)); err != nil {
 		return err
 	}
-	// Use WAL mode from the start: a later conversion is a separate transaction, and a process that dies in it
-	// leaves a journal that only a writer can roll back.
+	// Use WAL mode from the start. A later conversion is a separate transaction, and a process that dies in it leaves a
+	// journal that only a writer can roll back.
 	db, err := openWriter(name, "WAL")
 	if err != nil {
 		return err
@@ -183,10 +183,10 @@ func (r *Reader) inspect(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s is no file", r.path)
+		return fmt.Errorf("%s is not a file", r.path)
 	case st.Size() == 0:
 		return errDamage("the file is empty")
-	case st.Size() < leastSize: // SQLite would take it for an empty database
+	case st.Size() < minSize: // SQLite would treat it as an empty database
 		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
 	}
 	if r.read, err = openReaders(r.path, readers, r.atRest()); err != nil {
@@ -205,10 +205,10 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest reports whether no process uses the file, so that it can be read without the log and its index:
-// otherwise SQLite would create both and leave them behind. Only read-only opens use this.
+// atRest reports whether no process uses the file, so that it can be read without the log and its index. Otherwise
+// SQLite would create both and leave them behind. Only read-only opens use this.
 func (r *Reader) atRest() bool {
-	if !r.only {
+	if !r.readOnly {
 		return false
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
@@ -242,7 +242,7 @@ func (r *Reader) identify(ctx context.Context) error {
 	return nil
 }
 
-// version returns the number of the newest migration applied to a database; 0 if there is none.
+// version returns the number of the newest migration applied to a database, or 0.
 func version(ctx context.Context, db *sql.DB) (int64, error) {
 	var n int64
 	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'goose_db_version'").Scan(&n)
@@ -253,7 +253,7 @@ func version(ctx context.Context, db *sql.DB) (int64, error) {
 	return n, err
 }
 
-// fileSize returns the size of a file; 0 if there is none.
+// fileSize returns the size of a file, or 0 if there is none.
 func fileSize(path string) (int64, error) {
 	st, err := os.Stat(path)
 	switch {

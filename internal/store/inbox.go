@@ -13,16 +13,16 @@ import (
 // inboxPending is the state of a message that belongs to no turn.
 const inboxPending = "pending"
 
-// Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be
-// acknowledged to the platform. fresh is false for a known message; its cursor is stored anyway. A message
-// without a cursor does not change the endpoint's.
+// Accept stores a complete message and the endpoint's resume cursor. After it returns, the message may be acknowledged
+// to the platform. fresh is false for a known message, whose cursor is stored anyway. A message without a cursor does
+// not change the endpoint's cursor.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return false, fmt.Errorf("accept message: %w", err)
 	}
 	do := func(t *tx) {
-		fresh = t.exec(acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, t.take(c), string(body), t.now) > 0
+		fresh = t.exec(acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, t.ensure(c), string(body), t.now) > 0
 		if in.Resume != "" {
 			t.exec(saveResume, c.Endpoint, in.Resume)
 		}
@@ -31,15 +31,16 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// MaxPlaces is the maximum number of places returned to an endpoint that resumes: as many as it can query in a
-// minute or two.
+// MaxPlaces is the maximum number of chats returned to an endpoint that resumes. The endpoint can query that many in
+// one or two minutes.
 const MaxPlaces = 200
 
-// MaxSent is the maximum number of sent messages returned to an endpoint that resumes: more than it sends while the outcome of
-// one create is unknown.
+// MaxSent is the maximum number of sent messages returned to an endpoint that resumes. It exceeds what an endpoint
+// sends while the outcome of one create is unknown.
 const MaxSent = 2000
 
-// Resume returns the cursor of the last message that the endpoint accepted, the places of its newest turns, and their messages.
+// Resume returns the cursor of the last message that the endpoint accepted, the chats of its newest turns, and the
+// messages of these turns.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
@@ -55,24 +56,25 @@ func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, er
 // and those that belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return s.update(ctx, "drop messages", func(t *tx) {
-		conversation := t.take(c)
+		conversation := t.ensure(c)
 		for _, id := range ids {
-			if m, ok := t.waiting(conversation, id); ok {
+			if m, ok := t.waitingMessage(conversation, id); ok {
 				t.exec(finishMessage, t.now, m)
 			}
 		}
 	})
 }
 
-// Revise replaces an unfinished message by its edited version. If a turn has it, the turn's journal keeps only the usage, and
-// its parts keep no source: they answer another question. It fails with ErrUnknown if there is no such message.
+// Revise replaces an unfinished message by its edited version. If a turn has the message, the turn's journal keeps only
+// the usage, and its parts lose their source, because they answer another question. It fails with ErrUnknown if there
+// is no such message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("revise message: %w", err)
 	}
 	return s.update(ctx, "revise message", func(t *tx) {
-		found := t.unfinished(t.take(c), in.ID)
+		found := t.unfinishedMessages(t.ensure(c), in.ID)
 		if len(found) == 0 {
 			t.fail(ErrUnknown)
 			return
@@ -101,7 +103,7 @@ func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 	}
 	columns := func(m *message) []any {
 		c := &m.Conversation
-		return []any{&m.row, &c.Endpoint, &c.Chat, &c.Thread, &m.origin, &m.id, &m.body, (*stored)(&m.Accepted), &m.Begun}
+		return []any{&m.row, &c.Endpoint, &c.Chat, &c.Thread, &m.origin, &m.id, &m.body, (*storedTime)(&m.Accepted), &m.Begun}
 	}
 	for m := range each(t, columns, query, args...) {
 		if err := json.Unmarshal(m.body, &m.Message); err != nil {
@@ -126,15 +128,15 @@ type candidate struct {
 	acceptedAt int64
 }
 
-// unfinished returns the messages that an id may refer to, the likeliest first. Only in a chat that moved can
-// there be two.
-func (t *tx) unfinished(conversation int64, id chat.MessageID) []candidate {
+// unfinishedMessages returns the messages that an id may refer to, the likeliest first. There can be two only in a chat
+// that has moved.
+func (t *tx) unfinishedMessages(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.state, &c.acceptedAt} }, findUnfinished, conversation, id)
 }
 
-// waiting returns the row of a message that belongs to no turn.
-func (t *tx) waiting(conversation int64, id chat.MessageID) (row int64, ok bool) {
-	found := t.unfinished(conversation, id)
+// waitingMessage returns the row of a message that belongs to no turn.
+func (t *tx) waitingMessage(conversation int64, id chat.MessageID) (row int64, ok bool) {
+	found := t.unfinishedMessages(conversation, id)
 	if len(found) == 0 || found[0].state != inboxPending {
 		return 0, false
 	}
@@ -146,7 +148,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 	acceptedAt = t.now
 	var taken []int64
 	for _, m := range messages {
-		found := t.unfinished(conversation, m.ID)
+		found := t.unfinishedMessages(conversation, m.ID)
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
 			t.fail(fmt.Errorf("message: %w", ErrUnknown)) // without its id, which may contain a secret for answering

@@ -6,12 +6,12 @@ import (
 	"telex/internal/chat"
 )
 
-// Note appends steps to the journal of a running turn, all or none. Once it returns, a process that resumes the
-// turn after a crash finds them. It fails with ErrFenced if the turn is not running; for a fenced turn it
-// accepts only usage. The journal is deleted when its turn is decided, ended or released.
+// Note appends steps to the journal of a running turn, all or none. After it returns, a process that resumes the turn
+// after a crash finds them. It fails with ErrFenced if the turn is not running. For a fenced turn it accepts only
+// usage. The journal is deleted when its turn is decided, ended or released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
-		row := t.existing(id)
+		row := t.mustFindTurn(id)
 		if row.state != chat.TurnRunning || row.fenced && !chat.OnlySpent(steps) {
 			t.fail(ErrFenced)
 		}
@@ -21,7 +21,7 @@ func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	})
 }
 
-// steps reads a turn's journal.
+// steps returns a turn's journal.
 func (t *tx) steps(turn string) []chat.Step {
 	return rows(t, func(s *chat.Step) []any { return []any{&s.Kind, &s.Call, &s.Body} }, listSteps, turn)
 }

@@ -24,7 +24,7 @@ func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	return resultOf(ctx, r.viewCurrent, "list sessions", func(t *tx) []SessionInfo {
 		return rows(t, func(s *SessionInfo) []any {
 			c := &s.Conversation
-			return []any{&c.Endpoint, &c.Chat, &c.Thread, &s.Entries, (*stored)(&s.Newest), &s.Summary, &s.Model, &s.Tokens}
+			return []any{&c.Endpoint, &c.Chat, &c.Thread, &s.Entries, (*storedTime)(&s.Newest), &s.Summary, &s.Model, &s.Tokens}
 		}, listSessions)
 	})
 }
@@ -39,7 +39,7 @@ func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Se
 	return s, entries, err
 }
 
-// viewCurrent is view for a store whose schema may be outdated.
+// viewCurrent is like view, for a store whose schema may be outdated.
 func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx)) error {
 	if r.views == nil {
 		has, err := version(ctx, r.read)

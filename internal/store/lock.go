@@ -15,8 +15,8 @@ import (
 // errHeld means that another process holds a lock file.
 var errHeld = errors.New("lock is held")
 
-// lock keeps all other processes from writing to a store. It is a separate file: closing any descriptor of the
-// database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
+// lock prevents all other processes from writing to a store. It is a separate file, because closing any descriptor of
+// the database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
 
 // takeLock locks the store at path. The kernel releases the lock when the process ends for any reason.
@@ -40,15 +40,15 @@ func takeLock(path string) (*lock, error) {
 		return nil, err
 	}
 	l := &lock{file: f}
-	// The process id is for people only; the lock works without it, for example on a full disk.
+	// The process id is only informative. The lock works without it, for example on a full disk.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return l, nil
 }
 
-// Reserve reserves a state directory whose store is not a file, so that two daemons don't share it. It fails with ErrLocked if another
-// daemon has it, whatever its store is.
+// Reserve reserves a state directory whose store is not a file, so that two daemons don't share it. It fails with
+// ErrLocked if another daemon uses the directory, whatever its store is.
 func Reserve(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Reserve(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// explainLock returns an error that tells why the lock file f of the store at path can't be locked.
+// explainLock returns an error that says why the lock file f of the store at path can't be locked.
 func explainLock(path string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
 		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
@@ -79,7 +79,7 @@ func CheckLock(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // nothing was written; it drops the lock, too
+	defer func() { _ = f.Close() }() // nothing was written; closing also drops the lock
 	if err := tryLock(f); err != nil {
 		return explainLock(path, f, err)
 	}
@@ -99,15 +99,15 @@ func readHolder(f *os.File) string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// release releases the lock. Closing the file is not enough: a child process that is being started shares it,
-// and the lock, until it runs its own program. The file is not removed: that could remove the lock of the next
+// release releases the lock. Closing the file is not enough: a child process that is being started shares the file and
+// the lock until it runs its own program. The file stays, because removing it could remove the lock of the next
 // process.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }
 
-// tryLock locks f, or returns errHeld at once. The lock belongs to the open file, so it also excludes a second
-// Open in the same process.
+// tryLock locks f, or returns errHeld at once. The lock belongs to the open file, so it also excludes a second Open in
+// the same process.
 func tryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -34,7 +34,7 @@ func latest() int64 {
 	return n
 }
 
-// migrate brings the schema up to date, each step in its own transaction.
+// migrate updates the schema, each step in its own transaction.
 func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	return migrateTo(ctx, db, s.log, latest())
 }

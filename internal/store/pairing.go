@@ -10,7 +10,7 @@ import (
 func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, error) {
 	return resultOf(ctx, r.viewCurrent, "list codes", func(t *tx) []chat.PairingRequest {
 		return rows(t, func(k *chat.PairingRequest) []any {
-			return []any{&k.Endpoint, &k.User, &k.Name, &k.Code, (*stored)(&k.At)}
+			return []any{&k.Endpoint, &k.User, &k.Name, &k.Code, (*storedTime)(&k.At)}
 		}, listPairingRequests)
 	})
 }
@@ -34,7 +34,7 @@ func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 func (r *Reader) Admitted(ctx context.Context) ([]chat.Admission, error) {
 	return resultOf(ctx, r.viewCurrent, "list admitted people", func(t *tx) []chat.Admission {
 		return rows(t, func(a *chat.Admission) []any {
-			return []any{&a.Endpoint, &a.User, &a.Name, &a.By, (*stored)(&a.At)}
+			return []any{&a.Endpoint, &a.User, &a.Name, &a.By, (*storedTime)(&a.At)}
 		}, listAdmitted)
 	})
 }

@@ -8,13 +8,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Record stores the state of one message of a turn's reply: before it is created or changed, with its id once it
-// exists, and when it is gone. It accepts records of fenced turns. After a turn's end it stores only the
+// Record stores the state of one message of a turn's reply: before it is created or changed, with its id after it was
+// created, and after it was deleted. It accepts records of fenced turns. After a turn's end it stores only the
 // reference and the state, and a new create fails with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.update(ctx, "record part", func(t *tx) {
 		bare := p
-		if t.existing(turn).ended() {
+		if t.mustFindTurn(turn).hasEnded() {
 			if p.State == chat.PartIntended {
 				t.fail(ErrFenced)
 			}
@@ -34,11 +34,11 @@ func (t *tx) savePart(turn string, p chat.Part) {
 	}
 	t.exec(savePart, turn, int64(p.Index), string(p.State),
 		p.Ref.Target.Chat, p.Ref.Target.Thread, int64(p.Ref.Target.Kind), p.Ref.ID,
-		p.Source, p.Text, spans, number(p.Cursor), p.Key,
-		p.Plain, number(p.File), int64(p.Cut), millis(p.First), int64(p.Tries), tried, turn)
+		p.Source, p.Text, spans, boolToInt(p.Cursor), p.Key,
+		p.Plain, boolToInt(p.File), int64(p.Cut), millis(p.First), int64(p.Tries), tried, turn)
 }
 
-// encode returns v in JSON.
+// encode returns v as JSON.
 func (t *tx) encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -56,18 +56,18 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 		to := &p.Ref.Target
 		return []any{
 			&p.Index, &p.State, &to.Chat, &to.Thread, &to.Kind, &p.Ref.ID, &p.Source, &p.Text, &p.spans, &p.Cursor, &p.Key,
-			&p.Plain, &p.File, &p.Cut, (*stored)(&p.First), &p.Tries, &p.tried, &p.Steps,
+			&p.Plain, &p.File, &p.Cut, (*storedTime)(&p.First), &p.Tries, &p.tried, &p.Steps,
 		}
 	}
 	for p := range each(t, columns, listParts, turn) {
 		if len(p.spans) > 0 {
-			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // costs only one unnecessary edit
+			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // only causes one unnecessary edit
 				t.log.Error("formatting of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Spans = nil
 			}
 		}
 		if len(p.tried) > 0 {
-			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then its message can't be looked for
+			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then its message can't be searched
 				t.log.Error("create of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Create = nil
 			}
@@ -77,8 +77,8 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	return parts
 }
 
-// number returns the stored form of a boolean.
-func number(b bool) int64 {
+// boolToInt returns the stored form of a boolean.
+func boolToInt(b bool) int64 {
 	if b {
 		return 1
 	}

@@ -7,13 +7,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running
-// turns. Entries of unknown people, stored by schema 4 and older, are deleted too. So is the summary; summarized
-// entries of other people become part of the history again, and running turns of others can't make summaries any
-// more. The person's permanent approvals in the conversation are deleted. Usage stays, so that nobody can evade
-// a limit. Erase returns the number of deleted entries.
+// Erase deletes the entries of turns that a person asked in a conversation, and fences the person's running turns. It
+// also deletes entries of unknown people, stored by schema 4 and older, and the summary. Summarized entries of other
+// people become part of the history again, and running turns of others can't make summaries any more. The person's
+// permanent approvals in the conversation are deleted. Usage stays, so that nobody can evade a limit. Erase returns the
+// number of deleted entries.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
-	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
+	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.ensure(c), u) })
 }
 
 func (t *tx) erase(conversation int64, u chat.UserID) int {
@@ -23,10 +23,10 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 	return n
 }
 
-// DeletePerson deletes a person's data on their endpoint. It erases them in every conversation with their data,
-// and in chats with their id, which private chats have on some platforms. It drops their waiting messages and
-// deletes their facts, stored responses, admission and pairing request. Usage stays, without their id and without a chat that was
-// theirs alone. It returns the number of deleted entries, messages, facts and responses. A decided reply to them is still
+// DeletePerson deletes a person's data on their endpoint. It erases them in every conversation with their data, and in
+// chats with their id, which private chats have on some platforms. It drops their waiting messages and deletes their
+// facts, stored responses, admission and pairing request. Usage stays, without their id, and without a chat that only
+// they used. It returns the number of deleted entries, messages, facts and responses. A decided reply to them is still
 // delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
@@ -40,7 +40,7 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
 	})
 }
 
-// erasePerson is erase for a person whose id is deleted as well. A conversation of theirs alone keeps only the
+// erasePerson is like erase, for a person whose id is deleted too. A conversation that only they used keeps only the
 // keys of messages, for a week.
 func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	var found int64
@@ -49,14 +49,14 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	// The usage of an unfinished turn is stored under the person id in its row.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
-		t.exec(moveUsage, t.nowhere(p.Endpoint), conversation)
+		t.exec(moveUsage, t.anonymous(p.Endpoint), conversation)
 		t.exec(deleteSession, conversation)
 	}
 	return n
 }
 
-// nowhere returns the conversation for the usage of deleted people whose chat was theirs alone.
-func (t *tx) nowhere(e chat.EndpointID) (id int64) {
+// anonymous returns the conversation for the usage of deleted people in chats that only they used.
+func (t *tx) anonymous(e chat.EndpointID) (id int64) {
 	t.first([]any{&id}, ensureConversation, e, "", "")
 	return id
 }

@@ -4,8 +4,8 @@ package store
 
 // Conversations.
 const (
-	// ensureConversation returns the id, and creates the row if there is none. The update changes nothing;
-	// without it, the id of an existing row would not be returned.
+	// ensureConversation returns the id, and creates the row if it is missing. The update changes nothing; without it,
+	// the id of an existing row would not be returned.
 	ensureConversation = `
 INSERT INTO conversation (endpoint, chat, thread) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, chat, thread) DO UPDATE SET thread = excluded.thread
@@ -120,8 +120,8 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = ? AND state = 'running'`
 
-	// reviseMessage replaces a message by its edited version; reviseSteps and reviseParts forget what the turn that has it did
-	// and said, except for its usage and its messages.
+	// reviseMessage replaces a message by its edited version. reviseSteps and reviseParts delete what its turn did and
+	// answered, except the usage and the messages.
 	reviseMessage = `UPDATE inbox SET body = ? WHERE id = ? RETURNING turn`
 	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
@@ -303,7 +303,7 @@ UPDATE turn SET fenced = 1 WHERE conversation = ? AND person IN (?, '') AND stat
 	// changed.
 	outdateTurns = `UPDATE turn SET stale = 1 WHERE conversation = ? AND state IN ('running', 'decided')`
 
-	// outdateChats is outdateTurns for two chats that become one: a summary of one does not cover the other.
+	// outdateChats is like outdateTurns, for two chats that are merged: a summary of one does not cover the other.
 	outdateChats = `
 UPDATE turn SET stale = 1
 WHERE state IN ('running', 'decided')
@@ -364,8 +364,8 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AN
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// Queries of a sweep: a list query returns expired rows up to a limit, and the query below it deletes one of
-// them if it is still expired.
+// Queries of a sweep. A list query returns expired rows up to a limit, and the query below it deletes one of them if it
+// is still expired.
 const (
 	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
 	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`
@@ -400,7 +400,7 @@ UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 
 	sweepBlocks = `DELETE FROM block WHERE until <= ?`
 )
 
-// What `telex store check` counts.
+// Counts for `telex store check`.
 const (
 	countConversations = `SELECT COUNT(*) FROM conversation`
 	countEntries       = `SELECT COUNT(*) FROM entry`

@@ -10,71 +10,72 @@ import (
 	"time"
 )
 
-// reserveSize is in bytes. It is more than many simultaneous answers write until they end: the log's space is
+// reserveSize is in bytes. It exceeds what many simultaneous answers write until they end, because the log's space is
 // reused.
 const reserveSize = 8 << 20
 
 // keepEvery is the pause between attempts to restore the reserve: each attempt fills the disk and delays all writers.
 const keepEvery = 5 * time.Second
 
-// reserve is a file that only occupies space. When the disk is full, it is removed, and the running turns finish with its space.
-// New messages are refused until the file is restored. Without it, an answer that people have already seen could not be
-// recorded and would be sent again after a restart. Only the writer's goroutine uses it, and before that the opener of the store.
+// reserve is a file that only occupies space. When the disk is full, it is removed, and the running turns use its space
+// to finish. New messages are refused until the file is restored. Without the reserve, an answer that people have
+// already seen could not be recorded and would be sent again after a restart. Only the writer's goroutine uses it, and
+// before that the opener of the store.
 type reserve struct {
-	name   string
-	log    *slog.Logger
-	now    func() time.Time
-	stands bool
-	missed error     // reason why it is missing
-	tried  time.Time // time when that was found
-	short  bool      // since the last accepted message, a message was refused or the file was removed
+	name    string
+	log     *slog.Logger
+	now     func() time.Time
+	exists  bool
+	missing error     // reason why it is missing
+	tried   time.Time // time when that was found
+	short   bool      // since the last accepted message, a message was refused or the file was removed
 }
 
 // newReserve checks whether the file exists.
 func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	r := &reserve{name: path + "-reserve", log: log, now: now}
 	st, err := os.Stat(r.name)
-	r.stands = err == nil && st.Size() == reserveSize
+	r.exists = err == nil && st.Size() == reserveSize
 	return r
 }
 
 // release removes the file after a call failed with the error full. It reports whether that freed space.
 func (r *reserve) release(full error) bool {
-	if !r.stands {
+	if !r.exists {
 		return false
 	}
-	r.stands, r.short = false, true
-	r.missed, r.tried = full, r.now()
+	r.exists, r.short = false, true
+	r.missing, r.tried = full, r.now()
 	if err := remove(r.name); err != nil {
 		r.log.Error("reserve of the store could not be removed", slog.Any("error", err))
 		return false
 	}
-	r.log.Warn("the disk is full; what is under way goes on with the room of the store's reserve", slog.String("reserve", r.name))
+	r.log.Warn("the disk is full; running turns finish with the space of the store's reserve", slog.String("reserve", r.name))
 	return true
 }
 
-// keep restores a missing file, at most once per keepEvery, and returns why it could not.
+// keep restores a missing file, at most once per keepEvery, and returns the error if that is impossible.
 func (r *reserve) keep() error {
 	switch {
-	case r.stands:
+	case r.exists:
 		return nil
-	case r.missed == nil, r.now().Sub(r.tried).Abs() >= keepEvery: // a clock may be set back
-		r.missed = r.write()
+	case r.missing == nil, r.now().Sub(r.tried).Abs() >= keepEvery: // the clock may have been set back
+		r.missing = r.write()
 		r.tried = r.now()
 	}
-	if r.missed != nil {
+	if r.missing != nil {
 		r.short = true
-		return fmt.Errorf("reserve room: %w", r.missed)
+		return fmt.Errorf("restore the reserve: %w", r.missing)
 	}
-	r.stands = true
+	r.exists = true
 	return nil
 }
 
-// tell records whether a message was accepted, or refused because the disk is full. The caller logs refusals; tell logs that
-// they are over.
-func (r *reserve) tell(taken, full bool) {
+// record records whether a message was accepted, or refused because the disk is full. The caller logs refusals; record
+// logs their end.
+func (r *reserve) record(taken, full bool) {
 	if taken && r.short {
-		r.log.Info("the disk has room again; new messages are taken")
+		r.log.Info("the disk has space again; new messages are accepted")
 	}
 	r.short = full || r.short && !taken
 }

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// keptTime is the time format in the names of kept files.
-const keptTime = "20060102T150405Z"
+// keptTimeFormat is the time format in the names of kept files.
+const keptTimeFormat = "20060102T150405Z"
 
 // Restored is the result of a restore.
 type Restored struct {
@@ -20,10 +20,10 @@ type Restored struct {
 	Kept string // path of the previous store's file; empty: there was none
 }
 
-// Restore replaces the store with a backup and keeps the previous store beside it. The backup is checked first
-// and not changed. Restore fails without changes if another process holds the store (ErrLocked), or if the
-// backup is damaged, from a newer telex, or not a store. At each moment the path has either the old store or the
-// new one, even if the machine stops in between.
+// Restore replaces the store with a backup and keeps the previous store beside it. It first checks the backup, and does
+// not change it. Restore fails without changes if another process holds the store (ErrLocked), or if the backup is
+// damaged, from a newer telex, or not a store. At each moment the path has either the old store or the new one, even if
+// the machine stops in between.
 func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -75,7 +75,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	return nil
 }
 
-// restore is Restore with the lock held.
+// restore is like Restore, with the lock held.
 func (r *Reader) restore(ctx context.Context, file string) (done Restored, err error) {
 	name := r.path + ".new"
 	if err := copyFile(ctx, file, name); err != nil {
@@ -91,7 +91,7 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	case !errors.Is(err, fs.ErrNotExist):
 		return Restored{}, errors.Join(err, remove(name))
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // they belong to the old store, which is kept together with them
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // they belong to the old store and are kept with it
 		if err := remove(r.path + suffix); err != nil {
 			return Restored{}, err
 		}
@@ -108,7 +108,7 @@ func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))
 	}
-	kept := r.path + ".before-restore-" + r.now().UTC().Format(keptTime)
+	kept := r.path + ".before-restore-" + r.now().UTC().Format(keptTimeFormat)
 	for n := 2; ; n++ {
 		err := os.Link(r.path, kept)
 		if err == nil {
@@ -117,7 +117,7 @@ func (r *Reader) keep(ctx context.Context) (string, error) {
 		if !errors.Is(err, fs.ErrExist) {
 			return "", err
 		}
-		kept = fmt.Sprintf("%s.before-restore-%s-%d", r.path, r.now().UTC().Format(keptTime), n)
+		kept = fmt.Sprintf("%s.before-restore-%s-%d", r.path, r.now().UTC().Format(keptTimeFormat), n)
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if err := os.Link(r.path+suffix, kept+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func (r *Reader) keep(ctx context.Context) (string, error) {
 	return kept, syncDir(filepath.Dir(r.path))
 }
 
-// closeLog moves the log into the file and removes it, as the last connection of a store does when it closes.
+// closeLog moves the log into the file and removes it, like the last connection of a store when it closes.
 func (r *Reader) closeLog(ctx context.Context) error {
 	if n, err := fileSize(r.path + "-wal"); err != nil || n == 0 {
 		return err
@@ -141,8 +141,8 @@ func (r *Reader) closeLog(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// copyFile copies a file to a new name and syncs it; the copy belongs to the owner of the directory. It replaces
-// the rest of an interrupted copy.
+// copyFile copies a file to a new name and syncs it. The copy belongs to the owner of the directory. It overwrites the
+// rest of an interrupted copy.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

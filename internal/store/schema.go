@@ -7,8 +7,8 @@ import (
 	"log/slog"
 )
 
-// missing returns the tables, columns and indexes that the migrations up to a version create and that db lacks.
-func missing(ctx context.Context, db *sql.DB, version int64) (problems []string, err error) {
+// missingElements returns the tables, columns and indexes that the migrations up to a version create and that db lacks.
+func missingElements(ctx context.Context, db *sql.DB, version int64) (problems []string, err error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
@@ -18,11 +18,11 @@ func missing(ctx context.Context, db *sql.DB, version int64) (problems []string,
 	if err := migrateTo(ctx, fresh, slog.New(slog.DiscardHandler), version); err != nil {
 		return nil, err
 	}
-	want, err := shape(ctx, fresh)
+	want, err := schemaOf(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
-	list, err := shape(ctx, db)
+	list, err := schemaOf(ctx, db)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func missing(ctx context.Context, db *sql.DB, version int64) (problems []string,
 // element is a part of a schema.
 type element struct{ kind, name, table string }
 
-// String returns the element's description for people.
+// String returns a description of the element.
 func (e element) String() string {
 	if e.kind == "table" {
 		return "table " + e.name
@@ -49,8 +49,8 @@ func (e element) String() string {
 	return e.kind + " " + e.name + " of table " + e.table
 }
 
-// shape lists the tables of a database, then their columns, then their indexes.
-func shape(ctx context.Context, db *sql.DB) ([]element, error) {
+// schemaOf returns the tables of a database, then their columns, then their indexes.
+func schemaOf(ctx context.Context, db *sql.DB) ([]element, error) {
 	var order int
 	t := &tx{on: db, ctx: ctx}
 	list := rows(t, func(e *element) []any { return []any{&order, &e.kind, &e.name, &e.table} }, `

@@ -18,21 +18,21 @@ func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Sessi
 	return s, entries, err
 }
 
-// Choose stores the model of a conversation; empty: none is chosen.
+// Choose stores the chosen model of a conversation; empty: none.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
-	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.take(c), model) })
+	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.ensure(c), model) })
 }
 
-// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first; none if
-// there are none. Entries of schema 4 and older have no turn: there a turn begins with a user's message. Running
-// turns still know the deleted entries, so they can't make summaries any more. In the same transaction Undo
-// begins the turn says, unless its id is empty.
+// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. The list is empty
+// if there are none. Entries of schema 4 and older have no turn: there a turn begins with a user's message. Running
+// turns still know the deleted entries, so they can't make summaries any more. In the same transaction Undo begins the
+// turn says, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
 			t.begin(says)
 		}
-		id := t.take(c)
+		id := t.ensure(c)
 		entries := t.entries(id, t.session(id).SummaryUpto)
 		if len(entries) == 0 {
 			return nil
@@ -46,8 +46,8 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	})
 }
 
-// newestTurn returns the entries of the turn that added the last entry. They need not be adjacent: turns of one conversation
-// run at the same time.
+// newestTurn returns the entries of the turn that added the last entry. They need not be adjacent, because several
+// turns of one conversation may run at the same time.
 func newestTurn(entries []chat.Entry) []chat.Entry {
 	turn := entries[len(entries)-1].Turn
 	if turn != "" {
@@ -60,30 +60,30 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 	return entries[from:]
 }
 
-// Forget deletes the history of a conversation, its summary and its permanent approvals; the chosen model stays.
-// Running turns, including that of the command itself, can't add to it any more: their Decide fails with
-// ErrFenced, and their End stores only usage. Message keys stay, so that no message is answered twice.
+// Forget deletes the history of a conversation, its summary and its permanent approvals. The chosen model stays.
+// Running turns, including that of the command itself, can no longer add to it: their Decide fails with ErrFenced, and
+// their End stores only usage. Message keys stay, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
-		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
+		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.ensure(c))
 	})
 }
 
-// session reads a conversation's session; it is empty if none is stored.
+// session returns a conversation's session, which is empty if none is stored.
 func (t *tx) session(conversation int64) (s chat.Session) {
-	t.first([]any{&s.Model, &s.Summary, &s.SummaryUpto, &s.Compactions, (*stored)(&s.At)}, findSession, conversation)
+	t.first([]any{&s.Model, &s.Summary, &s.SummaryUpto, &s.Compactions, (*storedTime)(&s.At)}, findSession, conversation)
 	return s
 }
 
 // entries returns the entries of a conversation after one of them.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, func(e *chat.Entry) []any {
-		return []any{&e.ID, &e.Turn, &e.User, (*stored)(&e.At), &e.Body}
+		return []any{&e.ID, &e.Turn, &e.User, (*storedTime)(&e.At), &e.Body}
 	}, listEntries, conversation, behind)
 }
 
-// grow adds a turn's entries, usage and compaction to its session. The turn that it replaces is deleted only if there are new
-// entries.
+// grow adds a turn's entries, usage and compaction to its session. It deletes the turn that this one replaces only if
+// there are new entries.
 func (t *tx) grow(turn string, row turnRow, g chat.Growth) {
 	if row.replaces != "" && len(g.History) > 0 {
 		t.exec(deleteTurnEntries, row.conversation, row.replaces)
@@ -97,8 +97,8 @@ func (t *tx) grow(turn string, row turnRow, g chat.Growth) {
 	}
 }
 
-// join merges the sessions of two conversations into owner. If there is a summary, the entries that are not part of it get new
-// numbers, because they must come after the summarized ones.
+// join merges the sessions of two conversations into owner. If there is a summary, the entries outside it get new
+// numbers, because they must follow the summarized ones.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

@@ -29,14 +29,14 @@ const (
 	logLimit = "journal_size_limit(16777216)"
 )
 
-// openWriter returns a pool of one connection: SQLite allows one writer at a time, and waiting for a connection
+// openWriter returns a pool of one connection. SQLite allows one writer at a time, and waiting for a connection
 // respects the context, while waiting for SQLite's lock does not.
 //
-// The data source name sets every pragma, so that each connection of the pool has it. synchronous=FULL syncs the
-// log with each commit, so that acknowledged messages survive a power loss. With NORMAL the file stays intact,
-// but the last commits may be lost (https://www.sqlite.org/pragma.html#pragma_synchronous), and the platform
-// would never send those messages again. The sync is nearly the whole cost of a write; see the benchmark.
-// secure_delete overwrites deleted data, even on freed pages, since /forget must really erase.
+// The data source name sets every pragma, so that each connection of the pool has it. synchronous=FULL syncs the log
+// with each commit, so that acknowledged messages survive a power loss. With NORMAL the file stays intact, but the last
+// commits may be lost (https://www.sqlite.org/pragma.html#pragma_synchronous), and the platform would never send those
+// messages again. The sync takes nearly all the time of a write; see the benchmark. secure_delete overwrites deleted
+// data, even on freed pages, since /forget must really erase.
 func openWriter(path, journal string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw",
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
@@ -67,7 +67,7 @@ func openPool(n int, name string) (*sql.DB, error) {
 	return db, nil
 }
 
-// address is the data source name of a file.
+// address returns the data source name of a file.
 func address(path, mode string, pragmas ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -89,7 +89,7 @@ func (r *Reader) explain(ctx context.Context, what string, err error) error {
 	return r.explainAt(ctx, filepath.Dir(r.path), what, err)
 }
 
-// explainAt is explain for a call that wrote into dir.
+// explainAt is like explain, for a call that wrote into dir.
 func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) error {
 	if err == nil {
 		return nil
@@ -114,7 +114,7 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// unwritable reports whether the error means that this user may not write there.
+// unwritable reports whether an error means that this user may not write there.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -124,8 +124,8 @@ func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
-// isFull reports whether the disk is full, even if SQLite reports a read or write error: this happens if the
-// shared index of the log or a temporary file can't grow, or if the system notices only at the sync.
+// isFull reports whether the disk is full, even if SQLite reports a read or write error. That happens if the shared
+// index of the log or a temporary file can't grow, or if the system notices only at the sync.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:
@@ -144,8 +144,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// check runs SQLite's own check and returns the problems; nil if there are none. how is quick_check, which reads
-// every page, or integrity_check, which also compares tables and indexes.
+// check runs SQLite's own check and returns the problems, or nil. how is quick_check, which reads every page, or
+// integrity_check, which also compares tables and indexes.
 func check(ctx context.Context, db *sql.DB, how string) (problems []string, err error) {
 	t := &tx{on: db, ctx: ctx}
 	for line := range each(t, value[string], "PRAGMA "+how+"(20)") {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Options configure the store.
+// Options configures the store.
 type Options struct {
-	Path string           // the database file; its directory is created, mode 0700, when missing
+	Path string           // the database file; its directory is created with mode 0700 if it is missing
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // nil: time.Now
-	// Observe is told how long each transaction took, with its wait: read, write, accept (of a message) or erase. It must not
-	// block. nil: nobody is told.
+	// Observe is called with the duration of each transaction, including its wait, and its kind: read, write, accept
+	// (of a message) or erase. It must not block. nil: it is not called.
 	Observe func(kind string, took time.Duration)
 }
 
@@ -30,13 +30,13 @@ type Store struct {
 
 // Reader is the read-only part of a store.
 type Reader struct {
-	path  string
-	log   *slog.Logger
-	now   func() time.Time
-	told  func(kind string, took time.Duration) // never nil
-	read  *sql.DB
-	only  bool   // read-only: nothing is written and no file is created
-	views *views // views of an open Store; nil: use read
+	path     string
+	log      *slog.Logger
+	now      func() time.Time
+	observe  func(kind string, took time.Duration) // never nil
+	read     *sql.DB
+	readOnly bool   // nothing is written and no file is created
+	views    *views // views of an open Store; nil: use read
 }
 
 // Open opens the store, creates it if there is none, and migrates an older schema. Its error may wrap ErrLocked,
@@ -62,7 +62,7 @@ func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.only = true
+	r.readOnly = true
 	if err := r.inspect(ctx); err != nil {
 		err = r.explain(ctx, "open store", err)
 		return nil, errors.Join(err, r.Close())
@@ -70,7 +70,7 @@ func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// Ping runs an empty write and an empty read, and returns once both have ended: neither hangs.
+// Ping runs an empty write and an empty read, and returns after both have ended.
 func (s *Store) Ping(ctx context.Context) error {
 	nothing := func(*tx) {}
 	if err := s.update(ctx, "ping store", nothing); err != nil {
@@ -111,12 +111,12 @@ func newReader(o Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	r := &Reader{path: path, log: o.Log, now: o.Now, told: o.Observe}
+	r := &Reader{path: path, log: o.Log, now: o.Now, observe: o.Observe}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	if r.told == nil {
-		r.told = func(string, time.Duration) {}
+	if r.observe == nil {
+		r.observe = func(string, time.Duration) {}
 	}
 	if r.now == nil {
 		r.now = time.Now

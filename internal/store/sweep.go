@@ -11,14 +11,14 @@ import (
 // (https://core.telegram.org/bots/api#getting-updates), WhatsApp retries for 7 days.
 const KeyLife = 7*24*time.Hour + time.Hour
 
-// UsageLife is how long usage is kept, so that a full year can be summed up.
+// UsageLife is how long usage is kept, which is enough for the sum of a full year.
 const UsageLife = 400 * 24 * time.Hour
 
-// ResponseLife is how long responses of the API server can be referred to, as with OpenAI's
+// ResponseLife is how long responses of the API server can be referred to, as at OpenAI
 // (https://platform.openai.com/docs/guides/conversation-state).
 const ResponseLife = 30 * 24 * time.Hour
 
-// sweepBatch is how many rows one transaction of a sweep deletes. All writers wait for it.
+// sweepBatch is the number of rows that one transaction of a sweep deletes. All writers wait for it.
 const sweepBatch = 200
 
 // Swept is the number of rows that a sweep deleted.
@@ -36,7 +36,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duratio
 	var others int64 // sessions and conversations
 	steps := sweepSteps(&done, &others, now, retention)
 	for first := true; ; first = false {
-		rows, found, err := s.over(ctx, steps)
+		rows, found, err := s.listExpired(ctx, steps)
 		if err != nil || found == 0 && !first {
 			return done, err
 		}
@@ -82,8 +82,8 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 		sweepStep{others, listOverConversations, sweepConversations, math.MaxInt64})
 }
 
-// over lists expired rows of each step, sweepBatch at most. Writers don't wait for it.
-func (s *Store) over(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
+// listExpired lists expired rows of each step, at most sweepBatch. Writers don't wait for it.
+func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
 	err = s.view(ctx, "sweep", func(t *tx) {
 		ids, found = make([][]any, len(steps)), 0
 		for i, step := range steps {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveToOwner gives a file created by root to the owner of its directory: otherwise the service's user could not
-// open it. Other users own the files that they create and can't give them away.
+// giveToOwner gives a file created by root to the owner of its directory. Otherwise the service's user could not open
+// it. Other users own the files that they create and can't give them away.
 func giveToOwner(name string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -26,13 +26,13 @@ func giveToOwner(name string) error {
 	return os.Lchown(name, int(dir.Uid), int(dir.Gid))
 }
 
-// diskFull reports whether the file system of dir has no room for an ordinary user.
+// diskFull reports whether the file system of dir has no space for an ordinary user.
 func diskFull(dir string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(dir, &st) == nil && st.Bavail == 0
 }
 
-// outOfSpace reports whether err is how the system reports a full disk or a used-up quota.
+// outOfSpace reports whether err is the system's error for a full disk or an exhausted quota.
 func outOfSpace(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }

@@ -10,17 +10,17 @@ import (
 // released is the state of a turn that ended before it answered anything. The other states are chat's.
 const released chat.TurnState = "released"
 
-// Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin fails with
-// ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the rest: turns of one
-// conversation may run at the same time, such as a command's answer and the model's.
+// Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin
+// fails with ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the
+// rest, because several turns of one conversation may run at the same time, such as a command's answer and the model's.
 //
-// An unfinished turn can begin again under its id. Then only the number of runs and of the messages' attempts grow, and the
-// rest of t is ignored. A decided, fenced or ended turn can't: ErrFenced.
+// An unfinished turn can begin again under its id. Then only the numbers of runs and of the messages' attempts
+// increase, and the rest of t is ignored. A decided, fenced or ended turn can't begin again: ErrFenced.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
 
-// begin is Begin within a transaction.
+// begin is like Begin, within a transaction.
 func (t *tx) begin(turn chat.Turn) {
 	row := t.turn(turn.ID)
 	if row.exists {
@@ -30,15 +30,15 @@ func (t *tx) begin(turn chat.Turn) {
 		t.all([]string{rerunTurn, retakeMessages}, turn.ID)
 		return
 	}
-	conversation := t.take(turn.Conversation)
+	conversation := t.ensure(turn.Conversation)
 	acceptedAt := t.claim(turn.ID, conversation, turn.Messages)
 	state := chat.TurnRunning
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers where its chat is now. The asking message's id is another message's there.
+	// The turn answers in the chat's current id. The id of the asking message belongs to another message there.
 	old := turn.Conversation.Chat
-	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
+	if now := t.currentChat(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
 	}
 	if n := len(turn.Messages); turn.User == "" && n > 0 {
@@ -48,11 +48,12 @@ func (t *tx) begin(turn chat.Turn) {
 		string(state), string(turn.Ending), turn.User, turn.Replaces, acceptedAt, t.now)
 }
 
-// Decide stores the result of a running turn and its additions to the session in one transaction. If the session was reset since
-// the turn began, nothing is stored: ErrFenced. Deciding again changes nothing, so a call with an unknown outcome can be repeated.
+// Decide stores the result of a running turn and its additions to the session in one transaction. If the session was
+// reset since the turn began, it stores nothing and fails with ErrFenced. Deciding again changes nothing, so a call
+// with an unknown outcome can be repeated.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
-		row := t.existing(id)
+		row := t.mustFindTurn(id)
 		switch {
 		case row.state == chat.TurnDecided:
 			return
@@ -65,16 +66,16 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	})
 }
 
-// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are not
-// waiting any more. It fails with ErrFenced if the turn is not running or is fenced.
+// Join assigns waiting messages to a running turn, which then answers them too. It ignores messages that are no longer
+// waiting. It fails with ErrFenced if the turn is not running or is fenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
-		row := t.existing(id)
+		row := t.mustFindTurn(id)
 		if row.state != chat.TurnRunning || row.fenced {
 			t.fail(ErrFenced)
 		}
 		for _, m := range messages {
-			if waiting, ok := t.waiting(row.conversation, m); ok {
+			if waiting, ok := t.waitingMessage(row.conversation, m); ok {
 				t.exec(takeMessage, id, waiting)
 			}
 		}
@@ -84,19 +85,19 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 // Cut replaces the ending of a decided turn. It does nothing if the turn is not decided.
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	return s.update(ctx, "cut turn "+id, func(t *tx) {
-		t.existing(id)
+		t.mustFindTurn(id)
 		t.exec(cutTurn, string(ending), id)
 	})
 }
 
-// End finishes a turn and its messages. Their texts are removed; the ids stay for a while. In the same transaction the session
-// gets the turn's additions. If the session was reset while the turn ran, only the usage is added, without an error, and the
-// turn's texts are overwritten in the store's files. Ending an ended turn changes nothing.
+// End finishes a turn and its messages. Their texts are deleted; the ids stay for some time. In the same transaction
+// the session gets the turn's additions. If the session was reset while the turn ran, only the usage is added, without
+// an error, and the turn's texts are overwritten in the store's files. Ending an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {
-		row := t.existing(id)
-		if row.ended() {
+		row := t.mustFindTurn(id)
+		if row.hasEnded() {
 			return
 		}
 		forgotten = row.fenced
@@ -117,12 +118,12 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.erase(ctx, "overwrite turn "+id, func(*tx) {})
 }
 
-// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. A decided turn can't be released:
-// ErrFenced. Its usage counts. Releasing an ended turn changes nothing.
+// Release ends a turn that answered nothing. Its messages wait again, as if it had not begun. A decided turn can't be
+// released: ErrFenced. Its usage counts. Releasing an ended turn changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
-		row := t.existing(id)
-		if row.ended() {
+		row := t.mustFindTurn(id)
+		if row.hasEnded() {
 			return
 		}
 		if row.state == chat.TurnDecided {
@@ -139,15 +140,16 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 	t.all([]string{endParts, deleteSteps}, id)
 }
 
-// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
-// continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
+// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A
+// new process continues them. A turn without messages must not run again: other turns have its messages, or they can't
+// be read.
 func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
 		turns = rows(t, func(t *chat.Turn) []any {
 			c, to := &t.Conversation, &t.To
 			return []any{
 				&t.ID, &c.Endpoint, &c.Chat, &c.Thread, &to.Chat, &to.Thread, &to.Kind, &t.ReplyTo,
-				&t.State, &t.Void, &t.Runs, &t.Ending, (*stored)(&t.Began), &t.User, &t.Replaces,
+				&t.State, &t.Void, &t.Runs, &t.Ending, (*storedTime)(&t.Began), &t.User, &t.Replaces,
 			}
 		}, listTurns)
 		for i := range turns {
@@ -162,7 +164,7 @@ func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	})
 }
 
-// turnRow is the state that decides whether a turn may write.
+// turnRow holds the state that decides whether a turn may write.
 type turnRow struct {
 	exists       bool
 	conversation int64
@@ -173,15 +175,15 @@ type turnRow struct {
 	replaces     string
 }
 
-func (r turnRow) ended() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
+func (r turnRow) hasEnded() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
 
 func (t *tx) turn(id string) (row turnRow) {
 	row.exists = t.first([]any{&row.conversation, &row.state, &row.fenced, &row.stale, &row.user, &row.replaces}, findTurn, id)
 	return row
 }
 
-// existing is like turn, but fails if the turn does not exist.
-func (t *tx) existing(id string) turnRow {
+// mustFindTurn is like turn, but fails if the turn does not exist.
+func (t *tx) mustFindTurn(id string) turnRow {
 	row := t.turn(id)
 	if !row.exists {
 		t.fail(ErrUnknown)

@@ -18,8 +18,8 @@ type statements interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// tx is one transaction. Its clock stands still. After the first error its methods do nothing and return zero values, and
-// the transaction fails with that error.
+// tx is one transaction. It uses one time for all its statements. After the first error its methods do nothing and
+// return zero values, and the transaction fails with that error.
 type tx struct {
 	on  statements
 	ctx context.Context //nolint:containedctx // of the call
@@ -33,37 +33,37 @@ func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, s.write(ctx, "write", &call{do: do}))
 }
 
-// write runs a transaction that may write, and tells how long it took.
+// write runs a transaction that may write, and reports its duration.
 func (s *Store) write(ctx context.Context, kind string, c *call) error {
 	began := time.Now()
 	err := s.by.run(ctx, c)
-	s.told(kind, time.Since(began))
+	s.observe(kind, time.Since(began))
 	return err
 }
 
-// erase is update for data that must not be readable in the store's files afterwards. If a reader prevents that, erase returns
-// after eraseWait; the checkpointer keeps trying and logs a longer delay.
+// erase is like update, for data that must not be readable in the store's files afterwards. If a reader prevents that,
+// erase returns after eraseWait. The checkpointer keeps trying and logs a longer delay.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	c := &call{do: do, erases: true}
 	if err := s.write(ctx, "erase", c); err != nil {
 		return s.explain(ctx, what, err)
 	}
-	s.by.log.await(ctx, c.erasure)
+	s.by.log.waitErased(ctx, c.erasure)
 	return nil
 }
 
 // view runs do in a transaction that sees one consistent state of the store. After a failure do may run again.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	began := time.Now()
-	defer func() { r.told("read", time.Since(began)) }()
+	defer func() { r.observe("read", time.Since(began)) }()
 	if r.views != nil {
 		return r.explain(ctx, what, r.views.run(ctx, do))
 	}
-	return r.explain(ctx, what, r.look(ctx, do))
+	return r.explain(ctx, what, r.viewOnce(ctx, do))
 }
 
-// look is view on a read-only connection.
-func (r *Reader) look(ctx context.Context, do func(*tx)) error {
+// viewOnce is view on a read-only connection.
+func (r *Reader) viewOnce(ctx context.Context, do func(*tx)) error {
 	t, err := r.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func (r *Reader) look(ctx context.Context, do func(*tx)) error {
 	return t.Commit()
 }
 
-// do runs the statements of a transaction that has begun. It turns a panic into an error, so that it fails one call and not
-// the daemon.
+// do runs the statements of a transaction that has begun. It turns a panic into an error, so that the panic fails only
+// this call and not the daemon.
 func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -163,19 +163,19 @@ func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq
 	}
 }
 
-// value is dest for rows of one column.
+// value returns the destination for queries with one column.
 func value[T any](v *T) []any { return []any{v} }
 
-// stored scans a time that millis stored.
-type stored time.Time
+// storedTime scans a time that millis stored.
+type storedTime time.Time
 
 // Scan implements sql.Scanner.
-func (s *stored) Scan(column any) error {
+func (s *storedTime) Scan(column any) error {
 	ms, ok := column.(int64)
 	if !ok {
 		return fmt.Errorf("a time is stored as %T", column)
 	}
-	*s = stored(instant(ms))
+	*s = storedTime(timeOf(ms))
 	return nil
 }
 
@@ -187,8 +187,8 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// instant returns the time for a value stored by millis.
-func instant(ms int64) time.Time {
+// timeOf returns the time for a value stored by millis.
+func timeOf(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Used sums up the usage of turns. Usage survives Forget, for 400 days.
+// Used returns the sum of the usage of turns. Usage survives Forget, for 400 days.
 func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return resultOf(ctx, r.view, "read usage", func(t *tx) (u chat.Used) {
 		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}
@@ -36,13 +36,13 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 
 func (t *tx) saveUsage(turn string, row turnRow, usage []chat.Usage) {
 	where := row.conversation
-	if row.fenced && row.user == "" && len(usage) > 0 { // who asked was deleted
+	if row.fenced && row.user == "" && len(usage) > 0 { // the asker was deleted
 		var endpoint chat.EndpointID
 		t.first([]any{&endpoint}, endpointOf, where)
-		where = t.nowhere(endpoint)
+		where = t.anonymous(endpoint)
 	}
 	for _, u := range usage {
 		t.exec(addUsage, row.user, turn, u.Model, t.now, int64(u.Prompt), int64(u.Cached),
-			int64(u.Completion), int64(u.Reasoning), int64(u.Calls), number(u.Estimated), where)
+			int64(u.Completion), int64(u.Reasoning), int64(u.Calls), boolToInt(u.Estimated), where)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// viewers is the number of concurrent reads of an open store.
-const viewers = 2
+// maxViews is the number of concurrent reads of an open store.
+const maxViews = 2
 
-// beginRead begins a transaction that sees one state. SQLite takes that state at the first read.
+// beginRead begins a transaction with a consistent state. SQLite determines that state at the first read.
 const beginRead = "BEGIN"
 
-// views are goroutines that read, each on its own read-only connection. They don't wait for the writer or for
-// disk syncs, and the writer does not wait for them.
+// views are the goroutines that read, each on its own read-only connection. They don't wait for the writer or for disk
+// syncs, and the writer does not wait for them.
 type views struct {
 	reader  *Reader
 	calls   chan *call
@@ -26,7 +26,7 @@ type views struct {
 
 func newViews(ctx context.Context, r *Reader) (*views, error) {
 	v := &views{reader: r, calls: make(chan *call), quit: make(chan struct{})}
-	for range viewers {
+	for range maxViews {
 		db, err := openReaders(r.path, 1, false)
 		if err != nil {
 			return nil, errors.Join(err, v.close())

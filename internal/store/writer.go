@@ -11,18 +11,18 @@ import (
 	code "modernc.org/sqlite/lib"
 )
 
-// maxTogether is how many calls share one sync. Many simultaneous writers then wait for a few syncs instead of one each. A
-// larger number would only make the first call wait for the last.
-const maxTogether = 64
+// maxBatch is the maximum number of calls that share one sync. Many simultaneous writers then wait for a few syncs
+// instead of one each. With a larger number, the first call would only wait for the last.
+const maxBatch = 64
 
 var (
 	errClosed = errors.New("the store is closed")
-	// errAbort ends a transaction of several calls, each of which then gets one of its own.
+	// errAbort ends a transaction of several calls. Each of them then gets its own transaction.
 	errAbort = errors.New("transaction of several calls failed")
 )
 
-// What begins and ends transactions. IMMEDIATE, since a transaction that turns into a writing one later can fail
-// for it.
+// The statements that begin and end transactions. IMMEDIATE is necessary because a transaction that starts to write
+// later can fail.
 const (
 	begin       = "BEGIN IMMEDIATE"
 	commit      = "COMMIT"
@@ -32,18 +32,18 @@ const (
 	undoMark    = "ROLLBACK TO one"
 )
 
-// call is a transaction that a caller waits for.
+// call is a transaction for which a caller waits.
 type call struct {
 	do      func(*tx)
-	accepts bool            // it accepts new work, which is refused first when the disk gets full
+	accepts bool            // it accepts new work, which is refused first on a full disk
 	erases  bool            // deleted data must become unreadable in the files
 	erasure uint64          // set before done: the number of the erasing commit
 	ctx     context.Context //nolint:containedctx // the caller's context: the call is dropped if it has ended
 	done    chan error      // capacity 1: the sender never waits for the caller
 }
 
-// submit passes a call to the goroutine that reads calls, and returns its result. Once the call has begun,
-// submit ignores the end of ctx: the call takes only as long as the disk needs.
+// submit passes a call to the goroutine that reads calls, and returns its result. After the call has begun, submit
+// ignores the end of ctx, because the call takes only as long as the disk needs.
 func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *call) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
 	select {
@@ -56,9 +56,9 @@ func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *c
 	}
 }
 
-// writer is the goroutine that runs all writing transactions, on the only connection that may write. SQLite enlarges the
-// stack of each goroutine that it runs on, so it runs on few. Calls that arrive while the disk is busy share the next sync.
-// The checkpointer moves the write-ahead log into the file; the writer never does.
+// writer is the goroutine that runs all writing transactions, on the only connection that may write. SQLite enlarges
+// the stack of each goroutine that it runs on, so only few goroutines use it. Calls that arrive while the disk is busy
+// share the next sync. The checkpointer moves the write-ahead log into the file; the writer never does.
 type writer struct {
 	*connection
 	reader  *Reader
@@ -66,10 +66,10 @@ type writer struct {
 	log     *checkpointer
 
 	commits      atomic.Int64  // transactions begun so far
-	erasures     atomic.Uint64 // commits so far after which something must be unreadable
+	erasures     atomic.Uint64 // the number of commits after which something must be unreadable
 	sinceEmptied atomic.Int64  // calls since the log was last emptied
 
-	calls  chan *call // unbuffered: a caller whose call was not taken can still give up
+	calls  chan *call // unbuffered: a caller can give up until its call was received
 	pauses chan func()
 	quit   chan struct{}
 	ended  chan struct{}
@@ -91,8 +91,8 @@ func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*w
 	return w, nil
 }
 
-// close ends the checkpointer and then the writer, after its current calls. The writer's connection closes last,
-// which moves the log into the file.
+// close ends the checkpointer and then the writer, after its current calls. The writer's connection closes last and
+// moves the log into the file.
 func (w *writer) close() error {
 	err := w.log.close()
 	close(w.quit)
@@ -100,7 +100,7 @@ func (w *writer) close() error {
 	return errors.Join(err, w.connection.close())
 }
 
-// run returns when the call is on disk, or has failed and will never be.
+// run returns when the call is on disk, or has failed permanently.
 func (w *writer) run(ctx context.Context, c *call) error { return submit(ctx, w.calls, w.ended, c) }
 
 // pause runs do between two transactions. It returns false if the writer has ended.
@@ -117,12 +117,12 @@ func (w *writer) pause(do func()) bool {
 
 func (w *writer) loop() {
 	defer close(w.ended)
-	batch := make([]*call, 0, maxTogether)
+	batch := make([]*call, 0, maxBatch)
 	for {
 		select {
 		case c := <-w.calls:
-			batch = w.more(append(batch[:0], c))
-			w.make(batch)
+			batch = w.collect(append(batch[:0], c))
+			w.commitBatch(batch)
 			clear(batch)
 		case do := <-w.pauses:
 			do()
@@ -132,9 +132,9 @@ func (w *writer) loop() {
 	}
 }
 
-// more adds the waiting calls to the batch.
-func (w *writer) more(batch []*call) []*call {
-	for len(batch) < maxTogether {
+// collect adds the waiting calls to the batch.
+func (w *writer) collect(batch []*call) []*call {
+	for len(batch) < maxBatch {
 		select {
 		case c := <-w.calls:
 			batch = append(batch, c)
@@ -145,19 +145,20 @@ func (w *writer) more(batch []*call) []*call {
 	return batch
 }
 
-// make commits the calls of a batch together. If that fails, each call is tried alone, so that one bad call does not fail the
-// others. Calls are refused before the transaction begins, because restoring the reserve takes a while.
-func (w *writer) make(batch []*call) {
+// commitBatch commits the calls of a batch together. If that fails, it commits each call alone, so that one bad call
+// does not fail the others. Calls are refused before the transaction begins, because restoring the reserve takes some
+// time.
+func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
-		err := w.refused(c)
+		err := w.refusal(c)
 		if err != nil {
 			c.done <- err
 		}
 		return err != nil
 	})
 	if len(batch) > 1 {
-		if errs, ok := w.together(batch); ok {
-			w.committed(batch...)
+		if errs, ok := w.commitTogether(batch); ok {
+			w.afterCommit(batch...)
 			for i, c := range batch {
 				c.done <- errs[i]
 			}
@@ -165,16 +166,16 @@ func (w *writer) make(batch []*call) {
 		}
 	}
 	for _, c := range batch {
-		err := w.alone(c)
+		err := w.commitAlone(c)
 		if err == nil {
-			w.committed(c)
+			w.afterCommit(c)
 		}
 		c.done <- err
 	}
 }
 
-// committed numbers the erasures of a batch, and wakes the checkpointer for them or because the log has grown.
-func (w *writer) committed(batch ...*call) {
+// afterCommit numbers the erasures of a batch. It wakes the checkpointer for them or because the log has grown.
+func (w *writer) afterCommit(batch ...*call) {
 	before := w.sinceEmptied.Load()
 	after := w.sinceEmptied.Add(int64(len(batch)))
 	wake := before/checkpointEvery != after/checkpointEvery
@@ -188,14 +189,14 @@ func (w *writer) committed(batch ...*call) {
 	if wake {
 		w.log.wake()
 	}
-	if !w.reserve.stands && before/reuseEvery != after/reuseEvery {
-		// The disk is full. The room that is left must not go to a log that grows until the checkpointer gets to it. A
-		// failure is met again by the next call that finds no room.
+	if !w.reserve.exists && before/reuseEvery != after/reuseEvery {
+		// The disk is full. The log must not use the remaining space until the checkpointer runs. If this fails, the
+		// next call that finds no space reports it.
 		_ = w.control(restartCheckpoint)
 	}
 }
 
-func (w *writer) together(batch []*call) (errs []error, ok bool) {
+func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 	errs = make([]error, len(batch))
 	err := w.transact(func() error {
 		for i, c := range batch {
@@ -222,31 +223,31 @@ func (w *writer) together(batch []*call) (errs []error, ok bool) {
 	}
 	for i, c := range batch {
 		if c.accepts {
-			w.reserve.tell(errs[i] == nil, false)
+			w.reserve.record(errs[i] == nil, false)
 		}
 	}
 	return errs, true
 }
 
-// alone runs one call in its own transaction. A call that finishes earlier work may use the reserve.
-func (w *writer) alone(c *call) error {
-	if err := w.refused(c); err != nil {
+// commitAlone runs one call in its own transaction. A call that finishes earlier work may use the reserve.
+func (w *writer) commitAlone(c *call) error {
+	if err := w.refusal(c); err != nil {
 		return err
 	}
 	do := func() error { return w.reader.do(c.ctx, w, c.do) }
-	err := w.reusing(do)
+	err := w.withLogReuse(do)
 	switch {
 	case c.accepts:
-		w.reserve.tell(err == nil, w.reader.full(err))
+		w.reserve.record(err == nil, w.reader.full(err))
 	case w.reader.full(err) && w.reserve.release(err):
-		err = w.reusing(do)
+		err = w.withLogReuse(do)
 	}
 	return err
 }
 
-// reusing runs a transaction. If the disk is full, it restarts the log from its beginning, whose space can be reused, and tries
-// again. It may wait for a running checkpoint.
-func (w *writer) reusing(do func() error) error {
+// withLogReuse runs a transaction. If the disk is full, it restarts the log from its beginning, so that its space can
+// be reused, and tries again. It may wait for a running checkpoint.
+func (w *writer) withLogReuse(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
 		err = w.transact(do)
@@ -254,8 +255,9 @@ func (w *writer) reusing(do func() error) error {
 	return err
 }
 
-// refused returns why a call must not begin: its caller has gone, or it would add work that there is no space to finish.
-func (w *writer) refused(c *call) error {
+// refusal returns why a call must not begin, or nil: its caller has gone, or it would add work that there is no space
+// to finish.
+func (w *writer) refusal(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -265,7 +267,7 @@ func (w *writer) refused(c *call) error {
 	return nil
 }
 
-// transact runs do between the begin and the end of a transaction. After an error nothing of it is left.
+// transact runs do in a transaction. After an error nothing of it remains.
 func (w *writer) transact(do func() error) error {
 	w.commits.Add(1)
 	err := w.control(begin)
