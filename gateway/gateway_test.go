@@ -254,7 +254,7 @@ func TestAStoreThatPanicsTheActorIsToldToBothSides(t *testing.T) {
 		store := &spy{Store: memory.New(), failRead: errStore}
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.say(t, ask("hi"))
-		later(3 * time.Second)
+		later(15 * time.Second) // the history is read for ten seconds
 		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here.") {
 			t.Errorf("got %q, want the fixed line", got)
 		}
@@ -537,7 +537,7 @@ func TestAFailureForgetsNoMessage(t *testing.T) {
 		h.script.hangs = true
 		h.say(t, ask("one"))
 		h.say(t, ask("two")) // interrupts: both are one question
-		store.history.Store(1)
+		store.history.Store(100)
 		later(time.Minute)
 		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here. (error ") {
 			t.Errorf("got %q, want the fixed line", got)
