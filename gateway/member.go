@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -126,7 +125,7 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, renewWait)
 	defer cancel()
 	if m.id, err = m.store.Register(ctx, m.self()); err != nil {
-		return fmt.Errorf("register: %w", err)
+		return err
 	}
 	return m.reload(ctx)
 }

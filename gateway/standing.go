@@ -14,7 +14,7 @@ type ReplicaState struct {
 	Holds     bool           // the process holds its lease, so it may answer
 	Renewed   time.Time      // when the newest renewal of the lease was requested; zero: never
 	Err       error          // why joining or renewing fails; nil: neither failed last time
-	Peers     []chat.Replica // all with a lease, as this process saw them last, itself included; oldest first
+	Peers     []chat.Replica // all with a lease, as far as this process knows, itself included; oldest first
 	Chats     int            // that this process owns, as far as it knows
 	Lost      int64          // leases that this process has lost
 	Forwarded int64          // messages that another replica received and this process answers
@@ -35,7 +35,7 @@ func (g *Gateway) replica() *ReplicaState {
 	}
 	s.ID, s.Holds, s.Renewed, s.Chats = m.id, m.lease.Holds(), m.lease.Requested(), m.chats.Len()
 	if peers := m.peers.Load(); peers != nil {
-		s.Peers = slices.Clone(*peers)
+		s.Peers = slices.DeleteFunc(slices.Clone(*peers), func(r chat.Replica) bool { return time.Since(r.Renewed) >= chat.LeaseTime })
 		for i := range s.Peers {
 			s.Peers[i].Receives = g.receives(s.Peers[i])
 		}

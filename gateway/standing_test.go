@@ -59,6 +59,9 @@ func TestReplicaState(t *testing.T) {
 			t.Errorf("while it can't renew: got %+v", s)
 		}
 		later(10 * time.Minute)
+		if s := r[0].gateway.Overview().Replica; s.Holds || len(s.Peers) != 0 {
+			t.Errorf("without a lease: got %+v", s)
+		}
 		equal(t, "states", states(r), []string{"standby false", "connected true"})
 		for i, one := range r {
 			if err := one.gateway.Alive(); err != nil {

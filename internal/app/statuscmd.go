@@ -147,7 +147,7 @@ func writeStatus(o Output, s DaemonStatus, now time.Time) error {
 		}
 	}
 	if s.Replicas != nil {
-		if err := o.line("replica %d; replicas with a lease: %d (telex replicas shows them)", s.Replicas.Self, len(s.Replicas.Replicas)); err != nil {
+		if err := o.line("replica %d; known replicas with a lease: %d (telex replicas shows them)", s.Replicas.Self, len(s.Replicas.Replicas)); err != nil {
 			return err
 		}
 	}

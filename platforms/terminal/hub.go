@@ -254,7 +254,7 @@ var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
 	errFiles        = fmt.Errorf("an input may have %d files of %d MB together, and telex holds %d MB of a terminal's files", maxAttached, MaxFiles>>20, maxHeld>>20)
 	errNoInput      = errors.New("there is nothing in it")
-	errNotReceiving = errors.New("telex is stopping")
+	errNotReceiving = errors.New("telex takes nothing just now: it stops, or it can't reach its database")
 )
 
 // take passes an input to the gateway and returns when it is durable.
