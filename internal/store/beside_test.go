@@ -199,7 +199,7 @@ func TestForgottenBesideAReader(t *testing.T) {
 	}
 	log.await(t, "deleted data can still be read in the store's log")
 	f.must(reader.Rollback())
-	log.await(t, "deleted data is gone from the store's log")
+	log.await(t, "deleted data was removed from the store's log")
 	if n := holding(t, s, secret); n > 0 {
 		t.Errorf("%d files still hold it", n)
 	}

@@ -99,7 +99,7 @@ func TestReserve(t *testing.T) {
 	f.accept(c, "2")
 	f.accept(c, "3")
 	stands(true)
-	for _, line := range []string{"the disk is full; what is under way", "the disk has room again"} {
+	for _, line := range []string{"the disk is full; running turns finish", "the disk has space again"} {
 		if n := strings.Count(log.String(), line); n != 1 {
 			t.Errorf("%q was said %d times, want once:\n%s", line, n, log.String())
 		}
