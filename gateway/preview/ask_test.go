@@ -14,11 +14,18 @@ import (
 )
 
 // notebook is what outlives a process of a reply.
-type notebook struct{ parts []chat.Part }
+type notebook struct {
+	parts []chat.Part
+	first func() // called once, while a part is recorded; nil: nothing happens then
+}
 
 func (n *notebook) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
 
 func (n *notebook) Record(_ context.Context, p chat.Part) error {
+	if first := n.first; first != nil {
+		n.first = nil
+		first()
+	}
 	n.parts = slices.DeleteFunc(n.parts, func(q chat.Part) bool { return q.Index == p.Index })
 	n.parts = append(n.parts, p)
 	return nil

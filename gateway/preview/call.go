@@ -146,6 +146,10 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.backoff(time.Now())
 		return
 	}
+	if r.ep.Budget.BlockedUntil(r.request(a)).After(time.Now()) {
+		t.Cancel() // the platform refused another call while the store was slow
+		return
+	}
 	switch a.kind {
 	case doType:
 		r.lastType = time.Now()

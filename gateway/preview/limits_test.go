@@ -329,3 +329,19 @@ func TestFailuresInARowAreOneWarning(t *testing.T) {
 		}
 	})
 }
+
+// The platform may refuse another call while the store records a create: the create waits for the end of that block (F04).
+func TestBlockWhileTheStoreIsSlow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		e := p.endpoint()
+		s := live(t, p, e, streamed())
+		s.notes.first = func() {
+			time.Sleep(2 * time.Second)
+			e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}, Op: chat.OpSend}, chat.ScopeChat, 0, 5*time.Second)
+		}
+		s.slot.Finish(Ending{Text: "the final"})
+		time.Sleep(time.Minute)
+		equal(t, "calls", s.log(), []string{"7s send 1: the final"})
+	})
+}

@@ -285,7 +285,7 @@ func (w *world) hadTime(q *question) bool {
 		}
 	}
 	for i, m := range w.messages {
-		if m.place == q.turn.place && !m.accepted.IsZero() && !m.accepted.Before(q.filed) && !m.accepted.After(until) && (w.ends(m, w.asker(q.turn)) || m.kind == "retry" || w.interrupts(i) && w.s.busy == gateway.Interrupt) {
+		if m.place == q.turn.place && !m.accepted.IsZero() && !m.heardLast.Before(q.filed) && !m.accepted.After(until) && (w.ends(m, w.asker(q.turn)) || m.kind == "retry" || w.interrupts(i) && w.s.busy == gateway.Interrupt) {
 			return false
 		}
 	}
