@@ -33,7 +33,7 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 			copying, cancel := context.WithCancel(context.WithoutCancel(limited)) // a large store takes longer than a call may
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
-			if err := s.begin(copying, conn, &call{alone: true}); err != nil {
+			if err := conn.SendBatch(copying, (&call{alone: true}).begin()).Close(); err != nil {
 				return err
 			}
 			if err = s.unused(copying, conn); err == nil {

@@ -31,7 +31,9 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 		if fresh {
 			t.signal(t.assign(c), chat.SignalWork)
 		}
-		accept.result = fresh
+		if t.err == nil {
+			accept.result = fresh
+		}
 	}
 	done, err := s.write(ctx, accept)
 	if err != nil {

@@ -29,7 +29,9 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 		asked, start := s.now(), time.Now()
 		t.first([]any{&id, &began}, addReplica, self.Name, self.Version, s.knows.newest, texts(self.Endpoints), chat.LeaseTime)
 		t.compareClocks(asked, time.Since(start), began)
-		register.result = id
+		if t.err == nil {
+			register.result = id
+		}
 	}
 	done, err := s.write(ctx, register)
 	if err != nil {

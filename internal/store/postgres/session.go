@@ -60,7 +60,9 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 		if len(undone) > 0 {
 			t.exec(outdateTurns, id)
 		}
-		undo.result = undone
+		if t.err == nil {
+			undo.result = undone
+		}
 	}
 	done, err := s.write(ctx, undo)
 	if err != nil {

@@ -52,6 +52,7 @@ var errLost = errors.New("connection lost")
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
+	head    *pgx.Batch      // the statements that begin the transaction; nil: they have run
 	ctx     context.Context //nolint:containedctx // of the call
 	now     time.Time
 	self    chat.ReplicaID // 0: this process is no replica
@@ -70,7 +71,7 @@ type call struct {
 	alone  bool   // no other writing transaction runs meanwhile
 	prompt bool   // it has connections of its own, and an attempt ends with the caller's context: a late answer is worth nothing
 	do     func(*tx)
-	result any    // of the last run of do
+	result any    // of the last run of do without an error
 	token  string // with once
 	sent   bool   // its COMMIT was sent, and the answer was lost
 }
@@ -96,7 +97,12 @@ func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 // resultOf runs a transaction with view, update or a similar function, and returns do's result, or the zero value after an error.
 func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
-	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {
+	err := run(ctx, what, func(t *tx) {
+		if v := do(t); t.err == nil { // else an earlier run may have been committed
+			out = v
+		}
+	})
+	if err != nil {
 		return none, err
 	}
 	return out, nil
@@ -155,10 +161,9 @@ func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	defer func() { s.told("read", time.Since(began)) }()
 	err := s.repeat(ctx, func() error {
 		return s.onConnection(ctx, false, func(ctx context.Context, conn *pgx.Conn) error {
-			if _, err := conn.Exec(ctx, beginRead); err != nil {
-				return err
-			}
-			_, err := s.run(ctx, conn, do)
+			head := &pgx.Batch{}
+			head.Queue(beginRead)
+			_, err := s.run(ctx, conn, head, do)
 			if _, end := conn.Exec(ctx, "ROLLBACK"); err == nil {
 				err = end
 			}
@@ -248,14 +253,12 @@ func (s *Store) isClosed() bool {
 // attempt runs a writing transaction once.
 func (s *Store) attempt(ctx context.Context, c *call) error {
 	return s.onConnection(ctx, c.prompt, func(ctx context.Context, conn *pgx.Conn) error {
-		if err := s.begin(ctx, conn, c); err != nil {
-			_, _ = conn.Exec(ctx, "ROLLBACK") // if that fails, the pool closes the connection, which rolls back
-			return err
+		t, err := s.run(ctx, conn, c.begin(), c.do)
+		if t.head == nil { // the token was not there yet
+			c.sent = false
 		}
-		c.sent = false
-		t, err := s.run(ctx, conn, c.do)
 		if err != nil {
-			_, _ = conn.Exec(ctx, "ROLLBACK")
+			_, _ = conn.Exec(ctx, "ROLLBACK") // if that fails, the pool closes the connection, which rolls back
 			return err
 		}
 		tag, err := t.commit()
@@ -269,9 +272,9 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 	})
 }
 
-// begin begins a writing transaction in one round trip. It fails with an error that committed recognizes if the call was committed
-// before; it waits for an attempt that the server has not ended yet.
-func (s *Store) begin(ctx context.Context, conn *pgx.Conn, c *call) error {
+// begin returns the statements that begin a writing transaction. They fail with an error that committed recognizes if the call was
+// committed before, and wait for an attempt that the server has not ended yet.
+func (c *call) begin() *pgx.Batch {
 	lock := lockShared
 	if c.alone {
 		lock = lockAlone
@@ -282,20 +285,21 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, c *call) error {
 	if c.token != "" {
 		b.Queue(saveToken, c.token)
 	}
-	return conn.SendBatch(ctx, b).Close()
+	return b
 }
 
-// run runs the statements of a transaction. It turns a panic into an error, so that it fails one call and not the daemon.
-func (s *Store) run(ctx context.Context, conn *pgx.Conn, do func(*tx)) (t *tx, err error) {
+// run runs the statements of a transaction, after those of head, which begin it. It turns a panic into an error, so that it fails one
+// call and not the daemon.
+func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do func(*tx)) (t *tx, err error) {
+	t = &tx{
+		store: s, on: conn, ctx: ctx, head: head, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
+		self: chat.ReplicaID(s.self.Load()), ahead: time.Duration(s.ahead.Load()),
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	t = &tx{
-		store: s, on: conn, ctx: ctx, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
-		self: chat.ReplicaID(s.self.Load()), ahead: time.Duration(s.ahead.Load()),
-	}
 	do(t)
 	return t, t.err
 }
@@ -304,13 +308,20 @@ func (s *Store) run(ctx context.Context, conn *pgx.Conn, do func(*tx)) (t *tx, e
 // lets transactions with signals be committed only one after the other, with the disk's delay each. A signal that gets lost is
 // made up for by the replicas' own looks.
 func (t *tx) commit() (pgconn.CommandTag, error) {
-	b := &pgx.Batch{}
+	b := t.after(&pgx.Batch{})
+	begins := b.Len()
 	b.Queue("COMMIT")
 	for _, s := range t.signals {
 		b.Queue(notify, s.channel(), s.payload(t.self))
 	}
 	answers := t.on.SendBatch(t.ctx, b)
-	tag, err := answers.Exec()
+	var tag pgconn.CommandTag
+	var err error
+	for range begins + 1 {
+		if tag, err = answers.Exec(); err != nil {
+			break
+		}
+	}
 	if end := answers.Close(); end != nil && err == nil {
 		t.log.Debug("signals were not sent", slog.Any("error", end))
 	}
@@ -326,14 +337,14 @@ func (t *tx) fail(err error) {
 
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) int {
-	if t.err != nil {
-		return 0
-	}
-	tag, err := t.on.Exec(t.ctx, query, t.args(args)...)
-	if err != nil {
-		t.fail(err)
-	}
-	return int(tag.RowsAffected())
+	changed := 0
+	b := &pgx.Batch{}
+	b.Queue(query, t.args(args)...).Exec(func(tag pgconn.CommandTag) error {
+		changed = int(tag.RowsAffected())
+		return nil
+	})
+	t.send(b)
+	return changed
 }
 
 // all runs statements that share their arguments, in one round trip.
@@ -345,14 +356,24 @@ func (t *tx) all(queries []string, args ...any) {
 	t.send(b)
 }
 
-// send runs the queued statements in one round trip.
+// send runs the queued statements in one round trip, together with those that begin the transaction.
 func (t *tx) send(b *pgx.Batch) {
 	if t.err != nil {
 		return
 	}
-	if err := t.on.SendBatch(t.ctx, b).Close(); err != nil {
+	if err := t.on.SendBatch(t.ctx, t.after(b)).Close(); err != nil {
 		t.fail(err)
+		return
 	}
+	t.head = nil
+}
+
+// after returns the statements of b after those that begin the transaction, unless they have run.
+func (t *tx) after(b *pgx.Batch) *pgx.Batch {
+	if t.head == nil {
+		return b
+	}
+	return &pgx.Batch{QueuedQueries: slices.Concat(t.head.QueuedQueries, b.QueuedQueries)}
 }
 
 // row queues a query that reads its first row into dest, and sets found if there is one.
@@ -388,20 +409,11 @@ func (t *tx) first(dest []any, query string, args ...any) (found bool) {
 
 // rows returns the rows of a query. dest returns the fields of a T for the columns.
 func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
-	if t.err != nil {
-		return nil
-	}
-	found, err := t.on.Query(t.ctx, query, t.args(args)...)
-	if err != nil {
-		t.fail(err)
-		return nil
-	}
-	list, err := scan(t, found, dest)
-	if err != nil {
-		t.fail(err)
-		return nil
-	}
-	return list
+	var found []T
+	b := &pgx.Batch{}
+	list(t, b, &found, dest, query, args...)
+	t.send(b)
+	return found
 }
 
 // scan returns the rows of a query. It returns nil if there are none.
