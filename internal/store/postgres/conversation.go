@@ -58,14 +58,14 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		}
 		if to == from { // the chat returned to an earlier id
 			to = target
-			t.exec(forgetMove, e, to)
+			t.queue(forgetMove, e, to)
 		}
-		t.exec(saveMove, e, from, to)
-		t.exec(shortenMoves, e, from, to)
-		t.exec(outdateChats, e, from, to)
+		t.queue(saveMove, e, from, to)
+		t.queue(shortenMoves, e, from, to)
+		t.queue(outdateChats, e, from, to)
 		// The blocks of a chat apply to its new id; of two equal blocks the longer one applies.
-		t.exec(copyBlocks, e, from, to)
-		t.exec(deleteBlocks, e, from)
+		t.queue(copyBlocks, e, from, to)
+		t.queue(deleteBlocks, e, from)
 		type conversation struct {
 			id     int64
 			thread chat.ThreadID
@@ -73,7 +73,7 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		for _, c := range rows(t, func(c *conversation) []any { return []any{&c.id, &c.thread} }, threadsOf, e, from) {
 			t.moveConversation(c.id, chat.Conversation{Endpoint: e, Chat: to, Thread: c.thread}, from)
 		}
-		t.exec(inheritChat, e, from, to)
+		t.queue(inheritChat, e, from, to)
 		var owner chat.ReplicaID
 		t.first([]any{&owner}, findOwner, e, to)
 		var moved places
@@ -89,9 +89,9 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 // moveConversation renames the row id to to. If that name is taken, it moves all data of the row to the existing one.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	owner := t.find(to)
-	t.exec(retargetTurns, to.Chat, id, from)
+	t.queue(retargetTurns, to.Chat, id, from)
 	if owner == 0 {
-		t.exec(renameConversation, to.Chat, id)
+		t.queue(renameConversation, to.Chat, id)
 		return
 	}
 	t.join(owner, id)

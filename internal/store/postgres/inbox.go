@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"telex/internal/chat"
 	"telex/internal/store"
 )
@@ -24,12 +27,28 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	accept := &call{what: "accept message", kind: "accept", once: true, key: "accept " + c.String() + " " + string(in.ID)}
 	accept.do = func(t *tx) {
 		conversation := t.admit(c)
-		fresh := t.exec(acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, conversation, in.Sender.ID, body, t.now) > 0
-		if in.Resume != "" && t.exec(saveResume, c.Endpoint, in.Resume, t.self) == 0 {
-			t.fail(chat.ErrLost)
+		var fresh, owned bool
+		var owner chat.ReplicaID
+		b := &pgx.Batch{}
+		b.Queue(acceptMessage, t.args([]any{c.Endpoint, c.Chat, c.Thread, in.ID, conversation, in.Sender.ID, body, t.now})...).Exec(func(tag pgconn.CommandTag) error {
+			fresh = tag.RowsAffected() > 0
+			return nil
+		})
+		if in.Resume != "" {
+			b.Queue(saveResume, t.args([]any{c.Endpoint, in.Resume, t.self})...).Exec(func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() == 0 {
+					return chat.ErrLost
+				}
+				return nil
+			})
 		}
+		t.row(b, &owned, []any{&owner}, findLiveOwner, c.Endpoint, c.Chat)
+		t.send(b)
 		if fresh {
-			t.signal(t.assign(c), chat.SignalWork)
+			if !owned {
+				owner = t.assign(c)
+			}
+			t.signal(owner, chat.SignalWork)
 		}
 		if t.err == nil {
 			accept.result = fresh
@@ -63,7 +82,7 @@ func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, err
 // Drop finishes messages without a turn: commands, and messages dropped by /stop. It ignores unknown messages and those that
 // belong to a turn.
 func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
-	return s.update(ctx, "drop messages", func(t *tx) { t.exec(dropMessages, t.now, t.take(c), texts(ids)) })
+	return s.update(ctx, "drop messages", func(t *tx) { t.queue(dropMessages, t.now, t.take(c), texts(ids)) })
 }
 
 // Revise replaces an unfinished message by its edited version. If a turn has it, the turn's journal keeps only the usage, and its
@@ -156,7 +175,7 @@ func (t *tx) claim(turn string, conversation int64, messages []chat.Inbound) (ac
 			acceptedAt = found[i].acceptedAt
 		}
 	}
-	t.exec(takeMessages, turn, taken)
+	t.queue(takeMessages, turn, taken)
 	return acceptedAt
 }
 

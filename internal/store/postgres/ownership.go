@@ -35,11 +35,11 @@ func (t *tx) admit(c chat.Conversation) int64 {
 	return t.ensure(b, keepConversation, c)
 }
 
-// assign returns the owner of a chat in which there is work, and keeps it. If it has no live one, the live replica with the fewest
-// chats becomes its owner, or this one if it has as few. 0: no replica runs the endpoint.
+// assign returns the owner of a chat in which there is work and that seemed to have no live owner, and keeps it. The live replica with
+// the fewest chats becomes its owner, or this one if it has as few. 0: no replica runs the endpoint, or this process is none.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
-	if t.first([]any{&owner}, findLiveOwner, c.Endpoint, c.Chat) || t.self == 0 {
-		return owner
+	if t.self == 0 {
+		return 0
 	}
 	var members []member
 	var lives bool
@@ -196,7 +196,7 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 			owned.add(c)
 		}
 		if !unfinished {
-			t.exec(leaveChats, owned.endpoints, owned.chats)
+			t.queue(leaveChats, owned.endpoints, owned.chats)
 			return
 		}
 		b = &pgx.Batch{}
@@ -225,7 +225,7 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 		if t.send(b); !owned {
 			return false
 		}
-		t.exec(addForwarded, c.Chat, t.ensure(&pgx.Batch{}, keepConversation, c), body, t.now)
+		t.queue(addForwarded, c.Chat, t.ensure(&pgx.Batch{}, keepConversation, c), body, t.now)
 		if !lives {
 			owner = 0
 		}

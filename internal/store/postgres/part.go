@@ -33,7 +33,7 @@ func (t *tx) savePart(turn string, p chat.Part) {
 		t.fail(err)
 	}
 	to := p.Ref.Target
-	t.exec(savePart, turn, p.Index, p.State, to.Chat, to.Thread, to.Kind, p.Ref.ID, []byte(p.Source), content)
+	t.queue(savePart, turn, p.Index, p.State, to.Chat, to.Thread, to.Kind, p.Ref.ID, []byte(p.Source), content)
 }
 
 // content returns a part without what has a column of its own.
@@ -78,7 +78,7 @@ func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 			t.fail(store.ErrFenced)
 		}
 		for _, step := range steps {
-			t.exec(addStep, id, step.Kind, step.Call, bytesOf(step.Body))
+			t.queue(addStep, id, step.Kind, step.Call, bytesOf(step.Body))
 		}
 	})
 }

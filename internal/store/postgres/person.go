@@ -52,8 +52,8 @@ func (t *tx) erasePerson(conversation int64, p chat.Person) int {
 	// The usage of an unfinished turn is stored under the person id in its row.
 	t.all([]string{anonymizeTurns, anonymizeUsage}, conversation, p.User)
 	if own {
-		t.exec(moveUsage, t.nowhere(p.Endpoint), conversation)
-		t.exec(deleteSession, conversation)
+		t.queue(moveUsage, t.nowhere(p.Endpoint), conversation)
+		t.queue(deleteSession, conversation)
 	}
 	return n
 }
@@ -73,7 +73,7 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 // SavePairingRequest stores a request, replacing the person's earlier one.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
-		t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At)
+		t.queue(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At)
 		t.signal(0, chat.SignalAccess)
 	})
 }
@@ -81,8 +81,8 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 // Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
-		t.exec(saveAdmission, a.Endpoint, a.User, a.Name, a.By, a.At)
-		t.exec(deletePairingRequest, a.Endpoint, a.User)
+		t.queue(saveAdmission, a.Endpoint, a.User, a.Name, a.By, a.At)
+		t.queue(deletePairingRequest, a.Endpoint, a.User)
 		t.signal(0, chat.SignalAccess)
 	})
 }
@@ -105,7 +105,7 @@ func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
 // Consent stores a permanent approval: the person's requests in the conversation may use a tool from now on. Forget deletes it
 // for everybody in the conversation, Erase and DeletePerson for the person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
-	return s.update(ctx, "store consent", func(t *tx) { t.exec(saveConsent, t.take(c), u, tool) })
+	return s.update(ctx, "store consent", func(t *tx) { t.queue(saveConsent, t.take(c), u, tool) })
 }
 
 // Consented reports whether a person's requests in a conversation may use a tool.

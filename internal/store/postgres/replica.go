@@ -86,7 +86,7 @@ func (s *Store) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, e
 // Unregister gives up the lease at once, and signals the others.
 func (s *Store) Unregister(ctx context.Context) error {
 	_, err := s.write(ctx, &call{what: "give up lease", kind: "write", prompt: true, do: func(t *tx) {
-		t.exec(endReplica, t.self)
+		t.queue(endReplica, t.self)
 		t.stopReceiving()
 	}})
 	return err
@@ -94,7 +94,7 @@ func (s *Store) Unregister(ctx context.Context) error {
 
 // stopReceiving ends everything that this replica receives, and signals the others.
 func (t *tx) stopReceiving() {
-	t.exec(forgetReceiver, []chat.ReplicaID{t.self})
+	t.queue(forgetReceiver, []chat.ReplicaID{t.self})
 	t.signal(0, chat.SignalWork)
 }
 

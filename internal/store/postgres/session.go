@@ -40,7 +40,7 @@ func (s *Store) Sessions(ctx context.Context) ([]store.SessionInfo, error) {
 
 // Choose stores the model of a conversation; empty: none is chosen.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
-	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.take(c), model) })
+	return s.update(ctx, "choose model", func(t *tx) { t.queue(saveModel, t.take(c), model) })
 }
 
 // Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first; none if there are none.
@@ -58,7 +58,7 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 		id := t.take(c)
 		undone := rows(t, entryColumns, undoTurn, id, t.session(id).SummaryUpto)
 		if len(undone) > 0 {
-			t.exec(outdateTurns, id)
+			t.queue(outdateTurns, id)
 		}
 		if t.err == nil {
 			undo.result = undone
@@ -101,14 +101,14 @@ func entryColumns(e *chat.Entry) []any { return []any{&e.ID, &e.Turn, &e.User, &
 // entries.
 func (t *tx) grow(turn string, row turnRow, g chat.Growth) {
 	if row.replaces != "" && len(g.History) > 0 {
-		t.exec(deleteTurnEntries, row.conversation, row.replaces)
+		t.queue(deleteTurnEntries, row.conversation, row.replaces)
 	}
 	for _, body := range g.History {
-		t.exec(addEntry, row.conversation, turn, row.user, t.now, bytesOf(body))
+		t.queue(addEntry, row.conversation, turn, row.user, t.now, bytesOf(body))
 	}
 	t.saveUsage(turn, row, g.Usage)
 	if g.Compaction != nil && !row.stale {
-		t.exec(saveCompaction, row.conversation, []byte(g.Compaction.Summary), g.Compaction.Upto, t.now)
+		t.queue(saveCompaction, row.conversation, []byte(g.Compaction.Summary), g.Compaction.Upto, t.now)
 	}
 }
 
@@ -120,9 +120,9 @@ func (t *tx) join(owner, id int64) {
 	if joined.SummaryUpto > 0 {
 		var newest int64
 		t.first([]any{&newest}, newestEntry, owner, id)
-		t.exec(repeatEntries, owner, into.SummaryUpto, id, from.SummaryUpto)
-		t.exec(deleteRepeated, owner, into.SummaryUpto, id, from.SummaryUpto, newest)
+		t.queue(repeatEntries, owner, into.SummaryUpto, id, from.SummaryUpto)
+		t.queue(deleteRepeated, owner, into.SummaryUpto, id, from.SummaryUpto, newest)
 	}
-	t.exec(deleteSession, id)
-	t.exec(saveSession, owner, joined.Model, []byte(joined.Summary), joined.SummaryUpto, joined.Compactions, orNull(joined.At))
+	t.queue(deleteSession, id)
+	t.queue(saveSession, owner, joined.Model, []byte(joined.Summary), joined.SummaryUpto, joined.Compactions, orNull(joined.At))
 }

@@ -49,7 +49,7 @@ func (t *tx) begin(turn chat.Turn) {
 	if n := len(turn.Messages); turn.User == "" && n > 0 {
 		turn.User = turn.Messages[n-1].Sender.ID
 	}
-	t.exec(beginTurn, turn.ID, conversation, turn.To.Chat, turn.To.Thread, turn.To.Kind, turn.ReplyTo,
+	t.queue(beginTurn, turn.ID, conversation, turn.To.Chat, turn.To.Thread, turn.To.Kind, turn.ReplyTo,
 		state, turn.Ending, turn.User, turn.Replaces, acceptedAt, t.now, t.self)
 }
 
@@ -64,8 +64,8 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 		case row.state != chat.TurnRunning, row.fenced:
 			t.fail(store.ErrFenced)
 		}
-		t.exec(decideTurn, id, d.Ending)
-		t.exec(deleteSteps, id) // it will not run again
+		t.queue(decideTurn, id, d.Ending)
+		t.queue(deleteSteps, id) // it will not run again
 		t.grow(id, row, d.Growth)
 	})
 }
@@ -78,7 +78,7 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 		if row.state != chat.TurnRunning || row.fenced {
 			t.fail(store.ErrFenced)
 		}
-		t.exec(joinMessages, id, row.conversation, texts(messages))
+		t.queue(joinMessages, id, row.conversation, texts(messages))
 	})
 }
 
@@ -86,7 +86,7 @@ func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID)
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	return s.update(ctx, "cut turn "+id, func(t *tx) {
 		t.existing(id)
-		t.exec(cutTurn, id, ending)
+		t.queue(cutTurn, id, ending)
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 		}
 		t.grow(id, row, grown)
 		t.endTurn(id, chat.TurnDone)
-		t.exec(finishMessages, t.now, id)
+		t.queue(finishMessages, t.now, id)
 	})
 }
 
@@ -125,12 +125,12 @@ func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) erro
 		}
 		t.saveUsage(id, row, used)
 		t.endTurn(id, released)
-		t.exec(releaseMessages, id, t.self)
+		t.queue(releaseMessages, id, t.self)
 	})
 }
 
 func (t *tx) endTurn(id string, as chat.TurnState) {
-	t.exec(endTurn, id, as, t.now)
+	t.queue(endTurn, id, as, t.now)
 	t.all([]string{endParts, deleteSteps}, id)
 }
 

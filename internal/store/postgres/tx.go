@@ -52,7 +52,8 @@ var errLost = errors.New("connection lost")
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
-	head    *pgx.Batch      // the statements that begin the transaction; nil: they have run
+	began   bool
+	queued  *pgx.Batch      // statements for the next round trip: those that begin the transaction, and those whose result nobody needs
 	ctx     context.Context //nolint:containedctx // of the call
 	now     time.Time
 	self    chat.ReplicaID // 0: this process is no replica
@@ -254,7 +255,7 @@ func (s *Store) isClosed() bool {
 func (s *Store) attempt(ctx context.Context, c *call) error {
 	return s.onConnection(ctx, c.prompt, func(ctx context.Context, conn *pgx.Conn) error {
 		t, err := s.run(ctx, conn, c.begin(), c.do)
-		if t.head == nil { // the token was not there yet
+		if t.began { // the token was not there yet
 			c.sent = false
 		}
 		if err != nil {
@@ -266,7 +267,8 @@ func (s *Store) attempt(ctx context.Context, c *call) error {
 		case err == nil && tag.String() != "COMMIT":
 			return fmt.Errorf("commit: the server answered %s", tag)
 		case err != nil:
-			c.sent = code(err) == "" || away(err) // else PostgreSQL refused it
+			c.sent = code(err) == "" || away(err) // else PostgreSQL refused it, or a statement before it
+			_, _ = conn.Exec(ctx, "ROLLBACK")
 		}
 		return err
 	})
@@ -292,7 +294,7 @@ func (c *call) begin() *pgx.Batch {
 // call and not the daemon.
 func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do func(*tx)) (t *tx, err error) {
 	t = &tx{
-		store: s, on: conn, ctx: ctx, head: head, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
+		store: s, on: conn, ctx: ctx, queued: head, now: s.now().UTC().Truncate(time.Millisecond), log: s.log,
 		self: chat.ReplicaID(s.self.Load()), ahead: time.Duration(s.ahead.Load()),
 	}
 	defer func() {
@@ -304,20 +306,18 @@ func (s *Store) run(ctx context.Context, conn *pgx.Conn, head *pgx.Batch, do fun
 	return t, t.err
 }
 
-// commit commits the transaction, and then sends its signals, in one round trip. They are not part of the transaction: PostgreSQL
-// lets transactions with signals be committed only one after the other, with the disk's delay each. A signal that gets lost is
-// made up for by the replicas' own looks.
-func (t *tx) commit() (pgconn.CommandTag, error) {
-	b := t.after(&pgx.Batch{})
-	begins := b.Len()
+// commit runs what is queued, commits the transaction, and then sends its signals, in one round trip. The signals are not part of the
+// transaction: PostgreSQL lets transactions with signals be committed only one after the other, with the disk's delay each. A signal
+// that gets lost is made up for by the replicas' own looks.
+func (t *tx) commit() (tag pgconn.CommandTag, err error) {
+	b := t.queued
 	b.Queue("COMMIT")
+	before := b.Len()
 	for _, s := range t.signals {
 		b.Queue(notify, s.channel(), s.payload(t.self))
 	}
 	answers := t.on.SendBatch(t.ctx, b)
-	var tag pgconn.CommandTag
-	var err error
-	for range begins + 1 {
+	for range before {
 		if tag, err = answers.Exec(); err != nil {
 			break
 		}
@@ -347,33 +347,28 @@ func (t *tx) exec(query string, args ...any) int {
 	return changed
 }
 
-// all runs statements that share their arguments, in one round trip.
+// queue runs a statement in the next round trip, that of the COMMIT at the latest.
+func (t *tx) queue(query string, args ...any) { t.queued.Queue(query, t.args(args)...) }
+
+// all queues statements that share their arguments.
 func (t *tx) all(queries []string, args ...any) {
-	b, args := &pgx.Batch{}, t.args(args)
 	for _, q := range queries {
-		b.Queue(q, args...)
+		t.queue(q, args...)
 	}
-	t.send(b)
 }
 
-// send runs the queued statements in one round trip, together with those that begin the transaction.
+// send runs the statements of b in one round trip, after those that are queued.
 func (t *tx) send(b *pgx.Batch) {
 	if t.err != nil {
 		return
 	}
-	if err := t.on.SendBatch(t.ctx, t.after(b)).Close(); err != nil {
+	before := t.queued.QueuedQueries
+	t.queued = &pgx.Batch{}
+	if err := t.on.SendBatch(t.ctx, &pgx.Batch{QueuedQueries: slices.Concat(before, b.QueuedQueries)}).Close(); err != nil {
 		t.fail(err)
 		return
 	}
-	t.head = nil
-}
-
-// after returns the statements of b after those that begin the transaction, unless they have run.
-func (t *tx) after(b *pgx.Batch) *pgx.Batch {
-	if t.head == nil {
-		return b
-	}
-	return &pgx.Batch{QueuedQueries: slices.Concat(t.head.QueuedQueries, b.QueuedQueries)}
+	t.began = true
 }
 
 // row queues a query that reads its first row into dest, and sets found if there is one.

@@ -34,7 +34,7 @@ func (t *tx) saveUsage(turn string, row turnRow, usage []chat.Usage) {
 		where = t.nowhere(endpoint)
 	}
 	for _, u := range usage {
-		t.exec(addUsage, where, row.user, turn, u.Model, t.now, u.Prompt, u.Cached, u.Completion, u.Reasoning, u.Calls, u.Estimated)
+		t.queue(addUsage, where, row.user, turn, u.Model, t.now, u.Prompt, u.Cached, u.Completion, u.Reasoning, u.Calls, u.Estimated)
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 		}
 		t.grow(x.Turn, row, grown)
 		if r := x.Response; r != nil {
-			t.exec(saveResponse, r.ID, x.Conversation.Endpoint, x.User, r.Previous, bytesOf(r.Body), bytesOf(r.Messages), t.now)
+			t.queue(saveResponse, r.ID, x.Conversation.Endpoint, x.User, r.Previous, bytesOf(r.Body), bytesOf(r.Messages), t.now)
 		}
 	}})
 	return err
@@ -84,7 +84,7 @@ func (s *Store) DeleteResponse(ctx context.Context, p chat.Person, id string) (b
 // SaveBlock stores a block. It can only prolong an existing block.
 func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
 	return s.update(ctx, "store block", func(t *tx) {
-		t.exec(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, b.Until)
+		t.queue(saveBlock, e, int64(b.Scope), int64(b.Ops), b.Chat, b.Thread, b.Message, b.Until)
 		t.signal(0, chat.SignalBlocks)
 	})
 }
