@@ -29,9 +29,36 @@ func atOnce(w *world, tokens int) (answer string, err error) {
 	return answer, w.Model.Rule(openai.Rule{Do: fmt.Sprintf("rate=0 say=%q", answer)})
 }
 
-// isAnswer reports whether an event shows the whole answer in a chat.
-func isAnswer(e telegram.Event, answer string) bool {
-	return e.Message != nil && e.Message.FromBot && (e.Kind == "message" || e.Kind == "edit") && e.Message.Text() == answer
+// crowd is the people who write to all bots of a world, by turns.
+type crowd struct {
+	bots     []*telegram.Server
+	answered chan int // a person has got the answer
+	watching sync.WaitGroup
+}
+
+// crowd lets people write until ctx ends. The platform has no limits from now on.
+func (w *world) crowd(ctx context.Context, answer string) *crowd {
+	c := &crowd{bots: append([]*telegram.Server{w.Telegram}, w.bots...), answered: make(chan int)}
+	for _, s := range c.bots {
+		s.SetLimits(telegram.NoLimits(), telegram.Limits{})
+		events := s.Watch(ctx)
+		c.watching.Go(func() {
+			for e := range events {
+				if m := e.Message; m == nil || !m.FromBot || e.Kind != "message" && e.Kind != "edit" || m.Text() != answer {
+					continue
+				}
+				select {
+				case c.answered <- int(e.Chat - firstUser):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	return c
+}
+
+func (c *crowd) say(person int, text string) {
+	c.bots[person%len(c.bots)].Say(telegram.Incoming{User: int64(firstUser + person), Text: text})
 }
 
 func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]float64) error {
@@ -40,31 +67,14 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, warmUp+b.length+startPatience)
+	c := w.crowd(ctx, answer)
+	defer c.watching.Wait()
 	defer cancel()
-	bots := append([]*telegram.Server{w.Telegram}, w.bots...)
 	asked := make([]int, b.people)
 	ask := func(person int) {
-		bots[person%len(bots)].Say(telegram.Incoming{User: int64(firstUser + person), Text: fmt.Sprint("Question ", asked[person])})
+		c.say(person, fmt.Sprint("Question ", asked[person]))
 		asked[person]++
 	}
-	got := make(chan int) // the person who has got an answer
-	var watching sync.WaitGroup
-	for _, s := range bots {
-		s.SetLimits(telegram.NoLimits(), telegram.Limits{})
-		events := s.Watch(ctx)
-		watching.Go(func() {
-			for e := range events {
-				if isAnswer(e, answer) {
-					select {
-					case got <- int(e.Chat - firstUser):
-					case <-ctx.Done():
-					}
-				}
-			}
-		})
-	}
-	defer watching.Wait()
-	defer cancel()
 	for person := range b.people {
 		ask(person)
 	}
@@ -72,7 +82,7 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	answers, began := 0, time.Time{}
 	for warm := time.Now().Add(warmUp); to.cpu == 0; {
 		select {
-		case person := <-got:
+		case person := <-c.answered:
 			ask(person)
 		case <-ctx.Done():
 			return fmt.Errorf("people were not answered any more: %d answers", answers)
@@ -103,6 +113,7 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 // hourly is a load of many conversations with one message an hour each. The hours are short.
 type hourly struct {
 	conversations int
+	bots          int // each is kept within 30 calls a second
 	hours         int
 	hour          time.Duration
 }
@@ -111,11 +122,14 @@ type hourly struct {
 const restFor = 10 * time.Second
 
 func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]float64) error {
-	w.Telegram.SetLimits(telegram.NoLimits(), telegram.Limits{})
 	answer, err := atOnce(w, 30)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	c := w.crowd(ctx, answer)
+	defer c.watching.Wait()
+	defer cancel()
 	shared, _ := bot.(*replicas)
 	count := func() float64 {
 		if shared == nil {
@@ -143,7 +157,7 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 	for hour := range h.hours {
 		for from := 0; from < h.conversations; from += tenth {
 			before := count()
-			if failed := h.part(ctx, w, answer, from, tenth); failed != nil {
+			if failed := h.part(ctx, c, from, tenth); failed != nil {
 				return errors.Join(err, failed)
 			}
 			if each := (count() - before) / float64(tenth); shared != nil && hour == 0 && from == 0 {
@@ -166,28 +180,26 @@ func (h hourly) measure(ctx context.Context, w *world, bot bot, f map[measure]fl
 }
 
 // part lets some people write once, at their pace, and waits for the answers.
-func (h hourly) part(ctx context.Context, w *world, answer string, from, people int) error {
-	ctx, cancel := context.WithTimeout(ctx, h.hour+startPatience)
-	defer cancel()
-	events := w.Telegram.Watch(ctx)
-	missing, failed := people, make(chan error, 1)
-	go func() {
-		for e := range events {
-			if isAnswer(e, answer) {
-				missing--
-			}
-			if missing == 0 {
-				failed <- nil
-				return
-			}
-		}
-		failed <- fmt.Errorf("%d of %d messages got no answer", missing, people)
-	}()
+func (h hourly) part(ctx context.Context, c *crowd, from, people int) error {
+	late := time.After(h.hour + startPatience)
 	every := time.NewTicker(h.hour / time.Duration(h.conversations))
 	defer every.Stop()
-	for i := range people {
-		<-every.C
-		w.Telegram.Say(telegram.Incoming{User: int64(firstUser + from + i), Text: "An hour has passed"})
+	for said, missing := 0, people; missing > 0; {
+		tick := every.C
+		if said == people {
+			tick = nil
+		}
+		select {
+		case <-tick:
+			c.say(from+said, "An hour has passed")
+			said++
+		case <-c.answered:
+			missing--
+		case <-late:
+			return fmt.Errorf("%d of %d messages got no answer", missing, people)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	return <-failed
+	return nil
 }

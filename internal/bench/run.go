@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"telex/internal/outside"
@@ -24,6 +25,12 @@ type bot interface {
 	stop() error
 }
 
+// The bots beside telex.
+const (
+	naiveBot  = "naive"
+	readerBot = "reader"
+)
+
 // bots returns the bots of the scenario: telex first, and the bare reader last if there is one.
 func (s scenario) bots(binary string) []candidate {
 	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (bot, error) {
@@ -31,20 +38,26 @@ func (s scenario) bots(binary string) []candidate {
 		if err != nil {
 			return nil, err
 		}
-		return p, p.limit(s.busy.share)
+		if err := p.limit(s.busy.share); err != nil {
+			return nil, errors.Join(err, p.stop())
+		}
+		return p, nil
 	}}}
+	if s.hourly.conversations > 0 { // one daemon with a file has no statements to count
+		list = nil
+	}
 	for _, n := range s.replicas {
 		list = append(list, candidate{fmt.Sprintf("PostgreSQL, %d", n), true, func(ctx context.Context, w *world) (bot, error) {
 			return startReplicas(ctx, binary, w, n, s.busy.share)
 		}})
 	}
 	if s.baseline {
-		list = append(list, candidate{"naive", true, func(ctx context.Context, w *world) (bot, error) {
+		list = append(list, candidate{naiveBot, true, func(ctx context.Context, w *world) (bot, error) {
 			return startNaive(ctx, w, cmp.Or(s.interval, telegramEdit))
 		}})
 	}
 	if s.reader {
-		list = append(list, candidate{"reader", false, func(ctx context.Context, w *world) (bot, error) {
+		list = append(list, candidate{readerBot, false, func(ctx context.Context, w *world) (bot, error) {
 			return startNaive(ctx, w, 0)
 		}})
 	}
@@ -66,7 +79,7 @@ func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) 
 		list = append(list, r)
 	}
 	telex := &list[0]
-	ours := list[:1+len(s.replicas)]
+	ours := slices.DeleteFunc(slices.Clone(list), func(r result) bool { return r.Bot == naiveBot || r.Bot == readerBot })
 	for _, r := range ours[1:] {
 		if mean, ok := r.Figures[stalenessMean]; ok {
 			r.Figures[stalenessToOne] = mean / telex.Figures[stalenessMean]
@@ -104,7 +117,7 @@ func worst(list []result, m measure) (value float64, ok bool) {
 // run runs the scenario with one bot in a new world.
 func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
-	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden, api: s.api.streams > 0, bots: s.busy.bots})
+	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden, api: s.api.streams > 0, bots: max(s.busy.bots, s.hourly.bots)})
 	if err != nil {
 		return r, err
 	}
