@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	goopenai "github.com/sashabaranov/go-openai"
 
 	"telex/internal/store/pgtest"
 	"telex/standin/openai"
@@ -308,6 +312,55 @@ func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	for _, r := range list {
 		r.stop()
 	}
+}
+
+// A program may ask each daemon: they have the same sessions and responses.
+func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	one, a := w.apiServer("", database(t, dsn).more)
+	two, b := w.apiServer("", database(t, dsn).more)
+	for at, ask := range map[string]string{one: "say: My cat is called Mia", two: "say: My dog is called Ben"} {
+		if _, err := apiClient(at).CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{Model: "main", User: "ada", Messages: userSays(ask)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := apiClient(two).CreateChatCompletion(t.Context(), goopenai.ChatCompletionRequest{Model: "main", User: "ada", Messages: userSays("recall: 2")})
+	if err != nil || !strings.Contains(r.Choices[0].Message.Content, " is called ") {
+		t.Errorf("the session at the other daemon: got %+v, %v", r, err)
+	}
+	respond := func(at, input, previous string) (id, text string) {
+		t.Helper()
+		body, err := json.Marshal(map[string]string{"model": "main", "input": input, "previous_response_id": previous})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/v1/responses", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+apiKey)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct {
+			ID     string
+			Output []struct{ Content []struct{ Text string } }
+		}
+		if err := errors.Join(json.NewDecoder(resp.Body).Decode(&out), resp.Body.Close()); err != nil || len(out.Output) != 1 {
+			t.Fatalf("status %s: %+v, %v", resp.Status, out, err)
+		}
+		return out.ID, out.Output[0].Content[0].Text
+	}
+	id, _ := respond(one, "say: My bird is called Eva", "")
+	if _, text := respond(two, "recall: 1", id); !strings.Contains(text, "Eva") {
+		t.Errorf("the response at the other daemon: got %q", text)
+	}
+	a.stop()
+	b.stop()
 }
 
 // Access that one daemon gives or takes counts at all of them.
