@@ -19,22 +19,29 @@ import (
 // may put the turn's own messages before them. The log comes before the store, which may fail. The store comes
 // before every line to people: a line is a turn of its own, and the next process must find this one ended before
 // it. The lines go from general to specific, and the answer to /stop is the last one. Functions that waited for
-// the end run last: an /undo needs the history as the turn left it.
+// the end run last: an /undo needs the history as the turn left it. If shutdown interrupted the delivery, the turn has not ended:
+// the next process finds it with the commands that wait for its end.
 func (a *actor) conclude(t *turn) error {
-	var failed error
-	for _, step := range []struct {
+	type step struct {
 		name string
 		do   func(*turn)
-	}{
+	}
+	steps := []step{
 		{"take back what was offered", func(t *turn) { a.queue.Reclaim(&t.offers) }},
 		{"report", a.report},
 		{"store the end", a.end},
-		{"tell of a summary", a.tellSummary},
-		{"tell what was done", a.tellCarriedOut},
-		{"tell of a failure", a.tellFailure},
-		{"answer /stop", a.stopped},
-		{"do what waited for the end", a.afterwards},
-	} {
+	}
+	if a.g.deliveries.Err() == nil {
+		steps = append(steps, []step{
+			{"tell of a summary", a.tellSummary},
+			{"tell what was done", a.tellCarriedOut},
+			{"tell of a failure", a.tellFailure},
+			{"answer /stop", a.stopped},
+			{"do what waited for the end", a.afterwards},
+		}...)
+	}
+	var failed error
+	for _, step := range steps {
 		if err := caught(func() { step.do(t) }); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", step.name, err))
 		}

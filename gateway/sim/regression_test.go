@@ -330,3 +330,27 @@ func TestRegressionRefusedAfterAKillIsRefusedForGood(t *testing.T) {
 	s.kills = []kill{{where: beforeCall, n: 0, down: time.Second}, {where: afterAnswer, n: 4, down: time.Second}}
 	perform(t, s)
 }
+
+// F37: an answer that asks about a call is undone while the platform swallows all calls, and the process is stopped before the question
+// is gone. The next one does what /undo wants; it does not run the turn again.
+func TestRegressionUndoneWhileThePlatformHangsAndStopped(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"undo", "stop", "forget", "new"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			s := story("edit", calling("", "a0w1x", change))
+			s.tools, s.approval, s.latency = true, time.Hour, 10*time.Millisecond
+			for n := 1; n < 8; n++ {
+				s.faults[n] = fault{kind: hangBefore}
+			}
+			s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: command})
+			s.kills = []kill{{where: inOrder, at: 4 * time.Second, down: time.Second}}
+			w := perform(t, s)
+			for _, turn := range w.order {
+				if len(turn.runs) > 1 {
+					t.Errorf("the model is asked %d times\nwhat happened:\n%s", len(turn.runs), strings.Join(w.story(), "\n"))
+				}
+			}
+		})
+	}
+}
