@@ -11,16 +11,16 @@ import (
 	"telex/internal/chat"
 )
 
-// Pairing lists the pairing requests and the people admitted by a code, oldest first.
+// Pairing lists the pairing requests, and the people admitted by a code, oldest first.
 type Pairing struct {
 	Waiting  []Waiting  `json:"waiting"`
 	Admitted []Admitted `json:"admitted"`
 }
 
-// Waiting is somebody with a valid code.
+// Waiting is a person with a valid code.
 type Waiting struct {
 	Code   string    `json:"code"`
-	Person string    `json:"person"` // as config.yaml writes people
+	Person string    `json:"person"` // in the form of config.yaml
 	Name   string    `json:"name"`
 	At     time.Time `json:"at"`
 }
@@ -33,7 +33,7 @@ type Admitted struct {
 	At     time.Time `json:"at"`
 }
 
-// Deletion is either a conversation whose session to delete or a person whose data to delete. The other field is
+// Deletion names either a conversation whose session to delete, or a person whose data to delete. The other field is
 // empty.
 type Deletion struct {
 	Conversation string `json:"conversation,omitempty"`
@@ -42,7 +42,7 @@ type Deletion struct {
 
 // Deleted is the amount of deleted data.
 type Deleted struct {
-	Messages int  `json:"messages"` // of histories, and such as waited for an answer
+	Messages int  `json:"messages"` // of histories, and waiting messages
 	Code     bool `json:"code"`     // a pending code or an admission
 }
 
@@ -52,10 +52,10 @@ func ParsePerson(s string) (chat.Person, error) { return chat.ParsePerson(s) }
 // ParseConversation parses a conversation given on the command line.
 func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseConversation(s) }
 
-// operator is recorded as the approver for approvals on the machine itself.
+// operator is the recorded approver for approvals on the machine itself.
 const operator = "operator"
 
-// operations are an operator's actions. A *localAdmin runs them itself, a remote sends them to the daemon.
+// operations are an operator's actions. A *localAdmin executes them itself; a remote sends them to the daemon.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)
@@ -63,12 +63,13 @@ type operations interface {
 	delete(ctx context.Context, d Deletion) (Deleted, error)
 }
 
-// localAdmin runs an operator's actions in the process that holds the store.
+// localAdmin executes an operator's actions in the process that holds the store.
 type localAdmin struct {
 	store  keptStore
 	policy *access.Policy
-	// forget deletes a conversation's session and its chosen model, and ends what runs there. erase ends what runs for a person,
-	// deletes what they said there, and says how much that was; nil: nothing runs.
+	// forget deletes a conversation's session and its chosen model, and stops its turns. erase stops a person's turns,
+	// deletes the person's entries in the conversations of those turns, and returns their number. nil: no turns can
+	// run.
 	forget func(context.Context, chat.Conversation) error
 	erase  func(context.Context, chat.Person) (int, error)
 }
@@ -121,7 +122,7 @@ func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation
 	if err != nil {
 		return Deleted{}, err
 	}
-	// What runs there is ended even where nothing is kept yet.
+	// Stop running turns even if nothing is stored yet.
 	if err := l.forget(ctx, c); err != nil {
 		return Deleted{}, err
 	}

@@ -38,15 +38,15 @@ func (a *App) apiOptions(c *config.Config, asks runner) ([]apiserver.Options, er
 	return all, nil
 }
 
-// api is an API server, its newest options, and what stops it.
+// api is an API server, its newest options, and the function that stops it.
 type api struct {
 	*apiserver.Server
 	options apiserver.Options
-	stop    func() // nil: it does not answer yet
+	stop    func() // nil: it does not serve yet
 }
 
-// serveAPI lets an API server, whose address is open, answer until Run's context ends or it is stopped, and its requests have
-// ended.
+// serveAPI makes an API server, whose address is open, serve until Run's context ends or it is stopped, and its
+// requests have ended.
 func (a *App) serveAPI(s *api) {
 	a.serving.Add(1)
 	s.stop = a.start(a.running, "API server "+string(s.Endpoint), func(ctx context.Context) {

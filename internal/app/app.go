@@ -31,44 +31,44 @@ type App struct {
 	options Options
 	gateway *gateway.Gateway
 	store   gateway.Store
-	shared  gateway.Replicas // the store, if other processes use it too; nil: none does
-	cli     chat.EndpointID  // of conversations in terminals
+	shared  gateway.Replicas // the store, if other processes use it too; nil: no other process does
+	cli     chat.EndpointID  // the endpoint of conversations in terminals
 	log     *slog.Logger
-	sweep   func(context.Context) // deletes expired data; nil: there is no durable store
-	control *control              // nil: there is no control socket
-	socket  string                // path of the control's
+	sweep   func(context.Context) // deletes expired data; nil: no durable store
+	control *control              // nil: no control socket
+	socket  string                // path of the control socket
 	down    teardown
 	pings   []func(context.Context) error
-	reader  *attachment.Reader // one for all: it bounds the memory that reading takes
-	running context.Context    //nolint:containedctx // Run's
+	reader  *attachment.Reader // shared by all, because it limits the memory for reading
+	running context.Context    //nolint:containedctx // the context of Run
 
-	reloading sync.Mutex            // held by Reload and the end of Run
-	own       *config.Config        // of the daemon's own file, when it was read last; guarded by reloading
-	parts     atomic.Pointer[parts] // what a reload replaces
-	serving   sync.WaitGroup        // API servers
-	holding   sync.Mutex            // guards which MCP servers run
-	large     chan struct{}         // holds the place of the one large message of all MCP servers
+	reloadMu     sync.Mutex            // held by Reload and the end of Run
+	ownConfig    *config.Config        // the daemon's own file when it was last read; guarded by reloadMu
+	parts        atomic.Pointer[parts] // what a reload replaces
+	serving      sync.WaitGroup        // API servers
+	serversMu    sync.Mutex            // guards which MCP servers run
+	largeMessage chan struct{}         // capacity 1: only one MCP server may read a large message at a time
 
-	metrics  *metrics.Metrics // nil: nothing is counted
+	metrics  *metrics.Metrics // nil: no metrics
 	page     *statusPage
-	problems admin.Problems // of the log, for the status page
+	problems admin.Problems // from the log, for the status page
 	stopping atomic.Bool
 }
 
 // Options are the inputs of an App besides its configuration.
 type Options struct {
 	Log       *slog.Logger
-	Transport http.RoundTripper // for every outgoing request; nil: one of their own each
+	Transport http.RoundTripper // for every outgoing request; nil: separate default transports
 	Env       config.Env        // determines the state directory
 	Store     gateway.Store     // nil: the configured one, in the state directory
 	Replicas  gateway.Replicas  // Store, if other processes use it too
-	Keeper    []string          // the command that runs KeepServer; empty: servers of tools have no keeper
+	Keeper    []string          // the command that runs KeepServer; empty: MCP servers run without a keeper
 	Version   string            // of the release; empty: the build information's
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
 	Level     *LogLevel         // of Log; nil: a reload does not change it
-	// Load reads the configuration again, for a reload; nil: it can't be reloaded.
+	// Load reads the configuration again, for a reload; nil: reloads are impossible.
 	Load func() (*config.Config, error)
-	// Reloads asks for a reload with each value; nil: never.
+	// Reloads requests a reload with each value; nil: never.
 	Reloads <-chan os.Signal
 }
 
@@ -81,7 +81,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a := &App{own: c, shared: o.Replicas, cli: terminal.Endpoint, reader: attachment.NewReader(), large: make(chan struct{}, 1)}
+	a := &App{ownConfig: c, shared: o.Replicas, cli: terminal.Endpoint, reader: attachment.NewReader(), largeMessage: make(chan struct{}, 1)}
 	if c.Admin.Listen != "" {
 		a.metrics = metrics.New(o.version())
 		o.Log = slog.New(a.problems.Handler(o.Log.Handler()))
@@ -100,7 +100,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 	}
 	a.store, a.options = o.Store, o
-	if err := a.build(c); err != nil { //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
+	if err := a.build(c); err != nil { //nolint:contextcheck // its goroutines end with the daemon, not with ctx
 		a.Close()
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (a *App) build(c *config.Config) error {
 	a.metrics.Watch(a.now)
 	a.page = &statusPage{app: a, version: a.options.version(), started: time.Now()}
 	if kept, ok := a.store.(activity); ok {
-		a.page.kept = kept
+		a.page.activity = kept
 	}
 	next.admin, err = a.newAdmin(c)
 	return err
@@ -140,9 +140,9 @@ func (a *App) gatewayOptions(p *parts) gateway.Options {
 	c, o := p.config, a.options
 	busy := map[string]gateway.Busy{config.BusyInterrupt: gateway.Interrupt, config.BusyQueue: gateway.Queue, config.BusySteer: gateway.Steer}
 	return gateway.Options{
-		Endpoints: a.endpoints(p), Runner: p.brain, Store: o.Store, Texts: texts(c), MaxAge: c.Conversations.MaxAge,
+		Endpoints: a.endpoints(p), Runner: p.answerer, Store: o.Store, Texts: texts(c), MaxAge: c.Conversations.MaxAge,
 		Access: rules(c, a.operators()), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
-		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: p.hear, Reader: a.reader,
+		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: p.transcriber, Reader: a.reader,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
 		Context: c.Agent.Context, FollowThreads: c.Conversations.FollowThreads, OnEdit: onEdit(c.Conversations.OnEdit),
@@ -159,8 +159,8 @@ func onEdit(value string) gateway.OnEdit {
 	return gateway.IgnoreEdit
 }
 
-// Run is the daemon: it answers until ctx ends and then stops in good order, within the
-// configured grace. It returns at once when it can't start.
+// Run runs the daemon until ctx ends, and then stops it in an orderly way, within the configured grace period. It
+// returns at once if the daemon can't start.
 func (a *App) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, a.end()) }()
 	ctx, cancel := context.WithCancel(ctx)
@@ -169,9 +169,9 @@ func (a *App) Run(ctx context.Context) (err error) {
 	started := make(chan struct{})
 	a.running = ctx
 	a.start(context.WithoutCancel(ctx), "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
-	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
+	// These goroutines end with ctx or earlier, because the gateway also ends by itself if it can't start.
 	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); a.stopping.Store(true); supervisor.stopping() })
-	a.start(ctx, "sweep of the store", a.keepSwept)
+	a.start(ctx, "sweep of the store", a.sweepRegularly)
 	if err := a.open(ctx); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		a.down.add("control socket", func() error { end(); return nil })
 	}
 	joined := func() {}
-	if a.shared != nil { // while the database is away, that takes as long as it does
+	if a.shared != nil { // waits until the database can be reached
 		joined = supervisor.starting(ctx, "joining the other daemons")
 	}
 	err = a.gateway.Run(ctx, func() {
@@ -199,7 +199,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// open opens the addresses of the first parts, and starts what they have.
+// open opens the addresses of the first parts, and starts their servers.
 func (a *App) open(ctx context.Context) error {
 	p := a.parts.Load()
 	if err := a.serveAdmin(ctx, p); err != nil {
@@ -210,18 +210,18 @@ func (a *App) open(ctx context.Context) error {
 			return err
 		}
 	}
-	a.hold(p.brain.servers, 1) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
+	a.countHolders(p.answerer.servers, 1) //nolint:contextcheck // its goroutines end with the daemon, not with ctx
 	for _, s := range p.apis {
 		a.serveAPI(s)
 	}
 	return nil
 }
 
-// end ends everything. Requests to the API servers may use everything else until they have ended.
+// end stops everything. Requests to the API servers may use everything else until they have ended.
 func (a *App) end() error {
-	a.reloading.Lock()     // a reload that is under way ends first
-	a.stopping.Store(true) // and no other one begins
-	a.reloading.Unlock()
+	a.reloadMu.Lock()      // wait for a running reload
+	a.stopping.Store(true) // and prevent further ones
+	a.reloadMu.Unlock()
 	for _, s := range a.parts.Load().apis {
 		if s.stop != nil {
 			s.stop()
@@ -231,7 +231,7 @@ func (a *App) end() error {
 	return a.down.run()
 }
 
-// start runs something until ctx ends, until stop is called, and until the teardown at the latest, which waits for it.
+// start runs a function until ctx ends, until stop is called, or until the teardown, which waits for it.
 func (a *App) start(ctx context.Context, name string, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -248,7 +248,7 @@ func (a *App) start(ctx context.Context, name string, run func(context.Context))
 	return cancel
 }
 
-// alive returns an error that lists what hangs.
+// alive returns an error that lists the parts that hang.
 func (a *App) alive(ctx context.Context) error {
 	errs := []error{a.gateway.Alive()}
 	for _, ping := range a.pings {
@@ -257,18 +257,18 @@ func (a *App) alive(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close releases what New acquired. Run calls it itself.
+// Close releases everything that New acquired. Run calls it itself.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
 	}
 }
 
-// sweepEvery is how often expired data is deleted from the store.
+// sweepEvery is the interval at which expired data is deleted from the store.
 const sweepEvery = 6 * time.Hour
 
-// keepSwept sweeps the store now and then, until ctx ends.
-func (a *App) keepSwept(ctx context.Context) {
+// sweepRegularly sweeps the store regularly until ctx ends.
+func (a *App) sweepRegularly(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for a.sweep != nil {
@@ -303,7 +303,7 @@ func (a *App) newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbo
 	return observedRunner{asks, a.metrics}, nil
 }
 
-// newModel returns a model behind the API that its provider speaks. With summaries it is asked for those of its
+// newModel returns a model behind the API of its provider. With summaries, it requests summaries of the model's
 // reasoning.
 func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	headers := make(map[string]string, len(m.Headers))
@@ -321,11 +321,11 @@ func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	case "responses":
 		return responses.New(po)
 	default:
-		return nil, fmt.Errorf("no API is called %q", m.API)
+		return nil, fmt.Errorf("unknown API %q", m.API)
 	}
 }
 
-// pipeline returns the model and its fallbacks; empty: the model alone.
+// pipeline returns the nodes of a pipeline; empty: the model alone.
 func pipeline(nodes []config.PipelineNode) []agent.Node {
 	var out []agent.Node
 	for _, n := range nodes {
@@ -334,7 +334,7 @@ func pipeline(nodes []config.PipelineNode) []agent.Node {
 	return out
 }
 
-// lines passes the agent the fixed texts that it may use.
+// lines returns the fixed texts that the agent may use.
 func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
 		agent.StopThinking: t[gateway.TextThinking], agent.StopRefused: t[gateway.TextRefused], agent.StopFiltered: t[gateway.TextFiltered],

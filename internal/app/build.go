@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// Version returns the version of a release, which its build writes as "version" or "version,commit,date"; without one, the
-// version in the build information.
+// Version returns the version of a release, which its build sets as "version" or "version,commit,date". Without one, it
+// returns the version in the build information.
 func Version(release string) string {
 	return buildOf(release, nil).version
 }
 
-// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. What the release
-// does not say is taken from the build information.
+// Build describes this binary in one line: version, commit, date of the commit, Go version and platform. Missing parts
+// of release come from the build information.
 func Build(release string) string {
 	return buildOf(release, nil).String()
 }
 
-// build is what the build information says of a binary.
+// build holds the build information of a binary.
 type build struct {
 	version  string
-	commit   string // empty: the sources were no repository
+	commit   string // empty: the sources were not in a repository
 	date     string // of the commit
-	modified bool   // the sources differ from the commit
+	modified bool   // the sources differed from the commit
 }
 
-// buildOf reads the build information; nil: that of this binary.
+// buildOf returns the build information; a nil info means that of this binary.
 func buildOf(release string, info *debug.BuildInfo) build {
 	release, about, _ := strings.Cut(release, ",")
 	if commit, date, ok := strings.Cut(about, ","); ok && commit != "" {

@@ -28,65 +28,68 @@ import (
 	"telex/platforms/terminal/ui"
 )
 
-// ChatOptions say how a conversation in a terminal goes.
+// ChatOptions configures a conversation in a terminal.
 type ChatOptions struct {
-	Session  string   // as CheckSession wants it
-	Question string   // it is asked and its answer printed; empty: a conversation
+	Session  string   // valid according to CheckSession
+	Question string   // a single question, whose answer is printed; empty: a conversation
 	Piped    bool     // the question was read from standard input, not typed
-	Attach   []string // paths of files that go with the question
+	Attach   []string // paths of files to attach to the question
 	Config   string   // the requested file; empty: any configuration
 	In, Out  *os.File
-	Trouble  io.Writer // output for errors of a single question, and prompts
+	Trouble  io.Writer // output for errors of a single question, and for prompts
 	Env      config.Env
 	Log      *slog.Logger
 	Keeper   []string      // as in Options
 	Store    gateway.Store // nil: the configured one
 }
 
-// ErrOtherConfig means that the daemon that answers has another configuration than the requested one.
+// ErrOtherConfig means that the daemon uses another configuration than the requested one.
 var ErrOtherConfig = errors.New("leave --config out to talk to the daemon; to talk without it, set STATE_DIRECTORY to another directory")
 
 // CheckSession returns an error if a name is not a valid session name.
 func CheckSession(name string) error { return terminal.CheckSession(name) }
 
-// Chat is a conversation with the configured models at the terminal, or one question and its answer. It runs the gateway
-// itself, with no platform but the terminal; a daemon that holds the store is asked instead. Ctx ends it in good order.
+// Chat runs a conversation with the configured models at the terminal, or one question and its answer. If a daemon
+// holds the store, it connects to the daemon. Otherwise it runs the gateway itself, with the terminal as its only
+// platform. The end of ctx ends it in an orderly way.
 func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 	conn, local, err := connect(ctx, c, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = local.stop(err) }()
-	return converse(ctx, conn, o, local == nil)
+	return runConversation(ctx, conn, o, local == nil)
 }
 
-// ChatWithDaemon is Chat with the daemon whose state the environment names, which has a configuration of its own. It
-// reports false when none is reached.
+// ChatWithDaemon is like Chat, with the daemon of the environment's state directory, which has its own configuration.
+// It returns false if it can't reach a daemon.
 func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) {
-	conn, err := attach(ctx, o.Env, nil)
+	conn, err := attachToDaemon(ctx, o.Env, nil)
 	if errors.Is(err, errNoSocket) {
 		return false, nil
 	}
 	if err != nil {
 		return true, err
 	}
-	return true, converse(ctx, conn, o, true)
+	return true, runConversation(ctx, conn, o, true)
 }
 
-// converse speaks with a hub. That of a daemon may end and come back.
-func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
+// runConversation talks to a hub. The hub of a daemon may restart meanwhile.
+func runConversation(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
 	capable := ui.Capable(o.In, o.Out, o.Env.Value)
 	hello := terminal.Hello{Session: o.Session, Dialect: terminal.For(o.Env.Value, capable)}
 	screen := ui.Options{Session: o.Session, Dialect: hello.Dialect, In: o.In, Out: o.Out, Reflows: ui.Reflows(o.Env.Value)}
 	if capable && daemon && o.Question == "" {
 		hello.Client = rand.Text()
-		screen.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) { return again(ctx, o.Env, hello) }
+		screen.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) {
+			return reconnect(ctx, o.Env, hello)
+		}
 	}
 	client, welcome, err := terminal.Attach(conn, hello)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }() // nothing is left to be said
+	defer func() { _ = client.Close() }() // the conversation has ended
 	if daemon && o.Config != "" && !sameFile(o.Config, welcome.Config) {
 		return fmt.Errorf("a daemon runs with the configuration %s, not with %s: %w", cmp.Or(terminal.Clean(welcome.Config), "of its own"), o.Config, ErrOtherConfig)
 	}
@@ -114,7 +117,7 @@ func sameFile(a, b string) bool {
 	return os.SameFile(one, two)
 }
 
-// absolute returns the path as other processes can use it.
+// absolute returns an absolute path, which other processes can use.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -122,28 +125,28 @@ func absolute(path string) string {
 	return path
 }
 
-// again connects to the running daemon.
-func again(ctx context.Context, env config.Env, hello terminal.Hello) (*terminal.Client, terminal.Welcome, error) {
-	conn, err := attach(ctx, env, nil)
+// reconnect connects to the running daemon.
+func reconnect(ctx context.Context, env config.Env, hello terminal.Hello) (*terminal.Client, terminal.Welcome, error) {
+	conn, err := attachToDaemon(ctx, env, nil)
 	if err != nil {
 		return nil, terminal.Welcome{}, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // which ends the waiting
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // closing the connection ends the wait
 	return terminal.Attach(conn, hello)
 }
 
-// connect returns a connection to a hub: of an own gateway, or of the daemon that holds the store.
-func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *local, error) {
+// connect returns a connection to a hub: of a gateway in this process, or of the daemon that holds the store.
+func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	conn, l, err := startLocal(ctx, c, o)
 	if errors.Is(err, store.ErrLocked) {
-		conn, err = attach(ctx, o.Env, err)
+		conn, err = attachToDaemon(ctx, o.Env, err)
 	}
 	return conn, l, err
 }
 
-// attach connects with the daemon that holds the store; locked is how that was noticed, nil when it was not. Then it fails
-// with errNoSocket when none is reached.
-func attach(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
+// attachToDaemon connects to the daemon that holds the store. locked is the error by which that was noticed, or nil. If
+// no daemon is reached and locked is nil, it fails with errNoSocket.
+func attachToDaemon(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
 	dir, err := stateDir(env)
 	if err != nil {
 		return nil, err
@@ -158,43 +161,44 @@ func attach(ctx context.Context, env config.Env, locked error) (net.Conn, error)
 	return remote{conn}.terminal(ctx)
 }
 
-// local is a gateway of our own.
-type local struct {
+// ownGateway is a gateway in this process.
+type ownGateway struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
-	err     error // why it could not run; read once it has ended
+	err     error // why it could not run; may be read after it has ended
 }
 
-// startLocal starts a gateway whose one endpoint is the terminal, and attaches to it by a pipe.
-func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *local, error) {
+// startLocal starts a gateway whose only endpoint is the terminal, and connects to it by a pipe.
+func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *ownGateway, error) {
 	alone := *c
-	alone.Endpoints = nil // they are the daemon's
+	alone.Endpoints = nil // they belong to the daemon
 	var a *App
 	hub := terminal.NewHub(hubOptions(&alone, o.Log, func(ctx context.Context, session string) ([]terminal.Line, error) {
-		return a.lastLines(ctx, session) // asked once a client attaches
+		return a.lastLines(ctx, session) // called when a client attaches
 	}))
 	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Keeper: o.Keeper, Terminal: hub})
 	if err != nil {
 		return nil, nil, err
 	}
-	// The end of ctx stops an answer; the gateway runs until it is told to stop.
+	// The end of ctx stops an answer. The gateway runs until end is called.
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	serving, endServing := context.WithCancel(lasting)
-	l := &local{end: end}
+	l := &ownGateway{end: end}
 	ours, theirs := net.Pipe()
 	l.running.Go(func() {
-		defer endServing() // clients stay until their last answer is final
+		defer endServing() // clients stay connected until their last answer is complete
 		l.err = a.Run(lasting)
 	})
 	l.running.Go(func() {
 		if err := hub.Serve(serving, theirs); err != nil {
-			o.Log.Error("terminal was let go", slog.Any("error", err))
+			o.Log.Error("terminal connection failed", slog.Any("error", err))
 		}
 	})
 	return ours, l, nil
 }
 
-// hubOptions returns the options of the terminal's hub for a configuration; history returns what was said last in a session.
+// hubOptions returns the options of the terminal's hub for a configuration. history returns the last messages of a
+// session.
 func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context, string) ([]terminal.Line, error)) terminal.HubOptions {
 	model := c.Models[0].Name
 	return terminal.HubOptions{
@@ -204,18 +208,18 @@ func hubOptions(c *config.Config, log *slog.Logger, history func(context.Context
 	}
 }
 
-// maxLines is how many questions and answers of a conversation are shown to who comes back to it: two of each.
+// maxLines is the number of messages that are shown to a returning person: two questions and two answers.
 const maxLines = 4
 
-// lastLines returns what was said last in a session of the terminal, as people saw it. All that a model said between
-// its tool calls is one answer, shown above what people wrote meanwhile. Results of tools are left out.
+// lastLines returns the last messages of a session of the terminal, as people saw them. Everything that a model wrote
+// between its tool calls is one answer, which precedes what people wrote meanwhile. Results of tools are left out.
 func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, error) {
 	_, entries, err := a.store.Session(ctx, chat.Conversation{Endpoint: a.cli, Chat: chat.ChatID(session)})
 	if err != nil {
 		return nil, err
 	}
 	var out []terminal.Line
-	answer, turn := 0, "" // the newest answer, and what turn it is of
+	answer, turn := 0, "" // index of the newest answer, and its turn
 	for _, e := range entries {
 		var m agent.Message
 		if err := json.Unmarshal(e.Body, &m); err != nil {
@@ -226,7 +230,7 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 			continue
 		case m.Role == agent.User:
 			out = append(out, terminal.Line{Mine: true, Text: m.Text})
-		case e.Turn == "": // an older version stored it
+		case e.Turn == "": // stored by an older version
 			out = append(out, terminal.Line{Text: m.Text})
 		case e.Turn == turn:
 			out[answer].Text = strings.TrimRight(out[answer].Text, "\n") + "\n\n" + m.Text
@@ -238,8 +242,8 @@ func (a *App) lastLines(ctx context.Context, session string) ([]terminal.Line, e
 	return out[max(0, len(out)-maxLines):], nil
 }
 
-// stop ends the gateway, if there is one, and returns err, or why the gateway could not run.
-func (l *local) stop(err error) error {
+// stop ends the gateway, if there is one. It returns err, or the reason why the gateway could not run.
+func (l *ownGateway) stop(err error) error {
 	if l == nil {
 		return err
 	}
@@ -251,7 +255,7 @@ func (l *local) stop(err error) error {
 	return err
 }
 
-// chatDemo is the configuration of a conversation with the stand-in, but for its address.
+// chatDemo is the configuration of a conversation with the stand-in, without its address.
 const chatDemo = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
@@ -260,7 +264,7 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// ChatDemo is Chat with a stand-in for the model, which it starts. Nothing is configured and nothing is kept.
+// ChatDemo is like Chat, with a stand-in for the model. It needs no configuration and stores nothing permanently.
 func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
 	model := openaiStandin(StandinOptions{Key: demoKey, Rate: rate, Log: o.Log})
 	address, stop, err := startStandin(ctx, model, "127.0.0.1:0")

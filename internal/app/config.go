@@ -5,7 +5,7 @@ import (
 	"telex/internal/config"
 )
 
-// LoadConfig finds, reads and checks the configuration, with every problem in one error.
+// LoadConfig finds, reads and validates the configuration. Its error contains all problems.
 func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	path, err := config.Find(explicit, env)
 	if err != nil {
@@ -14,7 +14,7 @@ func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
 	return checked(config.Load(path, env))
 }
 
-// checked adds the checks that config can't make.
+// checked adds the checks that package config can't make.
 func checked(c *config.Config, err error) (*config.Config, error) {
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ import (
 	"telex/internal/config"
 )
 
-// errNotRoot keeps programs that run as the daemon's user, such as servers of tools, from giving it another configuration.
+// errNotRoot prevents programs that run as the daemon's user, such as MCP servers, from passing another configuration
+// to it.
 var errNotRoot = errors.New("only root may pass a configuration to the daemon: without --config, it reads its own file again")
 
 // peerKey is the key of the Unix user at the other end of a connection.
@@ -37,7 +38,8 @@ func isRoot(ctx context.Context) bool {
 	return known && uid == 0
 }
 
-// The socket of a daemon speaks HTTP with JSON. Whoever may open it is the operator: its file is the daemon's user's alone.
+// A daemon's socket uses HTTP with JSON. Everybody who may open it counts as an operator, because only the daemon's
+// user may.
 const (
 	pathPairing  = "/v1/pairing"
 	pathApprove  = "/v1/pairing/approve"
@@ -46,24 +48,24 @@ const (
 	pathStatus   = "/v1/status"
 	pathReplicas = "/v1/replicas"
 	pathReload   = "/v1/reload"
-	pathChat     = "/v1/chat" // becomes a connection of the terminal's protocol
+	pathChat     = "/v1/chat" // is upgraded to a connection of the terminal's protocol
 )
 
 const (
-	// controlHost is the host name in requests. It belongs to nobody.
+	// controlHost is the host name in requests. It has no meaning.
 	controlHost = "telex"
-	// controlProtocol is what a connection of pathChat is upgraded to.
+	// controlProtocol is the protocol to which a connection of pathChat is upgraded.
 	controlProtocol = "telex-terminal"
-	// maxRequest bounds the body of a request, in bytes; an id and its key are far less.
+	// maxRequest is the maximum size of a request body in bytes. Ids and codes are far smaller.
 	maxRequest = 4 << 10
-	// maxPassed is the same for a request that passes a configuration with its secret files.
+	// maxPassed is the maximum size of a request that passes a configuration with its secret files.
 	maxPassed = 16 << 20
 	// maxAnswer is the maximum size of a response body in bytes, for the list of all admitted people.
 	maxAnswer = 16 << 20
-	// controlTimeout is how long a request may take, and controlIdle how long a connection waits for the next one.
+	// controlTimeout limits a request, and controlIdle the wait of a connection for the next one.
 	controlTimeout = 20 * time.Second
 	controlIdle    = 10 * time.Second
-	// controlEnd is how long requests may take to end at the daemon's end.
+	// controlEnd is how long requests may continue when the daemon ends.
 	controlEnd = time.Second
 )
 
@@ -77,27 +79,27 @@ type (
 	reloadRequest struct {
 		Passed *config.Bundle `json:"passed,omitempty"` // nil: the daemon reads its own file
 	}
-	trouble struct {
+	errorBody struct {
 		Error string `json:"error"`
 	}
 	none struct{}
 )
 
-// control is the socket of a daemon.
+// control is the control socket of a daemon.
 type control struct {
 	do       operations
 	status   func(context.Context) DaemonStatus
 	replicas func() Replicas
 	reload   func(context.Context, *config.Bundle) (Reloaded, error)
-	attach   func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
+	attach   func(context.Context, net.Conn) error // talks to a terminal, and owns its connection
 	log      *slog.Logger
 
-	ready     chan struct{}  // closed once operations may be done
+	ready     chan struct{}  // closed when operations are allowed
 	terminals sync.WaitGroup // connections passed to attach
 }
 
-// start makes the socket at path and serves it until the returned function is called, which ends what is being done and
-// returns once that has ended. A daemon without its socket still answers people, so that failures are only logged.
+// start creates the socket at path and serves it until the returned function is called. That function ends running
+// requests and waits for them. A daemon without its socket still answers people, so failures are only logged.
 func (c *control) start(ctx context.Context, path string) (end func()) {
 	l, err := listenControl(path)
 	if err != nil {
@@ -126,7 +128,7 @@ func (c *control) start(ctx context.Context, path string) (end func()) {
 		last, enough := context.WithTimeout(context.WithoutCancel(ctx), controlEnd)
 		defer enough()
 		if server.Shutdown(last) != nil {
-			_ = server.Close() // they were asked to end, and had their time
+			_ = server.Close() // the grace period of the requests has passed
 		}
 		<-served
 		c.terminals.Wait()
@@ -159,12 +161,12 @@ func (c *control) routes() http.Handler {
 	return mux
 }
 
-// answer makes of an operation the handler of its requests.
+// answer returns the HTTP handler of an operation.
 func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.Handler {
 	return answerTo(c, maxRequest, do)
 }
 
-// answerTo is answer for requests of so many bytes.
+// answerTo is like answer, with a maximum size of requests.
 func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
@@ -173,18 +175,18 @@ func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, 
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&request); err != nil && !errors.Is(err, io.EOF) {
-			c.write(w, http.StatusBadRequest, trouble{"read request: " + err.Error()})
+			c.write(w, http.StatusBadRequest, errorBody{"read request: " + err.Error()})
 			return
 		}
 		select {
 		case <-c.ready:
 		case <-ctx.Done():
-			c.write(w, http.StatusServiceUnavailable, trouble{"the daemon is not ready"})
+			c.write(w, http.StatusServiceUnavailable, errorBody{"the daemon is not ready"})
 			return
 		}
 		out, err := do(ctx, request)
 		if err != nil {
-			c.write(w, http.StatusUnprocessableEntity, trouble{err.Error()})
+			c.write(w, http.StatusUnprocessableEntity, errorBody{err.Error()})
 			return
 		}
 		c.write(w, http.StatusOK, out)
@@ -199,19 +201,18 @@ func (c *control) write(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// chat gives the connection to a terminal's conversation.
-// https://www.rfc-editor.org/rfc/rfc9110#name-upgrade
+// chat upgrades the connection to a terminal's conversation. https://www.rfc-editor.org/rfc/rfc9110#name-upgrade
 func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Upgrade") != controlProtocol {
 		w.Header().Set("Upgrade", controlProtocol)
-		c.write(w, http.StatusUpgradeRequired, trouble{"this telex is of another version than the daemon: restart the daemon"})
+		c.write(w, http.StatusUpgradeRequired, errorBody{"this telex is of another version than the daemon: restart the daemon"})
 		return
 	}
 	c.terminals.Add(1)
 	defer c.terminals.Done()
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		c.write(w, http.StatusInternalServerError, trouble{err.Error()})
+		c.write(w, http.StatusInternalServerError, errorBody{err.Error()})
 		return
 	}
 	if err := c.upgrade(conn, buffered); err != nil {
@@ -220,11 +221,11 @@ func (c *control) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := c.attach(r.Context(), conn); err != nil {
-		c.log.Error("terminal was let go", slog.Any("error", err))
+		c.log.Error("terminal connection failed", slog.Any("error", err))
 	}
 }
 
-// upgrade says that the connection is the protocol's from now on. The client is quiet until then.
+// upgrade responds that the connection now uses the terminal's protocol. The client sends nothing before that.
 func (c *control) upgrade(conn net.Conn, buffered *bufio.ReadWriter) error {
 	if buffered.Reader.Buffered() > 0 {
 		return errors.New("the client spoke before it was answered")

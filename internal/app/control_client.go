@@ -19,7 +19,8 @@ import (
 	"telex/internal/store"
 )
 
-// operate calls use with what does an operator's work: the daemon that holds the store, or this process while none does.
+// operate calls use with the operations of the daemon that holds the store, or with those of this process if there is
+// none.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
@@ -37,10 +38,10 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	if err := policy.Load(ctx); err != nil {
 		return err
 	}
-	return use(adminBeside(s, policy))
+	return use(adminWithoutDaemon(s, policy))
 }
 
-// withDaemon calls use with the daemon whose store is at the returned place, if one is reached.
+// withDaemon calls use with the daemon whose store is at the returned location, if it is reached.
 func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (at location, found bool, err error) {
 	if at, err = locate(env); err != nil {
 		return at, false, err
@@ -55,13 +56,14 @@ func withDaemon(ctx context.Context, env config.Env, use func(operations) error)
 	return at, true, use(remote{conn})
 }
 
-// look is operate for what only reads: where no daemon listens it makes no file and takes no lock.
-func look(ctx context.Context, env config.Env, use func(operations) error) (err error) {
+// operateReadOnly is like operate, for actions that only read. If no daemon is reached, it creates no file and takes no
+// lock.
+func operateReadOnly(ctx context.Context, env config.Env, use func(operations) error) (err error) {
 	at, found, err := withDaemon(ctx, env, use)
 	if found || err != nil {
 		return err
 	}
-	if at.dsn.IsSQLite() { // in a database, a daemon's data can be read beside it
+	if at.dsn.IsSQLite() { // a database can be read beside its daemons
 		if err := store.CheckLock(at.file()); errors.Is(err, store.ErrLocked) {
 			return notReached(err)
 		}
@@ -92,20 +94,21 @@ func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnl
 // Revoke implements access.Store.
 func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
 
-// notReached is the error of a command when the daemon holds the store, which locked says, and no socket of it was found.
+// notReached returns the error of a command if the daemon holds the store, according to locked, but its socket was not
+// found.
 func notReached(locked error) error {
 	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
 		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
 }
 
-// dialDaemon connects with the daemon whose state is in dir. It fails with errNoSocket when none is reached.
+// dialDaemon connects to the daemon whose state is in dir. It fails with errNoSocket if it can't reach one.
 func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, error) {
 	places, err := socketPlaces(env, dir)
 	if err != nil {
 		return nil, err
 	}
-	if !namesState(env) && !exists(store.File(dir)) { // the service's, whose store may be a database
-		more, err := socketPlaces(env, serviceState)
+	if !namesState(env) && !exists(store.File(dir)) { // try the service's, whose store may be a database
+		more, err := socketPlaces(env, serviceStateDir)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +128,7 @@ func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, erro
 	return nil, errNoSocket
 }
 
-// remote is the telex at the other end of a connection, which it is done with after one request.
+// remote is a telex at the other end of a connection, for one request.
 type remote struct{ conn net.Conn }
 
 func (r remote) pairing(ctx context.Context) (Pairing, error) {
@@ -147,7 +150,7 @@ func (r remote) delete(ctx context.Context, what Deletion) (Deleted, error) {
 
 // ask makes one request, closes the connection, and returns the answer.
 func ask[A any](ctx context.Context, r remote, method, path string, body any) (out A, err error) {
-	defer func() { _ = r.conn.Close() }() // the answer was read, or an error tells why not
+	defer func() { _ = r.conn.Close() }() // the response was read, or the error says why not
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, method, path, body, http.Header{"Connection": {"close"}})
 	if err != nil {
@@ -189,16 +192,16 @@ func (r remote) exchange(ctx context.Context, method, path string, body any, hea
 	return resp, nil
 }
 
-// refusal is the error in the daemon's answer.
+// refusal returns the error in the daemon's response.
 func refusal(resp *http.Response) error {
-	var t trouble
+	var t errorBody
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
 		return fmt.Errorf("the daemon answers %s; is it of another version? then restart it", resp.Status)
 	}
 	return RefusedError{t.Error}
 }
 
-// terminal makes the connection one of the terminal's protocol, and returns it; else it closes it.
+// terminal upgrades the connection to the terminal's protocol and returns it. After an error it closes the connection.
 func (r remote) terminal(ctx context.Context) (net.Conn, error) {
 	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, http.MethodPost, pathChat, nil, http.Header{"Connection": {"Upgrade"}, "Upgrade": {controlProtocol}})

@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// serviceState and serviceRuntime are the directories that deploy/telex.service asks for.
-	serviceState   = "/var/lib/telex"
-	serviceRuntime = "/run/telex"
-	// maxSocketPath is how long the path of a Unix socket may be, in bytes, where it may be least: 104 with
-	// the byte that ends it, on macOS and the BSDs; Linux has 108.
-	// https://man7.org/linux/man-pages/man7/unix.7.html, https://man.freebsd.org/cgi/man.cgi?query=unix&sektion=4
+	// serviceStateDir and serviceRuntimeDir are the directories that deploy/telex.service requests.
+	serviceStateDir   = "/var/lib/telex"
+	serviceRuntimeDir = "/run/telex"
+	// maxSocketPath is the maximum length in bytes of the path of a Unix socket on all systems: macOS and the BSDs
+	// allow 104 including the terminating zero, Linux 108. https://man7.org/linux/man-pages/man7/unix.7.html,
+	// https://man.freebsd.org/cgi/man.cgi?query=unix&sektion=4
 	maxSocketPath = 103
 )
 
-// stateDir returns the state directory for commands of an operator. Where the environment names none and the operator's
-// home has no store, it is that of the system's service if there is one: who says "sudo telex" means it.
+// stateDir returns the state directory for commands of an operator. If the environment names none and the operator's
+// home contains no store, it is the directory of the system's service, if that exists, so that "sudo telex" finds it.
 func stateDir(env config.Env) (string, error) {
 	dir, err := store.Dir(env.Value)
 	if namesState(env) {
@@ -38,8 +38,8 @@ func stateDir(env config.Env) (string, error) {
 	if err == nil && exists(store.File(dir)) {
 		return dir, nil
 	}
-	if exists(store.File(serviceState)) {
-		return serviceState, nil
+	if exists(store.File(serviceStateDir)) {
+		return serviceStateDir, nil
 	}
 	return dir, err
 }
@@ -54,8 +54,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// socketName is the name of the socket of the daemon whose state is in dir: each state directory has its own, however it
-// is written, and one daemon at a time.
+// socketName returns the name of the socket of the daemon whose state is in dir. Different spellings of the same
+// directory give the same name.
 func socketName(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -68,8 +68,8 @@ func socketName(dir string) (string, error) {
 	return hex.EncodeToString(sum[:6]) + ".sock", nil
 }
 
-// runtimeDir is where the daemon makes its socket: the first of $RUNTIME_DIRECTORY, which systemd sets, else
-// $XDG_RUNTIME_DIR/telex, else the state directory.
+// runtimeDir returns where the daemon creates its socket: the first directory in $RUNTIME_DIRECTORY, which systemd
+// sets, otherwise $XDG_RUNTIME_DIR/telex, otherwise the state directory.
 func runtimeDir(env config.Env, state string) string {
 	for _, dir := range filepath.SplitList(env.Value("RUNTIME_DIRECTORY")) {
 		if dir = strings.TrimSpace(dir); filepath.IsAbs(dir) {
@@ -82,8 +82,8 @@ func runtimeDir(env config.Env, state string) string {
 	return state
 }
 
-// socketPlaces returns every path at which the socket of the daemon may be whose state is in state. The daemon's
-// environment may be another than ours.
+// socketPlaces returns all paths at which the daemon's socket may be, because the daemon's environment may differ from
+// ours. state is its state directory.
 func socketPlaces(env config.Env, state string) ([]string, error) {
 	name, err := socketName(state)
 	if err != nil {
@@ -91,7 +91,7 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 	}
 	var out []string
 	seen := make(map[string]bool)
-	for _, dir := range []string{runtimeDir(env, state), serviceRuntime, state} {
+	for _, dir := range []string{runtimeDir(env, state), serviceRuntimeDir, state} {
 		if !seen[dir] {
 			seen[dir] = true
 			out = append(out, filepath.Join(dir, name))
@@ -103,8 +103,8 @@ func socketPlaces(env config.Env, state string) ([]string, error) {
 // errNoSocket means that there is no socket, or that its daemon was killed.
 var errNoSocket = errors.New("no daemon listens")
 
-// withShortPath calls use with a path of the file that is short enough for a socket's address. A long one leads over the
-// open directory, where the system can do so.
+// withShortPath calls use with a path of the file that is short enough for a socket. If the path is too long, it uses
+// the open directory, where the system supports that.
 func withShortPath(path string, use func(string) error) error {
 	if len(path) <= maxSocketPath {
 		return use(path)
@@ -121,14 +121,14 @@ func withShortPath(path string, use func(string) error) error {
 	return use(filepath.Join(short, filepath.Base(path)))
 }
 
-// listenControl makes the socket at path, for its owner alone. One that is there is replaced: whoever calls holds the
-// lock of the store, so that its daemon is gone. The caller removes the file.
+// listenControl creates the socket at path, for its owner only. It replaces an existing one: the caller holds the lock
+// of the store, so that socket's daemon has ended. The caller must remove the file.
 func listenControl(path string) (l *net.UnixListener, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// In a directory of its own the socket is nobody else's before it has its mode, whatever the umask and dir allow.
+	// Create the socket in a new directory, so that nobody else can open it before its mode is set.
 	tempDir := path + ".new"
 	if err := errors.Join(os.RemoveAll(tempDir), os.Mkdir(tempDir, 0o700)); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // it would look under the old name
+	l.SetUnlinkOnClose(false) // it would use the old name
 	if err := os.Chmod(temp, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -12,10 +12,10 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// rules returns the access rules: the configured ones, the endpoint at which everybody is an operator, and each Home Assistant.
-// What it tells is what the operator listed to be watched, so that no other rule is needed.
+// rules returns the access rules: the configured ones, the endpoint of the operators, and each Home Assistant. A Home
+// Assistant needs no other rule, because the operator configured what it reports.
 func rules(c *config.Config, operators chat.EndpointID) access.Rules {
-	r := configured(c.Access)
+	r := configuredRules(c.Access)
 	r.Operators = operators
 	for _, e := range c.Endpoints {
 		if e.Kind == config.KindHomeAssistant {
@@ -25,8 +25,8 @@ func rules(c *config.Config, operators chat.EndpointID) access.Rules {
 	return r
 }
 
-// configured returns the rules of the section access.
-func configured(c config.Access) access.Rules {
+// configuredRules returns the rules of the section access.
+func configuredRules(c config.Access) access.Rules {
 	r := access.Rules{Open: c.Default == config.AccessAllow, Pair: c.Default == config.AccessPair}
 	for _, p := range c.Allow {
 		r.Allow = append(r.Allow, rule(p))
@@ -69,7 +69,7 @@ func overrides(os []config.Override) []gateway.Override {
 	return out
 }
 
-// transcriber returns nil where nothing is configured.
+// transcriber returns nil if no transcription is configured.
 func transcriber(c config.Transcription, o Options) (attachment.Transcriber, error) {
 	if c.Model == "" {
 		return nil, nil //nolint:nilnil // without the section, voice messages are not transcribed

@@ -17,14 +17,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// Demo is the daemon, a stand-in of Telegram and one of a model in one process. They speak real HTTP with each other on loopback.
-// It prints what a person saw; the demo with a page is internal/demo.
+// Demo is the daemon with stand-ins of Telegram and of a model, in one process. They use real HTTP on loopback. It
+// prints what a person saw; the demo with a page is internal/demo.
 type Demo struct {
 	Telegram *telegram.Server
 	Model    *openai.Server
 }
 
-// DemoOptions say how the demo behaves.
+// DemoOptions configures the demo.
 type DemoOptions struct {
 	Rate    float64       // tokens per second of the model
 	Latency time.Duration // of each call to the platform
@@ -32,10 +32,10 @@ type DemoOptions struct {
 	Log     *slog.Logger
 }
 
-// demoKey is the shared key of the demo's daemon and model. It protects nothing.
+// demoKey is the key that the demo's daemon and model share. It protects nothing.
 const demoKey = "demo"
 
-// demoConfig is the demo's configuration file, but for the addresses.
+// demoConfig is the demo's configuration file, without the addresses.
 const demoConfig = `
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
@@ -47,8 +47,8 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// RunDemo starts everything, calls use with it, and stops everything when use returns. The stand-ins outlive the daemon, so
-// that it can say goodbye in good order.
+// RunDemo starts everything, calls use, and stops everything when use returns. The stand-ins outlive the daemon, so
+// that it can stop in an orderly way.
 func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) (err error) {
 	d := &Demo{
 		Telegram: telegramStandin(StandinOptions{Latency: o.Latency, Log: o.Log}),
@@ -82,13 +82,14 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	return group.Wait()
 }
 
-// PageOptions say how the demo with a page behaves.
+// PageOptions configures the demo with a page.
 type PageOptions = demo.Options
 
 // RealModel is a provider that answers in the demo.
 type RealModel = demo.RealModel
 
-// RunDemoPage runs the demo with a page, and calls ready with its address. The daemon is this program, in a process of its own.
+// RunDemoPage runs the demo with a page, and calls ready with its URL. The daemon is this program in a separate
+// process.
 func RunDemoPage(ctx context.Context, o PageOptions, ready func(url string)) (err error) {
 	if o.Program, err = os.Executable(); err != nil {
 		return err

@@ -15,48 +15,49 @@ import (
 	"telex/internal/config"
 )
 
-// ErrUnwell is returned by Doctor if it found a problem, after it reported it.
+// ErrUnwell is returned by Doctor if it found and reported a problem.
 var ErrUnwell = errors.New("there are problems")
 
-// state is how one thing that the doctor looked at is.
+// state is the result of a check.
 type state string
 
 const (
 	healthy state = "ok"
-	doubt   state = "warning" // works, and may not for long or not as expected
+	doubt   state = "warning" // it works, but perhaps not for long or not as expected
 	problem state = "problem" // the daemon can't work as configured
 )
 
-// finding is what the doctor says about one thing.
+// finding is a result of the doctor.
 type finding struct {
-	Check string `json:"check"` // what was looked at, such as "endpoint telegram"
+	Check string `json:"check"` // what was checked, such as "endpoint telegram"
 	State state  `json:"state"`
 	What  string `json:"what"`
-	Mend  string `json:"mend,omitempty"` // what an operator does about it
+	Mend  string `json:"mend,omitempty"` // how an operator fixes it
 }
 
-// examineTime bounds each thing that the doctor looks at.
+// examineTime limits each check.
 const examineTime = 30 * time.Second
 
-// doctor looks at a machine and at what the configuration names.
+// doctor checks a machine and everything in the configuration.
 type doctor struct {
 	env  config.Env
-	away *distances // of all servers that were asked
+	skew *skewMeter // of the clocks of all requested servers
 	o    Options
-	stat func(dir string, to *unix.Statfs_t) error // asks a file system about its room
+	stat func(dir string, to *unix.Statfs_t) error // returns the free space of a file system
 }
 
 // DoctorOptions are the inputs of Doctor.
 type DoctorOptions struct {
-	Config    string            // path of the configuration; empty: found as for every command
+	Config    string            // path of the configuration; empty: the default locations
 	Transport http.RoundTripper // for every request; nil: the standard one
 
 	stat func(dir string, to *unix.Statfs_t) error // nil: the system's
 }
 
-// Doctor looks at everything that the daemon needs, and writes what it found and how to mend it. It changes nothing: it
-// asks each model one short question, which costs a few tokens, and asks each platform about the bot. A daemon may run. It
-// returns ErrUnwell if there is a problem, and the configuration's errors if it is wrong.
+// Doctor checks everything that the daemon needs, and writes the results and how to fix problems. It changes nothing.
+// It asks each model a short question, which costs a few tokens, and requests the bot's account from each platform. A
+// daemon may run meanwhile. It returns ErrUnwell if there is a problem, and the configuration's errors if it is
+// invalid.
 func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) error {
 	if do.Transport == nil {
 		do.Transport = http.DefaultTransport
@@ -64,8 +65,8 @@ func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) e
 	if do.stat == nil {
 		do.stat = unix.Statfs
 	}
-	d := &doctor{env: env, away: newDistances(do.Transport), stat: do.stat}
-	d.o = Options{Log: slog.New(slog.DiscardHandler), Transport: d.away, Env: env}
+	d := &doctor{env: env, skew: newSkewMeter(do.Transport), stat: do.stat}
+	d.o = Options{Log: slog.New(slog.DiscardHandler), Transport: d.skew, Env: env}
 	found := d.machine(ctx)
 	c, err := LoadConfig(do.Config, env)
 	if err == nil {
@@ -76,7 +77,7 @@ func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) e
 		found = append(found, d.daemon(ctx, c)...)
 		found = append(found, judgeCompilers(unitState(ctx), c.MCPServers)...)
 		found = append(found, d.addresses(ctx, c)...)
-		found = append(found, d.configured(ctx, c)...)
+		found = append(found, d.remote(ctx, c)...)
 	}
 	if err := out.findings(found); err != nil {
 		return err
@@ -89,7 +90,7 @@ func Doctor(ctx context.Context, env config.Env, out Output, do DoctorOptions) e
 	return nil
 }
 
-// configuration judges the file itself.
+// configuration checks the configuration file.
 func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 	var wrong config.Errors
 	switch {
@@ -114,8 +115,8 @@ func (d *doctor) configuration(c *config.Config, err error) (found []finding) {
 	return append(found, finding{Check: "configuration", State: healthy, What: c.File() + " is correct"})
 }
 
-// configured looks at what the configuration names, all at the same time.
-func (d *doctor) configured(ctx context.Context, c *config.Config) []finding {
+// remote checks all servers in the configuration, in parallel.
+func (d *doctor) remote(ctx context.Context, c *config.Config) []finding {
 	var checks []func(context.Context) []finding
 	for _, m := range c.Models {
 		checks = append(checks, func(ctx context.Context) []finding { return d.model(ctx, c, m) })
@@ -140,7 +141,7 @@ func (d *doctor) configured(ctx context.Context, c *config.Config) []finding {
 	return append(found, d.clock())
 }
 
-// findings writes what was found, the problems' mends below them.
+// findings writes the findings, with the fix below each problem.
 func (o Output) findings(found []finding) error {
 	if o.JSON {
 		return o.json(found)

@@ -15,15 +15,16 @@ import (
 	"telex/internal/config"
 )
 
-// serviceCredentials is where the service finds its configuration: systemd copies /etc/telex/config.yaml there at its start.
+// serviceCredentials is the directory of the service's configuration: systemd copies /etc/telex/config.yaml there when
+// it starts the service.
 const serviceCredentials = "/run/credentials/telex.service"
 
-// daemon judges what the daemon that holds the store says of itself.
+// daemon checks the status of the daemon that holds the store.
 func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	const check = "daemon"
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // machine has said so
+		return nil // machine reports this
 	}
 	held, runs := d.running(ctx, dir)
 	if !runs {
@@ -55,7 +56,7 @@ func (d *doctor) daemon(ctx context.Context, c *config.Config) []finding {
 	return append(found, judgeReplicas(s)...)
 }
 
-// judgeReplicas judges the daemons that share a database.
+// judgeReplicas checks the daemons that share a database.
 func judgeReplicas(s DaemonStatus) []finding {
 	const check = "replicas"
 	var found []finding
@@ -95,7 +96,8 @@ func judgeReplicas(s DaemonStatus) []finding {
 	return found
 }
 
-// judgeCompilers finds the servers of tools that the sandbox of the service would kill: they write machine code and run it.
+// judgeCompilers finds the MCP servers that the service's sandbox would kill, because they generate machine code and
+// execute it.
 func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found []finding) {
 	compilers := []string{"node", "npx", "npm", "bun", "bunx", "deno", "java", "pypy", "pypy3", "dotnet", "luajit"}
 	for _, s := range servers {
@@ -109,7 +111,7 @@ func judgeCompilers(unit map[string]string, servers []config.MCPServer) (found [
 	return found
 }
 
-// readBy returns the file that somebody edits to change the configuration at path.
+// readBy returns the file to edit in order to change the configuration at path.
 func readBy(path string) string {
 	if filepath.Dir(path) == serviceCredentials {
 		return filepath.Join(filepath.Dir(serviceConfig), filepath.Base(path))
@@ -117,7 +119,7 @@ func readBy(path string) string {
 	return path
 }
 
-// mendOfEndpoint says what to do about an endpoint that the daemon can't use.
+// mendOfEndpoint says how to fix an endpoint that the daemon can't use.
 func mendOfEndpoint(e EndpointStatus) string {
 	switch {
 	case strings.HasPrefix(e.Error, chat.Conflict.String()+":"):

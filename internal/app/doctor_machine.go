@@ -16,26 +16,27 @@ import (
 	"telex/internal/store"
 )
 
-// machine looks at what the daemon needs of this machine.
+// machine checks what the daemon needs on this machine.
 func (d *doctor) machine(ctx context.Context) []finding {
 	dir, err := stateDir(d.env)
 	if err != nil {
 		return []finding{{"state directory", problem, err.Error(), "set STATE_DIRECTORY, XDG_STATE_HOME or HOME"}}
 	}
 	found := []finding{d.disk(dir)}
-	found = append(found, d.kept(ctx)...)
+	found = append(found, d.store(ctx)...)
 	return append(found, d.service(ctx, dir)...)
 }
 
-// Below littleRoom the log of the database may not find room soon, and below noRoom not now: it grows by 4 MiB at a time.
+// Below lowSpace the database's log may soon have no space, and below noSpace it may have none now, because it grows by
+// 4 MiB at a time.
 const (
-	littleRoom = 200 << 20
-	noRoom     = 16 << 20
+	lowSpace = 200 << 20
+	noSpace  = 16 << 20
 )
 
-// disk judges the file system of the state directory.
+// disk checks the file system of the state directory.
 func (d *doctor) disk(dir string) finding {
-	for !exists(dir) && dir != "/" && dir != "." { // the daemon makes it
+	for !exists(dir) && dir != "/" && dir != "." { // the daemon creates it
 		dir = filepath.Dir(dir)
 	}
 	var st unix.Statfs_t
@@ -54,21 +55,21 @@ func judgeDisk(dir string, st unix.Statfs_t) finding {
 		return finding{check, problem, dir + " is read-only", "mount it for writing, or set STATE_DIRECTORY"}
 	case st.Files > 0 && st.Ffree == 0:
 		return finding{check, problem, dir + " has no inodes left", mend}
-	case free < noRoom:
+	case free < noSpace:
 		return finding{check, problem, what, mend}
-	case free < littleRoom:
+	case free < lowSpace:
 		return finding{check, doubt, what, mend}
 	}
 	return finding{Check: check, State: healthy, What: what}
 }
 
-// kept judges the store.
-func (d *doctor) kept(ctx context.Context) []finding {
+// store checks the store.
+func (d *doctor) store(ctx context.Context) []finding {
 	const check = "store"
 	at, err := locate(d.env)
 	switch {
 	case err != nil:
-		return nil // the configuration is wrong, which is said elsewhere
+		return nil // the configuration is invalid, which is reported elsewhere
 	case at.dsn.IsSQLite() && !exists(at.file()):
 		return []finding{{Check: check, State: healthy, What: at.file() + " is not there yet: telex run makes it"}}
 	}
@@ -76,7 +77,7 @@ func (d *doctor) kept(ctx context.Context) []finding {
 	defer cancel()
 	r, err := at.read(ctx)
 	if err != nil {
-		return []finding{unopened(at, err)}
+		return []finding{judgeOpenError(at, err)}
 	}
 	defer func() { _ = r.Close() }() // nothing was written
 	report, err := r.Check(ctx)
@@ -89,8 +90,8 @@ func (d *doctor) kept(ctx context.Context) []finding {
 	return []finding{{Check: check, State: healthy, What: fmt.Sprintf("%s is sound; conversations: %d", report.Path, report.Conversations)}}
 }
 
-// unopened judges why a store can't be opened.
-func unopened(at location, err error) finding {
+// judgeOpenError returns the finding for a store that can't be opened.
+func judgeOpenError(at location, err error) finding {
 	f := finding{"store", problem, err.Error(), mendStore(at)}
 	switch {
 	case errors.Is(err, store.ErrAway):
@@ -110,10 +111,10 @@ func mendStore(at location) string {
 	return "docs/operations.md, under PostgreSQL"
 }
 
-// running reports whether a daemon holds the store in dir or answers at its socket, and says which.
+// running reports whether a daemon holds the store in dir or answers on its socket, and describes it.
 func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
-		which, _, _ := strings.Cut(err.Error(), ";") // the rest is for one who wants to start another
+		which, _, _ := strings.Cut(err.Error(), ";") // the rest is for people who start another daemon
 		return which, true
 	}
 	conn, err := dialDaemon(ctx, d.env, dir)
@@ -124,7 +125,7 @@ func (d *doctor) running(ctx context.Context, dir string) (string, bool) {
 	return "it answers at its socket", true
 }
 
-// service judges the unit, where systemd runs and has one, and the daemon.
+// service checks the unit, if systemd runs and has one, and the daemon.
 func (d *doctor) service(ctx context.Context, dir string) []finding {
 	held, runs := d.running(ctx, dir)
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
@@ -137,7 +138,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	active := fmt.Sprintf("telex.service is active since %s; restarts after failures: %s", unit["ActiveEnterTimestamp"], unit["NRestarts"])
 	switch {
 	case unit["LoadState"] != "loaded" && runs:
-		return nil // daemon tells more
+		return nil // the check daemon reports more
 	case unit["LoadState"] != "loaded":
 		return []finding{{Check: check, State: healthy, What: "no daemon runs, and systemd has no telex.service"}}
 	case unit["ActiveState"] == "active" && unit["UnitFileState"] == "disabled":
@@ -158,7 +159,7 @@ func judgeService(unit map[string]string, held string, runs bool) []finding {
 	}}
 }
 
-// unitState asks systemd about the unit; empty: there is no systemd.
+// unitState returns systemd's properties of the unit; empty: there is no systemd.
 func unitState(ctx context.Context) map[string]string {
 	out, err := exec.CommandContext(ctx, "systemctl", "show", "telex.service",
 		"--property=LoadState,UnitFileState,MemoryDenyWriteExecute,ActiveState,ActiveEnterTimestamp,NRestarts,Result,ExecMainStatus").Output()
@@ -173,11 +174,11 @@ func unitState(ctx context.Context) map[string]string {
 	return state
 }
 
-// addresses judges whether the daemon can listen where the configuration says. A daemon that runs listens there itself.
+// addresses checks whether the daemon can listen on the configured addresses. A running daemon uses them itself.
 func (d *doctor) addresses(ctx context.Context, c *config.Config) (found []finding) {
 	dir, err := stateDir(d.env)
 	if err != nil {
-		return nil // machine has said so
+		return nil // machine reports this
 	}
 	if _, runs := d.running(ctx, dir); runs {
 		return nil

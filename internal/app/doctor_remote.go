@@ -15,16 +15,17 @@ import (
 	"telex/internal/config"
 )
 
-// examiner is an adapter that can say how its account is.
+// examiner is an adapter that can check its account.
 type examiner interface {
-	// Examine asks the platform about the bot. It receives and sends nothing, so a daemon may use the same account.
+	// Examine requests the bot's account from the platform. It neither receives nor sends messages, so a daemon may use
+	// the same account.
 	Examine(ctx context.Context) (chat.Examination, error)
 }
 
-// endpoint asks a platform about its bot.
+// endpoint checks the account of an endpoint.
 func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoint) []finding {
 	if e.Kind == config.KindAPIServer {
-		return nil // it asks nobody; addresses looks at where it listens
+		return nil // it uses no remote server; addresses checks its address
 	}
 	name := "endpoint " + e.Name
 	adapter := newAccount(e, minPause, d.o, d.o.Log)
@@ -41,7 +42,7 @@ func (d *doctor) endpoint(ctx context.Context, c *config.Config, e config.Endpoi
 	return found
 }
 
-// mendOf says what to do about a platform that refuses the doctor's question.
+// mendOf says how to fix a platform's refusal.
 func mendOf(kind chat.ErrorKind, section string) string {
 	switch kind {
 	case chat.Auth, chat.Forbidden:
@@ -52,7 +53,7 @@ func mendOf(kind chat.ErrorKind, section string) string {
 	return "check the addresses in " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// model asks a model one short question, and its provider how long the model's requests may be.
+// model asks a model a short question, and its provider for the model's limits.
 func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []finding {
 	name, section := "model "+m.Name, fmt.Sprintf("the model %s in the configuration", m.Name)
 	model, err := newModel(m, false, d.o)
@@ -60,7 +61,7 @@ func (d *doctor) model(ctx context.Context, c *config.Config, m config.Model) []
 		return []finding{{name, problem, err.Error(), "correct " + section}}
 	}
 	began := time.Now()
-	asking, enough := context.WithCancel(ctx) // the beginning of an answer is enough
+	asking, enough := context.WithCancel(ctx) // stop after the beginning of the answer
 	defer enough()
 	_, err = model.Stream(asking, agent.Request{
 		System: c.Agent.SystemPrompt, Messages: []agent.Message{{Role: agent.User, Text: "Answer with the word ok alone."}},
@@ -114,15 +115,16 @@ func mendModel(err error, section string) string {
 	return "check base_url of " + section + ", the network, DNS and the proxy (HTTPS_PROXY)"
 }
 
-// modelLimits are what a provider says about a model, in tokens; 0: it does not say.
+// modelLimits are a provider's limits of a model in tokens; 0: unknown.
 type modelLimits struct{ window, output int }
 
-// maxModels bounds a provider's list of models, in bytes.
+// maxModels is the maximum size of a provider's list of models in bytes.
 const maxModels = 8 << 20
 
-// limits asks a provider for a model's window. OpenAI's own list has none; those of others have, by different names:
-// vLLM, https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html; OpenRouter, https://openrouter.ai/docs/api-reference/list-available-models;
-// Groq, https://console.groq.com/docs/models. An error is no finding: the question was answered.
+// limits requests a model's context window from its provider. OpenAI's list has no such field; others have fields with
+// different names: vLLM, https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html; OpenRouter,
+// https://openrouter.ai/docs/api-reference/list-available-models; Groq, https://console.groq.com/docs/models. An error
+// is not a finding, because the question was answered.
 func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.BaseURL+"/models", nil)
 	if err != nil {
@@ -132,7 +134,7 @@ func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) 
 	for name, value := range m.Headers {
 		req.Header.Set(name, value.Reveal())
 	}
-	resp, err := d.away.RoundTrip(req)
+	resp, err := d.skew.RoundTrip(req)
 	if err != nil {
 		return told
 	}
@@ -162,18 +164,18 @@ func (d *doctor) limits(ctx context.Context, m config.Model) (told modelLimits) 
 
 func rounded(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// distances sends requests and compares this machine's clock with the servers'.
-type distances struct {
-	next http.RoundTripper
-	mu   sync.Mutex
-	near time.Duration // the smallest difference, positive if this clock is ahead
-	from string        // the server that it was measured against; empty: none told the time
+// skewMeter sends requests and compares this machine's clock with the servers' clocks.
+type skewMeter struct {
+	next     http.RoundTripper
+	mu       sync.Mutex
+	smallest time.Duration // the smallest difference; positive if this clock is ahead
+	from     string        // the server with that difference; empty: no server sent the time
 }
 
-func newDistances(next http.RoundTripper) *distances { return &distances{next: next} }
+func newSkewMeter(next http.RoundTripper) *skewMeter { return &skewMeter{next: next} }
 
 // RoundTrip implements http.RoundTripper.
-func (d *distances) RoundTrip(req *http.Request) (*http.Response, error) {
+func (d *skewMeter) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := d.next.RoundTrip(req)
 	if err != nil {
@@ -182,33 +184,33 @@ func (d *distances) RoundTrip(req *http.Request) (*http.Response, error) {
 	if at, failed := http.ParseTime(resp.Header.Get("Date")); failed == nil { // whole seconds
 		between := began.Add(time.Since(began) / 2)
 		d.mu.Lock()
-		if skew := between.Sub(at.Add(time.Second / 2)); d.from == "" || skew.Abs() < d.near.Abs() {
-			d.near, d.from = skew, req.URL.Host
+		if skew := between.Sub(at.Add(time.Second / 2)); d.from == "" || skew.Abs() < d.smallest.Abs() {
+			d.smallest, d.from = skew, req.URL.Host
 		}
 		d.mu.Unlock()
 	}
 	return resp, nil
 }
 
-// A clock that is off by more than doubtfulSkew is worth a word; beyond maxSkew, messages count as old.
+// A clock that differs by more than doubtfulSkew causes a warning. Beyond maxSkew, messages count as old.
 const (
 	doubtfulSkew = 5 * time.Second
 	maxSkew      = time.Minute
 )
 
-// clock judges this machine's clock by the servers that answered.
+// clock checks this machine's clock against the servers that answered.
 func (d *doctor) clock() finding {
-	d.away.mu.Lock()
-	defer d.away.mu.Unlock()
+	d.skew.mu.Lock()
+	defer d.skew.mu.Unlock()
 	const mend = "set the clock by the network: timedatectl set-ntp true"
-	off := fmt.Sprintf("this machine's clock is %s from that of %s", d.away.near.Abs().Round(time.Second), d.away.from)
+	off := fmt.Sprintf("this machine's clock is %s from that of %s", d.skew.smallest.Abs().Round(time.Second), d.skew.from)
 	switch {
-	case d.away.from == "":
+	case d.skew.from == "":
 		return finding{"clock", doubt, "no server told the time", ""}
-	case d.away.near.Abs() > maxSkew:
+	case d.skew.smallest.Abs() > maxSkew:
 		return finding{"clock", problem, off, mend}
-	case d.away.near.Abs() > doubtfulSkew:
+	case d.skew.smallest.Abs() > doubtfulSkew:
 		return finding{"clock", doubt, off, mend}
 	}
-	return finding{Check: "clock", State: healthy, What: "agrees with " + d.away.from}
+	return finding{Check: "clock", State: healthy, What: "agrees with " + d.skew.from}
 }

@@ -32,7 +32,7 @@ func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
 	})
 }
 
-// Add remembers a line for a person.
+// Add stores a fact for a person.
 func (f facts) Add(ctx context.Context, person, text string) (tool.Fact, error) {
 	return about(ctx, f, person, func(p chat.Person) (tool.Fact, error) {
 		fact, err := f.store.Remember(ctx, p, text)
@@ -45,7 +45,7 @@ func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
 	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// about runs a store call about a person. It logs the full error and returns the one that the model may see.
+// about runs a store call for a person. It logs the full error and returns the one that the model may see.
 func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
 	p, err := chat.ParsePerson(person)
 	if err != nil {

@@ -49,11 +49,11 @@ func liveKeys(kind setupKind, env config.Env) (values []draftValue, missing []st
 		value := env.Value(k.env)
 		switch {
 		case value == "" && k.random:
-			value = madeUp()
-		case value == "" && k.usual == "":
+			value = randomSecret()
+		case value == "" && k.defaultValue == "":
 			missing = append(missing, k.env)
 		case value == "":
-			value = k.usual
+			value = k.defaultValue
 		}
 		values = append(values, draftValue{key: k.key, value: value, secret: k.secret})
 	}

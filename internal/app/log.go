@@ -21,7 +21,7 @@ import (
 // LogLevel is the level of a log, which a reload may change.
 type LogLevel struct{ slog.LevelVar }
 
-// Set takes the configured level.
+// Set sets the configured level.
 func (l *LogLevel) Set(c config.Log) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // config accepts valid levels only; the zero level is info
@@ -33,7 +33,7 @@ func NewLog(c config.Log, w *os.File) *slog.Logger {
 	return new(LogLevel).NewLog(c, w)
 }
 
-// NewLog returns the configured logger, which writes to w, and follows the level.
+// NewLog returns the configured logger, which writes to w and uses this level.
 func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
 	l.Set(c)
 	format := c.Format
@@ -50,7 +50,7 @@ func (l *LogLevel) NewLog(c config.Log, w *os.File) *slog.Logger {
 	}
 }
 
-// readable writes durations as people do, not in nanoseconds.
+// readable formats durations in readable form instead of nanoseconds.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.String(a.Key, a.Value.Duration().String())
@@ -58,7 +58,7 @@ func readable(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// autoFormat is text for people, levels for journald, JSON for everything else.
+// autoFormat returns text for terminals, lines with priorities for journald, and JSON for everything else.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#%24JOURNAL_STREAM
 func autoFormat(w *os.File) string {
 	switch {
@@ -75,18 +75,18 @@ func autoFormat(w *os.File) string {
 // https://www.freedesktop.org/software/systemd/man/latest/sd-daemon.html
 type journalHandler struct {
 	slog.Handler
-	out *prefixed
+	out *priorityWriter
 }
 
-// prefixed writes the record's priority before its line.
-type prefixed struct {
+// priorityWriter writes the record's priority before its line.
+type priorityWriter struct {
 	mu     sync.Mutex
 	prefix string
 	w      io.Writer
 }
 
-// Write implements io.Writer. A handler writes each record at once.
-func (p *prefixed) Write(line []byte) (int, error) {
+// Write implements io.Writer. A handler writes each record with one call.
+func (p *priorityWriter) Write(line []byte) (int, error) {
 	if _, err := p.w.Write(append([]byte(p.prefix), line...)); err != nil {
 		return 0, err
 	}
@@ -94,7 +94,7 @@ func (p *prefixed) Write(line []byte) (int, error) {
 }
 
 func newJournalHandler(w io.Writer, least slog.Leveler) journalHandler {
-	out := &prefixed{w: w}
+	out := &priorityWriter{w: w}
 	return journalHandler{out: out, Handler: slog.NewTextHandler(out, &slog.HandlerOptions{
 		Level: least, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
@@ -132,12 +132,12 @@ func (h journalHandler) WithGroup(name string) slog.Handler {
 	return journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
-// chatLogSize is when the log of conversations in the terminal begins anew, in bytes.
+// chatLogSize is the size in bytes from which the log of conversations in the terminal is replaced.
 const chatLogSize = 1 << 20
 
-// NewChatLog returns the logger of a conversation in the terminal, and what closes it. Where the conversation is drawn on
-// the terminal it writes to chat.log in the state directory, so that the ids that people are told can be found; else to
-// Trouble, of which only warnings are worth a line by default.
+// NewChatLog returns the logger of a conversation in the terminal, and a function that closes it. If the conversation
+// is drawn on the terminal, it writes to chat.log in the state directory, so that the ids in error lines can be found.
+// Otherwise it writes to Trouble, by default only warnings.
 func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // config accepts valid levels only; the zero level is info

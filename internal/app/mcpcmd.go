@@ -18,7 +18,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// MCPServer is what a configured MCP server answered, as written for scripts.
+// MCPServer is the result for a configured MCP server, in the form for scripts.
 type MCPServer struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
@@ -28,20 +28,20 @@ type MCPServer struct {
 
 // MCPTool is a tool of a server.
 type MCPTool struct {
-	Name        string `json:"name"`     // as models call it, and as access lists may name it
-	Approval    string `json:"approval"` // who decides about a call: nobody, the configuration, a person
+	Name        string `json:"name"`     // as models call it, and as access lists may contain it
+	Approval    string `json:"approval"` // who approves a call: nobody, the configuration, or a person
 	Description string `json:"description"`
 }
 
-// What decides about a call of a tool.
+// Who approves a call of a tool.
 const (
 	approvedByNobody = "none (reads only)"
 	approvedByConfig = "automatic"
 	approvedByPerson = "person"
 )
 
-// ErrUnknownServer is an error of the command line: no MCP server of that name is configured.
-var ErrUnknownServer = errors.New("no MCP server is called that")
+// ErrUnknownServer is an error of the command line: no MCP server with that name is configured.
+var ErrUnknownServer = errors.New("unknown MCP server")
 
 // ListMCP connects to every configured MCP server, as the daemon does, and writes how each is and how many tools it offers.
 // keeper is Options.Keeper.
@@ -67,8 +67,8 @@ func ListMCP(ctx context.Context, c *config.Config, keeper []string, o Output) e
 	})
 }
 
-// TestMCP connects to one MCP server and writes its tools, and who decides about their calls. With the name of a tool it
-// calls that once, with these arguments (a JSON object; "" for none), and writes what it returned: whoever runs the command
+// TestMCP connects to one MCP server and writes its tools, and who approves their calls. With the name of a tool, it
+// calls the tool once with these arguments (a JSON object; "" for none) and writes the result. Running the command
 // approves the call. It fails if the server can't be reached or the call failed.
 func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, name, tool, arguments string) error {
 	i := slices.IndexFunc(c.MCPServers, func(s config.MCPServer) bool { return s.Name == name })
@@ -102,7 +102,7 @@ func TestMCP(ctx context.Context, c *config.Config, keeper []string, o Output, n
 	})
 }
 
-// callTool calls a tool and writes what it returned.
+// callTool calls a tool and writes the result.
 func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, arguments string) error {
 	tools := client.Tools()
 	i := slices.IndexFunc(tools, func(d agent.ToolDef) bool { return d.Name == tool || d.Name == server+"_"+tool })
@@ -134,7 +134,7 @@ func callTool(ctx context.Context, client *mcp.Client, o Output, server, tool, a
 	return err
 }
 
-// withMCP connects to the servers, calls f once each has answered or could not be reached, and disconnects.
+// withMCP connects to the servers, calls f after each has responded or failed, and disconnects.
 func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f func(*mcp.Client) error) error {
 	client, err := newMCP(servers, nil, Options{Log: slog.New(slog.DiscardHandler), Keeper: keeper})
 	if err != nil {
@@ -151,7 +151,7 @@ func withMCP(ctx context.Context, servers []config.MCPServer, keeper []string, f
 	return f(client)
 }
 
-// answers returns what the servers answered, in the order of the configuration.
+// answers returns the servers' results, in the order of the configuration.
 func answers(client *mcp.Client) []MCPServer {
 	servers := []MCPServer{}
 	for _, st := range client.Status() {

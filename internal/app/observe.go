@@ -10,13 +10,13 @@ import (
 	"telex/internal/metrics"
 )
 
-// observedModel counts what a model is asked and answers.
+// observedModel counts the requests to a model and its answers.
 type observedModel struct {
 	agent.Model
 	to *metrics.Model
 }
 
-// observed returns a model whose calls are counted; without metrics, the model itself.
+// observed returns a model whose requests are counted. Without metrics it returns the model itself.
 func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	if by == nil {
 		return m
@@ -24,7 +24,7 @@ func observed(m agent.Model, by *metrics.Metrics) agent.Model {
 	return observedModel{m, by.Model(m.Name())}
 }
 
-// Stream implements agent.Model. A piece of the answer costs a comparison and an atomic addition.
+// Stream implements agent.Model. Each delta only takes a comparison and an atomic addition.
 func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	asked, began := time.Now(), false
 	begin := func() {
@@ -47,13 +47,13 @@ func (o observedModel) Stream(ctx context.Context, r agent.Request, emit func(ag
 	return c, err
 }
 
-// outcome names how a request to a model ended.
+// outcome returns the result of a request to a model, as a label.
 func outcome(ctx context.Context, err error) string {
 	failed, known := errors.AsType[*agent.ModelError](err)
 	switch {
 	case err == nil:
 		return metrics.Answered
-	case ctx.Err() != nil: // a person, one of the turn's limits, or the daemon's end
+	case ctx.Err() != nil: // a person, one of the turn's limits, or the daemon's end stopped it
 		return "cancelled"
 	case known:
 		return string(failed.Kind)
@@ -62,13 +62,13 @@ func outcome(ctx context.Context, err error) string {
 	}
 }
 
-// runner is what asks the models; *agent.Agent is one.
+// runner runs turns. *agent.Agent implements it.
 type runner interface {
 	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 	Models() []string
 }
 
-// observedRunner counts turns and what they use.
+// observedRunner counts turns and their usage.
 type observedRunner struct {
 	runner
 	to *metrics.Metrics
@@ -80,7 +80,7 @@ func (o observedRunner) Run(ctx context.Context, t agent.Turn, emit func(agent.E
 	o.to.TurnEnded(cmp.Or(string(result.Stop), string(agent.StopError)))
 	for _, s := range result.Spent {
 		used := s.Usage
-		for _, before := range t.Spent { // an earlier process counted that
+		for _, before := range t.Spent { // an earlier process counted it
 			if before.Model == s.Model {
 				used = agent.Usage{
 					Prompt: used.Prompt - before.Usage.Prompt, Cached: used.Cached - before.Usage.Cached,

@@ -33,7 +33,7 @@ func TestOutputCommandsNothing(t *testing.T) {
 		}
 		c := chat.Conversation{Endpoint: "x", Chat: "1"}
 		at := time.Unix(1, 0)
-		tr, err := transcribed(c, chat.Session{Summary: text, At: at, SummaryUpto: 1}, []chat.Entry{{ID: 1, User: chat.UserID(text), At: at, Body: body}})
+		tr, err := newTranscript(c, chat.Session{Summary: text, At: at, SummaryUpto: 1}, []chat.Entry{{ID: 1, User: chat.UserID(text), At: at, Body: body}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestTranscript(t *testing.T) {
 		{ID: 2, User: "5", At: at, Body: []byte(`{"role":"user","text":"look","images":[{"media_type":"image/png","data":"AA=="}]}`)},
 		{ID: 3, User: "5", At: at, Body: []byte(`{"role":"assistant","text":"A cat."}`)},
 	}
-	tr, err := transcribed(chat.Conversation{Endpoint: "x", Chat: "1"}, chat.Session{Summary: "They met.", At: at, SummaryUpto: 1}, entries)
+	tr, err := newTranscript(chat.Conversation{Endpoint: "x", Chat: "1"}, chat.Session{Summary: "They met.", At: at, SummaryUpto: 1}, entries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestTranscript(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
-	if _, err := transcribed(chat.Conversation{}, chat.Session{}, []chat.Entry{{ID: 7, Body: []byte("{")}}); err == nil {
+	if _, err := newTranscript(chat.Conversation{}, chat.Session{}, []chat.Entry{{ID: 7, Body: []byte("{")}}); err == nil {
 		t.Error("got no error of an entry that can't be read")
 	}
 }
@@ -100,7 +100,7 @@ func TestTranscriptTellsOfTools(t *testing.T) {
 		}
 		entries = append(entries, chat.Entry{ID: int64(len(entries) + 1), Body: body})
 	}
-	tr, err := transcribed(chat.Conversation{Endpoint: "tg", Chat: "1"}, chat.Session{}, entries)
+	tr, err := newTranscript(chat.Conversation{Endpoint: "tg", Chat: "1"}, chat.Session{}, entries)
 	if err != nil {
 		t.Fatal(err)
 	}

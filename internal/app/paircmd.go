@@ -16,13 +16,14 @@ import (
 	"telex/platforms/terminal"
 )
 
-// Output is where a command's results go: as JSON, or for people, whom remarks may tell more.
+// Output is where a command writes its results: as JSON for scripts, or as text for people. Remarks is for additional
+// lines.
 type Output struct {
 	Results, Remarks io.Writer
 	JSON             bool
 }
 
-// json writes v for scripts. JSON escapes control characters, so the output is safe for a terminal.
+// json writes v for scripts. It escapes control characters, so the output is safe for a terminal.
 func (o Output) json(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -35,7 +36,7 @@ func (o Output) json(v any) error {
 	for _, r := range b.String() {
 		if c := string(r); terminal.Clean(c) == c {
 			safe.WriteString(c)
-		} else { // one of the Basic Multilingual Plane
+		} else { // in the Basic Multilingual Plane
 			fmt.Fprintf(&safe, `\u%04x`, r)
 		}
 	}
@@ -62,7 +63,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(terminal.Clea
 
 // ListPairing writes the pairing requests and the people admitted by a code.
 func ListPairing(ctx context.Context, env config.Env, o Output) error {
-	return look(ctx, env, func(do operations) error {
+	return operateReadOnly(ctx, env, func(do operations) error {
 		p, err := do.pairing(ctx)
 		if err != nil {
 			return err
@@ -85,7 +86,7 @@ func writePairing(o Output, p Pairing, now time.Time) error {
 	}
 	admitted := [][]string{{"LET IN", "NAME", "BY", "SINCE"}}
 	for _, a := range p.Admitted {
-		admitted = append(admitted, []string{a.Person, a.Name, a.By, moment(a.At)})
+		admitted = append(admitted, []string{a.Person, a.Name, a.By, localTime(a.At)})
 	}
 	switch {
 	case len(p.Admitted) == 0:
@@ -102,15 +103,15 @@ func (o Output) line(format string, args ...any) error {
 	return err
 }
 
-// moment is a time as people read it, where they are.
-func moment(t time.Time) string {
+// localTime formats a time in the local time zone.
+func localTime(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// ApprovePairing admits the person who has a code.
+// ApprovePairing admits the person with a code.
 func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) error {
 	return operate(ctx, env, func(do operations) error {
 		a, err := do.approve(ctx, code)

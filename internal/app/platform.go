@@ -16,20 +16,20 @@ import (
 	"telex/platforms/whatsapp"
 )
 
-// configuredAccount is an account with what it was made of.
+// configuredAccount is an account and its configuration.
 type configuredAccount struct {
 	account
 	of    config.Endpoint
 	pause time.Duration // between messages that no person writes
 }
 
-// newAdapters returns the adapters for a configuration, by the names of their endpoints. Those of before that are still right
-// are used again.
+// newAdapters returns the adapters for a configuration, by endpoint name. It reuses those of before whose configuration
+// is unchanged.
 func newAdapters(c *config.Config, before map[string]configuredAccount, o Options) map[string]configuredAccount {
 	out := make(map[string]configuredAccount)
 	for _, e := range c.Endpoints {
 		if e.Kind == config.KindAPIServer {
-			continue // it is no platform
+			continue // it is not a platform
 		}
 		next := configuredAccount{of: e}
 		if e.Kind == config.KindHomeAssistant {
@@ -69,7 +69,7 @@ func (a *App) endpoints(p *parts) []gateway.Endpoint {
 	return out
 }
 
-// network returns the name of a platform as people write it.
+// network returns the display name of a platform.
 func network(kind string) string {
 	return map[string]string{
 		config.KindTelegram: "Telegram", config.KindDiscord: "Discord", config.KindSlack: "Slack",
@@ -77,13 +77,13 @@ func network(kind string) string {
 	}[kind]
 }
 
-// endpoint is an account, and how its replies stream.
+// endpoint returns an account with its streaming settings.
 func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoint {
 	s := c.Streaming(name, 0)
 	buttons := map[string]gateway.Button{
 		config.StopButtonAuto: gateway.ButtonAuto, config.StopButtonOn: gateway.ButtonOn, config.StopButtonOff: gateway.ButtonOff,
 	}
-	transports := map[string]preview.Transport{ // off is no streaming at all
+	transports := map[string]preview.Transport{ // TransportOff means no streaming at all
 		config.TransportEdit: preview.Edit, config.TransportDraft: preview.Draft, config.TransportNative: preview.Native,
 	}
 	return gateway.Endpoint{
@@ -102,7 +102,7 @@ type account interface {
 	Close()
 }
 
-// newAccount is the list of all adapters. config has already refused kinds that are not implemented.
+// newAccount creates the adapter of an endpoint. config has already refused unknown kinds.
 func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Logger) account {
 	switch s := e.Settings.(type) {
 	case *config.Telegram:
@@ -137,12 +137,11 @@ func newAccount(e config.Endpoint, pause time.Duration, o Options, log *slog.Log
 	panic("app: no adapter for platforms of kind " + e.Kind)
 }
 
-// minPause is the pause between messages that no person writes, in places without a limit of their own: a model call every
-// other second is enough for any house, and fits the limit of turns in a conversation.
+// minPause is the minimum pause between messages that no person writes, for chats without a limit. A model call every
+// other second is enough for any house, and is below the limit of turns per conversation.
 const minPause = 2 * time.Second
 
-// pause returns how long a source of messages that is no person waits after an answer, so that it never reaches the limit of
-// turns per minute.
+// pause returns how long such a source waits after an answer, so that it never reaches the limit of turns per minute.
 func pause(l config.AccessLimits) time.Duration {
 	if l.TurnsPerMinute == 0 {
 		return minPause

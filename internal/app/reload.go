@@ -15,18 +15,18 @@ import (
 	"telex/platforms/apiserver"
 )
 
-// parts are what a reload replaces. Those whose configuration is the same are taken over. They never change, but for admin
-// while they are made.
+// parts are what a reload replaces. Parts with an unchanged configuration are reused. They don't change after their
+// creation, except admin.
 type parts struct {
-	config   *config.Config
-	adapters map[string]configuredAccount // by the names of their endpoints
-	brain    *brain
-	hear     attachment.Transcriber
-	apis     []*api
-	admin    *adminServer // nil: there is none
+	config      *config.Config
+	adapters    map[string]configuredAccount // by endpoint name
+	answerer    *answerer
+	transcriber attachment.Transcriber
+	apis        []*api
+	admin       *adminServer // nil: no admin address
 }
 
-// newParts makes the parts for a configuration. It starts nothing.
+// newParts creates the parts for a configuration. It starts nothing.
 func (a *App) newParts(c *config.Config) (*parts, error) {
 	before, o := a.parts.Load(), a.options
 	p := &parts{config: c}
@@ -37,15 +37,15 @@ func (a *App) newParts(c *config.Config) (*parts, error) {
 	}
 	p.adapters = newAdapters(c, adapters, o)
 	var err error
-	if p.brain, err = a.newBrain(c, before, o); err != nil {
+	if p.answerer, err = a.newAnswerer(c, before, o); err != nil {
 		return nil, err
 	}
 	if before != nil && reflect.DeepEqual(before.config.Transcription, c.Transcription) {
-		p.hear = before.hear
-	} else if p.hear, err = transcriber(c.Transcription, o); err != nil {
+		p.transcriber = before.transcriber
+	} else if p.transcriber, err = transcriber(c.Transcription, o); err != nil {
 		return nil, err
 	}
-	options, err := a.apiOptions(c, p.brain)
+	options, err := a.apiOptions(c, p.answerer)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (a *App) newParts(c *config.Config) (*parts, error) {
 	return p, nil
 }
 
-// close closes the connections of the adapters that are not among others.
+// close closes the connections of the adapters that others does not contain.
 func (p *parts) close(others *parts) {
 	for name, one := range p.adapters {
 		if others == nil || others.adapters[name].account != one.account {
@@ -69,24 +69,24 @@ func (p *parts) close(others *parts) {
 	}
 }
 
-// Reloaded is what a reload has done.
+// Reloaded is the result of a reload.
 type Reloaded struct {
-	Config   string   `json:"config"`   // the file that was read
-	Changes  []string `json:"changes"`  // none: nothing has changed
+	Config   string   `json:"config"`   // path of the file
+	Changes  []string `json:"changes"`  // empty: nothing has changed
 	Warnings []string `json:"warnings"` // possible mistakes in the file
 }
 
 var (
-	errStopping   = errors.New("the daemon is stopping")
-	errNoReloads  = errors.New("this telex can't reload its configuration")
-	errNotRenewed = errors.New("the configuration was not reloaded, and the old one stays in force")
+	errStopping    = errors.New("the daemon is stopping")
+	errNoReloads   = errors.New("this telex can't reload its configuration")
+	errNotReloaded = errors.New("the configuration was not reloaded, and the old one stays in force")
 )
 
-// Reload reads the configuration again, or takes one that was passed, and changes what has changed. Nothing that runs is
-// interrupted. An error, which wraps errNotRenewed, means that everything is as it was.
+// Reload reads the configuration again, or uses the passed one, and applies the changes. It interrupts nothing that
+// runs. An error wraps errNotReloaded and means that nothing has changed.
 func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded, err error) {
-	a.reloading.Lock()
-	defer a.reloading.Unlock()
+	a.reloadMu.Lock()
+	defer a.reloadMu.Unlock()
 	if a.stopping.Load() {
 		return done, errStopping
 	}
@@ -96,7 +96,7 @@ func (a *App) Reload(ctx context.Context, passed *config.Bundle) (done Reloaded,
 	case err != nil:
 		a.log.Error("configuration was not reloaded: the old one stays in force", slog.Any("error", err))
 		supervisor.reloaded("Reload failed, the old configuration stays in force: " + err.Error())
-		return done, fmt.Errorf("%w:\n%w", errNotRenewed, err)
+		return done, fmt.Errorf("%w:\n%w", errNotReloaded, err)
 	case len(done.Changes) == 0:
 		a.log.Info("configuration was reloaded: nothing has changed", slog.String("config", done.Config))
 	default:
@@ -116,11 +116,11 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 		return Reloaded{}, err
 	}
 	done := Reloaded{Config: c.File(), Changes: []string{}, Warnings: append([]string{}, c.Warnings...)}
-	if own && len(config.Changes(a.own, c)) == 0 {
+	if own && len(config.Changes(a.ownConfig, c)) == 0 {
 		if c.IsCopy(a.options.Env) {
 			done.Warnings = append(done.Warnings, c.File()+" is a copy that systemd made when it started the service: pass the new file with systemctl reload telex")
 		}
-		if before.config != a.own { // what was passed is newer
+		if before.config != a.ownConfig { // the passed configuration is newer
 			return done, nil
 		}
 	}
@@ -131,7 +131,7 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 	if err := errors.Join(c.CheckRun(), c.CheckReload(before.config)); err != nil {
 		return done, err
 	}
-	next, err := a.newParts(c) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
+	next, err := a.newParts(c) //nolint:contextcheck // its goroutines end with the daemon, not with ctx
 	if err != nil {
 		return done, err
 	}
@@ -144,14 +144,14 @@ func (a *App) reload(ctx context.Context, passed *config.Bundle) (Reloaded, erro
 		next.close(before)
 		return done, err
 	}
-	a.replace(before, next) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
+	a.replace(before, next) //nolint:contextcheck // its goroutines end with the daemon, not with ctx
 	if own {
-		a.own = c
+		a.ownConfig = c
 	}
 	return done, nil
 }
 
-// load returns the configuration that was passed, or reads the daemon's own again.
+// load returns the passed configuration, or reads the daemon's own file again.
 func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error) {
 	switch {
 	case passed != nil:
@@ -165,7 +165,7 @@ func (a *App) load(passed *config.Bundle) (c *config.Config, own bool, err error
 	}
 }
 
-// openNew opens the addresses that are new. undo closes them.
+// openNew opens the new addresses. undo closes them.
 func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), err error) {
 	var opened []interface{ Abandon() }
 	undo = func() {
@@ -200,7 +200,7 @@ func (a *App) openNew(ctx context.Context, before, next *parts) (undo func(), er
 	return undo, tryAddresses(ctx, before.config, next.config)
 }
 
-// tryAddresses tells whether adapters can listen on the addresses that are new. They open them themselves when they receive.
+// tryAddresses checks whether adapters can listen on their new addresses. The adapters open them when they receive.
 func tryAddresses(ctx context.Context, before, next *config.Config) error {
 	known := before.Listens()
 	for _, l := range next.Listens() {
@@ -213,15 +213,15 @@ func tryAddresses(ctx context.Context, before, next *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.Key, err)
 		}
-		_ = listener.Close() // it was only a test
+		_ = listener.Close() // only the check matters
 	}
 	return nil
 }
 
-// replace puts the parts, which are ready, in the place of those before. The gateway has its part of them already.
+// replace replaces the previous parts. The gateway already uses its part of the new ones.
 func (a *App) replace(before, next *parts) {
-	if next.brain != before.brain {
-		a.hold(next.brain.servers, 1)
+	if next.answerer != before.answerer {
+		a.countHolders(next.answerer.servers, 1)
 	}
 	for _, s := range next.apis {
 		if s.stop == nil {
@@ -246,24 +246,24 @@ func (a *App) replace(before, next *parts) {
 	}
 	for _, s := range before.apis {
 		if !slices.ContainsFunc(next.apis, func(one *api) bool { return one.Server == s.Server }) {
-			s.stop() // its requests end first
+			s.stop() // waits for its requests
 		}
 	}
 	if before.admin != nil && before.admin != next.admin {
 		before.admin.stop()
 	}
-	if next.brain != before.brain {
-		before.brain.retire()
+	if next.answerer != before.answerer {
+		before.answerer.retire()
 	}
 	before.close(next)
 }
 
-// reloadOnSignal reloads the configuration whenever that is asked for by a signal, until ctx ends.
+// reloadOnSignal reloads the configuration at each signal, until ctx ends.
 func (a *App) reloadOnSignal(ctx context.Context) {
 	for {
 		select {
 		case <-a.options.Reloads:
-			_, _ = a.Reload(ctx, nil) // it was logged
+			_, _ = a.Reload(ctx, nil) // Reload logs its error
 		case <-ctx.Done():
 			return
 		}

@@ -9,14 +9,15 @@ import (
 	"telex/internal/config"
 )
 
-// RefusedError is what the daemon answers when it can't do what it was asked for.
+// RefusedError is the daemon's error when it refuses a request.
 type RefusedError struct{ message string }
 
 // Error implements error.
 func (e RefusedError) Error() string { return e.message }
 
-// ReloadDaemon lets the running daemon reload its configuration, and writes what has changed. With a path, it passes that file
-// and the secret files beside it, in place of the daemon's own. It fails with a RefusedError if the daemon keeps what it has.
+// ReloadDaemon makes the running daemon reload its configuration, and writes the changes. With a path, it passes that
+// file and its secret files instead of the daemon's own. It fails with a RefusedError if the daemon keeps the old
+// configuration.
 func ReloadDaemon(ctx context.Context, env config.Env, o Output, path string) error {
 	var request reloadRequest
 	if path != "" {

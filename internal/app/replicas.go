@@ -22,10 +22,10 @@ import (
 
 // Replicas are the daemons that share a store, as the running daemon sees them.
 type Replicas struct {
-	Self     int64     `json:"self"`            // id of the daemon that answers; 0: it shares its store with nobody, or has not joined yet
-	Trouble  string    `json:"error,omitempty"` // why it can't keep its place among them
+	Self     int64     `json:"self"`            // id of the answering daemon; 0: its store is not shared, or it has not joined yet
+	Trouble  string    `json:"error,omitempty"` // why it can't renew its lease
 	Lost     int64     `json:"leases_lost"`     // by this daemon since its start
-	Replicas []Replica `json:"replicas"`        // oldest first; none if the store can't be shared
+	Replicas []Replica `json:"replicas"`        // oldest first; empty: the store can't be shared
 	shared   bool
 }
 
@@ -35,11 +35,11 @@ type Replica struct {
 	Name      string    `json:"name"`
 	Version   string    `json:"version"`
 	Since     time.Time `json:"since"`       // when it joined
-	Lag       float64   `json:"lag_seconds"` // age of its lease: since it was renewed last
-	Leaving   bool      `json:"leaving"`     // it stops, and hands over what it has
-	Endpoints []string  `json:"endpoints"`   // that it runs
-	Receives  []string  `json:"receives"`    // those of them from which it receives messages
-	Chats     int       `json:"chats"`       // that it owns: it answers there
+	Lag       float64   `json:"lag_seconds"` // seconds since its lease was renewed
+	Leaving   bool      `json:"leaving"`     // it is stopping, and hands over its chats
+	Endpoints []string  `json:"endpoints"`   // endpoints that it runs
+	Receives  []string  `json:"receives"`    // endpoints from which it receives messages
+	Chats     int       `json:"chats"`       // chats that it owns
 }
 
 // reserve keeps other daemons from a state directory whose store is a database. A daemon without a directory works, too.
@@ -56,7 +56,7 @@ func (a *App) reserve(dir string) error {
 	return nil
 }
 
-// share lets other processes use the store too, if it can be shared.
+// share lets other processes use the store too, if the store supports that.
 func (a *App) share(kept keptStore, dir string) error {
 	shared, ok := kept.(gateway.Replicas)
 	if !ok {
@@ -71,7 +71,7 @@ func (a *App) share(kept keptStore, dir string) error {
 	return nil
 }
 
-// hostName returns the name of this machine in letters that an endpoint's name may have.
+// hostName returns the name of this machine, limited to characters that are valid in an endpoint's name.
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
@@ -90,7 +90,7 @@ func (a *App) self() chat.Replica {
 	return chat.Replica{Name: fmt.Sprintf("%s pid %d", hostName(), os.Getpid()), Version: a.options.version()}
 }
 
-// operators returns the endpoint at which everybody is an operator; empty: there is none.
+// operators returns the endpoint of the operators; empty: there is none.
 func (a *App) operators() chat.EndpointID {
 	if a.options.Terminal == nil {
 		return ""
@@ -100,7 +100,7 @@ func (a *App) operators() chat.EndpointID {
 
 var errNoLease = errors.New("this daemon has lost its lease on the store, and is joining the other daemons again")
 
-// storeTrouble returns why nothing can be stored or answered now; empty: it can. replica is nil for a store that is not shared.
+// storeTrouble returns why nothing can be stored or answered now, or "". replica is nil if the store is not shared.
 func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 	var err error
 	switch {
@@ -134,7 +134,7 @@ func (a *App) replicas() Replicas {
 	return out
 }
 
-// replicaNow is what the metrics tell of a replica; nil for a store that is not shared.
+// replicaNow returns the metrics of a replica, or nil if the store is not shared.
 func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	r := o.Replica
 	if r == nil {
@@ -154,13 +154,13 @@ func (a *App) replicaNow(o gateway.Overview) *metrics.ReplicaNow {
 	return now
 }
 
-// adminBeside returns what carries out operators' orders in a process that is no daemon. No daemon has the store, unless it can be
-// shared: then those that do get the orders about what runs.
-func adminBeside(s keptStore, policy *access.Policy) *localAdmin {
+// adminWithoutDaemon returns the operations of a process that is not a daemon. If the store can be shared, the daemons
+// that use it are told to stop the affected turns. Otherwise no daemon uses it.
+func adminWithoutDaemon(s keptStore, policy *access.Policy) *localAdmin {
 	l := &localAdmin{store: s, policy: policy}
 	shared, ok := s.(gateway.Replicas)
 	l.forget = func(ctx context.Context, c chat.Conversation) error {
-		if ok { // the owner ends what runs, and deletes what that has stored meanwhile
+		if ok { // the owner stops the turns, and deletes what they have stored meanwhile
 			if _, err := shared.Forward(ctx, c, chat.Inbound{Kind: chat.Forgotten}); err != nil {
 				return err
 			}
@@ -178,7 +178,7 @@ func adminBeside(s keptStore, policy *access.Policy) *localAdmin {
 	return l
 }
 
-// names returns the names of endpoints, sorted, but for those of terminals.
+// names returns the names of endpoints, sorted, without those of terminals.
 func names(list []chat.EndpointID) []string {
 	names := []string{}
 	for _, e := range list {

@@ -53,7 +53,7 @@ func replicaApp(t *testing.T, s *farStore, version string) *App {
 		t.Fatal(err)
 	}
 	a.down.log = log
-	a.parts.Store(&parts{config: &config.Config{}, brain: &brain{}})
+	a.parts.Store(&parts{config: &config.Config{}, answerer: &answerer{}})
 	return a
 }
 

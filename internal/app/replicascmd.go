@@ -13,10 +13,10 @@ import (
 	"telex/internal/config"
 )
 
-// ErrNoPlace is returned by ShowReplicas, after it has shown them, if the running daemon has no lease.
+// ErrNoPlace is returned by ShowReplicas, after it has written them, if the running daemon has no lease.
 var ErrNoPlace = errors.New("the daemon has no lease on the store")
 
-// ShowReplicas asks the running daemon which daemons share its store, and writes them. It fails if no daemon is reached.
+// ShowReplicas requests the replicas from the running daemon, and writes them. It fails if it can't reach a daemon.
 func ShowReplicas(ctx context.Context, env config.Env, o Output) error {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -71,7 +71,7 @@ func writeReplicas(o Output, r Replicas) error {
 	return o.table(rows...)
 }
 
-// remarks returns what is special about one of the replicas.
+// remarks returns special properties of one of the replicas.
 func (r Replicas) remarks(one Replica) (list []string) {
 	if one.ID == r.Self {
 		list = append(list, "this daemon")

@@ -32,7 +32,7 @@ func TestStartThatFails(t *testing.T) {
 		closed := false
 		a := &App{gateway: g, log: log, sweep: func(context.Context) {}}
 		a.down.log = log
-		a.parts.Store(&parts{brain: &brain{}})
+		a.parts.Store(&parts{answerer: &answerer{}})
 		a.down.add("store", func() error { closed = true; return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()

@@ -24,14 +24,14 @@ var ErrNotExact = errors.New("what the person saw at the end is not exactly the 
 const demoPerson = 1001
 
 const (
-	// quiet is how long nothing may happen before it is looked whether the reply has ended.
-	quiet = 1500 * time.Millisecond
-	// patience is how long a final that is not there may take after the model has ended: it may
-	// have to wait for a rate limit.
-	patience = 10 * time.Second
+	// quietTime is how long nothing may change before Say checks whether the reply has ended.
+	quietTime = 1500 * time.Millisecond
+	// finalTimeout is how long a final may be missing after the model has ended, because it may have to wait for a rate
+	// limit.
+	finalTimeout = 10 * time.Second
 )
 
-// Say asks one question and writes what the person saw, and when, to w.
+// Say asks one question, and writes to w what the person saw and when.
 func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,7 +55,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	fmt.Fprintf(w, "asked   %s\n", shorten(question, 100))
 	printed := 0
 	for {
-		still := time.NewTimer(quiet)
+		still := time.NewTimer(quietTime)
 		select {
 		case e, ok := <-events:
 			still.Stop()
@@ -66,14 +66,14 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 				printed++
 			}
 		case <-still.C:
-			if d.ended(began, asked) && printed >= d.shown(asked).changes { // else the rest is on its way here
-				return d.judge(w, asked)
+			if d.ended(began, asked) && printed >= d.shown(asked).changes { // otherwise further events follow
+				return d.checkFinal(w, asked)
 			}
 		}
 	}
 }
 
-// print writes one line about a visible change, and reports whether a message changed its text.
+// print writes one line for a visible change, and reports whether a message changed its text.
 func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
@@ -88,7 +88,7 @@ func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) 
 	return false
 }
 
-// request returns the newest request to the model; the zero Request before the first one.
+// request returns the newest request to the model, or the zero Request if there was none.
 func (d *Demo) request() openai.Request {
 	list := d.Model.Requests()
 	if len(list) == 0 {
@@ -101,9 +101,9 @@ func (d *Demo) request() openai.Request {
 func (d *Demo) ended(began time.Time, asked int) bool {
 	r := d.request()
 	if r.ID == 0 {
-		return time.Since(began) > patience
+		return time.Since(began) > finalTimeout
 	}
-	return !r.Ended.IsZero() && (slices.Equal(d.shown(asked).texts, d.expected(r)) || time.Since(r.Ended) > patience)
+	return !r.Ended.IsZero() && (slices.Equal(d.shown(asked).texts, d.expected(r)) || time.Since(r.Ended) > finalTimeout)
 }
 
 // shown is the visible state of the reply.
@@ -111,7 +111,7 @@ type shown struct {
 	texts   []string
 	edits   int
 	changes int       // number of sends and edits, including those of deleted messages
-	last    time.Time // when it last changed; zero when nothing is there
+	last    time.Time // when it last changed; zero: nothing is shown
 }
 
 func (d *Demo) shown(asked int) shown {
@@ -133,8 +133,8 @@ func (d *Demo) shown(asked int) shown {
 	return s
 }
 
-// judge prints the final and the summary, and reports whether the final equals the answer.
-func (d *Demo) judge(w io.Writer, asked int) error {
+// checkFinal prints the final and the summary, and reports whether the final equals the answer.
+func (d *Demo) checkFinal(w io.Writer, asked int) error {
 	s, model := d.shown(asked), d.request()
 	fmt.Fprintf(w, "\n%s\n\n", strings.Join(s.texts, "\n--- next message ---\n"))
 	fmt.Fprintf(w, "%d message(s), %d edit(s), %d call(s) answered 429", len(s.texts), s.edits, d.Telegram.Stats().TooManyRequests)
@@ -166,7 +166,7 @@ func (d *Demo) expected(r openai.Request) []string {
 	return texts
 }
 
-// demoCursor is the built-in cursor, which the demo leaves as it is.
+// demoCursor is the default cursor, which the demo does not change.
 const demoCursor = " ▌"
 
 // ending returns the last words of a growing text.

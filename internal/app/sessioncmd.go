@@ -18,17 +18,17 @@ import (
 	"telex/platforms/terminal"
 )
 
-// sessionRow is a session in numbers, as scripts read it.
+// sessionRow is the summary of a session, for scripts.
 type sessionRow struct {
 	Conversation string     `json:"conversation"`
 	Messages     int        `json:"messages"`
-	LastActivity *time.Time `json:"last_activity"` // null: nothing is kept of it
+	LastActivity *time.Time `json:"last_activity"` // null: no stored messages
 	Tokens       int        `json:"tokens"`
-	Model        string     `json:"model"` // the chosen one; empty: the configured one
+	Model        string     `json:"model"` // the chosen model; empty: the configured one
 	Summarized   bool       `json:"summarized"`
 }
 
-// ListSessions writes the conversations of which something is kept, the newest first. A daemon may hold the store.
+// ListSessions writes the conversations with stored data, newest first. A daemon may use the store meanwhile.
 func ListSessions(ctx context.Context, env config.Env, o Output) (err error) {
 	r, err := openReader(ctx, env)
 	if err != nil {
@@ -53,7 +53,7 @@ func ListSessions(ctx context.Context, env config.Env, o Output) (err error) {
 			summary = "yes"
 		}
 		rows = append(rows, []string{
-			s.Conversation.String(), strconv.Itoa(s.Entries), moment(s.Newest), strconv.Itoa(s.Tokens), cmp.Or(s.Model, "-"), summary,
+			s.Conversation.String(), strconv.Itoa(s.Entries), localTime(s.Newest), strconv.Itoa(s.Tokens), cmp.Or(s.Model, "-"), summary,
 		})
 	}
 	return o.table(rows...)
@@ -75,21 +75,21 @@ func sessionRows(list []store.SessionInfo) []sessionRow {
 
 // transcript is the stored data of a conversation, for scripts.
 type transcript struct {
-	Conversation string     `json:"conversation"`
-	Model        string     `json:"model"`
-	Summary      string     `json:"summary"`
-	SummaryAt    *time.Time `json:"summary_at"`
-	Messages     []said     `json:"messages"`
+	Conversation string              `json:"conversation"`
+	Model        string              `json:"model"`
+	Summary      string              `json:"summary"`
+	SummaryAt    *time.Time          `json:"summary_at"`
+	Messages     []transcriptMessage `json:"messages"`
 }
 
-// said is one message of a history.
-type said struct {
+// transcriptMessage is one message of a history.
+type transcriptMessage struct {
 	Role       string    `json:"role"`
 	Person     string    `json:"person,omitempty"` // asker; empty if unknown
 	At         time.Time `json:"at"`
 	Text       string    `json:"text"`
 	Images     int       `json:"images"`
-	Tool       string    `json:"tool,omitempty"`  // role tool: which one answered
+	Tool       string    `json:"tool,omitempty"`  // role tool: the tool that returned it
 	Calls      []call    `json:"calls,omitempty"` // tool calls of the model
 	Summarized bool      `json:"summarized"`      // the model reads the summary instead
 }
@@ -100,7 +100,7 @@ type call struct {
 	Arguments string `json:"arguments"` // JSON, as the model wrote it
 }
 
-// ShowSession writes the history of a conversation. A daemon may hold the store.
+// ShowSession writes the history of a conversation. A daemon may use the store meanwhile.
 func ShowSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) (err error) {
 	r, err := openReader(ctx, env)
 	if err != nil {
@@ -114,7 +114,7 @@ func ShowSession(ctx context.Context, env config.Env, o Output, c chat.Conversat
 	if len(entries) == 0 && s.Summary == "" && s.Model == "" {
 		return errNoSession(c)
 	}
-	t, err := transcribed(c, s, entries)
+	t, err := newTranscript(c, s, entries)
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func ShowSession(ctx context.Context, env config.Env, o Output, c chat.Conversat
 	return writeTranscript(o.Results, t)
 }
 
-func transcribed(c chat.Conversation, s chat.Session, entries []chat.Entry) (transcript, error) {
-	t := transcript{Conversation: c.String(), Model: s.Model, Summary: s.Summary, Messages: []said{}}
+func newTranscript(c chat.Conversation, s chat.Session, entries []chat.Entry) (transcript, error) {
+	t := transcript{Conversation: c.String(), Model: s.Model, Summary: s.Summary, Messages: []transcriptMessage{}}
 	if s.Summary != "" {
 		t.SummaryAt = &s.At
 	}
@@ -134,7 +134,7 @@ func transcribed(c chat.Conversation, s chat.Session, entries []chat.Entry) (tra
 		if err := json.Unmarshal(e.Body, &m); err != nil {
 			return transcript{}, fmt.Errorf("read entry %d of the history: %w", e.ID, err)
 		}
-		line := said{Role: string(m.Role), At: e.At, Text: m.Text, Images: len(m.Images), Summarized: e.ID <= s.SummaryUpto}
+		line := transcriptMessage{Role: string(m.Role), At: e.At, Text: m.Text, Images: len(m.Images), Summarized: e.ID <= s.SummaryUpto}
 		if m.Role == agent.ToolRole {
 			line.Tool = m.Name
 		}
@@ -149,11 +149,11 @@ func transcribed(c chat.Conversation, s chat.Session, entries []chat.Entry) (tra
 	return t, nil
 }
 
-// writeTranscript writes it for people. What others wrote can't command the terminal.
+// writeTranscript writes a transcript as text. Control characters in it can't affect the terminal.
 func writeTranscript(w io.Writer, t transcript) error {
 	var b strings.Builder
 	if t.Summary != "" {
-		fmt.Fprintf(&b, "[%s summary of what the model is not shown any more]\n%s\n\n", moment(*t.SummaryAt), terminal.CleanSource(t.Summary))
+		fmt.Fprintf(&b, "[%s summary of what the model is not shown any more]\n%s\n\n", localTime(*t.SummaryAt), terminal.CleanSource(t.Summary))
 	}
 	for _, m := range t.Messages {
 		who := m.Role
@@ -166,7 +166,7 @@ func writeTranscript(w io.Writer, t transcript) error {
 		if m.Summarized {
 			who += ", summarized"
 		}
-		fmt.Fprintf(&b, "[%s %s]\n", moment(m.At), who)
+		fmt.Fprintf(&b, "[%s %s]\n", localTime(m.At), who)
 		if m.Text != "" {
 			fmt.Fprintln(&b, terminal.CleanSource(m.Text))
 		}
@@ -182,12 +182,12 @@ func writeTranscript(w io.Writer, t transcript) error {
 	return err
 }
 
-// DeleteSession deletes the stored data of a conversation and ends what runs there.
+// DeleteSession deletes the stored data of a conversation and stops its turns.
 func DeleteSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) error {
 	return deleteWith(ctx, env, o, Deletion{Conversation: c.String()}, c.String())
 }
 
-// DeletePerson deletes the data of a person in every conversation of the endpoint, and ends the person's turns.
+// DeletePerson deletes the data of a person in every conversation of the endpoint, and stops the person's turns.
 func DeletePerson(ctx context.Context, env config.Env, o Output, p chat.Person) error {
 	return deleteWith(ctx, env, o, Deletion{Person: p.String()}, p.String())
 }

@@ -18,49 +18,48 @@ import (
 	"telex/internal/config"
 )
 
-// SetupOptions are the inputs of Setup. Where a value is missing, Setup asks for it, or takes the usual one without
-// questions.
+// SetupOptions are the inputs of Setup. Setup asks for missing values, or uses the defaults if Silent is set.
 type SetupOptions struct {
-	File      string // the configuration to write; empty: config.yaml, for the service /etc/telex/config.yaml
+	File      string // the configuration to write; empty: config.yaml, or /etc/telex/config.yaml for the service
 	Platforms []string
-	Set       map[string]string // more keys of platforms, such as "whatsapp.listen"
+	Set       map[string]string // further keys of platforms, such as "whatsapp.listen"
 	BaseURL   string            // of the model
 	Model     string
 	Allow     []string // people who may talk to the bot
 	Service   bool     // install and start the service
-	Silent    bool     // ask nothing
-	// InEnvironment leaves secrets in the environment: the configuration names their variables. Otherwise they are written to
-	// files.
+	Silent    bool     // ask no questions
+	// InEnvironment keeps secrets in the environment: the configuration contains references to their variables.
+	// Otherwise they are written to files.
 	InEnvironment bool
 
 	In io.Reader // answers, one on each line
-	// ReadSecret reads an answer that the terminal does not show; nil: secrets are read like other answers.
+	// ReadSecret reads an answer without showing it on the terminal; nil: secrets are read like other answers.
 	ReadSecret func() (string, error)
 	Transport  http.RoundTripper // for every check; nil: the standard one
 }
 
-// ErrNotSetUp is returned by Setup if it wrote nothing, after it said why.
+// ErrNotSetUp is returned by Setup if it wrote nothing, after it reported the reason.
 var ErrNotSetUp = errors.New("nothing was set up")
 
 const (
 	defaultBaseURL = "https://api.openai.com/v1"
 	defaultModel   = "gpt-5-mini"
 	modelKeyEnv    = "OPENAI_API_KEY"
-	maxTries       = 3 // of a question whose answer does not work
+	maxTries       = 3 // for a question whose answer is refused
 )
 
-// setup asks and writes.
+// setup asks the questions and writes the files.
 type setup struct {
 	o     SetupOptions
 	env   config.Env
 	out   Output
 	in    *bufio.Reader
 	draft draft
-	codes bool // people who are not listed get a code
+	codes bool // people who are not listed get a pairing code
 }
 
-// Setup asks which platforms and which model, checks each answer at its server, and writes a configuration and the files of
-// its secrets, which only their owner can read. It overwrites nothing. With Service it installs the service, too.
+// Setup asks for the platforms and the model, checks each answer at its server, and writes a configuration and secret
+// files, which only their owner can read. It overwrites nothing. With Service it also installs the service.
 func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) error {
 	s := &setup{o: o, env: env, out: out, in: bufio.NewReader(o.In)}
 	if s.o.File == "" {
@@ -90,20 +89,20 @@ func Setup(ctx context.Context, env config.Env, out Output, o SetupOptions) erro
 	return s.next()
 }
 
-// answered reports whether the command itself answers a question, so that somebody wants another configuration.
+// answered reports whether the command line answers a question, which means that another configuration is wanted.
 func (s *setup) answered() bool {
 	return len(s.o.Platforms)+len(s.o.Set)+len(s.o.Allow) > 0 || s.o.BaseURL+s.o.Model != "" || s.o.InEnvironment
 }
 
-// platforms asks for the platforms and what each of them needs.
+// platforms asks for the platforms and their settings.
 func (s *setup) platforms(ctx context.Context) error {
 	names := SetupPlatforms()
 	for i, kind := range names {
 		names[i] = fmt.Sprintf("%d %s", i+1, kind)
 	}
 	answer, err := s.ask(ctx, question{
-		text:  "Which platforms? " + strings.Join(names, ", ") + "; numbers or names, with commas",
-		given: strings.Join(s.o.Platforms, ","), usual: config.KindTelegram,
+		text:      "Which platforms? " + strings.Join(names, ", ") + "; numbers or names, with commas",
+		flagValue: strings.Join(s.o.Platforms, ","), defaultAnswer: config.KindTelegram,
 	})
 	if err != nil {
 		return err
@@ -127,7 +126,7 @@ func (s *setup) platforms(ctx context.Context) error {
 	return nil
 }
 
-// platform asks for one platform until its server takes the answers.
+// platform asks for one platform until its server accepts the answers.
 func (s *setup) platform(ctx context.Context, kind setupKind) error {
 	if !s.o.Silent {
 		fmt.Fprintf(s.out.Remarks, "\n%s: %s\nStep by step: %s\n", network(kind.kind), kind.where, documented(kind.page))
@@ -166,15 +165,15 @@ func (s *setup) platform(ctx context.Context, kind setupKind) error {
 // value asks for one key of a platform.
 func (s *setup) value(ctx context.Context, kind string, k setupKey, try int) (string, error) {
 	key := kind + "." + k.key
-	q := question{text: k.ask, given: s.o.Set[key], usual: k.usual, secret: k.secret, how: "set " + k.env + ", or add --set " + key + "=…"}
+	q := question{text: k.ask, flagValue: s.o.Set[key], defaultAnswer: k.defaultValue, secret: k.secret, how: "set " + k.env + ", or add --set " + key + "=…"}
 	switch {
 	case k.secret && s.o.InEnvironment:
 		return s.fromEnvironment(k.env)
-	case q.given == "" && try == 1:
-		q.given = s.env.Value(k.env)
+	case q.flagValue == "" && try == 1:
+		q.flagValue = s.env.Value(k.env)
 	}
 	if k.random {
-		q.usual = madeUp()
+		q.defaultAnswer = randomSecret()
 	}
 	return s.ask(ctx, q)
 }
@@ -188,7 +187,7 @@ func (s *setup) fromEnvironment(name string) (string, error) {
 	return value, nil
 }
 
-// variable returns the variable that the configuration names in place of a secret; empty: it names a file.
+// variable returns the variable that the configuration contains instead of a secret; empty: it contains a file.
 func (s *setup) variable(secret bool, name string) string {
 	if secret && s.o.InEnvironment {
 		return name
@@ -196,7 +195,7 @@ func (s *setup) variable(secret bool, name string) string {
 	return ""
 }
 
-// documented returns where a page of the documentation is on this machine.
+// documented returns the path of a documentation page on this machine.
 func documented(page string) string {
 	if installed := filepath.Join(packageDocs, page); exists(installed) {
 		return installed
@@ -211,7 +210,7 @@ func (s *setup) model(ctx context.Context) error {
 	}
 	for try := 1; ; try++ {
 		var err error
-		if s.draft.baseURL, err = s.ask(ctx, question{text: "Address of its API", given: s.o.BaseURL, usual: defaultBaseURL}); err != nil {
+		if s.draft.baseURL, err = s.ask(ctx, question{text: "Address of its API", flagValue: s.o.BaseURL, defaultAnswer: defaultBaseURL}); err != nil {
 			return err
 		}
 		if s.draft.modelKey, err = s.modelKey(ctx, try); err != nil {
@@ -220,7 +219,7 @@ func (s *setup) model(ctx context.Context) error {
 		if s.draft.modelKey != "" {
 			s.draft.modelKeyEnv = s.variable(true, modelKeyEnv)
 		}
-		if s.draft.model, err = s.ask(ctx, question{text: "Model", given: s.o.Model, usual: defaultModel}); err != nil {
+		if s.draft.model, err = s.ask(ctx, question{text: "Model", flagValue: s.o.Model, defaultAnswer: defaultModel}); err != nil {
 			return err
 		}
 		checked := s.draft
@@ -234,7 +233,7 @@ func (s *setup) model(ctx context.Context) error {
 	}
 }
 
-// modelKey asks for the key of the model's API. Only a service of one's own has none.
+// modelKey asks for the key of the model's API. Only local servers need none.
 func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	own := s.draft.baseURL != defaultBaseURL
 	if s.o.InEnvironment && !(own && s.env.Value(modelKeyEnv) == "") {
@@ -242,7 +241,7 @@ func (s *setup) modelKey(ctx context.Context, try int) (string, error) {
 	}
 	q := question{text: "API key", secret: true, optional: own, how: "set " + modelKeyEnv}
 	if try == 1 {
-		q.given = s.env.Value(modelKeyEnv)
+		q.flagValue = s.env.Value(modelKeyEnv)
 	}
 	return s.ask(ctx, q)
 }
@@ -254,7 +253,7 @@ func (s *setup) people(ctx context.Context) error {
 		return nil
 	}
 	const text = "\nWho may talk to the bot at once? Such as telegram:user:1234, with commas; nobody: people get a code, and you let them in"
-	answer, err := s.ask(ctx, question{text: text, usual: "nobody"})
+	answer, err := s.ask(ctx, question{text: text, defaultAnswer: "nobody"})
 	if err != nil || answer == "nobody" {
 		return err
 	}
@@ -265,7 +264,7 @@ func (s *setup) people(ctx context.Context) error {
 	return nil
 }
 
-// check examines a draft as the daemon would read it, and writes what was found. It reports whether all is well.
+// check checks a draft as the daemon would read it, and writes the findings. well says that there are no problems.
 func (s *setup) check(ctx context.Context, d draft, examine func(context.Context, *doctor, *config.Config) []finding) (well bool, err error) {
 	dir, err := os.MkdirTemp("", "telex-setup-")
 	if err != nil {
@@ -284,8 +283,8 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	if s.o.Transport == nil {
 		s.o.Transport = http.DefaultTransport
 	}
-	doc := &doctor{env: s.env, away: newDistances(s.o.Transport)}
-	doc.o = Options{Log: slog.New(slog.DiscardHandler), Transport: doc.away, Env: s.env}
+	doc := &doctor{env: s.env, skew: newSkewMeter(s.o.Transport)}
+	doc.o = Options{Log: slog.New(slog.DiscardHandler), Transport: doc.skew, Env: s.env}
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	found := examine(ctx, doc, c)
@@ -293,7 +292,7 @@ func (s *setup) check(ctx context.Context, d draft, examine func(context.Context
 	return well, Output{Results: s.out.Remarks}.findings(found)
 }
 
-// secretsOnly is the environment that the daemon will need.
+// secretsOnly returns the environment that the daemon will need.
 func (s *setup) secretsOnly(name string) (string, bool) {
 	if !s.o.InEnvironment || strings.HasPrefix(name, "TELEX_") && name != apiKeyEnv || name == "CREDENTIALS_DIRECTORY" {
 		return "", false
@@ -301,7 +300,7 @@ func (s *setup) secretsOnly(name string) (string, bool) {
 	return s.env(name)
 }
 
-// write stores the configuration and its secrets.
+// write writes the configuration and its secrets.
 func (s *setup) write(context.Context) error {
 	if err := s.draft.write(s.o.File); err != nil {
 		return err
@@ -312,7 +311,8 @@ func (s *setup) write(context.Context) error {
 	return s.out.line("%s: written; the secrets are in %s", s.o.File, filepath.Join(filepath.Dir(s.o.File), config.SecretsDir))
 }
 
-// write stores a draft at path, and its secrets beside it, readable by their owner alone. It overwrites no configuration.
+// write writes a draft to path, and its secrets beside it, readable only by their owner. It overwrites no
+// configuration.
 func (d *draft) write(path string) error {
 	dir := filepath.Join(filepath.Dir(path), config.SecretsDir)
 	secrets := d.secrets()
@@ -341,7 +341,7 @@ func writePrivate(path, text string, how int) error {
 	return errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
 }
 
-// next says what to do now.
+// next writes what to do next.
 func (s *setup) next() error {
 	file, err := filepath.Abs(s.o.File)
 	if err != nil {

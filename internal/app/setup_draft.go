@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// apiKeyEnv holds the key of the API server's clients.
+	// apiKeyEnv is the variable with the key of the API server's clients.
 	apiKeyEnv = "TELEX_API_KEY"
 	// packageDocs is where packages install the documentation.
 	packageDocs = "/usr/share/doc/telex"
@@ -20,23 +20,23 @@ const (
 
 // setupKey is a key of a platform that setup asks for.
 type setupKey struct {
-	key    string
-	ask    string
-	env    string // the variable that answers without a question
-	secret bool
-	usual  string // the answer where people give none; empty: an answer is needed
-	random bool   // the usual answer is made up
+	key          string
+	ask          string
+	env          string // the variable that answers the question
+	secret       bool
+	defaultValue string // the default answer; empty: an answer is required
+	random       bool   // the default answer is a random secret
 }
 
 // setupKind is a kind of platform.
 type setupKind struct {
 	kind  string
-	where string // in one sentence, where the keys come from
-	page  string // of the documentation
+	where string // one sentence about where to find the keys
+	page  string // page of the documentation
 	keys  []setupKey
 }
 
-// setupKinds are the platforms that setup knows, in the order of its question.
+// setupKinds returns the supported platforms, in the order of the question.
 func setupKinds() []setupKind {
 	return []setupKind{
 		{config.KindTelegram, "write /newbot to @BotFather (https://t.me/BotFather); it asks for two names and answers with the token.", "docs/setup-telegram.md", []setupKey{
@@ -54,10 +54,10 @@ func setupKinds() []setupKind {
 			{key: "access_token", ask: "Access token of the system user", env: "WHATSAPP_ACCESS_TOKEN", secret: true},
 			{key: "app_secret", ask: "App secret, from App settings, Basic", env: "WHATSAPP_APP_SECRET", secret: true},
 			{key: "verify_token", ask: "Verify token of the webhook", env: "WHATSAPP_VERIFY_TOKEN", secret: true, random: true},
-			{key: "listen", ask: "Address for webhooks, behind a proxy that speaks HTTPS", env: "WHATSAPP_LISTEN", usual: "127.0.0.1:8646"},
+			{key: "listen", ask: "Address for webhooks, behind a proxy that speaks HTTPS", env: "WHATSAPP_LISTEN", defaultValue: "127.0.0.1:8646"},
 		}},
 		{config.KindHomeAssistant, "the token is made on the page of your own profile.", "docs/setup-homeassistant.md", []setupKey{
-			{key: "url", ask: "Address of Home Assistant", env: "HASS_URL", usual: "http://homeassistant.local:8123"},
+			{key: "url", ask: "Address of Home Assistant", env: "HASS_URL", defaultValue: "http://homeassistant.local:8123"},
 			{key: "token", ask: "Long-lived access token, from your profile's page Security", env: "HASS_TOKEN", secret: true},
 		}},
 		{config.KindAPIServer, "programs with OpenAI's API use telex as their model, with this key.", "docs/api-server.md", []setupKey{
@@ -66,7 +66,7 @@ func setupKinds() []setupKind {
 	}
 }
 
-// SetupPlatforms returns the kinds of platforms that setup knows.
+// SetupPlatforms returns the supported kinds of platforms.
 func SetupPlatforms() []string {
 	var names []string
 	for _, k := range setupKinds() {
@@ -84,10 +84,10 @@ func setupKindOf(kind string) (setupKind, bool) {
 	return kinds[i], true
 }
 
-// draft is a configuration that is being made.
+// draft is a configuration that is being created.
 type draft struct {
 	baseURL, modelKey, model string
-	modelKeyEnv              string // the variable that holds the key; empty: a file does
+	modelKeyEnv              string // the variable with the key; empty: a file contains it
 	platforms                []draftPlatform
 	allow                    []string
 }
@@ -101,12 +101,12 @@ type draftPlatform struct {
 type draftValue struct {
 	key, value string
 	secret     bool
-	env        string // the variable that holds the secret; empty: a file does
+	env        string // the variable with the secret; empty: a file contains it
 }
 
 func (p *draftPlatform) set(v draftValue) { p.values = append(p.values, v) }
 
-// secretFile is the name of the file of a secret.
+// secretFile returns the name of the file of a secret.
 func (p *draftPlatform) secretFile(key string) string {
 	return strings.ReplaceAll(p.kind+"-"+key, "_", "-")
 }
@@ -114,7 +114,7 @@ func (p *draftPlatform) secretFile(key string) string {
 // modelKeyFile is the name of the file of the model's key.
 const modelKeyFile = "model-key"
 
-// secrets returns the draft's secrets by the names of their files.
+// secrets returns the draft's secrets, by file name.
 func (d *draft) secrets() map[string]string {
 	out := map[string]string{}
 	if d.modelKey != "" && d.modelKeyEnv == "" {
@@ -146,7 +146,7 @@ func (d *draft) variables() []string {
 	return names
 }
 
-// yaml returns the text of the configuration. Secrets stand in files.
+// yaml returns the text of the configuration. It contains no secrets.
 func (d *draft) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by telex setup. %s explains these keys and all others.\nmodels:\n  - name: main\n", documented("config.yaml.example"))
@@ -186,14 +186,14 @@ func (d *draft) yaml() string {
 	return b.String()
 }
 
-// quoted writes a text as YAML.
+// quoted returns a text as a YAML string.
 func quoted(text string) string {
 	out, err := yaml.Marshal(text)
 	if err != nil {
-		return "\"\"" // never: it is a text
+		return "\"\"" // can't happen for a string
 	}
 	return strings.TrimSpace(string(out))
 }
 
-// madeUp returns a secret that nobody can guess.
-func madeUp() string { return rand.Text() }
+// randomSecret returns an unguessable secret.
+func randomSecret() string { return rand.Text() }

@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// question is what setup asks.
+// question is a question of setup.
 type question struct {
-	text     string
-	given    string // the answer that came with the command; empty: none
-	usual    string // the answer where people give none; empty: an answer is needed, unless it is optional
-	how      string // how the command can answer, for one that asks nothing
-	secret   bool
-	optional bool
+	text          string
+	flagValue     string // the answer from the command line; empty: none
+	defaultAnswer string // the default answer; empty: an answer is required unless the question is optional
+	how           string // how to answer on the command line, for a silent setup
+	secret        bool
+	optional      bool
 }
 
-// ask returns the answer to a question: the one that was given with the command, else what is typed. An empty answer is the
-// usual one.
+// ask returns the answer to a question: from the command line, otherwise the typed one. An empty answer means the
+// default.
 func (s *setup) ask(ctx context.Context, q question) (string, error) {
-	if q.given != "" {
-		return q.given, nil
+	if q.flagValue != "" {
+		return q.flagValue, nil
 	}
 	if s.o.Silent {
-		if q.usual == "" && !q.optional {
+		if q.defaultAnswer == "" && !q.optional {
 			return "", fmt.Errorf("%s: there is no answer, and --non-interactive asks nothing: %s", q.text, q.how)
 		}
-		return q.usual, nil
+		return q.defaultAnswer, nil
 	}
 	for range maxTries {
 		fmt.Fprint(s.out.Remarks, q.text)
 		switch {
-		case q.secret && q.usual != "":
+		case q.secret && q.defaultAnswer != "":
 			fmt.Fprint(s.out.Remarks, " [make one up]")
-		case q.usual != "":
-			fmt.Fprintf(s.out.Remarks, " [%s]", q.usual)
+		case q.defaultAnswer != "":
+			fmt.Fprintf(s.out.Remarks, " [%s]", q.defaultAnswer)
 		case q.optional:
 			fmt.Fprint(s.out.Remarks, " [none]")
 		}
@@ -46,7 +46,7 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 		fmt.Fprint(s.out.Remarks, ": ")
 		answer, err := s.read(ctx, q.secret)
 		if answer == "" {
-			answer = q.usual
+			answer = q.defaultAnswer
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", err
@@ -61,8 +61,8 @@ func (s *setup) ask(ctx context.Context, q question) (string, error) {
 	return "", fmt.Errorf("%s: no answer", q.text)
 }
 
-// read reads one answer. Nothing can interrupt the reading of a terminal: when ctx ends, read returns without it, and the
-// goroutine that reads ends with the process.
+// read reads one answer. Reading from a terminal can't be interrupted. If ctx ends, read returns, and the goroutine
+// that reads ends with the process.
 func (s *setup) read(ctx context.Context, secret bool) (string, error) {
 	type answer struct {
 		text string
@@ -92,6 +92,6 @@ func (s *setup) again(ctx context.Context, try int) bool {
 	if s.o.Silent || try >= maxTries {
 		return false
 	}
-	answer, err := s.ask(ctx, question{text: "Try again? (y or n)", usual: "y"})
+	answer, err := s.ask(ctx, question{text: "Try again? (y or n)", defaultAnswer: "y"})
 	return err == nil && strings.HasPrefix(strings.ToLower(answer), "y")
 }

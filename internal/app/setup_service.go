@@ -20,15 +20,15 @@ import (
 
 const (
 	serviceConfig = "/etc/telex/config.yaml"
-	// unitFile and programFile are where setup installs; packages use /usr/lib and /usr/bin.
+	// unitFile and programFile are where setup installs the files. Packages use /usr/lib and /usr/bin.
 	unitFile    = "/etc/systemd/system/telex.service"
 	packageUnit = "/usr/lib/systemd/system/telex.service"
 	programFile = "/usr/local/bin/telex"
-	// startTime bounds how long the service may take to connect.
+	// startTime limits the time for the service to connect.
 	startTime = time.Minute
 )
 
-// canInstall returns why the service can't be installed here; nil if it can.
+// canInstall returns why the service can't be installed here, or nil.
 func canInstall() error {
 	switch {
 	case os.Geteuid() != 0:
@@ -39,7 +39,7 @@ func canInstall() error {
 	return nil
 }
 
-// canServe returns why the service can't be set up as it was asked for; nil if it can.
+// canServe returns why the service can't be set up as requested, or nil.
 func (s *setup) canServe() error {
 	switch {
 	case s.o.File != serviceConfig:
@@ -50,7 +50,7 @@ func (s *setup) canServe() error {
 	return canInstall()
 }
 
-// installConfigured installs the service for a configuration that is there already, if it is correct.
+// installConfigured installs the service for an existing configuration, if that is valid.
 func (s *setup) installConfigured(ctx context.Context) error {
 	c, err := LoadConfig(s.o.File, s.env)
 	if err == nil {
@@ -66,7 +66,8 @@ func (s *setup) installConfigured(ctx context.Context) error {
 	return s.install(ctx)
 }
 
-// install installs the unit and the program unless a package did, starts the service, and shows the first lines of its log.
+// install installs the unit and the program, unless a package did. It starts the service and shows the first lines of
+// its log.
 func (s *setup) install(ctx context.Context) error {
 	if !exists(packageUnit) {
 		if err := installProgram(); err != nil {
@@ -101,17 +102,18 @@ func (s *setup) install(ctx context.Context) error {
 	return s.out.line("Now write to the bot. The first message is answered with a code: sudo telex pair approve CODE lets that person in.")
 }
 
-// connectTime bounds how long the first lines of the log may wait for the platforms' answers.
+// connectTime limits the wait of the first log lines for the platforms' responses.
 const connectTime = 10 * time.Second
 
-// awaitEndpoints waits until the daemon has heard of each platform. A daemon that can't be asked is no error: it runs.
+// awaitEndpoints waits until the daemon has a response from each platform. It is not an error if the daemon can't be
+// reached, because it runs.
 func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	ticker := time.NewTicker(connectTime / 50)
 	defer ticker.Stop()
 	for {
-		now, err := askStatus(ctx, s.env, serviceState)
+		now, err := askStatus(ctx, s.env, serviceStateDir)
 		trying := func(e EndpointStatus) bool { return e.State != string(gateway.Connected) && e.Error == "" } // for the first time
 		if err != nil || !slices.ContainsFunc(now.Endpoints, trying) {
 			return now.Endpoints
@@ -124,7 +126,7 @@ func (s *setup) awaitEndpoints(ctx context.Context) []EndpointStatus {
 	}
 }
 
-// installProgram copies this program to where the unit finds it.
+// installProgram copies this program to the path in the unit.
 func installProgram() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -137,7 +139,7 @@ func installProgram() error {
 	if err != nil {
 		return err
 	}
-	// A program that runs can't be written to, but its name can be given to another.
+	// A running program can't be overwritten, but its file can be replaced.
 	if err := os.WriteFile(programFile+".new", data, 0o755); err != nil { //nolint:gosec // everybody may run it
 		return err
 	}
@@ -160,12 +162,12 @@ func (s *setup) journal(ctx context.Context) error {
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", lines...).Output()
 	if err != nil {
-		return nil // a machine without a journal has a service all the same
+		return nil // a machine without a journal can run a service too
 	}
 	return s.out.line("%s", bytes.TrimSpace(out))
 }
 
-// Uninstall takes back what Setup installed. The configuration and the store stay, and it says where they are.
+// Uninstall removes what Setup installed. The configuration and the store stay, and it writes where they are.
 func Uninstall(ctx context.Context, out Output) error {
 	if err := canInstall(); err != nil {
 		return err
@@ -188,5 +190,5 @@ func Uninstall(ctx context.Context, out Output) error {
 		return err
 	}
 	return out.line("The service is gone. The configuration is still in %s, and the store in %s; delete them with:\n  rm -r %[1]s %[2]s /var/lib/private/telex",
-		filepath.Dir(serviceConfig), serviceState)
+		filepath.Dir(serviceConfig), serviceStateDir)
 }

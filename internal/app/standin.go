@@ -23,28 +23,29 @@ type Server interface {
 	Close() error
 }
 
-// StandinOptions configure a stand-in. Each stand-in reads only the fields that it needs.
+// StandinOptions configures a stand-in. Each stand-in uses only some fields.
 type StandinOptions struct {
 	Latency  time.Duration // of each call
-	NoLimits bool          // enforce no rate limits
+	NoLimits bool          // disable the rate limits
 	Log      *slog.Logger
 
-	Token          string // Telegram, Discord, Home Assistant, WhatsApp: the bot's; empty: one of its own
-	MessageContent bool   // Discord: grant the privileged intent
+	Token          string // Telegram, Discord, Home Assistant, WhatsApp: the bot's token; empty: the default
+	MessageContent bool   // Discord: enable the privileged intent
 
-	BotToken, AppToken, SigningSecret string // Slack; empty: of its own
-	RequestURL                        string // Slack: gets events by HTTP; empty: Socket Mode
-	Agent                             bool   // Slack: the app is an agent, else an assistant
+	BotToken, AppToken, SigningSecret string // Slack; empty: the defaults
+	RequestURL                        string // Slack: receives events by HTTP; empty: Socket Mode
+	Agent                             bool   // Slack: the app is an agent, otherwise an assistant
 
-	AppSecret, VerifyToken string // WhatsApp; empty: of its own
-	CallbackURL            string // WhatsApp: gets the webhooks; empty: they are lost
+	AppSecret, VerifyToken string // WhatsApp; empty: the defaults
+	CallbackURL            string // WhatsApp: receives the webhooks; empty: they are lost
 
 	Key     string  // OpenAI; empty: any key is accepted
 	Rate    float64 // OpenAI: tokens per second
-	Context int     // OpenAI: the models' context window in tokens; 0: unlimited
+	Context int     // OpenAI: the models' context window in tokens; 0: no limit
 }
 
-// NewStandin returns a stand-in: telegram, discord, slack, whatsapp, homeassistant or openai. Announce tells how to reach it.
+// NewStandin returns a stand-in: telegram, discord, slack, whatsapp, homeassistant or openai. announce returns
+// instructions for its URL.
 func NewStandin(name string, o StandinOptions) (s Server, announce func(url string) string, err error) {
 	switch name {
 	case "telegram":
@@ -107,7 +108,7 @@ func openaiStandin(o StandinOptions) *openai.Server {
 	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
-// startStandin serves s on the address until stop is called, which returns why it ended.
+// startStandin serves s on the address until stop is called. stop returns the error of the server.
 func startStandin(ctx context.Context, s Server, address string) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	listens, served := make(chan string, 1), make(chan error, 1)
@@ -125,7 +126,7 @@ func startStandin(ctx context.Context, s Server, address string) (url string, st
 	}
 }
 
-// ServeStandin serves s on the address until ctx ends, and tells the address once it listens.
+// ServeStandin serves s on the address until ctx ends, and calls listening with its URL.
 func ServeStandin(ctx context.Context, s Server, address string, listening func(url string)) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"telex/internal/metrics"
 )
 
-// adminServer is the server of the admin address and what stops it.
+// adminServer is the server of the admin address, and the function that stops it.
 type adminServer struct {
 	*admin.Server
-	stop func() // nil: it does not answer
+	stop func() // nil: it does not serve
 }
 
-// newAdmin returns the server of the admin address; nil if the configuration has none.
+// newAdmin returns the server of the admin address, or nil if the configuration has none.
 func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	if c.Admin.Listen == "" {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // not configured
 	}
 	s, err := admin.New(admin.Options{
 		Listen: c.Admin.Listen, Token: c.Admin.Token.Reveal(), Metrics: a.metrics.Handler(), Alive: a.alive, Ready: a.readiness,
@@ -29,19 +29,19 @@ func (a *App) newAdmin(c *config.Config) (*adminServer, error) {
 	return &adminServer{Server: s}, err
 }
 
-// serveAdmin opens the admin address, and serves it until the teardown: an end that takes long can be watched.
+// serveAdmin opens the admin address and serves it until the teardown, so that a long stop can be watched.
 func (a *App) serveAdmin(ctx context.Context, p *parts) error {
 	if p.admin == nil {
 		return nil
 	}
 	err := a.openAdmin(ctx, p)
 	if err == nil && p.admin != nil {
-		p.admin.stop = a.start(context.WithoutCancel(a.running), "admin server", p.admin.Serve) //nolint:contextcheck // what it starts ends with the daemon, and not with ctx
+		p.admin.stop = a.start(context.WithoutCancel(a.running), "admin server", p.admin.Serve) //nolint:contextcheck // it ends with the daemon, not with ctx
 	}
 	return err
 }
 
-// openAdmin opens the admin address. Without an address that somebody asked for, the daemon runs without it.
+// openAdmin opens the admin address. If nobody configured the address, the daemon also runs without it.
 func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	err := p.admin.Open(ctx)
 	if err == nil || !slices.ContainsFunc(p.config.Listens(), func(l config.Listen) bool { return l.Optional }) {
@@ -52,7 +52,7 @@ func (a *App) openAdmin(ctx context.Context, p *parts) error {
 	return nil
 }
 
-// readiness is what /readyz tells. The terminal is no endpoint of the configuration.
+// readiness returns the result of /readyz. The terminal does not count as an endpoint.
 func (a *App) readiness() admin.Readiness {
 	r := admin.Readiness{Status: admin.Ready}
 	o := a.gateway.Overview()
@@ -84,7 +84,7 @@ func (a *App) readiness() admin.Readiness {
 	return r
 }
 
-// now is what the metrics tell of the present.
+// now returns the current state for the metrics.
 func (a *App) now() metrics.Now {
 	o := a.gateway.Overview()
 	n := metrics.Now{Conversations: len(o.Conversations)}

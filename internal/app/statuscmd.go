@@ -13,18 +13,18 @@ import (
 	"telex/internal/config"
 )
 
-// DaemonStatus is what a running daemon does, as written for scripts. It contains no text of messages.
+// DaemonStatus is the state of a running daemon, in the form for scripts. It contains no text of messages.
 type DaemonStatus struct {
 	PID           int                  `json:"pid"`
 	Version       string               `json:"version"`
 	Config        string               `json:"config"` // path of its configuration
 	Started       time.Time            `json:"started"`
-	Status        string               `json:"status"`             // as /readyz tells it: ready, starting, stopping or failing
+	Status        string               `json:"status"`             // the result of /readyz: ready, starting, stopping or failing
 	Hangs         string               `json:"hangs,omitempty"`    // what hangs, as the watchdog sees it
 	Store         string               `json:"store,omitempty"`    // why nothing can be stored
 	Replicas      *Replicas            `json:"replicas,omitempty"` // nil: the store can't be shared
 	Endpoints     []EndpointStatus     `json:"endpoints"`
-	Conversations []ConversationStatus `json:"conversations"` // those in which a reply grows or messages wait
+	Conversations []ConversationStatus `json:"conversations"` // those with a growing reply or waiting messages
 }
 
 // EndpointStatus is the state of one endpoint.
@@ -42,15 +42,15 @@ type ConversationStatus struct {
 	Conversation string     `json:"conversation"`
 	Turn         string     `json:"turn,omitempty"`
 	Began        *time.Time `json:"began,omitempty"`
-	Written      int        `json:"written"` // characters that the model wrote so far
-	Visible      int        `json:"visible"` // characters of them that people see
+	Written      int        `json:"written"` // characters that the model has written so far
+	Visible      int        `json:"visible"` // characters of them that are visible
 	Waits        string     `json:"waits,omitempty"`
-	Queued       int        `json:"queued"` // messages that wait for their turn
+	Queued       int        `json:"queued"` // waiting messages
 	Parked       int        `json:"parked"` // replies that are delivered in the background
 }
 
-// ErrNotWell is returned by ShowStatus, after it has shown the status, if something in the daemon hangs or an endpoint has
-// stopped for good.
+// ErrNotWell is returned by ShowStatus, after it has written the status, if something in the daemon hangs or an
+// endpoint has stopped permanently.
 var ErrNotWell = errors.New("the daemon is not well")
 
 // daemonStatus implements control.status.
@@ -66,7 +66,7 @@ func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Conf
 	return s
 }
 
-// statusOf returns what the status page shows, without texts.
+// statusOf returns the content of the status page without texts.
 func statusOf(s admin.Status) DaemonStatus {
 	d := DaemonStatus{
 		Version: s.Version, Started: s.Started, Status: s.Readiness.Status, Store: s.Readiness.Store,
@@ -74,30 +74,30 @@ func statusOf(s admin.Status) DaemonStatus {
 	}
 	for _, e := range s.Endpoints {
 		d.Endpoints = append(d.Endpoints, EndpointStatus{
-			Name: e.Name, Network: e.Network, State: e.State, Since: known(e.Since), Error: e.Error, Waiting: e.Waiting,
+			Name: e.Name, Network: e.Network, State: e.State, Since: timeOrNil(e.Since), Error: e.Error, Waiting: e.Waiting,
 		})
 	}
 	for _, r := range s.Replies {
 		d.Conversations = append(d.Conversations, ConversationStatus{
-			Conversation: r.Conversation, Turn: r.Turn, Began: known(r.Began), Written: r.Length, Visible: r.Visible,
+			Conversation: r.Conversation, Turn: r.Turn, Began: timeOrNil(r.Began), Written: r.Length, Visible: r.Visible,
 			Waits: r.Waits, Queued: r.Queued, Parked: r.Parked,
 		})
 	}
 	return d
 }
 
-// known returns a time, or nil for the zero time.
-func known(t time.Time) *time.Time {
+// timeOrNil returns a time, or nil for the zero time.
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
 	return &t
 }
 
-// errNoDaemon says that there is nobody to ask.
+// errNoDaemon means that no daemon was reached.
 var errNoDaemon = errors.New("no telex runs with this state directory, as this user")
 
-// ShowStatus asks the running daemon what it does, and writes it. It fails if none is reached.
+// ShowStatus requests the status of the running daemon, and writes it. It fails if it can't reach a daemon.
 func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	dir, err := stateDir(env)
 	if err != nil {
@@ -123,7 +123,7 @@ func ShowStatus(ctx context.Context, env config.Env, o Output) error {
 	return nil
 }
 
-// askStatus asks the daemon whose state is in dir. It fails with errNoSocket if none is reached.
+// askStatus requests the status of the daemon whose state is in dir. It fails with errNoSocket if it can't reach one.
 func askStatus(ctx context.Context, env config.Env, dir string) (DaemonStatus, error) {
 	conn, err := dialDaemon(ctx, env, dir)
 	if err != nil {

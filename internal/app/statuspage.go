@@ -16,34 +16,34 @@ import (
 	"telex/internal/store"
 )
 
-// activity is what the status page reads from the store.
+// activity is the data that the status page reads from the store.
 type activity interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 	Sessions(ctx context.Context) ([]store.SessionInfo, error)
 }
 
 const (
-	// pastFor is how long what the store told holds: each open page asks twice a second.
-	pastFor = 15 * time.Second
-	// pastDays and pastConversations are how many the page shows.
+	// pastLifetime is how long data from the store is reused, because each open page asks twice per second.
+	pastLifetime = 15 * time.Second
+	// pastDays and pastConversations limit what the page shows.
 	pastDays          = 14
 	pastConversations = 15
-	// mostReplies is how many conversations the page shows that are under way.
-	mostReplies = 50
-	// mostText bounds the end of a text that the page shows, in characters.
-	mostText = 4000
+	// maxReplies is the maximum number of active conversations on the page.
+	maxReplies = 50
+	// maxText is the maximum length of the end of a text on the page, in characters.
+	maxText = 4000
 )
 
-// statusPage collects what the status page shows.
+// statusPage collects the content of the status page.
 type statusPage struct {
-	app     *App
-	version string
-	kept    activity // nil: the store keeps nothing that could be shown
-	started time.Time
+	app      *App
+	version  string
+	activity activity // nil: the store has no such data
+	started  time.Time
 
 	mu   sync.Mutex
 	past admin.Status // Days, Conversations and Kept
-	at   time.Time    // when the store told it
+	at   time.Time    // when the store was read
 }
 
 // status implements admin.Options.Status.
@@ -55,14 +55,14 @@ func (p *statusPage) status(ctx context.Context) admin.Status {
 		s.Endpoints = append(s.Endpoints, endpointStatus(e, o))
 	}
 	for _, c := range o.Conversations {
-		if one := p.reply(c); (one.Turn != "" || one.Queued+one.Parked > 0) && len(s.Replies) < mostReplies {
+		if one := p.reply(c); (one.Turn != "" || one.Queued+one.Parked > 0) && len(s.Replies) < maxReplies {
 			s.Replies = append(s.Replies, one)
 		}
 	}
 	return s
 }
 
-// endpointStatus adds to an endpoint what the gateway knows of it. It knows no API server.
+// endpointStatus adds the gateway's state of an endpoint. The gateway does not know API servers.
 func endpointStatus(e admin.Endpoint, o gateway.Overview) admin.EndpointStatus {
 	s := admin.EndpointStatus{Endpoint: e, Network: "API server"}
 	for _, is := range o.Endpoints {
@@ -90,7 +90,7 @@ func limitName(u budget.Use) string {
 	return fmt.Sprintf("calls in %s", u.Limit.Window)
 }
 
-// blockName says where a block holds.
+// blockName describes the scope of a block.
 func blockName(b chat.Block) string {
 	if b.Scope == chat.ScopeEndpoint {
 		return "of this bot"
@@ -98,7 +98,7 @@ func blockName(b chat.Block) string {
 	return fmt.Sprintf("in the %s %s", b.Scope, cmp.Or(string(b.Message), string(b.Thread), string(b.Chat)))
 }
 
-// reply returns what happens in a conversation.
+// reply returns the state of a conversation.
 func (p *statusPage) reply(c gateway.ConversationState) admin.Reply {
 	out := admin.Reply{Conversation: c.Conversation.String(), Queued: c.Queued, Parked: c.Parked}
 	r := c.Reply
@@ -115,7 +115,7 @@ func (p *statusPage) reply(c gateway.ConversationState) admin.Reply {
 		out.Until = r.Blocked
 	}
 	if p.app.parts.Load().config.Admin.ShowText {
-		out.Text = lastOf(r.Text, mostText)
+		out.Text = lastOf(r.Text, maxText)
 	}
 	return out
 }
@@ -129,11 +129,11 @@ func lastOf(text string, n int) string {
 	return "…" + string(runes[len(runes)-n:])
 }
 
-// remembered returns what the store told lately, or asks it.
+// remembered returns recent data from the store, or reads it again.
 func (p *statusPage) remembered(ctx context.Context) admin.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.kept == nil || time.Since(p.at) < pastFor {
+	if p.activity == nil || time.Since(p.at) < pastLifetime {
 		return p.past
 	}
 	past, err := p.ask(ctx, time.Now())
@@ -150,13 +150,13 @@ func (p *statusPage) ask(ctx context.Context, now time.Time) (s admin.Status, er
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	for i := pastDays - 1; i >= 0; i-- {
 		day := midnight.AddDate(0, 0, -i)
-		used, err := p.kept.Used(ctx, chat.UsageOf{From: day, To: day.AddDate(0, 0, 1)})
+		used, err := p.activity.Used(ctx, chat.UsageOf{From: day, To: day.AddDate(0, 0, 1)})
 		if err != nil {
 			return s, err
 		}
 		s.Days = append(s.Days, admin.Day{Date: day, Prompt: used.Prompt, Completion: used.Completion})
 	}
-	sessions, err := p.kept.Sessions(ctx)
+	sessions, err := p.activity.Sessions(ctx)
 	s.Kept = len(sessions)
 	for _, one := range sessions[:min(len(sessions), pastConversations)] {
 		s.Conversations = append(s.Conversations, admin.Conversation{

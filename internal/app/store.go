@@ -17,7 +17,7 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// keptStore is what outlives the process: a SQLite file or a PostgreSQL database.
+// keptStore is a durable store: a SQLite file or a PostgreSQL database.
 type keptStore interface {
 	gateway.Store
 	storeReader
@@ -37,16 +37,16 @@ type storeReader interface {
 	Close() error
 }
 
-// ErrDatabase is the error of a command for stores in a file.
+// ErrDatabase is the error of a command that only supports stores in a file.
 var ErrDatabase = errors.New("the store is a PostgreSQL database")
 
-// location is where the store of an operator's command is.
+// location is the location of the store for an operator's command.
 type location struct {
-	dir string // the state directory, by which a daemon's socket is found too
+	dir string // the state directory, which also determines a daemon's socket
 	dsn config.DSN
 }
 
-// locate finds the store by the environment and by the configuration's section store.
+// locate finds the store according to the environment and the configuration's section store.
 func locate(env config.Env) (location, error) {
 	c, err := config.LoadStore(env)
 	if err != nil {
@@ -56,7 +56,7 @@ func locate(env config.Env) (location, error) {
 	return location{dir, c.DSN}, err
 }
 
-// file is the path of the store, if it is a file.
+// file returns the path of the store, if it is a file.
 func (l location) file() string { return store.File(l.dir) }
 
 // fileOnly fails if the store is not a file.
@@ -67,7 +67,7 @@ func (l location) fileOnly(instead string) error {
 	return fmt.Errorf("%w: %s", ErrDatabase, instead)
 }
 
-// read opens the store for reading. A daemon may use it.
+// read opens the store for reading. A daemon may use it meanwhile.
 func (l location) read(ctx context.Context) (storeReader, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal()})
@@ -86,7 +86,7 @@ func (l location) read(ctx context.Context) (storeReader, error) {
 	return r, nil
 }
 
-// openReader opens the store that env and the configuration name for reading.
+// openReader opens the store of env and the configuration for reading.
 func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	at, err := locate(env)
 	if err != nil {
@@ -95,8 +95,8 @@ func openReader(ctx context.Context, env config.Env) (storeReader, error) {
 	return at.read(ctx)
 }
 
-// write opens the store for writing, with its schema up to date. If it is a file, it fails with store.ErrLocked if a daemon has it. A
-// database can be written to beside its daemons, which are signalled.
+// write opens the store for writing, with its schema up to date. A file fails with store.ErrLocked if a daemon holds
+// it. A database can be written to while daemons use it; they get signals.
 func (l location) write(ctx context.Context) (keptStore, error) {
 	if !l.dsn.IsSQLite() {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: l.dsn.Reveal(), Migrate: true})
@@ -115,7 +115,7 @@ func (l location) write(ctx context.Context) (keptStore, error) {
 	return s, nil
 }
 
-// openStore opens the configured store for a daemon, or for a conversation in the terminal while there is none.
+// openStore opens the configured store for a daemon, or for a conversation in the terminal if no daemon runs.
 func (a *App) openStore(ctx context.Context, c *config.Config, o Options) (kept keptStore, err error) {
 	dir, err := store.Dir(o.Env.Value)
 	if err != nil {
@@ -165,11 +165,11 @@ func (a *App) openFile(ctx context.Context, o store.Options) (keptStore, error) 
 	return s, nil
 }
 
-// awayPause is the pause between attempts to reach a database at the start.
-const awayPause = 2 * time.Second
+// reconnectPause is the pause between attempts to reach a database at the start.
+const reconnectPause = 2 * time.Second
 
-// openDatabase opens the store in a database. A daemon waits until the database can be reached, as it does for a platform. The
-// watchdog does not ask the database: a restart would not bring it back, and no call to it can hang.
+// openDatabase opens the store in a database. A daemon waits until the database can be reached. The watchdog does not
+// check the database: a restart would not make it reachable, and no call to it can hang.
 func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool) (keptStore, error) {
 	o.Migrate = true
 	opened := newSupervisor(o.Log).starting(ctx, "opening the database")
@@ -185,7 +185,7 @@ func (a *App) openDatabase(ctx context.Context, o postgres.Options, daemon bool)
 		if !told {
 			o.Log.Error("the database can't be reached; trying again until it can", slog.Any("error", err))
 		}
-		timer := time.NewTimer(awayPause)
+		timer := time.NewTimer(reconnectPause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

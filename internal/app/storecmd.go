@@ -17,8 +17,8 @@ import (
 // ErrDamaged is returned by CheckStore for a damaged store, after it reported the problems.
 var ErrDamaged = errors.New("the store is damaged")
 
-// BackupStore copies the store of the state directory that env names into a new file, and says so. A daemon
-// may hold the store and go on. A file that is there is not overwritten.
+// BackupStore copies the store in the state directory of env to a new file, and reports that. A daemon may use the
+// store meanwhile. It overwrites no file.
 func BackupStore(ctx context.Context, env config.Env, o Output, file string) (err error) {
 	at, err := locate(env)
 	if err == nil {
@@ -44,7 +44,8 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 	return o.line("%s: a copy of %s", file, at.file())
 }
 
-// CheckStore reads the whole store and writes what is wrong with it and how much is in it. A daemon may hold the store and go on.
+// CheckStore reads the whole store, and writes its problems and the amount of its contents. A daemon may use the store
+// meanwhile.
 func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -71,8 +72,8 @@ func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	return nil
 }
 
-// RestoreStore puts a backup in the place of the store of the state directory that env names, and says what it did.
-// A daemon must not hold the store. The store that was there is kept beside it.
+// RestoreStore replaces the store in the state directory of env by a backup, and reports the result. No daemon may hold
+// the store. The old store is kept beside it.
 func RestoreStore(ctx context.Context, env config.Env, o Output, file string) error {
 	at, err := locate(env)
 	if err == nil {
@@ -98,17 +99,17 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
 }
 
-// restoreDir is stateDir for a missing store: on a new machine the directory of the service is enough.
+// restoreDir is like stateDir, for a missing store: on a new machine it is enough that the service's directory exists.
 func restoreDir(env config.Env) (string, error) {
 	dir, err := stateDir(env)
-	if !namesState(env) && (err != nil || !exists(store.File(dir))) && exists(serviceState) {
-		return serviceState, nil
+	if !namesState(env) && (err != nil || !exists(store.File(dir))) && exists(serviceStateDir) {
+		return serviceStateDir, nil
 	}
 	return dir, err
 }
 
-// MigrateStore brings the schema of the store up to date, as a daemon does when it starts. No daemon may hold a file. Daemons that use
-// a database go on, if they can use the new schema; else it fails with store.ErrLocked.
+// MigrateStore updates the schema of the store, as a daemon does when it starts. No daemon may hold a file. Daemons
+// that use a database continue if they support the new schema; otherwise it fails with store.ErrLocked.
 func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -132,8 +133,8 @@ func MigrateStore(ctx context.Context, env config.Env, o Output) (err error) {
 	return o.line("%s: schema %d, which is the newest", report.Path, report.Schema)
 }
 
-// CopyStore copies the SQLite store of the state directory that env names into the configured database, which must be empty. No
-// daemon may hold either of them. The file stays as it is.
+// CopyStore copies the SQLite store in the state directory of env to the configured database, which must be empty. No
+// daemon may use either of them. The file is not changed.
 func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	at, err := locate(env)
 	if err != nil {
@@ -145,7 +146,7 @@ func CopyStore(ctx context.Context, env config.Env, o Output) (err error) {
 	if !exists(at.file()) {
 		return errNoStore(at.file())
 	}
-	from, err := store.Open(ctx, store.Options{Path: at.file()}) // nobody writes to it meanwhile
+	from, err := store.Open(ctx, store.Options{Path: at.file()}) // holding it prevents writes meanwhile
 	if err != nil {
 		return err
 	}

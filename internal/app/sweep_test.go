@@ -14,7 +14,7 @@ func TestStoreIsSwept(t *testing.T) {
 		a := &App{sweep: func(context.Context) { n++ }}
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Hour)
 		defer cancel()
-		a.keepSwept(ctx)
+		a.sweepRegularly(ctx)
 		if n != 5 {
 			t.Errorf("swept %d times in 25 hours, want 5", n)
 		}

@@ -12,8 +12,8 @@ import (
 // slowStep is the duration of a teardown step after which it is logged.
 const slowStep = time.Second
 
-// teardown is what has to end, each with a name. It ends last in, first out, one step after the other: what was
-// built later may use what was built before.
+// teardown holds the steps of the shutdown, each with a name. They run last in, first out, because later parts may use
+// earlier ones.
 type teardown struct {
 	log   *slog.Logger
 	mu    sync.Mutex
@@ -22,10 +22,10 @@ type teardown struct {
 
 type teardownStep struct {
 	name string
-	end  func() error // returns when it has ended
+	end  func() error // returns after the part has ended
 }
 
-// add adds a step. The caller may call remove once nothing has to end any more.
+// add adds a step. The caller may call remove if the part has ended already.
 func (t *teardown) add(name string, end func() error) (remove func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

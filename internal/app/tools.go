@@ -9,7 +9,7 @@ import (
 	"telex/internal/config"
 )
 
-// newTools returns what models may call: the built-in tools, and those of servers.
+// newTools returns the tools of models: the built-in ones, and those of MCP servers.
 func newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
 		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
@@ -26,7 +26,7 @@ func newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox
 	return tool.Join(boxes...), nil
 }
 
-// newMCP returns a client of these servers. Clients with the same place for large messages read one at a time.
+// newMCP returns a client of these servers. Clients with the same channel large read one large message at a time.
 func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp.Client, error) {
 	var servers []mcp.Server
 	for _, s := range configured {
@@ -35,14 +35,14 @@ func newMCP(configured []config.MCPServer, large chan struct{}, o Options) (*mcp
 			literal = append(literal, secret.Reveal())
 		}
 		servers = append(servers, mcp.Server{
-			Name: s.Name, Command: s.Command, Args: s.Args, Env: revealed(s.Env), URL: s.URL, Headers: revealed(s.Headers),
+			Name: s.Name, Command: s.Command, Args: s.Args, Env: revealAll(s.Env), URL: s.URL, Headers: revealAll(s.Headers),
 			ReadOnly: s.ReadOnly, AutoApprove: s.AutoApprove, Deny: s.Deny, Trust: s.Trust, Timeout: s.Timeout, Secrets: literal,
 		})
 	}
 	return mcp.New(mcp.Options{Servers: servers, Version: o.version(), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper, Large: large})
 }
 
-// home returns the Home Assistant that tools use; the zero value without one.
+// home returns the Home Assistant for the tools, or the zero value.
 func home(c *config.Config, o Options) tool.HomeOptions {
 	h := c.Home()
 	if h == nil {
@@ -51,11 +51,11 @@ func home(c *config.Config, o Options) tool.HomeOptions {
 	return tool.HomeOptions{URL: h.URL, Token: h.Token.Reveal(), HTTP: o.Transport}
 }
 
-// KeepServer runs a server of tools, a path and its arguments, in place of this program, and returns its exit status once
-// neither it nor anything that it started is left, or once the daemon is gone.
+// KeepServer runs an MCP server, given as a path and its arguments, as a child of this process. It returns the server's
+// exit status after the server and everything that it started have ended, or after the daemon has ended.
 func KeepServer(args []string) int { return mcp.Keep(args) }
 
-func revealed(secrets map[string]config.Secret) map[string]string {
+func revealAll(secrets map[string]config.Secret) map[string]string {
 	out := make(map[string]string, len(secrets))
 	for name, value := range secrets {
 		out[name] = value.Reveal()

@@ -14,7 +14,7 @@ import (
 	"telex/internal/store"
 )
 
-// UsageOptions say which usage is wanted. ParseUsage makes them.
+// UsageOptions select the usage to show. ParseUsage creates them.
 type UsageOptions struct {
 	since, until time.Time // since is zero for all stored usage
 	by           []store.UsageBy
@@ -25,13 +25,13 @@ func usageDimensions() []store.UsageBy {
 	return []store.UsageBy{store.ByDay, store.ByPerson, store.ByConversation, store.ByModel}
 }
 
-// ParseUsage reads what the command line says, at the time now. Since is empty, a date, which begins at the machine's
-// midnight, or how long ago; by is what rows are told apart by, as the options of usageDimensions, nil for all of them.
+// ParseUsage parses the command line's values at the time now. since is empty, a date, which begins at the machine's
+// midnight, or a duration before now. by lists the columns that define the rows; nil means all dimensions.
 func ParseUsage(since string, by []string, now time.Time) (UsageOptions, error) {
 	o := UsageOptions{until: now, by: usageDimensions()}
 	if since != "" {
 		var err error
-		if o.since, err = sinceWhen(since, now); err != nil {
+		if o.since, err = parseSince(since, now); err != nil {
 			return UsageOptions{}, err
 		}
 	}
@@ -43,19 +43,19 @@ func ParseUsage(since string, by []string, now time.Time) (UsageOptions, error) 
 		dimension := store.UsageBy(strings.TrimSpace(name))
 		if !slices.Contains(usageDimensions(), dimension) {
 			return UsageOptions{}, fmt.Errorf("--by takes %s, not %q; several are separated by commas, such as person,day",
-				listed(usageDimensions()), name)
+				joinNames(usageDimensions()), name)
 		}
 		if !slices.Contains(o.by, dimension) {
 			o.by = append(o.by, dimension)
 		}
 	}
 	if len(o.by) == 0 {
-		return UsageOptions{}, fmt.Errorf("--by needs at least one of %s", listed(usageDimensions()))
+		return UsageOptions{}, fmt.Errorf("--by needs at least one of %s", joinNames(usageDimensions()))
 	}
 	return o, nil
 }
 
-func listed(names []store.UsageBy) string {
+func joinNames(names []store.UsageBy) string {
 	var text []string
 	for _, n := range names {
 		text = append(text, string(n))
@@ -63,7 +63,7 @@ func listed(names []store.UsageBy) string {
 	return strings.Join(text[:len(text)-1], ", ") + " and " + text[len(text)-1]
 }
 
-func sinceWhen(since string, now time.Time) (time.Time, error) {
+func parseSince(since string, now time.Time) (time.Time, error) {
 	from, err := time.ParseInLocation(time.DateOnly, since, now.Location())
 	if err != nil {
 		ago, err := config.ParseDuration(since)
@@ -79,7 +79,7 @@ func sinceWhen(since string, now time.Time) (time.Time, error) {
 	return from, nil
 }
 
-// usageReport is the usage as written for scripts.
+// usageReport is the usage in the form for scripts.
 type usageReport struct {
 	Since *time.Time      `json:"since"` // null: all stored usage
 	Until time.Time       `json:"until"`
@@ -107,8 +107,8 @@ type usageSum struct {
 	Estimated  bool `json:"estimated"`        // the provider of a call reported no usage
 }
 
-// Usage writes what turns used: a row for each combination of what o tells apart, and the total. Days are the
-// machine's. A daemon may hold the store.
+// Usage writes the usage of turns: a row for each combination of o's dimensions, and the total. Days are in the
+// machine's time zone. A daemon may use the store meanwhile.
 func Usage(ctx context.Context, env config.Env, out Output, o UsageOptions) (err error) {
 	r, err := openReader(ctx, env)
 	if err != nil {
@@ -125,7 +125,7 @@ func Usage(ctx context.Context, env config.Env, out Output, o UsageOptions) (err
 	if len(a.Rows) == 0 {
 		remark := "Nothing was used yet."
 		if !o.since.IsZero() {
-			remark = "Nothing was used since " + moment(o.since) + "."
+			remark = "Nothing was used since " + localTime(o.since) + "."
 		}
 		_, err := fmt.Fprintln(out.Remarks, remark)
 		return err
@@ -171,12 +171,12 @@ func usageKey(by store.UsageBy, r store.AccountRow) string {
 	case store.ByDay:
 		return r.Day
 	case store.ByPerson:
-		if r.Person.User == "" { // the person was deleted, but not the usage
+		if r.Person.User == "" { // the person was deleted, but the usage stays
 			r.Person.User = "-"
 		}
 		return r.Person.String()
 	case store.ByConversation:
-		if r.Conversation.Chat == "" { // it was the conversation of a deleted person
+		if r.Conversation.Chat == "" { // the conversation of a deleted person
 			r.Conversation.Chat = "-"
 		}
 		return r.Conversation.String()
@@ -204,7 +204,7 @@ func usageTable(by []store.UsageBy, a store.Account) [][]string {
 	return append(rows, append(total, numbers(a.Total)...))
 }
 
-// numbers marks estimated numbers.
+// numbers formats the numbers, and marks estimated ones.
 func numbers(u chat.Used) []string {
 	about := ""
 	if u.Estimated {

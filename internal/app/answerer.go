@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"telex/agent"
+	"telex/agent/mcp"
+	"telex/internal/config"
+)
+
+// answerer holds what answers turns: the models, their limits and their tools. A turn ends with the answerer with which
+// it began. A reload that changes any of this creates another answerer.
+type answerer struct {
+	runner
+	config  answererConfig
+	servers []*toolServer
+
+	mu      sync.Mutex
+	running int
+	retired bool
+	release func() // called once, after it is retired and its last turn has ended
+}
+
+// answererConfig is the part of the configuration on which an answerer depends.
+type answererConfig struct {
+	models []config.Model
+	agent  config.Agent
+	tools  config.Tools
+	mcp    []config.MCPServer
+	texts  map[string]string
+	home   *config.HomeAssistant
+}
+
+func answererConfigOf(c *config.Config) answererConfig {
+	return answererConfig{c.Models, c.Agent, c.Tools, c.MCPServers, c.Texts, c.Home()}
+}
+
+// Run implements runner.
+func (b *answerer) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	b.count(1)
+	defer b.count(-1)
+	return b.runner.Run(ctx, t, emit)
+}
+
+func (b *answerer) count(n int) {
+	b.mu.Lock()
+	b.running += n
+	b.end()
+}
+
+// retire says that no more turns will begin.
+func (b *answerer) retire() {
+	b.mu.Lock()
+	b.retired = true
+	b.end()
+}
+
+// end unlocks mu, and calls release if the answerer is no longer used.
+func (b *answerer) end() {
+	release := b.release
+	over := b.retired && b.running == 0
+	if over {
+		b.release = nil
+	}
+	b.mu.Unlock()
+	if over && release != nil {
+		release()
+	}
+}
+
+// toolServer is an MCP server that runs as long as any answerer uses it.
+type toolServer struct {
+	config  config.MCPServer
+	client  *mcp.Client
+	holders int    // guarded by App.serversMu
+	stop    func() // nil: it is not running yet
+}
+
+// newAnswerer returns the answerer for a configuration: the previous one if nothing has changed, otherwise a new one
+// that shares the unchanged tool servers. before may be nil.
+func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer, error) {
+	of := answererConfigOf(c)
+	if before != nil && reflect.DeepEqual(before.answerer.config, of) {
+		return before.answerer, nil
+	}
+	b := &answerer{config: of}
+	for _, one := range c.MCPServers {
+		s := &toolServer{config: one}
+		if before != nil {
+			for _, known := range before.answerer.servers {
+				if reflect.DeepEqual(known.config, one) {
+					s = known
+				}
+			}
+		}
+		if s.client == nil {
+			var err error
+			if s.client, err = newMCP([]config.MCPServer{one}, a.largeMessage, o); err != nil {
+				return nil, err
+			}
+		}
+		b.servers = append(b.servers, s)
+	}
+	b.release = func() { a.countHolders(b.servers, -1) }
+	tools, err := newTools(c, b.servers, o)
+	if err != nil {
+		return nil, err
+	}
+	b.runner, err = a.newAgent(c, texts(c), tools, o)
+	return b, err
+}
+
+// countHolders counts the answerers that use these servers. It starts servers for their first answerer, and stops them
+// after their last one.
+func (a *App) countHolders(servers []*toolServer, n int) {
+	a.serversMu.Lock()
+	defer a.serversMu.Unlock()
+	for _, s := range servers {
+		switch s.holders += n; {
+		case s.holders == 0:
+			s.stop()
+		case s.stop == nil:
+			s.stop = a.start(context.WithoutCancel(a.running), "MCP server "+s.config.Name, s.client.Run)
+		}
+	}
+}
