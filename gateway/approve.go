@@ -18,7 +18,7 @@ import (
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
 		Store: a.g.store.approvals, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
-		Asker: chat.Person{Endpoint: a.conversation.Endpoint, User: asker},
+		Asker: chat.Person{Endpoint: a.conversation.Endpoint, User: asker}, Ahead: a.g.ahead(),
 	})
 }
 

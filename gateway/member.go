@@ -226,6 +226,14 @@ func (m *member) unregister(ctx context.Context) {
 	}
 }
 
+// ahead returns how far this process's clock is ahead of the store's, which all replicas know.
+func (g *Gateway) ahead() time.Duration {
+	if g.shared == nil {
+		return 0
+	}
+	return g.shared.Ahead()
+}
+
 // lost is closed when the lease is over; nil if the store is not shared.
 func (g *Gateway) lost() <-chan struct{} {
 	if m := g.member.Load(); m != nil {

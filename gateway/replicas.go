@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"time"
 
 	"telex/gateway/access"
 	"telex/internal/chat"
@@ -22,7 +23,7 @@ import (
 // owner of the old id the owner of the new one, unless that has a live owner.
 //
 // Times that the methods return are on this process's clock, and times they get are too: the store converts them from
-// and to its own clock, so that clocks may differ.
+// and to its own clock, so that clocks may differ. It can't convert what the gateway has encoded: that is what Ahead is for.
 type Replicas interface {
 	Membership
 	Ownership
@@ -40,6 +41,8 @@ type Membership interface {
 	Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error)
 	// Unregister gives up the lease at once, and signals the others.
 	Unregister(ctx context.Context) error
+	// Ahead returns how far this process's clock is ahead of the store's. It does not block.
+	Ahead() time.Duration
 	// Listen calls heard for each signal to this replica. It calls it once with chat.SignalAll as soon as no signal can be
 	// missed any more. It returns an error when signals may have been missed, and ctx's error when ctx ended. heard must
 	// not block.

@@ -32,7 +32,8 @@ type Options struct {
 	Log          *slog.Logger // logger of the turn
 	Turn         string
 	Conversation chat.Conversation
-	Asker        chat.Person // the person whose message started the turn
+	Asker        chat.Person   // the person whose message started the turn
+	Ahead        time.Duration // how far this process's clock is ahead of the store's, by which other processes read times
 
 	Unattended bool            // nobody can be asked
 	Timeout    time.Duration   // maximum time to wait for a person's decision
@@ -213,7 +214,9 @@ func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, e
 	}
 	q.Asked = time.Now().Round(0)
 	q.Until = q.Asked.Add(a.Timeout)
-	step, err := chat.NewStep(chat.StepAsked, q.call, q)
+	kept := *q //nolint:govet // the copy is only encoded
+	kept.move(-a.Ahead)
+	step, err := chat.NewStep(chat.StepAsked, q.call, &kept)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +267,7 @@ func (a *Approvals) Decide(ctx context.Context, q *Proposal, answer Answer, by c
 // record stores the decision about a proposal that the caller has claimed, and publishes it to the turn. It publishes
 // even if storing fails; after a crash the next process asks again.
 func (a *Approvals) record(ctx context.Context, q *Proposal, d Decision) (chat.Step, error) {
-	d.ID = q.ID
+	d.ID, d.At = q.ID, moved(d.At, -a.Ahead)
 	step, err := chat.NewStep(chat.StepDecided, q.call, d)
 	stored := err
 	if err == nil {

@@ -39,6 +39,17 @@ type Decision struct {
 
 func newProposal(call string) *Proposal { return &Proposal{call: call, decided: make(chan struct{})} }
 
+// move moves the times of p to a clock that is ahead by d. Whether a message answers the proposal depends on them.
+func (p *Proposal) move(d time.Duration) { p.Asked, p.Until = moved(p.Asked, d), moved(p.Until, d) }
+
+// moved returns a time later by d; the zero time stays zero.
+func moved(at time.Time, d time.Duration) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return at.Add(d)
+}
+
 // publish passes the decision to the turn. Only the claimant may call it, once.
 func (p *Proposal) publish(v agent.Verdict) {
 	p.verdict = v

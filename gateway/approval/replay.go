@@ -22,10 +22,12 @@ func (a *Approvals) Replay(steps []chat.Step) error {
 		case chat.StepAsked:
 			p := newProposal(s.Call)
 			err = json.Unmarshal(s.Body, p)
+			p.move(a.Ahead)
 			a.proposals = append(a.proposals, p)
 		case chat.StepDecided:
 			var d Decision
 			err = json.Unmarshal(s.Body, &d)
+			d.At = moved(d.At, a.Ahead)
 			a.replayDecision(d)
 		}
 		if err != nil {

@@ -46,6 +46,28 @@ func TestWhatAnEarlierVersionStoredIsRead(t *testing.T) {
 	}
 }
 
+// An answer from before the question is none, also where the clocks of two processes differ.
+func TestClocksDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, other := newTurn(&store{}), newTurn(&store{})
+		one.Ahead, other.Ahead = -5*time.Second, 5*time.Second
+		if _, err := one.approve(t.Context(), call(func(*agent.Proposal) {}), func() {
+			if err := other.Replay(one.store.steps); err != nil {
+				t.Fatal(err)
+			}
+			for late, want := range map[time.Duration]bool{-time.Second: false, time.Second: true} {
+				said := one.asks.Asked.Add(late)
+				if one.Find("", said) != nil != want || other.Find("", said.Add(other.Ahead-one.Ahead)) != nil != want {
+					t.Errorf("an answer %v after the question is taken wrongly", late)
+				}
+			}
+			one.decide(approval.Answer{Verdict: agent.Denied})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // What is written has the keys that are read, and no others.
 func TestWhatIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -51,3 +51,6 @@ func (k *keeper) readTurns(turns []chat.Turn) []chat.Turn {
 	}
 	return turns
 }
+
+// Ahead implements gateway.Membership.
+func (k *keeper) Ahead() time.Duration { return k.l.clock() }

@@ -322,3 +322,6 @@ func (s *Store) CountTurn(_ context.Context, p chat.Person, limit int) (bool, er
 	s.paces[p] = append(began, now)
 	return true, nil
 }
+
+// Ahead implements gateway.Membership: all processes have one clock.
+func (*Store) Ahead() time.Duration { return 0 }

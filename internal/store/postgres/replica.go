@@ -195,3 +195,6 @@ func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, 
 	counted, _ := done.result.(bool) // always is one after a success
 	return counted, nil
 }
+
+// Ahead returns how far this process's clock is ahead of the server's, as it was measured last.
+func (s *Store) Ahead() time.Duration { return time.Duration(s.ahead.Load()) }
