@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -100,6 +101,29 @@ func TestPages(t *testing.T) {
 		got, err := pdf.Read(t.Context(), data, tt.pages, tt.limit)
 		if err != nil || got.Pages != 40 || got.Shown != tt.shown || got.Cut != tt.cut || got.Thin || len(got.Text) > tt.limit {
 			t.Errorf("%+v: got %+v, %v", tt, got, err)
+		}
+	}
+}
+
+// peakOf returns by how much the memory in use grew while f ran.
+func peakOf(f func()) uint64 {
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	peak := before.HeapAlloc
+	for ticks := time.NewTicker(2 * time.Millisecond); ; {
+		runtime.ReadMemStats(&now)
+		peak = max(peak, now.HeapAlloc)
+		select {
+		case <-done:
+			ticks.Stop()
+			return peak - before.HeapAlloc
+		case <-ticks.C:
 		}
 	}
 }
