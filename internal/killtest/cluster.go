@@ -62,6 +62,7 @@ type cluster struct {
 	discord  *discord.Server
 	slack    *slack.Server
 	database *pgserver.Server
+	name     string // of the database
 	replicas []*replica
 	talks    []*talk
 
@@ -153,8 +154,8 @@ func (c *cluster) begin(ctx context.Context) (err error) {
 	if c.database, err = pgserver.Start(ctx, pgserver.Options{Durable: true}); err != nil {
 		return err
 	}
-	_, dsn, err := c.database.Create(ctx, "")
-	if err != nil {
+	var dsn string
+	if c.name, dsn, err = c.database.Create(ctx, ""); err != nil {
 		return err
 	}
 	config := filepath.Join(c.dir, "config.yaml")

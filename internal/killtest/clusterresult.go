@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -93,6 +95,13 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	if err := c.replicas[0].checkStore(ctx); err != nil {
 		r.add(talkVerdict{Other: 1, What: err.Error() + "\n"})
 	}
+	remembered, err := c.memory(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, t := range c.talks {
+		r.add(t.judgeMemory(remembered[t.place.name()+":"+t.place.id()]))
+	}
 	if n, what := c.limitViolations(); n > 0 {
 		r.add(talkVerdict{Limits: n, What: what})
 	}
@@ -151,6 +160,35 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 		}
 	}
 	return r, nil
+}
+
+// memory returns what the database remembers of each chat, in its order.
+func (c *cluster) memory(ctx context.Context) (map[string][]string, error) {
+	rows, err := c.database.Query(ctx, c.name, "SELECT endpoint || ':' || chat || ' ' || convert_from(body, 'UTF8') FROM entry JOIN conversation ON conversation.id = entry.conversation ORDER BY entry.id")
+	list := make(map[string][]string)
+	for _, row := range rows {
+		chat, body, _ := strings.Cut(row, " ")
+		var m struct{ Text string }
+		err = errors.Join(err, json.Unmarshal([]byte(body), &m))
+		list[chat] = append(list[chat], m.Text)
+	}
+	return list, err
+}
+
+// judgeMemory compares what the database remembers with the questions and answers: each once, in their order.
+func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
+	if len(texts) != 2*len(t.asked) {
+		v.Other++
+		v.note("%s, chat %d: %d texts are remembered, want %d", t.place.name(), t.number, len(texts), 2*len(t.asked))
+		return v
+	}
+	for i, q := range t.asked {
+		if !strings.Contains(texts[2*i], q.mark) || texts[2*i+1] != q.want {
+			v.Other++
+			v.note("%s, chat %d: in place of %s it is remembered: %s, %s", t.place.name(), t.number, q.mark, clip(texts[2*i]), clip(texts[2*i+1]))
+		}
+	}
+	return v
 }
 
 // modelRun is one request to the model.

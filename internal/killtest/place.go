@@ -15,6 +15,7 @@ import (
 // place is a chat of one person with the bot, on one of the platforms.
 type place interface {
 	name() string // the platform's
+	id() string   // the chat's
 	say(text string) error
 	posts() []post // the bot's messages that exist, oldest first
 	// limited reports whether the platform's limits force pauses between edits that are longer than telex's own.
@@ -62,6 +63,8 @@ type telegramPlace struct {
 
 func (p telegramPlace) name() string { return "telegram" }
 
+func (p telegramPlace) id() string { return strconv.FormatInt(p.chat, 10) }
+
 // In a group, Telegram allows 20 calls a minute.
 func (p telegramPlace) limited() bool { return p.chat < 0 }
 
@@ -89,6 +92,13 @@ type discordPlace struct {
 
 func (p discordPlace) name() string { return "discord" }
 
+func (p discordPlace) id() string {
+	if p.channel == "" {
+		return p.DM(p.user)
+	}
+	return p.channel
+}
+
 func (p discordPlace) limited() bool { return false }
 
 func (p discordPlace) say(text string) error {
@@ -100,11 +110,7 @@ func (p discordPlace) say(text string) error {
 }
 
 func (p discordPlace) posts() (list []post) {
-	channel := p.channel
-	if channel == "" {
-		channel = p.DM(p.user)
-	}
-	for _, m := range p.History(channel) {
+	for _, m := range p.History(p.id()) {
 		if m.FromBot && m.Alive() {
 			list = append(list, postOf(m.ID, m.Seen, func(v discord.Version) string { return v.Content }))
 		}
@@ -119,6 +125,8 @@ type slackPlace struct {
 
 func (p slackPlace) name() string { return "slack" }
 
+func (p slackPlace) id() string { return "D" + p.user }
+
 // In a workspace, Slack allows 50 edits a minute.
 func (p slackPlace) limited() bool { return true }
 
@@ -130,7 +138,7 @@ func (p slackPlace) say(text string) error {
 }
 
 func (p slackPlace) posts() (list []post) {
-	for _, m := range p.History("D" + p.user) {
+	for _, m := range p.History(p.id()) {
 		if m.FromBot && m.Alive() {
 			list = append(list, postOf(m.TS, m.Seen, func(v slack.Version) string { return v.Shown }))
 		}

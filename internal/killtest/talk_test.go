@@ -42,6 +42,29 @@ func TestTalkJudge(t *testing.T) {
 	}
 }
 
+func TestTalkJudgesTheMemory(t *testing.T) {
+	t.Parallel()
+	first, second := counting("A1x0z", 5), counting("A1x1z", 5)
+	talk := talk{place: telegramPlace{}, asked: []asked{{mark: "A1x0z", want: first}, {mark: "A1x1z", want: second}}}
+	for name, tt := range map[string]struct {
+		texts []string
+		other int
+	}{
+		"each once":       {[]string{"say A1x0z", first, "say A1x1z", second}, 0},
+		"one is missing":  {[]string{"say A1x0z", first}, 1},
+		"one twice":       {[]string{"say A1x0z", first, "say A1x0z", first, "say A1x1z", second}, 1},
+		"the wrong order": {[]string{"say A1x1z", second, "say A1x0z", first}, 2},
+		"a part":          {[]string{"say A1x0z", first[:20], "say A1x1z", second}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := talk.judgeMemory(tt.texts); got.Other != tt.other || got.bad() != (got.What != "") {
+				t.Errorf("got %+v, want %d wrong", got, tt.other)
+			}
+		})
+	}
+}
+
 // The reply that grew at the moment of a kill, the daemon that wrote it, and the time until it went on.
 func TestClusterRecovery(t *testing.T) {
 	t.Parallel()
