@@ -124,8 +124,8 @@ func replicaScenarios() []scenario {
 			replicas: []int{1, 2, 3}, busy: busy{people: 300, bots: 10, length: 20 * time.Second}, latency: 20 * time.Millisecond,
 		},
 		{
-			name: "replicas-hourly", title: "10,000 conversations with one message in each of two hours, an hour in three minutes",
-			replicas: []int{3}, hourly: hourly{conversations: 10_000, bots: 4, hours: 2, hour: 3 * time.Minute}, latency: 20 * time.Millisecond,
+			name: "replicas-hourly", title: "10,000 conversations with one message in each of two hours, an hour in five minutes",
+			replicas: []int{3}, hourly: hourly{conversations: 10_000, bots: 4, hours: 2, hour: 5 * time.Minute}, latency: 20 * time.Millisecond,
 			bars: []bar{{statementGrowth, 1.10}, {memoryAgain, 1}},
 		},
 		{
