@@ -17,7 +17,7 @@ import (
 	"telex/internal/app"
 )
 
-// maxQuestion is the longest question, in bytes; the terminal's protocol takes no longer one.
+// maxQuestion is the maximum length of a question in bytes, as in the terminal's protocol.
 const maxQuestion = 64 << 10
 
 func chatCommand() *cobra.Command {
@@ -32,10 +32,11 @@ func chatCommand() *cobra.Command {
 			"question, print its answer while it is written, in Markdown as the model writes it; exit 1 when there\n" +
 			"is none. The question is the arguments, or without any what is on standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
-			// A reader that has left is an error to end in good order for, not a signal to die of.
-			broken := make(chan os.Signal, 1)
-			signal.Notify(broken, syscall.SIGPIPE)
-			defer signal.Stop(broken)
+			// A reader that has closed the pipe causes an error and an orderly end, not a signal that kills the
+			// process.
+			brokenPipe := make(chan os.Signal, 1)
+			signal.Notify(brokenPipe, syscall.SIGPIPE)
+			defer signal.Stop(brokenPipe)
 			if err := app.CheckSession(o.Session); err != nil {
 				return usageError(err)
 			}
@@ -49,7 +50,7 @@ func chatCommand() *cobra.Command {
 			o.Piped = len(args) == 0
 			o.Question, o.In, o.Out, o.Trouble, o.Env = question, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv
 			if demo {
-				if err := checkPace(rate, 0); err != nil {
+				if err := checkRates(rate, 0); err != nil {
 					return err
 				}
 				o.Log = slog.New(slog.DiscardHandler)
@@ -89,12 +90,12 @@ func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) (err error) 
 		return err
 	}
 	defer closeLog()
-	o.Log, o.Keeper = log, keeper()
+	o.Log, o.Keeper = log, keeperCommand()
 	warn(log, cfg)
 	return app.Chat(ctx, cfg, o)
 }
 
-// questionOf returns the arguments, or what is on a pipe; nothing asks for a conversation.
+// questionOf returns the arguments, or the content of a pipe. "" means a conversation.
 func questionOf(args []string, in *os.File) (string, error) {
 	question := strings.TrimSpace(strings.Join(args, " "))
 	switch {

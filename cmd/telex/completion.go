@@ -2,19 +2,20 @@ package main
 
 import "github.com/spf13/cobra"
 
-// completesFiles makes the shell complete the values of these flags of a command as files, which it does nowhere else.
+// completesFiles makes the shell complete the values of these flags as files. For all other flags, files are no
+// candidates.
 func completesFiles(c *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		mustComplete(c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)))
 	}
 }
 
-// completesWords makes the shell complete the value of a flag as one of these.
+// completesWords makes the shell complete the value of a flag as one of these words.
 func completesWords(c *cobra.Command, flag string, words ...string) {
 	mustComplete(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// mustComplete reports a flag that does not exist, or has completions already: a mistake in this package.
+// mustComplete panics if a flag does not exist or already has completions, which is a mistake in this package.
 func mustComplete(err error) {
 	if err != nil {
 		panic(err)

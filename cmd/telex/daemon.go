@@ -32,7 +32,7 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 			if err := cfg.CheckRun(); err != nil {
 				return err
 			}
-			boundGarbage()
+			setGCPercent()
 			level := new(app.LogLevel)
 			log := level.NewLog(cfg.Log, os.Stderr)
 			warn(log, cfg)
@@ -45,7 +45,7 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 			defer passing.Wait()
 			defer cancel()
 			a, err := app.New(ctx, cfg, app.Options{
-				Log: log, Level: level, Env: os.LookupEnv, Keeper: keeper(), Version: version, Reloads: reloads,
+				Log: log, Level: level, Env: os.LookupEnv, Keeper: keeperCommand(), Version: version, Reloads: reloads,
 				Load: func() (*config.Config, error) { return app.LoadConfig(cfg.File(), os.LookupEnv) },
 			})
 			if err != nil {
@@ -60,8 +60,8 @@ func runCommand(hangups <-chan os.Signal) *cobra.Command {
 	}
 }
 
-// passHangups passes each SIGHUP on, until ctx ends. One that comes because the daemon's terminal was closed ends the daemon.
-// Who starts telex with nohup wants it to go on: then it has no terminal, since nohup gives it a file to write to.
+// passHangups passes on each SIGHUP until ctx ends. If the SIGHUP comes because the daemon's terminal was closed, it
+// ends the daemon. With nohup the daemon continues: nohup redirects its output to a file, so it has no terminal.
 func passHangups(ctx context.Context, hangups <-chan os.Signal, reloads chan<- os.Signal, end func()) {
 	attached := hasTerminal()
 	for {
@@ -82,7 +82,7 @@ func passHangups(ctx context.Context, hangups <-chan os.Signal, reloads chan<- o
 	}
 }
 
-// hasTerminal reports whether the process writes to a terminal that is there.
+// hasTerminal reports whether the process writes to an open terminal.
 func hasTerminal() bool { return term.IsTerminal(int(os.Stderr.Fd())) }
 
 func reloadCommand() *cobra.Command {
@@ -97,7 +97,7 @@ func reloadCommand() *cobra.Command {
 			if err == nil {
 				err = app.ReloadDaemon(c.Context(), os.LookupEnv, results(c), path)
 			}
-			if refused, ok := errors.AsType[app.RefusedError](err); ok { // its lines begin with their places in the file
+			if refused, ok := errors.AsType[app.RefusedError](err); ok { // its lines begin with their positions in the file
 				fmt.Fprintln(os.Stderr, refused)
 				return errSilent
 			}
@@ -106,14 +106,14 @@ func reloadCommand() *cobra.Command {
 	})
 }
 
-// keepName is the command that the daemon runs its servers of tools with.
+// keepName is the command with which the daemon runs its MCP servers.
 const keepName = "keep-server"
 
-// keeper returns this program with that command. The path leads to the running program, also once an upgrade has replaced
-// the file.
-func keeper() []string { return []string{"/proc/self/exe", keepName} }
+// keeperCommand returns this program with that command. The path leads to the running program, even after an upgrade
+// has replaced the file.
+func keeperCommand() []string { return []string{"/proc/self/exe", keepName} }
 
-// keepCommand is for the daemon, and not for people.
+// keepCommand is only for the daemon, not for people.
 func keepCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: keepName, Short: "Run a server of tools for the daemon", Hidden: true, DisableFlagParsing: true,
@@ -121,14 +121,14 @@ func keepCommand() *cobra.Command {
 	}
 }
 
-// garbageRoom is how much of the live memory the collector lets pile up beside it, in percent. Go's own 100 is faster by
-// nothing that could be measured here, and a small VPS has other uses for the room.
-const garbageRoom = 40
+// gcPercent is the garbage collector's GOGC value. Go's default of 100 is not measurably faster here, and a small VPS
+// needs the memory.
+const gcPercent = 40
 
-// boundGarbage sets that, unless the environment does.
-func boundGarbage() {
+// setGCPercent sets the value, unless the environment does.
+func setGCPercent() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbageRoom)
+		debug.SetGCPercent(gcPercent)
 	}
 }
 

@@ -30,7 +30,7 @@ func demoCommand() *cobra.Command {
 			"streaming.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPace(o.Rate, o.Latency); err != nil {
+			if err := checkRates(o.Rate, o.Latency); err != nil {
 				return err
 			}
 			if c.Flags().Changed("say") && strings.TrimSpace(say) == "" {
@@ -61,13 +61,13 @@ func demoCommand() *cobra.Command {
 	return c
 }
 
-// defaultModel is the real model unless another is named, and openAI where it is.
+// defaultModel is the real model if no other is named, and openAI its provider.
 const (
 	defaultModel = "gpt-5-mini"
 	openAI       = "https://api.openai.com/v1"
 )
 
-// realModel returns the provider that answers; none without an address and a key.
+// realModel returns the provider of the real model, or none without a URL and a key.
 func realModel(env config.Env, baseURL, model string) app.RealModel {
 	const name = "OPENAI_API_KEY"
 	key, _ := env(name)
@@ -85,7 +85,7 @@ func sayInDemo(c *cobra.Command, o app.DemoOptions, say string) error {
 	return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
 		err := d.Say(ctx, c.OutOrStdout(), say)
 		if errors.Is(err, app.ErrNotExact) {
-			return errSilent // Say has explained it
+			return errSilent // Say has reported it
 		}
 		return err
 	})
@@ -104,14 +104,14 @@ func standinCommand() *cobra.Command {
 	)
 }
 
-// standin returns the command that runs a stand-in. It takes some of the flags that stand-ins have.
+// standin returns the command that runs a stand-in, with the named ones of the stand-ins' flags.
 func standin(name, address, short string, flags ...string) *cobra.Command {
 	var o app.StandinOptions
 	var listen string
 	c := &cobra.Command{
 		Use: name, Short: short, Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPace(o.Rate, o.Latency); err != nil {
+			if err := checkRates(o.Rate, o.Latency); err != nil {
 				return err
 			}
 			if o.Context < 0 {
@@ -137,7 +137,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 	return c
 }
 
-// addStandinFlags adds the flags of all stand-ins. They set o.
+// addStandinFlags adds the flags of all stand-ins, which set o.
 func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Token, "token", "", "the token that it accepts (default: one it prints)")
@@ -157,8 +157,8 @@ func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f.IntVar(&o.Context, "context", 0, "context window of the models in tokens (default: unlimited)")
 }
 
-// checkPace refuses a speed or a latency that there can't be.
-func checkPace(rate float64, latency time.Duration) error {
+// checkRates refuses an impossible rate or latency.
+func checkRates(rate float64, latency time.Duration) error {
 	switch {
 	case rate <= 0:
 		return usageError(errors.New("--rate must be more than 0 tokens per second"))

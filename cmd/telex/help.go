@@ -4,14 +4,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpCommand takes the place of the library's, which says that there is no such topic and succeeds.
+// helpCommand replaces the library's command, which succeeds for an unknown topic.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
 		Short: "Show the help of a command",
 		RunE: func(c *cobra.Command, args []string) error {
 			topic, rest, err := c.Root().Find(args)
-			if err != nil { // the first word is no command
+			if err != nil { // the first word is not a command
 				topic, rest = c.Root(), args
 			}
 			if err := noArgs(topic, rest); err != nil {

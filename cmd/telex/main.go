@@ -1,5 +1,5 @@
-// Command telex lets people talk to a language model in chats and watch the answer being
-// typed. It turns flags and signals into calls of internal/app and decides nothing itself.
+// Command telex lets people talk to a language model in chats and watch the answer being typed. It translates flags and
+// signals into calls of internal/app, and contains no other logic.
 package main
 
 import (
@@ -18,15 +18,15 @@ import (
 	"telex/internal/config"
 )
 
-// What the process exits with.
+// Exit codes of the process.
 const (
 	exitDone   = 0
 	exitFailed = 1
-	exitUsage  = 2  // a flag or an argument is wrong; a crash of the Go runtime exits so too
-	exitConfig = 78 // the configuration is wrong: EX_CONFIG of sysexits.h. The unit does not restart on it
+	exitUsage  = 2  // a flag or an argument is wrong; also the exit code of a crash of the Go runtime
+	exitConfig = 78 // the configuration is invalid: EX_CONFIG of sysexits.h; the unit does not restart on it
 )
 
-// version is set by the release build: the version alone, or "version,commit,date".
+// version is set by the release build: the version, or "version,commit,date".
 var version string
 
 func main() { os.Exit(run()) }
@@ -43,15 +43,15 @@ func run() int {
 	defer context.AfterFunc(ctx, stop)()
 	err := c.ExecuteContext(ctx)
 	if err == nil {
-		err = out.err // cobra does not report it for its help
+		err = out.err // cobra does not report write errors of its help
 	}
 	if err == nil {
 		return exitDone
 	}
 	var wrong config.Errors
 	switch {
-	case errors.Is(err, errSilent), unread(err):
-	case errors.As(err, &wrong): // each line begins with its place in the file
+	case errors.Is(err, errSilent), isBrokenPipe(err):
+	case errors.As(err, &wrong): // each line begins with its position in the file
 		fmt.Fprintln(os.Stderr, wrong)
 	default:
 		fmt.Fprintln(os.Stderr, "telex: "+err.Error())
@@ -59,9 +59,9 @@ func run() int {
 	return exitCode(err)
 }
 
-// stopSignals returns the signals that end the command in good order. SIGHUP is one, since a terminal that was closed sends it
-// and it would end the process at once by default, unless telex was started with nohup. The daemon gets it from hangups, from
-// the first moment on.
+// stopSignals returns the signals that end the command in an orderly way. SIGHUP is one of them: closing a terminal
+// sends it, and by default it would end the process at once, unless telex was started with nohup. For the daemon,
+// SIGHUP goes to hangups from the beginning.
 func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if command, _, err := c.Find(os.Args[1:]); err == nil && command.Name() == runName {
@@ -72,13 +72,14 @@ func stopSignals(c *cobra.Command, hangups chan<- os.Signal) []os.Signal {
 	return signals
 }
 
-// unread reports whether nobody reads the results any more, as in `telex … | head -1`, which needs no word.
-func unread(err error) bool {
+// isBrokenPipe reports whether nobody reads the results any more, as in `telex … | head -1`. That is not an error to
+// report.
+func isBrokenPipe(err error) bool {
 	failed, ok := errors.AsType[*fs.PathError](err)
 	return ok && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
 }
 
-// resultWriter is where commands write, and the first error of that.
+// resultWriter writes the results of commands, and keeps the first error.
 type resultWriter struct {
 	io.Writer
 	err error
@@ -93,10 +94,10 @@ func (r *resultWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// errSilent is a failure that was explained already.
+// errSilent is a failure that was reported already.
 var errSilent = errors.New("failed")
 
-// exitError is an error that says what the process exits with.
+// exitError is an error with the exit code of the process.
 type exitError struct {
 	error
 	code int
@@ -104,7 +105,7 @@ type exitError struct {
 
 func (e exitError) Unwrap() error { return e.error }
 
-// usageError is wrong usage: a flag or an argument.
+// usageError returns the error for wrong usage: a flag or an argument.
 func usageError(err error) error { return exitError{err, exitUsage} }
 
 func exitCode(err error) int {
@@ -138,22 +139,22 @@ func root(hangups <-chan os.Signal) *cobra.Command {
 	return c
 }
 
-// needsCommand is what a command does that only holds others.
+// needsCommand is the action of a command that only contains others.
 func needsCommand(c *cobra.Command, _ []string) error {
-	c.SetOut(os.Stderr) // nothing was done, so that there is no result
+	c.SetOut(os.Stderr) // there is no result, because nothing was done
 	if err := c.Help(); err != nil {
 		return err
 	}
 	return usageError(fmt.Errorf("%q needs a command", c.CommandPath()))
 }
 
-// noArgs refuses arguments, with the exit code of wrong usage.
+// noArgs refuses arguments, with the exit code for wrong usage.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	hint := ""
-	c.SuggestionsMinimumDistance = 2 // letters; cobra sets its default only where it suggests by itself
+	c.SuggestionsMinimumDistance = 2 // letters; cobra sets its default only for its own suggestions
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("\nDid you mean %q?", c.CommandPath()+" "+near[0])
 	}

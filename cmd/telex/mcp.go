@@ -24,7 +24,7 @@ func mcpListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return app.ListMCP(c.Context(), cfg, keeper(), results(c))
+			return app.ListMCP(c.Context(), cfg, keeperCommand(), results(c))
 		},
 	})
 }
@@ -49,7 +49,7 @@ func mcpTestCommand() *cobra.Command {
 				return err
 			}
 			args = append(args, "", "")
-			err = app.TestMCP(c.Context(), cfg, keeper(), results(c), args[0], args[1], args[2])
+			err = app.TestMCP(c.Context(), cfg, keeperCommand(), results(c), args[0], args[1], args[2])
 			if errors.Is(err, app.ErrUnknownServer) {
 				return usageError(err)
 			}

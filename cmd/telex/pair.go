@@ -15,38 +15,38 @@ func pairCommand() *cobra.Command {
 	return group("pair", "Let people in by the codes that they were given",
 		"Let people in by the codes that they were given. With access.default set to pair, a person who is not\n"+
 			"let in and writes to the bot in private gets a code, which is valid for an hour. A daemon may run or not.",
-		withJSON(&cobra.Command{Use: "list", Short: "Show who waits and who was let in", Args: noArgs, RunE: runs(app.ListPairing)}),
+		withJSON(&cobra.Command{Use: "list", Short: "Show who waits and who was let in", Args: noArgs, RunE: runE(app.ListPairing)}),
 		&cobra.Command{
 			Use: "approve CODE", Short: "Let in the person who has the code", Args: oneArg("a code"),
-			RunE: runsOn(asWritten, app.ApprovePairing),
+			RunE: runEWithArg(anyText, app.ApprovePairing),
 		},
 		&cobra.Command{
 			Use: "revoke PERSON", Short: "Take back that a person was let in by a code", Args: oneArg("a person, as endpoint:user:ID"),
-			RunE: runsOn(app.ParsePerson, app.RevokePairing),
+			RunE: runEWithArg(app.ParsePerson, app.RevokePairing),
 		},
 	)
 }
 
-// group returns a command that only holds others.
+// group returns a command that only contains others.
 func group(name, short, long string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Long: long, Args: noArgs, RunE: needsCommand}
 	c.AddCommand(commands...)
 	return c
 }
 
-// withJSON lets a command write its results for scripts.
+// withJSON adds the flag for results as JSON.
 func withJSON(c *cobra.Command) *cobra.Command {
 	c.Flags().Bool("json", false, "for scripts")
 	return c
 }
 
-// runs makes a command of an operation.
-func runs(do func(context.Context, config.Env, app.Output) error) func(*cobra.Command, []string) error {
+// runE converts an operation to the action of a command.
+func runE(do func(context.Context, config.Env, app.Output) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, _ []string) error { return do(c.Context(), environment(c), results(c)) }
 }
 
-// runsOn is runs for an operation on what the first argument names.
-func runsOn[T any](parse func(string) (T, error), do func(context.Context, config.Env, app.Output, T) error) func(*cobra.Command, []string) error {
+// runEWithArg is like runE, for an operation on the first argument.
+func runEWithArg[T any](parse func(string) (T, error), do func(context.Context, config.Env, app.Output, T) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		what, err := parse(args[0])
 		if err != nil {
@@ -56,7 +56,7 @@ func runsOn[T any](parse func(string) (T, error), do func(context.Context, confi
 	}
 }
 
-// environment is the process's, with the configuration that a flag names in the place of the variable's.
+// environment returns the environment of the process. A flag overrides the variable that names the configuration.
 func environment(c *cobra.Command) config.Env {
 	explicit, _ := c.Flags().GetString("config") // every command has the flag
 	return func(name string) (string, bool) {
@@ -67,16 +67,16 @@ func environment(c *cobra.Command) config.Env {
 	}
 }
 
-// asWritten is for runsOn and takes any text.
-func asWritten(text string) (string, error) { return text, nil }
+// anyText is a parse function for runEWithArg that accepts any text.
+func anyText(text string) (string, error) { return text, nil }
 
-// results is where a command's results and remarks go.
+// results returns the output of a command.
 func results(c *cobra.Command) app.Output {
-	asJSON, _ := c.Flags().GetBool("json") // false for one without the flag
+	asJSON, _ := c.Flags().GetBool("json") // false for a command without the flag
 	return app.Output{Results: c.OutOrStdout(), Remarks: os.Stderr, JSON: asJSON}
 }
 
-// oneArg wants exactly one argument that is not empty.
+// oneArg requires exactly one argument that is not empty.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 1 && args[0] != "" {

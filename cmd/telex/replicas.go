@@ -19,7 +19,7 @@ func replicasCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := app.ShowReplicas(c.Context(), os.LookupEnv, results(c))
 			if errors.Is(err, app.ErrNoPlace) {
-				return errSilent // the list says it
+				return errSilent // the list shows it
 			}
 			return err
 		},

@@ -17,11 +17,11 @@ func sessionsCommand() *cobra.Command {
 			"endpoint:chat:thread, as the list shows it. A daemon may run or not.",
 		withJSON(&cobra.Command{
 			Use: "list", Short: "Show the conversations of which something is kept, the newest first", Args: noArgs,
-			RunE: runs(app.ListSessions),
+			RunE: runE(app.ListSessions),
 		}),
 		withJSON(&cobra.Command{
 			Use: "show CONVERSATION", Short: "Print what was said", Args: oneArg(takesConversation),
-			RunE: runsOn(app.ParseConversation, app.ShowSession),
+			RunE: runEWithArg(app.ParseConversation, app.ShowSession),
 		}),
 		withJSON(deleteSessions()),
 	)
@@ -49,9 +49,9 @@ func deleteSessions() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if person != "" {
-				return runsOn(app.ParsePerson, app.DeletePerson)(c, []string{person})
+				return runEWithArg(app.ParsePerson, app.DeletePerson)(c, []string{person})
 			}
-			return runsOn(app.ParseConversation, app.DeleteSession)(c, args)
+			return runEWithArg(app.ParseConversation, app.DeleteSession)(c, args)
 		},
 	}
 	c.Flags().StringVar(&person, "person", "", "the person, as endpoint:user:ID")

@@ -18,26 +18,26 @@ func storeCommand() *cobra.Command {
 			"run during a backup and a check.",
 		&cobra.Command{
 			Use: "backup FILE", Short: "Copy the store, as it is at one moment, into a new file", Args: oneArg("the name of one new file"),
-			RunE: runsOn(asWritten, app.BackupStore),
+			RunE: runEWithArg(anyText, app.BackupStore),
 		},
 		&cobra.Command{
 			Use: "restore FILE", Short: "Put a backup in the store's place", Args: oneArg("the name of one backup"),
 			Long: "Check a backup and put it in the store's place. The daemon must not run. The store that was there is kept\n" +
 				"beside it, with the time in its name. As root, the files get the owner of the state directory.",
-			RunE: runsOn(asWritten, app.RestoreStore),
+			RunE: runEWithArg(anyText, app.RestoreStore),
 		},
 		&cobra.Command{
 			Use: "check", Short: "Say whether the store is sound, and how much is in it", Args: noArgs,
 			RunE: func(c *cobra.Command, _ []string) error {
-				err := runs(app.CheckStore)(c, nil)
+				err := runE(app.CheckStore)(c, nil)
 				if errors.Is(err, app.ErrDamaged) {
-					return errSilent // CheckStore has explained it
+					return errSilent // CheckStore has reported it
 				}
 				return err
 			},
 		},
 		&cobra.Command{
-			Use: "migrate", Short: "Bring the store up to date, as telex run does", Args: noArgs, RunE: runs(app.MigrateStore),
+			Use: "migrate", Short: "Bring the store up to date, as telex run does", Args: noArgs, RunE: runE(app.MigrateStore),
 		},
 		storeCopyCommand(),
 	)
@@ -58,7 +58,7 @@ func storeCopyCommand() *cobra.Command {
 			if from, _ := c.Flags().GetString("from"); from != config.SQLite {
 				return wrongUsage(c, fmt.Errorf("%q needs --from sqlite", c.CommandPath()))
 			}
-			return runs(app.CopyStore)(c, nil)
+			return runE(app.CopyStore)(c, nil)
 		},
 	}
 	c.Flags().String("from", "", "what to copy: sqlite")

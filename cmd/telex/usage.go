@@ -42,7 +42,7 @@ func usageCommand() *cobra.Command {
 	return withJSON(c)
 }
 
-// wrongUsage says where to read how it goes.
+// wrongUsage adds where to find help.
 func wrongUsage(c *cobra.Command, err error) error {
 	return usageError(fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath()))
 }
