@@ -20,7 +20,8 @@ import (
 // branch is one replica's connection to the platform that all replicas share.
 type branch struct {
 	*platform
-	one bool // only one of them receives
+	one  bool // only one of them receives
+	owns bool // and that one answers
 
 	mu     sync.Mutex
 	accept func(context.Context, chat.Inbound) error // nil: it does not receive
@@ -29,7 +30,7 @@ type branch struct {
 
 func (b *branch) Capabilities() chat.Capabilities {
 	c := b.platform.Capabilities()
-	c.OneReceiver = b.one
+	c.OneReceiver, c.ReceiverAnswers = b.one, b.owns
 	return c
 }
 
