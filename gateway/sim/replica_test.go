@@ -168,13 +168,16 @@ func (l *life) isCut(what string) bool { return !l.ends(what).IsZero() }
 
 // wakes waits while the process is paused. It returns false if the process has died meanwhile, or ctx has ended.
 func (l *life) wakes(ctx context.Context) bool {
-	until := l.ends(cutAll)
-	if until.IsZero() {
-		return true
+	paused := false
+	for until := l.ends(cutAll); !until.IsZero() && !l.isDead(); until = l.ends(cutAll) { // pauses may overlap
+		paused = true
+		select {
+		case <-time.After(time.Until(until)):
+		case <-l.dead:
+		}
 	}
-	select {
-	case <-time.After(time.Until(until)):
-	case <-l.dead:
+	if !paused {
+		return true
 	}
 	return !l.isDead() && ctx.Err() == nil
 }

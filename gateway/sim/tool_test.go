@@ -302,7 +302,9 @@ func (w *world) deed(key string) deed {
 
 // do lets a call take effect, unless its process is dead or dies of it.
 func (w *world) do(l *life, key string) error {
-	time.Sleep(time.Until(l.ends(cutAll)))
+	for until := l.ends(cutAll); !until.IsZero(); until = l.ends(cutAll) { // pauses may overlap
+		time.Sleep(time.Until(until))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d := w.deeds[key]
