@@ -75,17 +75,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	before := schema()
 	for round, r := range list {
 		asked := time.Now()
-		for i := range chats {
-			w.says(int64(ada+i), question(20+i, round))
-		}
-		w.await("answers that grow", func() bool {
-			for i := range chats {
-				if len(w.texts(int64(ada+i))) <= round {
-					return false
-				}
-			}
-			return true
-		})
+		w.asksAll(chats, round)
 		r.signal(syscall.SIGTERM)
 		w.says(ada+chats, fmt.Sprintf("say: anybody there in round %d?", round))
 		w.await("an answer of the one that stays", func() bool { return complete(w.texts(ada+chats), round+1) })
@@ -94,14 +84,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 		}
 		r.program = newer
 		r.run(t)
-		w.await("all answers", func() bool {
-			for i := range chats {
-				if texts := w.texts(int64(ada + i)); len(texts) <= round || texts[round] != openai.Answer(question(20+i, round)) {
-					return false
-				}
-			}
-			return true
-		})
+		w.await("all answers", func() bool { return w.answered(chats, round) })
 		for i := range chats {
 			if took := gap(w.replies(int64(ada + i))[round], asked); took > stood {
 				t.Errorf("round %d: the answer in chat %d stood still for %v", round, ada+i, took)

@@ -109,10 +109,13 @@ func (a *App) storeTrouble(replica *gateway.ReplicaState) string {
 	case replica != nil && replica.ID != 0 && !replica.Holds:
 		err = errNoLease
 	}
-	if err != nil {
-		return err.Error()
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the database can't be reached in time: " + err.Error()
 	}
-	return ""
+	return err.Error()
 }
 
 // replicas implements control.replicas.
