@@ -71,7 +71,7 @@ func (c *gathering) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if c.idle++; c.idle > gatherIdle {
-			_ = c.end() // a timer that can't be closed ticks on in vain
+			_ = c.end() // a timer that can't be closed only causes unnecessary wake-ups
 			break
 		}
 		var expired [8]byte
@@ -112,7 +112,7 @@ func (c *gathering) ticking() *os.File {
 	return c.ticks
 }
 
-// begin lets the reader wait for ticks from now on. Where that is not possible, it goes on waiting for pieces.
+// begin makes the reader wait for ticks from now on. If that is impossible, it continues to wait for pieces.
 func (c *gathering) begin() {
 	c.closePieces, c.idle = 0, 0
 	c.mu.Lock()

@@ -12,7 +12,7 @@ import (
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	const group, otherGroup = -2002, -2003
-	// Who writes what, each a text of its own.
+	// Texts of the different people. Each is unique.
 	says := []telegram.Incoming{
 		{User: 11, Text: "say: private eleven"},
 		{User: 12, Text: "say: private twelve"},

@@ -183,7 +183,7 @@ func TestRecoveredRepliesAreCounted(t *testing.T) {
 	w.wantTexts(ada, openai.Answer(answerInWords))
 }
 
-// What waits and what happens now is told while it does.
+// The status page shows waiting messages and running replies.
 func TestProbesOfADaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

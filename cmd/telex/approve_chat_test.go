@@ -72,7 +72,7 @@ func TestApprovalAtATerminal(t *testing.T) {
 	}
 }
 
-// Where one answer goes to a pipe nobody can be asked: the call is refused at once, and stderr and the exit code say so.
+// If an answer goes to a pipe, nobody can be asked. The call is refused at once, and stderr and the exit code say so.
 func TestApprovalInAPipe(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

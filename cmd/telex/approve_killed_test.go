@@ -74,7 +74,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	checkAudit(t, daemon, len(places), "approved")
 }
 
-// Kill -9 right after a person approved, while the tool runs: it is not run again, and the model is told that nobody knows.
+// After kill -9 right after an approval, while the tool runs, the tool is not run again. The model is told that the
+// outcome is unknown.
 func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

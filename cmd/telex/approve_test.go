@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// What the model says in these tests: before its tools, beside the one that changes something, and in the end.
+// Texts of the model in these tests: before its tools, beside the tool that changes something, and at the end.
 const (
 	saysFirst  = "Let me see what there is, and what the rest of it costs."
 	saysSecond = "There is enough of the bread, so that only the cheese has to be ordered."
@@ -19,7 +19,7 @@ const (
 	saysAll    = saysFirst + "\n\n" + saysSecond + "\n\n" + saysLast
 )
 
-// What people see meanwhile.
+// Lines that people see meanwhile.
 const (
 	countsStock = "desk: Count what is there"
 	looksUp     = "desk: Look up prices"

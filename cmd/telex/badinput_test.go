@@ -160,7 +160,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// What goes wrong at run time is no wrong usage.
+// A failure at run time is not wrong usage.
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	l := listen(t)

@@ -148,7 +148,7 @@ for (const place of look.places) new MutationObserver(() => {
 	p.want("an edit is marked as the clients do it", `look.list("telegram").querySelector(".edited").textContent === "edited" && look.list("discord").querySelector(".edited").textContent === "(edited)" && !look.list("slack").querySelector(".edited")`)
 }
 
-// An approval is pressed in each chat, and the light goes on; pictures and documents go everywhere.
+// The test approves in each chat, and the light turns on. Pictures and documents are sent everywhere.
 func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)
@@ -190,7 +190,8 @@ func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	p.checkNames()
 }
 
-// What goes wrong is seen, and the answer comes nevertheless: the second model's, after 429s, an outage and a slow network.
+// Failures are visible, and the answer comes nevertheless: from the second model, after 429s, an outage and a slow
+// network.
 func TestBrowserDemoSwitchboard(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)

@@ -146,7 +146,7 @@ func TestChatBesideADaemon(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a single answer where it is, and the next process does not go on with it.
+// Ctrl-C stops a single answer, and the next process does not continue it.
 func TestChatAnswerIsInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 40})
@@ -324,7 +324,7 @@ func TestChatAtADumbTerminal(t *testing.T) {
 	}
 }
 
-// The id that a person is told at the terminal finds a line of the log.
+// The id that a person sees at the terminal is in a line of the log.
 func TestChatLogsBesideTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

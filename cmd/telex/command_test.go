@@ -87,7 +87,7 @@ func TestUnknownHelpTopic(t *testing.T) {
 	}
 }
 
-// Who reads only the beginning of an answer needs no word about it.
+// If the reader closes the pipe early, the command reports nothing.
 func TestClosedPipeIsSilent(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"chat", "--demo", "--rate", "2000", "Explain the tides"}, {"--help"}} {
@@ -108,7 +108,7 @@ func TestClosedPipeIsSilent(t *testing.T) {
 	}
 }
 
-// What is asked for is a result and goes to stdout.
+// Requested output is a result and goes to stdout.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -145,7 +145,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A command that only holds others did nothing: its help is no result.
+// A command that only contains others does nothing. Its help is not a result.
 func TestCommandsThatNeedAnother(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pair", "store", "sessions", "standin", "config"} {

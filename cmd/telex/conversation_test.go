@@ -149,7 +149,7 @@ func TestStop(t *testing.T) {
 	}
 	checkStopped(t, texts[0], openai.Answer(slowAnswer))
 
-	// What was shown belongs to the conversation.
+	// Visible text belongs to the conversation.
 	w.ask("history:")
 	p.awaitLog("turn ended", 2)
 	if got := w.texts(ada)[1]; !strings.Contains(got, "assistant: one two three") || strings.Contains(got, cursor) {

@@ -196,7 +196,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 	}
 }
 
-// The provider's own refusal of a key shows neither the key nor a part of it to the person.
+// A provider's refusal of a key shows the person neither the key nor a part of it.
 func TestWrongKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Key: "sk-another-key-than-the-configured"})

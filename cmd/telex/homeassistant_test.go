@@ -190,7 +190,8 @@ func (h *home) await(what string, ok func() bool) {
 	h.t.Fatalf("waited in vain for %s; the notifications are %q", what, h.panel())
 }
 
-// Somebody asks on Telegram for light: the model looks, the person approves exactly that call, and the light goes on once.
+// Somebody asks on Telegram for light: the model looks, the person approves exactly that call, and the light turns on
+// once.
 func TestHouseFromTelegram(t *testing.T) {
 	t.Parallel()
 	const question = "Please switch on the light in the kitchen"

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// hostility is one thing that a hostile server does in place of what it should.
-type hostility struct {
+// misbehaviour is one thing that a hostile server does instead of the expected one.
+type misbehaviour struct {
 	name string
 	on   string   // the method that it answers so; "start": as its process begins; "GET": its own stream
 	ways []string // how it can be done
@@ -37,16 +37,16 @@ func overHTTP() []string { return []string{byBody, byEvents} }
 func pipeOnly() []string { return []string{byPipe} }
 func bodyOnly() []string { return []string{byBody} }
 
-// hostilities is the table of cases.
-func hostilities() (list []hostility) {
-	for _, part := range [][]hostility{huge(), slow(), malformed(), lying(), flooding(), webOnly(), forking()} {
+// misbehaviours returns all of them.
+func misbehaviours() (list []misbehaviour) {
+	for _, part := range [][]misbehaviour{huge(), slow(), malformed(), lying(), flooding(), webOnly(), forking()} {
 		list = append(list, part...)
 	}
 	return list
 }
 
-func huge() []hostility {
-	return []hostility{
+func huge() []misbehaviour {
+	return []misbehaviour{
 		{"text of 64 MiB", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, "x", 64<<20, `"}]}`) }},
 		{"text of 5 MiB", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, "x", 5<<20, `"}]}`) }},
 		{"text of 5 MiB, escaped", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, `\u00e9`, 5<<20/6, `"}]}`) }},
@@ -93,7 +93,7 @@ func huge() []hostility {
 	}
 }
 
-func slow() []hostility {
+func slow() []misbehaviour {
 	drip := func(p *peer) {
 		p.message(func(w io.Writer) {
 			for _, b := range []byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, p.id)) {
@@ -103,7 +103,7 @@ func slow() []hostility {
 			}
 		})
 	}
-	return []hostility{
+	return []misbehaviour{
 		{"initialize hangs", atInit, everyWay(), (*peer).hang},
 		{"the list hangs", atList, everyWay(), (*peer).hang},
 		{"a call hangs", atCall, overHTTP(), (*peer).hang},
@@ -117,9 +117,9 @@ func slow() []hostility {
 	}
 }
 
-func malformed() []hostility {
+func malformed() []misbehaviour {
 	raw := func(text string) func(p *peer) { return func(p *peer) { p.say("%s", text) } }
-	return []hostility{
+	return []misbehaviour{
 		{"no JSON", atCall, everyWay(), raw("hello")},
 		{"no JSON at the start", atInit, everyWay(), raw("hello")},
 		{"control characters", atCall, streams(), raw("\x00\x01\x02\xff\xfe")},
@@ -140,8 +140,8 @@ func malformed() []hostility {
 	}
 }
 
-func lying() []hostility {
-	return []hostility{
+func lying() []misbehaviour {
+	return []misbehaviour{
 		{"the id of another call", atCall, everyWay(), func(p *peer) { p.say(`{"jsonrpc":"2.0","id":987654,"result":{"content":[]}}`) }},
 		{"the id as a text", atCall, streams(), func(p *peer) { p.say(`{"jsonrpc":"2.0","id":"%s","result":{"content":[]}}`, p.id) }},
 		{"answers twice", atCall, streams(), func(p *peer) { p.plain(atCall); p.plain(atCall) }},
@@ -166,7 +166,7 @@ func lying() []hostility {
 	}
 }
 
-func flooding() []hostility {
+func flooding() []misbehaviour {
 	flood := func(times int, format string) func(p *peer) {
 		return func(p *peer) {
 			for i := 0; i < times && p.ctx.Err() == nil; i++ {
@@ -175,7 +175,7 @@ func flooding() []hostility {
 			p.plain(atCall)
 		}
 	}
-	return []hostility{
+	return []misbehaviour{
 		{"20,000 reports of progress", atCall, streams(), flood(20_000, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"1","progress":%d}}`)},
 		{"20,000 pings", atCall, streams(), flood(20_000, `{"jsonrpc":"2.0","id":"p%d","method":"ping"}`)},
 		{"20,000 changed lists", atCall, streams(), flood(20_000, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"n":%d}}}`)},
@@ -186,7 +186,7 @@ func flooding() []hostility {
 	}
 }
 
-func webOnly() []hostility {
+func webOnly() []misbehaviour {
 	zipped := func(mediaType, before, after string) func(p *peer) {
 		return func(p *peer) {
 			p.http.Header().Set("Content-Type", mediaType)
@@ -225,7 +225,7 @@ func webOnly() []hostility {
 			p.flush()
 		}
 	}
-	return []hostility{
+	return []misbehaviour{
 		{"a compressed event of 400 MiB", atCall, bodyOnly(), zipped("text/event-stream", "data: "+before, after+"\n\n")},
 		{"a compressed body of 400 MiB", atCall, bodyOnly(), zipped("application/json", before, after)},
 		{"a compressed list of 400 MiB", atList, bodyOnly(), zipped("application/json", before, after)},
@@ -262,7 +262,7 @@ func webOnly() []hostility {
 	}
 }
 
-func forking() []hostility {
+func forking() []misbehaviour {
 	shell := func(script string) func(p *peer) {
 		return func(p *peer) {
 			c := exec.CommandContext(context.Background(), "sh", "-c", strings.ReplaceAll(script, "$N", p.word))
@@ -270,7 +270,7 @@ func forking() []hostility {
 			_ = c.Run() // whatever it comes to
 		}
 	}
-	return []hostility{
+	return []misbehaviour{
 		{"ignores signals and its input", atHome, pipeOnly(), func(p *peer) {
 			signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 			shell(`trap "" HUP INT TERM; (while :; do sleep $N; done) &`)(p)

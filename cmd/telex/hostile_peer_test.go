@@ -105,7 +105,7 @@ func (p *peer) plain(method string) {
 
 // hostileServer is a hostile server: how it answers, and where it notes which of its tools were called.
 type hostileServer struct {
-	how     hostility
+	how     misbehaviour
 	effects string
 	word    string
 }
@@ -157,7 +157,7 @@ func (s hostileServer) ServeHTTP(w http.ResponseWriter, r *http.Request, way str
 // serveHostile is the hostile server of a process.
 func serveHostile(args []string) {
 	s := hostileServer{effects: args[1], word: args[2]}
-	for _, h := range hostilities() {
+	for _, h := range misbehaviours() {
 		if h.name == args[0] {
 			s.how = h
 		}

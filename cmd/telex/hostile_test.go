@@ -28,12 +28,12 @@ const maxPeak = 150 << 20
 
 // hostileCase is one hostility done in one way.
 type hostileCase struct {
-	hostility
+	misbehaviour
 	way string
 }
 
 func hostileCases() (list []hostileCase) {
-	for _, h := range hostilities() {
+	for _, h := range misbehaviours() {
 		for _, way := range h.ways {
 			list = append(list, hostileCase{h, way})
 		}
@@ -165,7 +165,7 @@ func hostileServers(t *testing.T, group []hostileCase, word string, file func(in
 	for i, c := range group {
 		where := fmt.Sprintf("command: %q, args: [%s, %q, %q, %q]", self, hostileName, c.name, file(i), word)
 		if c.way != byPipe {
-			s := hostileServer{how: c.hostility, effects: file(i), word: word}
+			s := hostileServer{how: c.misbehaviour, effects: file(i), word: word}
 			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r, c.way) }))
 			t.Cleanup(func() {
 				web.CloseClientConnections()

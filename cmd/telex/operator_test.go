@@ -224,7 +224,7 @@ func TestDeletePerson(t *testing.T) {
 	}
 }
 
-// A daemon that was killed leaves its socket, which neither a command nor the next daemon minds.
+// A daemon that was killed leaves its socket behind. That disturbs neither a command nor the next daemon.
 func TestStaleSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -274,7 +274,7 @@ func TestTwoDaemons(t *testing.T) {
 		}
 		wantText(t, "the list", p.stdout.String(), codes[i])
 	}
-	// Who looks elsewhere is told.
+	// A command for another state directory says where it looked.
 	_, stderr := states[0].command(t, exitFailed, "pair", "list")
 	wantText(t, "stderr", stderr, "a telex runs and was not reached by its socket", "XDG_RUNTIME_DIR")
 }

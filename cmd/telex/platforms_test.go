@@ -75,7 +75,7 @@ func TestThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// memoryOf returns what the system says of a process's memory; nothing where it says nothing.
+// memoryOf returns the system's memory figures of a process, or nothing on other systems.
 func memoryOf(t *testing.T, p *process) string {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -198,7 +198,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 			}
 		}
 	}
-	ask(0) // from here on everybody knows where to go on
+	ask(0) // from now on, every endpoint has a position to continue from
 	await()
 	random := rand.New(rand.NewPCG(20, 26))
 	const kills = 8
@@ -210,7 +210,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 		daemon.signal(syscall.SIGKILL)
 		<-daemon.ended
 		if round%3 == 0 {
-			ask(round + kills) // while there is no daemon
+			ask(round + kills) // while no daemon runs
 		}
 		daemon = daemon.again()
 		if round%2 == 0 {

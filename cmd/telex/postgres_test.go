@@ -212,7 +212,7 @@ func awaitCount(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// watchdog plays the service manager: it counts how often it is told that the daemon lives.
+// watchdog plays the service manager: it counts the daemon's notifications.
 func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
@@ -294,7 +294,7 @@ func TestPostgreSQLAwayAtTheStart(t *testing.T) {
 	daemon.stop()
 }
 
-// A file is copied into a database, with which the daemon goes on.
+// A file is copied into a database, and the daemon continues with it.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

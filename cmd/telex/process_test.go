@@ -23,7 +23,7 @@ import (
 // failure uses it up.
 const patience = 30 * time.Second
 
-// What the daemons of these tests must never show.
+// Secrets that the daemons of these tests must never show.
 const (
 	testToken = "7000000001:AAwholeProcessSecretToken0123456789"
 	testKey   = "sk-whole-process-secret-0123456789"
@@ -142,7 +142,7 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// again starts the program once more, as it was and where it was.
+// again starts the program once more with the same environment.
 func (p *process) again() *process {
 	p.t.Helper()
 	how := p.how
@@ -202,7 +202,7 @@ func (p *process) running() bool {
 	}
 }
 
-// stop ends a daemon in good order, which must succeed.
+// stop stops a daemon in an orderly way, which must succeed.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)

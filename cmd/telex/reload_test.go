@@ -197,7 +197,7 @@ func TestReloadRefused(t *testing.T) {
 	r.daemon.stop()
 }
 
-// In the middle of an answer nothing is lost: it goes on as it was, and stands once, without a cursor.
+// A reload in the middle of an answer loses nothing: the answer continues, and is shown once, without a cursor.
 func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	const question = "{{standin rate=120}} words: 150"
@@ -218,7 +218,7 @@ func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A revoked token is replaced while an answer is written: the answer goes on in its message.
+// A revoked token is replaced while an answer is written. The answer continues in its message.
 func TestReloadToken(t *testing.T) {
 	t.Parallel()
 	const renewed = "123456789:BBwhole-process-renewed-token-0000"
@@ -269,7 +269,7 @@ func TestReloadEndpoints(t *testing.T) {
 	r.daemon.stop()
 }
 
-// Keys of the API server change at once, while a stream goes on; its address changes without cutting that.
+// Keys of the API server change at once, while a stream continues. A change of its address does not break that stream.
 func TestReloadAPIServer(t *testing.T) {
 	t.Parallel()
 	const laterKey = "telex-api-reloaded-key-9876543210"
@@ -464,7 +464,7 @@ func TestReloadOfAService(t *testing.T) {
 	r.daemon.stop()
 }
 
-// SIGHUP because the daemon's terminal was closed ends the daemon in good order, as before it knew reloads.
+// A SIGHUP because the daemon's terminal was closed ends the daemon in an orderly way.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)

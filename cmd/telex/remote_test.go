@@ -156,7 +156,7 @@ func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	}
 }
 
-// nextEvent reads up to the next event; false when there is none any more.
+// nextEvent reads up to the next event. It returns false at the end.
 func nextEvent(lines *bufio.Scanner) bool {
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "data:") {

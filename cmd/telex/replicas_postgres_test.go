@@ -279,7 +279,8 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	b.stop()
 }
 
-// What an operator orders at one daemon, or on a machine without one, is done by the daemon that answers in the chat.
+// An operator's order, given to any daemon or on a machine without one, is executed by the daemon that answers in the
+// chat.
 func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -390,7 +391,7 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	}
 }
 
-// The process that stops hands over at once, and what grows there goes on in the other one.
+// A process that stops hands over at once, and the other one continues its growing replies.
 func TestPostgreSQLReplicaStops(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -443,7 +444,7 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	other.stop()
 }
 
-// The answers of a process that is killed go on in another one within 8 seconds, in the same messages.
+// Another process continues the answers of a killed process within 8 seconds, in the same messages.
 func TestPostgreSQLReplicaKilled(t *testing.T) {
 	t.Parallel()
 	const chats = 6

@@ -111,7 +111,7 @@ func TestAnUnlistedPerson(t *testing.T) {
 	w.wantTexts(eve, w.texts(eve)[0], "thank you")
 }
 
-// What people attach reaches the model: pictures, text files and what was spoken.
+// Attachments reach the model: pictures, text files and speech.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

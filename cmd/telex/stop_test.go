@@ -140,7 +140,7 @@ func (m *manager) listen(conn *net.UnixConn) {
 	}
 }
 
-// hear returns the next state that it is told.
+// hear returns the next state that was reported.
 func (m *manager) hear() string {
 	m.t.Helper()
 	select {
@@ -234,7 +234,7 @@ func TestWatchdogWhileTheStoreHangs(t *testing.T) {
 	p.stop()
 }
 
-// Another process's watchdog is none of ours.
+// The watchdog of another process is not ours.
 func TestWatchdogOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)

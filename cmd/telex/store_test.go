@@ -14,7 +14,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// state is a state directory and how processes are told of it.
+// state is a state directory, and the environment that names it.
 type state struct{ dir, file, env string }
 
 func newState(t *testing.T) state {
@@ -57,7 +57,7 @@ func wantText(t *testing.T, name, text string, parts ...string) {
 	}
 }
 
-// A backup of a store that a daemon holds is a store that another daemon goes on with.
+// Another daemon can use a backup that was made while a daemon held the store.
 func TestStoreBesideDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -95,7 +95,7 @@ func TestStoreBesideDaemon(t *testing.T) {
 	wantText(t, "stdout of check, the daemon gone", stdout, "  messages known       1\n", "  turns unfinished     0\n")
 }
 
-// A backup is restored while no daemon runs, and a daemon goes on with it; what was there is kept.
+// A backup is restored while no daemon runs, and a daemon continues with it. The old store is kept.
 func TestStoreRestore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -131,7 +131,7 @@ func TestStoreRestore(t *testing.T) {
 	wantText(t, "stdout of check", stdout, "  messages known       2\n")
 }
 
-// Who only looks makes no file: root would own it, and the service's user could not open it.
+// A command that only reads creates no file: root would own it, and the service's user could not open it.
 func TestListingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	s := made(t)

@@ -71,7 +71,7 @@ func TestFetchIsGuarded(t *testing.T) {
 	}
 }
 
-// What somebody asks to be remembered is there after a kill, for nobody else, and goes with the person.
+// A remembered fact survives a kill, is visible to nobody else, and is deleted with the person.
 func TestMemoryOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	const bob = 1002

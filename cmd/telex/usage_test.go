@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// What was used is told apart and summed up, beside a daemon and without one.
+// Usage is grouped and summed, with a running daemon and without one.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	const group, bob = -2002, 1002

@@ -11,7 +11,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// What nobody signed is refused, what is sent again is dropped, and neither costs memory.
+// Unsigned webhooks are refused, repeated ones are dropped, and neither costs memory.
 func TestWhatsAppForged(t *testing.T) {
 	t.Parallel()
 	const requests, mostGrowth = 10_000, 10 << 10 // kB

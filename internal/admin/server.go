@@ -28,7 +28,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// What bounds connections and requests.
+// Limits of connections and requests.
 const (
 	headerTime     = 5 * time.Second
 	readTime       = 10 * time.Second

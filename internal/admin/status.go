@@ -44,7 +44,7 @@ type Block struct {
 // Reply is what happens in one conversation.
 type Reply struct {
 	Conversation   string
-	Turn           string // the short id that people are told; empty: no reply is under way
+	Turn           string // the short id that people see; empty: no reply is in progress
 	Began          time.Time
 	Length         int    // of the text so far, in characters
 	Visible        int    // characters of it that people see

@@ -21,7 +21,7 @@ func TestDemoRunsUntilItIsNotUsedAnyMore(t *testing.T) {
 	}
 }
 
-// An answer under way is ended in good order before the stand-ins go.
+// A running answer is ended in an orderly way before the stand-ins stop.
 func TestDemoEndsInGoodOrder(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

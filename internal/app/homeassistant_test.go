@@ -9,7 +9,7 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// What is watched is let in, and nobody else is: also where everybody is refused.
+// Watched entities have access, and nobody else has, even if everybody is refused.
 func TestHomeAssistantIsLetIn(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{Endpoints: config.Endpoints{

@@ -33,7 +33,7 @@ type MCPTool struct {
 	Description string `json:"description"`
 }
 
-// Who approves a call of a tool.
+// The approver of a tool call.
 const (
 	approvedByNobody = "none (reads only)"
 	approvedByConfig = "automatic"

@@ -21,7 +21,7 @@ func commands(s string) bool {
 	})
 }
 
-// What people, models and strangers wrote is shown, and commands nothing.
+// Texts of people, models and strangers are shown, and can't control the terminal.
 func TestOutputCommandsNothing(t *testing.T) {
 	t.Parallel()
 	texts := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\x1b[31m\a\r\n\t\x7f\u009b\u202e\u2066"))))
@@ -86,7 +86,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// What a turn called is told as well: a message of calls alone would be empty.
+// The calls of a turn are shown too, because a message that has only calls would be empty.
 func TestTranscriptTellsOfTools(t *testing.T) {
 	t.Parallel()
 	var entries []chat.Entry

@@ -83,7 +83,7 @@ func TestSayJudgesTheFinal(t *testing.T) {
 	}
 }
 
-// An answer in several messages is told as such.
+// An answer in several messages is reported as such.
 func TestSaySeveralMessages(t *testing.T) {
 	t.Parallel()
 	out, err := say(t, "{{standin rate=1000}} words: 300", func(*app.Demo) {})

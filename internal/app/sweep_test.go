@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is over is deleted at the start and then every six hours, until the daemon ends.
+// Expired data is deleted at the start and then every six hours, until the daemon ends.
 func TestStoreIsSwept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

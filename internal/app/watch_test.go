@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// heard is what a service manager is told, from now on.
+// heard is what a service manager receives from now on.
 func heard(t *testing.T) <-chan string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -82,7 +82,7 @@ func TestWatchdogIsNotToldOfAHang(t *testing.T) {
 	<-ended
 }
 
-// A start that takes long is told to the service manager again and again, so that it does not end it.
+// A long start is reported to the service manager repeatedly, so that it does not kill the process.
 func TestLongStartIsTold(t *testing.T) {
 	states := heard(t)
 	log := &syncLog{}
@@ -104,7 +104,7 @@ func TestLongStartIsTold(t *testing.T) {
 	}
 }
 
-// What was built last ends first, each step after the one before, whatever fails; a slow one is named.
+// Steps end last in, first out, one after the other, even after failures. A slow step is logged by name.
 func TestTeardown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &syncLog{}

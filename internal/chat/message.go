@@ -203,8 +203,8 @@ type Create struct {
 // Found is what one call that looks for the message of a create learned.
 type Found struct {
 	Ref    MessageRef // the message; without an id, the call found none
-	Next   string     // not empty: the search is not over, and goes on with this
-	Unsure bool       // the search is over, and the message may exist all the same
+	Next   string     // not empty: the search continues with this
+	Unsure bool       // the search has ended, and the message may exist nevertheless
 	// Taken means that the message at Ref was made by another create of unknown outcome, and shows the content of this one
 	// now. The message of this one may exist too.
 	Taken bool

@@ -133,7 +133,7 @@ type Response struct {
 // Compaction replaces all entries up to one by a summary.
 type Compaction struct {
 	Summary string // with what the summary before said
-	Upto    int64  // ID of the newest entry that it stands for
+	Upto    int64  // ID of the newest entry that it covers
 }
 
 // Entry is one message of a history.
@@ -149,7 +149,7 @@ type Entry struct {
 type Session struct {
 	Model       string    // name of the chosen model; empty: none was chosen
 	Summary     string    // of the entries up to SummaryUpto
-	SummaryUpto int64     // ID of the newest entry that the summary stands for; 0: there is no summary
+	SummaryUpto int64     // ID of the newest entry that the summary covers; 0: there is no summary
 	Compactions int       // how often a summary was made
 	At          time.Time // when the newest summary was made
 }
@@ -207,7 +207,7 @@ type PartState string
 
 // The states of a part.
 const (
-	PartIntended PartState = "intended" // a create is under way; the message may exist, its id is unknown
+	PartIntended PartState = "intended" // a create is in progress; the message may exist, its id is unknown
 	PartAbsent   PartState = "absent"   // its create was refused; it certainly does not exist
 	PartRefused  PartState = "refused"  // the platform refuses what it would show; nobody tries again
 	PartStands   PartState = "stands"

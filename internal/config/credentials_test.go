@@ -12,7 +12,7 @@ const (
 	standinSlackApp = "xapp-standin-local-use-only"
 )
 
-// One bad account per rule, with the exact words; "hidden" stands for what must not be shown.
+// One invalid account per rule, with the exact message. "hidden" marks values that must not be shown.
 func TestAccountErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -122,7 +122,7 @@ func TestAccountErrors(t *testing.T) {
 	}
 }
 
-// What is good is taken as it is, but for the slash at the end of a base.
+// Valid values stay unchanged, except for a trailing slash of a base URL.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+`  discord: {token: `+standinDiscord+`, api_base: "http://127.0.0.1:8083/", threads: true}

@@ -53,7 +53,7 @@ func TestServersWithoutSecrets(t *testing.T) {
 	}
 }
 
-// No command prints them, neither what is configured nor what is wrong with it.
+// No command prints the secrets, neither in the configuration nor in error messages.
 func TestShowMasksServers(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base+`mcp_servers:

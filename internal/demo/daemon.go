@@ -184,7 +184,7 @@ func (d *daemon) kill() {
 	d.pulse.beat()
 }
 
-// stop ends the process in good order.
+// stop ends the process in an orderly way.
 func (d *daemon) stop() error {
 	d.mu.Lock()
 	p := d.process

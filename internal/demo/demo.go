@@ -183,7 +183,7 @@ func (d *demo) listenAt(ctx context.Context, s server, address string) (url stri
 	return "http://" + l.Addr().String(), nil
 }
 
-// end stops the daemon in good order, then what it talks to.
+// end stops the daemon in an orderly way, then the stand-ins.
 func (d *demo) end() (err error) {
 	if d.daemon != nil {
 		d.program.close() // else the daemon would wait for its requests

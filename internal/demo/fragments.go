@@ -113,7 +113,7 @@ func (d *demo) look(now time.Time) state {
 	return s
 }
 
-// stateOf says how it stands with the newest answer. A person's commands are no questions.
+// stateOf returns the state of the newest answer. A person's commands don't count as questions.
 func stateOf(list []message) string {
 	for _, m := range slices.Backward(list) {
 		switch {

@@ -38,7 +38,7 @@ type gateCounts struct {
 	Mode    mode
 	Asked   int // requests for an answer
 	Failed  int // that the gate refused or broke off
-	Writing int // answers under way
+	Writing int // answers in progress
 }
 
 func newGate(target string) (*gate, error) {
@@ -99,7 +99,7 @@ func (g *gate) leave() {
 	g.counts.Writing--
 }
 
-// set changes what the gate does, for answers under way too.
+// set changes what the gate does, also for answers in progress.
 func (g *gate) set(m mode) error {
 	if m != answers && m != refuses && m != breaks {
 		return fmt.Errorf("unknown mode %q", m)

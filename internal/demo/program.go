@@ -116,7 +116,7 @@ func (p *program) say(q question) error {
 	return nil
 }
 
-// stop ends all requests that are under way, as programs do it: by closing their connections.
+// stop ends all running requests, as programs do: by closing their connections.
 func (p *program) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,5 +233,5 @@ func (p *program) file(id string) (string, []byte, error) {
 	return "", nil, none("file", id)
 }
 
-// disturb does nothing: between this program and the daemon there is no platform.
+// disturb does nothing, because there is no platform between this program and the daemon.
 func (p *program) disturb(disturbance) {}

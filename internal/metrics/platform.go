@@ -21,7 +21,7 @@ type platform struct {
 }
 
 func newPlatform() platform {
-	// What people see: a preview is late by a second or two, and by much more only if the platform's limits are short.
+	// The delay of previews: usually one or two seconds, and much more only if the platform's limits are low.
 	seen := []float64{.1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 120}
 	return platform{
 		calls: counters("platform_calls_total", "Calls that show replies, by kind and outcome: ok, or the kind of failure.", labelEndpoint, labelOp, labelOutcome),

@@ -87,7 +87,7 @@ func sumUsed(turns, calls, prompt int, estimated bool) chat.Used {
 	}
 }
 
-// Whatever is told apart, the rows are the total taken apart, and none is there twice.
+// For every grouping, the rows add up to the total, and no row occurs twice.
 func TestAccountAddsUp(t *testing.T) {
 	t.Parallel()
 	f, s, clock := newFixture(t)

@@ -119,7 +119,7 @@ func seed(f *fixture, s *store.Store) {
 	}
 }
 
-// What is called after Close fails and does not panic.
+// Calls after Close fail and do not panic.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -235,7 +235,7 @@ func TestForgottenIsGoneAfterTheNextStart(t *testing.T) {
 	}
 }
 
-// What is read does not wait for what is written.
+// Reads do not wait for writes.
 func TestReadsDoNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)

@@ -44,7 +44,7 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// raw runs statements on a database past the store.
+// raw runs statements directly on a database, without the store.
 func raw(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -60,7 +60,7 @@ func raw(t *testing.T, path string, statements ...string) {
 	mustClose(t, db)
 }
 
-// refused opens a store that must be refused, says what it must, and stays as it was.
+// refused opens a store that must be refused. It checks the error, and that the store is unchanged.
 func refused(t *testing.T, path string, want error, says ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)

@@ -17,7 +17,7 @@ import (
 	"telex/internal/store"
 )
 
-// A store that can't grow any more refuses, keeps what it took, and goes on once it can.
+// A store that can't grow refuses new messages, keeps the stored ones, and continues when there is space.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -106,7 +106,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// Messages that there is no room for begin no transaction: what they wait for would keep it open.
+// Messages without space begin no transaction, because their wait would keep it open.
 func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

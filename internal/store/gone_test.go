@@ -11,7 +11,7 @@ import (
 	"telex/internal/store"
 )
 
-// What was forgotten can't be read in the store's files any more, while they are in use.
+// Forgotten data can't be read in the store's files any more, while they are in use.
 func TestWhatIsForgottenIsGone(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"

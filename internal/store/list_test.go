@@ -136,7 +136,7 @@ func testDeletePerson(t *testing.T, new newKept) {
 	}
 }
 
-// What older versions stored tells no turn: one begins with what a user said.
+// Entries of older versions have no turn: there a turn begins with a user's message.
 func TestUndoOfOldEntries(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -189,7 +189,7 @@ func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
 	}
 }
 
-// What a deleted person used stays in the sums for 400 days, without the chats that nobody but they had with the bot.
+// The usage of a deleted person stays in the sums for 400 days, without the chats that only they used.
 func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	t.Helper()
 	f, s, clock := new(t)

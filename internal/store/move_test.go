@@ -47,7 +47,7 @@ func testMove(f *fixture) {
 	}
 	f.remembers(supergroup(), "said")
 
-	// Whoever still knows the old id means the new chat.
+	// Calls with the old id apply to the new chat.
 	f.must(f.Decide(ctx, "t", decision("x", "answered")))
 	f.remember(group(), "more")
 	f.remembers(group(), "said", "answered", "more")

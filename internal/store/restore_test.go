@@ -81,7 +81,7 @@ func crashed(t *testing.T, path string) {
 	}
 }
 
-// What can't be restored changes nothing.
+// A failed restore changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	backup := backedUp(t)

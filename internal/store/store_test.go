@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// What was said does not stay longer than it is needed; the history is the one place for it.
+// Texts are deleted when they are no longer needed. Only the history keeps them.
 func TestTextsAreRemoved(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)

@@ -137,7 +137,7 @@ func testBlocks(f *fixture) {
 	}
 }
 
-// What is given may be changed afterwards, and so may what is returned.
+// Callers may change arguments and results after a call.
 func testCopies(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.accept(c, "1")

@@ -308,7 +308,7 @@ func testFactNumbers(f *fixture) {
 	f.knows(eve(), want...)
 }
 
-// Who asked for something to be remembered asked so wherever they are, and for however long.
+// A remembered fact applies to the person everywhere, permanently.
 func testFactsStay(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, ada().User, growth("said"))

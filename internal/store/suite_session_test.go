@@ -353,7 +353,7 @@ func testUsed(f *fixture) {
 	f.uses(chat.UsageOf{From: today.Add(time.Millisecond)}, 0, 0)
 }
 
-// Two sessions with summaries become one, in which every entry either counts or is told by a summary.
+// Two sessions with summaries are merged. Each entry either counts or is covered by a summary.
 func testMoveSessions(f *fixture) {
 	ctx := f.Context()
 	f.ask("a1", group(), "u", growth("1"))
@@ -389,7 +389,7 @@ func testMoveSessions(f *fixture) {
 	if s, _ := f.session(private("3")); s.Model != "mine" || s.Compactions != 3 {
 		f.Errorf("got %+v, want the model of the chat that was there, and all compactions", s)
 	}
-	// What a summary stood for is there once more, and once only.
+	// The summarized entries count again, each once.
 	_, err := f.Erase(ctx, private("3"), "nobody")
 	f.must(err)
 	_, got := f.session(private("3"))

@@ -215,7 +215,7 @@ type Connection uint8
 const (
 	Proper      Connection = iota
 	WrongSecret            // the platform refuses the credentials
-	Unreachable            // there is no server at the address
+	Unreachable            // no server listens at the address
 )
 
 // Fault is a failure of one call.

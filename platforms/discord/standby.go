@@ -43,7 +43,7 @@ func (b *Bot) StandBy(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// fetchName asks for the bot's name. Whoever receives is told it.
+// fetchName requests the bot's name. The replica that receives messages already knows it.
 func (b *Bot) fetchName(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

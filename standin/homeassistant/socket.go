@@ -94,7 +94,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	}
 	k := &socket{wake: make(chan struct{}, 1)}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // a bot is no browser, and has no origin
+		InsecureSkipVerify: true, // a bot is not a browser and has no origin
 		OnPingReceived: func(context.Context, []byte) bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()

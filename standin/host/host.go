@@ -55,7 +55,7 @@ func (h *Host) Serve(l net.Listener) error {
 	h.servers, h.doors = append(h.servers, srv), append(h.doors, d)
 	h.mu.Unlock()
 	err := srv.Serve(d)
-	if h.Ended() { // the end during an outage is no error
+	if h.Ended() { // ending during an outage is not an error
 		return nil
 	}
 	return err

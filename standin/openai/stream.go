@@ -259,7 +259,7 @@ func (x completions) chunk() chunk {
 	return c
 }
 
-// delta returns a chunk with one delta; nil stands for a delta that is null.
+// delta returns a chunk with one delta; nil means a delta that is null.
 func (x completions) delta(fields map[string]any) chunk {
 	c := x.chunk()
 	c.Choices = []choice{{Delta: fields}}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// What the platform finds in every text by itself. The expressions are close to its own, without rare cases.
+// Patterns of what the platform finds in every text by itself. They are close to its own, without rare cases.
 var (
 	mentionPattern = regexp.MustCompile(`(?:^|[^\w@/])(@\w{3,32})\b`)
 	commandPattern = regexp.MustCompile(`(?:^|[^\w/<>@])(/\w{1,64}(?:@\w{3,32})?)\b`)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is passed is all that a relative name may mean: the reader's own folders are another machine's business.
+// A relative name means only a file of the bundle, never one in the reader's own folders.
 func TestPassed(t *testing.T) {
 	t.Parallel()
 	dir, creds := t.TempDir(), t.TempDir()
