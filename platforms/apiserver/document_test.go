@@ -17,7 +17,7 @@ func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) 
 	return fmt.Sprintf("%d%s", n.read, f.Content), len(f.Content) > 0
 }
 
-// A document that comes again has the same text, and is not read again; what is kept is bounded.
+// A repeated document has the same text and is not read again. The remembered texts are limited.
 func TestDocumentsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	reader := &numbered{}

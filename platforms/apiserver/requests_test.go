@@ -116,7 +116,7 @@ func attached(name, kind, content string) string {
 // files are the sources of so many files.
 func files(n int) []agent.Source { return slices.Repeat([]agent.Source{{Origin: agent.OriginFile}}, n) }
 
-// What a client sends reaches the turn, and fields that nobody knows are ignored.
+// Fields that a client sends reach the turn, and unknown fields are ignored.
 func TestTurnOfARequest(t *testing.T) {
 	t.Parallel()
 	var got agent.Turn
@@ -235,7 +235,7 @@ func TestTurnOfARequest(t *testing.T) {
 	}
 }
 
-// People behind one key are told apart where the client names them.
+// Different users of one key are distinguished if the client names them.
 func TestAskers(t *testing.T) {
 	t.Parallel()
 	var got agent.Turn

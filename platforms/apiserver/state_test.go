@@ -313,7 +313,7 @@ func TestRepeatedRequests(t *testing.T) {
 	}
 }
 
-// What is kept of answered requests is bounded.
+// The memory for answered requests is limited.
 func TestRepeatsAreBounded(t *testing.T) {
 	t.Parallel()
 	p := newRepeats()
@@ -331,7 +331,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 	}
 }
 
-// What was answered a day ago is answered anew.
+// A request from more than a day ago is answered again.
 func TestRepeatsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -365,7 +365,8 @@ func TestTurnsPerMinute(t *testing.T) {
 	}
 }
 
-// What must be kept and can't be is an error before the end is told; what nobody refers to is answered all the same.
+// If required data can't be stored, the client gets an error before the end. Data to which nobody refers may be
+// missing.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -389,7 +390,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// What was forgotten while a turn ran does not come back with it.
+// Data that was forgotten while a turn ran is not stored again by the turn.
 func TestForgottenMeanwhile(t *testing.T) {
 	t.Parallel()
 	var l *lab
@@ -657,7 +658,8 @@ func TestSignsOfLife_F58(t *testing.T) {
 	})
 }
 
-// A client that does not read holds the model back, and not for ever; one that does not send its request is given up.
+// A client that does not read stops the model, but not forever. A client that does not send its request is
+// disconnected.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	var ended time.Duration

@@ -45,7 +45,7 @@ type toy struct {
 	opened   map[chat.Target][]string
 }
 
-// toyMessage is a message that stands, stood, or is a person's.
+// toyMessage is a message of the bot or of a person, possibly deleted.
 type toyMessage struct {
 	id       chat.MessageID
 	to       chat.Target

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// What the toy's people see and do, and how it brings that to the bot.
+// Actions and views of the toy's people.
 
 func (b *toyBot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	if err := b.call(ctx, 0, chat.Target{}, func() error { return nil }); err != nil {

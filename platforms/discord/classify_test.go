@@ -123,7 +123,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// What answers tell of their limits is taken over as far as it makes sense, for all calls that share a bucket.
+// Limits in responses are applied if they are valid, for all calls that share a bucket.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	headers := func(limit, left, reset, bucket string) http.Header {

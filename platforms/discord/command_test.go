@@ -180,7 +180,7 @@ func TestTokenIsDead(t *testing.T) {
 	}
 }
 
-// What is uncertain about the answer to a command can be repeated: it takes the same place.
+// An uncertain answer to a command can be repeated: it uses the same message.
 func TestCommandsAnswerIsUncertain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		for _, f := range []conformance.Fault{conformance.CutBefore, conformance.CutAfter, conformance.ServerError} {
@@ -329,7 +329,7 @@ func TestAnotherProcessAnswersACommand(t *testing.T) {
 	})
 }
 
-// When nothing follows in answer to a command, it does not say for ever that the bot is thinking.
+// If a command gets no answer, it does not show "thinking…" forever.
 func TestCommandIsConcluded(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Private()
@@ -367,7 +367,7 @@ func TestManyCommands(t *testing.T) {
 	})
 }
 
-// A command that comes again, because it was not handled when the connection ended, is answered once.
+// A command that is delivered again, because it was not handled when the connection ended, is answered once.
 func TestCommandComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -444,7 +444,7 @@ func TestTokensAreSecret(t *testing.T) {
 	})
 }
 
-// Where the bot does not see the channel, the answer stands in the place of the command, and goes on in follow-ups.
+// If the bot does not see the channel, the answer replaces the command's message, and continues in follow-ups.
 func TestCommandInHiddenChannel(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to, began := w.Group(), time.Now()
@@ -473,7 +473,7 @@ func TestCommandInHiddenChannel(t *testing.T) {
 	})
 }
 
-// A command that could not be stored comes again, although it was acknowledged at once.
+// A command that could not be stored is delivered again, although it was acknowledged at once.
 func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
@@ -498,7 +498,7 @@ func TestCommandThatIsNotStoredComesAgain(t *testing.T) {
 	})
 }
 
-// An operator reads that messages are received also after a restart that goes on with the session of before.
+// The log also says that messages are received after a restart that resumes the session.
 func TestReceivingIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})

@@ -185,7 +185,7 @@ func supervised(t *testing.T, bot *discord.Bot, from chat.Resume) <-chan chat.In
 	return got
 }
 
-// A gateway that acknowledges heartbeats but never begins the session, nor takes it up, is left for another connection.
+// A gateway that acknowledges heartbeats but neither starts nor resumes the session is replaced by another connection.
 func TestGatewayIsSilent(t *testing.T) {
 	for name, cursor := range map[string]string{"new": "", "taken up": "m=1&session=x&at=" + scriptedURL + "&seq=3"} {
 		t.Run(name, func(t *testing.T) {

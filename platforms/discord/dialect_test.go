@@ -112,7 +112,7 @@ var (
 	pings       = regexp.MustCompile(`@(everyone|here)|<@[!&]?[0-9]`)
 )
 
-// checkMessage fails the test unless Discord shows a part as it was laid out.
+// checkMessage fails the test unless Discord shows a part with its layout.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text

@@ -87,7 +87,7 @@ func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	})
 }
 
-// Who did something that could not be stored is told so. When it comes again, its answer takes the place of that line.
+// The person is told if a command or press could not be stored. After a new delivery, the answer replaces that line.
 func TestUnstoredIsTold(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

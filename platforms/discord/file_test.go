@@ -11,7 +11,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Where the bot may write but not attach files, what is too long for a few messages goes on in more of them.
+// If the bot may write but not attach files, a text that is too long for a few messages continues in more messages.
 func TestFilesAreNotAllowed(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		if err := w.server.Permit(standin.DefaultChannel, standin.Access{NoFiles: true}); err != nil {

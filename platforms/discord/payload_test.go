@@ -58,7 +58,7 @@ func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
 	}
 }
 
-// Whatever is sent says that nobody is notified, can be repeated, and shows previews of links with the final alone.
+// Every message notifies nobody, can be repeated, and shows link previews only in the final.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	b, last := recorded(t)

@@ -160,7 +160,7 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// The menu of a message asks about the message, whose text is told whatever the intents.
+// The menu of a message asks about that message. Its text is available whatever the intents.
 func TestDecodeAbout(t *testing.T) {
 	t.Parallel()
 	const data = `{"id":"500","application_id":"111","token":"tok","type":2,"channel_id":"600","user":{"id":"200","username":"ann"},

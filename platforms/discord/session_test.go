@@ -18,7 +18,7 @@ import (
 	"telex/standin/fault"
 )
 
-// Whatever happens to the connection, the session goes on and nothing is lost or comes twice.
+// Whatever happens to the connection, the session continues, and no message is lost or delivered twice.
 func TestSessionGoesOn(t *testing.T) {
 	for name, d := range map[string]standin.Disturbance{
 		"dropped":            {Kind: standin.GatewayDrop},
@@ -60,7 +60,7 @@ func TestSessionGoesOn(t *testing.T) {
 	}
 }
 
-// Where the session is lost, another begins, and what was missed is asked for before anything newer.
+// If the session is lost, another one starts, and missed messages are requested before newer ones.
 func TestSessionIsLost(t *testing.T) {
 	for name, lose := range map[string]func(w *world){
 		"refused": func(w *world) {
@@ -200,7 +200,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	})
 }
 
-// What is older than a day is not answered any more.
+// Messages older than a day are not answered.
 func TestProcessIsAwayForDays(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -276,7 +276,7 @@ func TestTroubleWhileAsking(t *testing.T) {
 	}
 }
 
-// Who writes where nothing is missing does not wait until all other channels have been asked.
+// A message in a channel without missed messages does not wait for other channels.
 func TestOthersDoNotWait(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -333,7 +333,7 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// What only the operator can mend is said so, and not tried often: each try begins a session.
+// An error that only the operator can fix says so, and is rarely retried, because each attempt starts a session.
 func TestRefusedByGateway(t *testing.T) {
 	for code, c := range map[int]struct {
 		kind chat.ErrorKind

@@ -20,7 +20,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// What only Discord has, against its stand-in.
+// Features that only Discord has, against its stand-in.
 
 // quiet is how long everything takes at most that a person waits for in these tests.
 const quiet = 30 * time.Second
@@ -58,7 +58,7 @@ func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
 	return (&runs{t: t, bot: bot, resume: from, known: make(map[string]bool)}).again(bot)
 }
 
-// again lets another Run go on, over the same store.
+// again lets another Run continue with the same store.
 func (r *runs) again(bot *discord.Bot) *runs {
 	r.t.Helper()
 	from := r.from()
@@ -120,7 +120,7 @@ func (r *runs) ended() error {
 	}
 }
 
-// from is where another Run would go on.
+// from is where another Run would continue.
 func (r *runs) from() chat.Resume {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -79,7 +79,7 @@ func TestThreadIsMadeByAnother(t *testing.T) {
 	})
 }
 
-// Where no thread can be made, and where somebody deleted it, the channel serves.
+// If no thread can be created, or somebody deleted it, the answer goes to the channel.
 func TestThreadCanNotBeMade(t *testing.T) {
 	for name, prevent := range map[string]func(t *testing.T, w *world, question string){
 		"not allowed": func(t *testing.T, w *world, _ string) {
@@ -139,7 +139,7 @@ func TestThreadsAreForgone(t *testing.T) {
 	})
 }
 
-// What is wrong with one question says nothing of the next.
+// An error of one question does not affect the next one.
 func TestOneThreadIsForgone(t *testing.T) {
 	refusal := func(code int) func(w *world, _ string) {
 		return func(w *world, _ string) {
@@ -320,7 +320,7 @@ func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// A thread of which nothing can be learned does not keep all other messages waiting for ever.
+// A thread that can't be requested does not block all other messages forever.
 func TestThreadCanNotBeLearned(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")

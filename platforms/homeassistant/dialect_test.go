@@ -82,7 +82,7 @@ func FuzzDialect(f *testing.F) {
 	written().Fuzz(f, 4096)
 }
 
-// Nothing that is sent is a template, and nothing else of it changes.
+// No message is a template, and nothing else in it changes.
 func TestLiteral(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -97,7 +97,7 @@ func TestLiteral(t *testing.T) {
 	})
 }
 
-// What a phone shows loses no address.
+// Notifications on a phone keep all URLs.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

@@ -9,7 +9,7 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// What the configuration names and the house does not have is found.
+// Names in the configuration that the house does not have are reported.
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -116,7 +116,7 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// A flood grows neither memory nor messages, and what was told last is the truth in the end.
+// A flood of changes increases neither memory nor messages, and the last report has the newest state.
 func TestWatcherIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(Watch{All: true, Cooldown: 30 * time.Second})

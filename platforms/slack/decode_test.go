@@ -232,7 +232,7 @@ func TestChangesDecoded(t *testing.T) {
 	}
 }
 
-// What comes with a message is bounded, whoever wrote it.
+// The content of a message is limited, whoever wrote it.
 func TestQuotesAreBounded(t *testing.T) {
 	t.Parallel()
 	one := `{"is_share":true,"author_name":"` + strings.Repeat(`[a]\n`, 1000) + `","text":"` + strings.Repeat("ü", 30_000) + `","files":[` + strings.Repeat(`{},`, 50) + `{}]}`
@@ -392,7 +392,7 @@ func TestTextIsReadable(t *testing.T) {
 	}
 }
 
-// Whatever comes: no panic, and what is found can be answered. The two events of a mention agree.
+// For any payload: no panic, and every decoded message can be answered. The two events of a mention agree.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"event_callback","event":{"type":"message","channel":"D7","user":"U7","text":"hi","ts":"1700000000.000100"}}`,
@@ -445,7 +445,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What Slack leaves out is said to the operator: messages are missing then.
+// Dropped events are reported to the operator, because messages are missing then.
 func TestEventsLeftOut(t *testing.T) {
 	t.Parallel()
 	_, found, err := decodeEvent([]byte(`{"type":"app_rate_limited","minute_rate_limited":1518467820,"api_app_id":"A1"}`), self())

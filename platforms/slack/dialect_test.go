@@ -87,7 +87,7 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// What goes on in a later text is left open, F48 and D13.
+// A style that continues in a later text is left open, F48 and D13.
 func TestDialectLeavesOpen(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -13,7 +13,7 @@ import (
 	standin "telex/standin/slack"
 )
 
-// What has no key is not taken for something else: neither by the process that made it nor by the next.
+// A message without a key is not mistaken for another one, neither by the process that created it nor by the next.
 func TestFindTakesNothingElse(t *testing.T) {
 	text := func(key string) chat.Outgoing { return chat.Outgoing{Text: "text", Plain: "text", Key: key} }
 	document := chat.File{Name: "a.md", MediaType: "text/markdown", Content: []byte("rest")}

@@ -243,7 +243,7 @@ func TestMissedIsReadAfterAnIllness(t *testing.T) {
 	}
 }
 
-// What a refusal asks to wait holds for all that reads by its method: looking for what was sent, and catching up (D4).
+// The wait of a rate limit applies to all calls of the method: searches and catching up (D4).
 func TestReadingWaitsAsAsked(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -269,7 +269,7 @@ func TestReadingWaitsAsAsked(t *testing.T) {
 	})
 }
 
-// Where the bot can't read any more it can't answer either: that is no news at each start.
+// In a chat that the bot can't read any more, it can't answer either, so this is not logged at each start.
 func TestPlacesThatAreNoMore(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)

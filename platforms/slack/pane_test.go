@@ -143,7 +143,7 @@ func TestPaneOfAStranger(t *testing.T) {
 	}
 }
 
-// Slack's own button stops a stream. The text stays, the answer ends, and the session is told.
+// Slack's own button stops a stream. The text stays, the answer ends, and the session becomes active.
 func TestSlacksStopButton(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"stream": preview.Native, "edits": preview.Edit} {
 		t.Run(name, func(t *testing.T) {

@@ -92,7 +92,7 @@ func TestClassification(t *testing.T) {
 	}
 }
 
-// What an answer says beside its result may have any form.
+// The optional parts of a response may have any form.
 func TestOddRemarks(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []string{`null`, `[]`, `""`, `{"messages":[{"text":"x"}]}`, `{"warnings":["missing_charset"]}`, `{"next_cursor":7}`} {
@@ -281,7 +281,7 @@ func TestLine(t *testing.T) {
 		deliver(late, "C", "1.000004", 0, 0) // gives up while the first is still at it
 		work.Wait()
 		want := []string{"D1.000009", "C1.000001", "C1.000004", "C1.000002", "C1.000003", "D1.000000"}
-		// What waits for the same one may go at the same instant.
+		// Waiters for the same delivery may continue at the same moment.
 		if slices.Sort(passed[3:]); len(l.waiting) != 0 || !slices.Equal(passed[:2], want[:2]) && !slices.Equal(passed[:2], []string{want[1], want[0]}) ||
 			passed[2] != want[2] {
 			t.Errorf("passed in the order %v, want %v; %d wait", passed, want, len(l.waiting))
@@ -289,7 +289,7 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// Nobody's name for a file is taken for a mark, and the mark keeps the extension.
+// No person's file name is mistaken for a mark, and the mark keeps the extension.
 func TestFileMarks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {

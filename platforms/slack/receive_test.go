@@ -22,7 +22,7 @@ import (
 	standin "telex/standin/slack"
 )
 
-// What only Slack has, against its stand-in.
+// Features that only Slack has, against its stand-in.
 
 // inBubble runs a test in virtual time with a world and a connected adapter, by socket and by HTTP.
 func inBubble(t *testing.T, o standin.Options, byHTTP bool, run func(t *testing.T, w *world, bot *slack.Bot)) {
@@ -243,7 +243,7 @@ func TestTooManySockets(t *testing.T) {
 	})
 }
 
-// What the operator must mend says how.
+// Errors that the operator must fix say how.
 func TestRunSaysWhatIsWrong(t *testing.T) {
 	nobody := func(context.Context, chat.Inbound) error { return nil }
 	for name, c := range map[string]struct {
@@ -291,7 +291,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	})
 }
 
-// While a socket works, one that can't be replaced is no failure.
+// While a socket works, failing to replace another one is not an error.
 func TestReplacementIsTriedAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -308,7 +308,7 @@ func TestReplacementIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A store that takes its time does not make acknowledgements late, nor a socket look dead.
+// A slow store makes neither acknowledgements late nor a socket look dead.
 func TestSlowStore(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestSlowStore(t *testing.T) {
 	}
 }
 
-// A message that is two events, or comes again and again, is accepted once (F50).
+// A message that causes two events, or is delivered repeatedly, is accepted once (F50).
 func TestDoublesAreAcceptedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -415,7 +415,7 @@ func TestForgedRequestsAreToldSeldom(t *testing.T) {
 	})
 }
 
-// Whoever begins a request and does not finish it does not keep Run from ending.
+// An unfinished request does not prevent Run from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -436,7 +436,7 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// What a refusal asks to wait holds also when the last socket goes before it is over.
+// The wait of a rate limit also applies if the last socket ends before it is over.
 func TestReplacementWaitsAsAsked(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		done := make(chan error, 1)
@@ -541,7 +541,7 @@ func TestCommandInAChannelIsShown(t *testing.T) {
 	}
 }
 
-// Whoever uses a command where the bot is no member learns why nothing comes, and nobody else sees it.
+// If the bot is not a member, the user of a command learns why there is no answer, and nobody else sees that.
 func TestCommandWhereTheBotIsNot(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

@@ -86,7 +86,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	})
 }
 
-// A press that was not stored is not answered: it comes again.
+// A press that was not stored is not answered; Telegram delivers it again.
 func TestPressThatIsNotStored(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.Press(stopButton(t, bot, w.Private()), "stop:1")

@@ -119,7 +119,7 @@ func TestDialectLimit(t *testing.T) {
 	}
 }
 
-// F32: formatting that spans a cut goes on behind it.
+// F32: formatting that spans a cut continues after it.
 func TestDialectReopens(t *testing.T) {
 	t.Parallel()
 	parts := markup.Layout("**"+strings.Repeat("bold ", 20)+"end**", markup.Options{Dialect: Dialect{}, Limit: 64})

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A draft has formatting, but knows no link previews and answers nothing.
+// A draft has formatting, but no link previews and no reply.
 func TestDraftEncoding(t *testing.T) {
 	t.Parallel()
 	b, last := record(t, `{"ok":true,"result":true}`)

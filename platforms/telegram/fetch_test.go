@@ -71,7 +71,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Whoever says how large a file is, and however wrongly, no more than the limit is loaded.
+// Whatever size is announced, at most the limit is loaded.
 func TestFetchLimit(t *testing.T) {
 	t.Parallel()
 	large := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }
@@ -222,7 +222,7 @@ func TestFetchThatIsGivenUp(t *testing.T) {
 	})
 }
 
-// Whatever path a server gives, the address stays below the bot's files.
+// Whatever path a server returns, the URL stays below the bot's files.
 func FuzzFileURL(f *testing.F) {
 	for _, path := range []string{"voice/file_1.oga", "/etc/passwd", "../x", "a/../../b", `C:\x`, "a?b=c", "%2e%2e/x", "\x00", "//host/x"} {
 		f.Add(path)

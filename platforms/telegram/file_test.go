@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// What is sent on the wire, byte for byte but for the boundary.
+// The request on the wire, byte for byte except for the boundary.
 func TestFileEncoding(t *testing.T) {
 	t.Parallel()
 	const golden = "--B\r\nContent-Disposition: form-data; name=\"caption\"\r\n\r\nthe rest ▼\r\n" +
@@ -54,7 +54,7 @@ func TestFileEncoding(t *testing.T) {
 	}
 }
 
-// What Telegram would refuse is not uploaded first, and the error says what the limit is.
+// A file that Telegram would refuse is not uploaded, and the error contains the limit.
 func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {

@@ -266,7 +266,7 @@ func TestOutageInTheMiddle(t *testing.T) {
 	}
 }
 
-// What is beyond the most parts comes as a file, with the whole rest (D8).
+// Text beyond the maximum number of parts is sent as a file, with the whole rest (D8).
 func TestRestAsFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})

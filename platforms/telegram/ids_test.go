@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// What a bot knows of ids stays bounded, whatever updates say, and the newest id is never a wrong one of another sequence.
+// The remembered ids are limited whatever updates contain, and the newest id never belongs to another sequence.
 func FuzzReceived(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":{"id":1001}}}`), int64(1001))
 	f.Add([]byte(`{"message":{"message_id":9,"chat":{"id":-1001234567890}}}`), int64(-1001234567890))

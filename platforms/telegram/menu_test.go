@@ -114,7 +114,7 @@ func unescape(list []string) []string {
 	return list
 }
 
-// What Telegram would refuse is refused before the first call.
+// Commands that Telegram would refuse are refused before the first call.
 func TestSetCommandsChecksFirst(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(_ http.ResponseWriter, _ *http.Request, method string) { t.Errorf("called %s", method) })
@@ -142,7 +142,7 @@ func TestSetCommandsChecksFirst(t *testing.T) {
 	}
 }
 
-// What goes wrong in general is an error, wherever it does.
+// Any failing call is an error.
 func TestSetCommandsFailures(t *testing.T) {
 	t.Parallel()
 	list := []chat.CommandSpec{{Name: "new", Description: "x"}}

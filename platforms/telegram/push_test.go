@@ -118,7 +118,7 @@ func TestWebhookIsSetAndDeleted(t *testing.T) {
 
 const anUpdate = `{"update_id":900,"message":{"message_id":77,"date":946684800,"chat":{"id":1001,"type":"private"},"from":{"id":1001,"first_name":"A"},"text":"%s"}}`
 
-// What Telegram did not send is refused, and what comes twice is accepted once.
+// Requests that are not from Telegram are refused, and repeated updates are accepted once.
 func TestForgedAndReplayedUpdates(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		var log conformance.Log
@@ -156,7 +156,7 @@ func TestForgedAndReplayedUpdates(t *testing.T) {
 	})
 }
 
-// What could not be stored is refused, comes again, and before what was said after it (F43, F44).
+// Updates that could not be stored are refused and delivered again, before later messages (F43, F44).
 func TestWebhookRedelivery(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		full := errors.New("disk full")
@@ -215,7 +215,7 @@ func TestWebhookIsWatched(t *testing.T) {
 	})
 }
 
-// A webhook that Telegram refuses is told with Telegram's words.
+// The error of a refused webhook contains Telegram's description.
 func TestWebhookIsRefused(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.server.Fault(standin.Fault{Method: "setWebhook", Times: 1, Action: fault.Status, Status: 400, Description: "Bad Request: bad webhook: Failed to resolve host"})

@@ -129,7 +129,7 @@ func TestRunMarksWhatWaited(t *testing.T) {
 	}
 }
 
-// What could not be stored is not confirmed, so that it comes again (F43).
+// Updates that could not be stored are not confirmed, so that they are delivered again (F43).
 func TestRunStopsWhereAcceptFails(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t, list(said(10, "one"), said(11, "two"), said(12, "three")))
@@ -218,7 +218,7 @@ func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	}
 }
 
-// A second poller and a webhook are told apart, and how to end each is said (F55).
+// A second poller and a webhook have different errors, and each says how to fix it (F55).
 func TestRunFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -273,7 +273,7 @@ func TestRunCutIsTemporary(t *testing.T) {
 	wantKind(t, b.Run(t.Context(), chat.Resume{Cursor: strconv.Itoa(5)}, refuse(t)), chat.Temporary)
 }
 
-// A try that follows a failure is no news, whether or not it fails in the end.
+// An attempt after a failure is not logged again, whether or not it fails.
 func TestRunSaysOnceThatItReceives(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {

@@ -18,7 +18,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// What only Telegram has, against its stand-in.
+// Features that only Telegram has, against its stand-in.
 
 // inBubble runs a test in virtual time with a world and a connected adapter.
 func inBubble(t *testing.T, run func(t *testing.T, w *world, bot conformance.Adapter)) {
@@ -84,7 +84,7 @@ func TestTopicIsAConversation(t *testing.T) {
 	})
 }
 
-// A reply in a supergroup without topics carries a thread, but is no topic.
+// A reply in a supergroup without topics has a thread id, but is not in a topic.
 func TestThreadOfRepliesIsNoConversation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		receipt, err := bot.Send(t.Context(), w.Group(), chat.Outgoing{Text: "mine"})
@@ -156,7 +156,7 @@ func TestMigration(t *testing.T) {
 	})
 }
 
-// The older of two pollers is told, and ends (F55).
+// The older of two pollers gets an error and ends (F55).
 func TestTwoPollers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		first := make(chan error, 1)
@@ -294,7 +294,7 @@ func TestFetchFromPlatform(t *testing.T) {
 	})
 }
 
-// An admin who never wrote has no menu and is no failure; the others have theirs.
+// An admin who never wrote has no menu, which is not an error. The others have theirs.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)

@@ -52,7 +52,7 @@ func TestWebhookIsDeletedOnce(t *testing.T) {
 	})
 }
 
-// A webhook whose deletion fails is no reason to give up: the next Run tries again.
+// If deleting a webhook fails, the next Run tries again.
 func TestWebhookIsNotDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.setWebhook(t, "https://hook.example.org")

@@ -56,7 +56,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What is more than a hub holds is refused, and the client is told so.
+// Files beyond the hub's limit are refused, and the client is told.
 func TestTooManyFiles(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -141,7 +141,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// What looks like a command and is none stays text, with all of its text.
+// Text that only looks like a command stays text, unchanged.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -217,7 +217,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 	if err := <-s.served; !errors.Is(err, errFrame) {
 		t.Errorf("Serve = %v, want %v", err, errFrame)
 	}
-	// Who has left makes room.
+	// A client that has disconnected frees its place.
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A terminal that reads slowly gets the newest state of each message; one that reads nothing is let go, and nobody waits.
+// A slow terminal gets the newest state of each message. One that reads nothing is disconnected, and nobody waits for
+// it.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	o := newOutbox()
@@ -372,7 +373,7 @@ func TestClientComesBack(t *testing.T) {
 	})
 }
 
-// What is shown while the welcome is being made comes after it.
+// Messages that arrive while the welcome is prepared follow it.
 func TestWelcomeComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -388,7 +389,7 @@ func TestWelcomeComesFirst(t *testing.T) {
 	}
 }
 
-// The end is told, once what was said before has arrived.
+// The client is told of the end after it has received everything before it.
 func TestHubEnds(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -406,7 +407,7 @@ func TestHubEnds(t *testing.T) {
 	}
 }
 
-// What was on a pipe is not what a person typed.
+// Text from a pipe does not count as typed by a person.
 func TestAPipeIsNotTyped(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

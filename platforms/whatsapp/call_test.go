@@ -124,7 +124,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// What can't be sent makes no call.
+// Invalid messages cause no call.
 func TestSendNothing(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: sent})
@@ -193,7 +193,7 @@ func TestSendFile(t *testing.T) {
 	}
 }
 
-// Nothing is shown before the second call: only its failure may be uncertain.
+// Only the second call shows something, so only its failure may be uncertain.
 func TestSendFileFails(t *testing.T) {
 	t.Parallel()
 	f := chat.File{Name: "a.txt", MediaType: "text/plain", Content: []byte("x")}
@@ -272,7 +272,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A message whose id the answer lacks was sent all the same.
+// A message without an id in the response was sent nevertheless.
 func TestSentWithoutID(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"messaging_product":"whatsapp"}`})

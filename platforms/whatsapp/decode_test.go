@@ -101,7 +101,7 @@ func TestDecodeSender(t *testing.T) {
 	}
 }
 
-// What is nobody's message is no message, and one that can't be decoded does not hold up the next.
+// Content without a sender is not a message, and an invalid message does not block the next one.
 func TestDecodeOthers(t *testing.T) {
 	t.Parallel()
 	good := `{` + incoming + `,"type":"text","text":{"body":"private words"}}`
@@ -207,7 +207,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A reply to a message of the bot has its text; the same id in another chat says nothing.
+// A reply to a message of the bot contains its text. The same id in another chat has no meaning.
 func TestRepliesToTheBot(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil})

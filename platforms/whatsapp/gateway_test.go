@@ -105,7 +105,7 @@ func TestWindowClosed(t *testing.T) {
 	})
 }
 
-// What WhatsApp takes and can't deliver is logged with its cause, and not sent again.
+// Messages that WhatsApp accepts and can't deliver are logged with the cause, and not sent again.
 func TestLateFailure(t *testing.T) {
 	talking(t, standin.Options{LateFailures: true}, conformance.Talker{Pause: 10 * time.Second}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.Say(w.Private(), conformance.Saying{Text: "one"})

@@ -200,7 +200,7 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// What could not be stored comes again, and what was stored of the same webhook does not.
+// A message that could not be stored is delivered again. Stored messages of the same webhook are dropped then.
 func TestAcceptFails(t *testing.T) {
 	listening(t, func(s *station) {
 		s.refuse = errors.New("disk full")
@@ -233,7 +233,7 @@ func TestUndelivered(t *testing.T) {
 	})
 }
 
-// Messages that waited at Meta while the bot was not running are told apart from new ones.
+// Messages that waited at Meta while the bot was not running are marked as missed.
 func TestMissed(t *testing.T) {
 	listening(t, func(s *station) {
 		time.Sleep(time.Second)

@@ -83,7 +83,7 @@ func TestContentSwitch(t *testing.T) {
 	})
 }
 
-// What people change is told; an embed that was found changes a message without editing it.
+// Edits are reported. An added embed changes a message without counting as an edit.
 func TestChangesOfMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -65,7 +65,7 @@ func TestControl(t *testing.T) {
 	})
 }
 
-// TestWatch: a watcher hears of everything.
+// TestWatch: a watcher receives all events.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestHang: a command that hangs keeps neither other commands nor events waiting.
+// TestHang: a command that hangs blocks neither other commands nor events.
 func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

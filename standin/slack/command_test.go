@@ -51,7 +51,7 @@ func TestSlashCommand(t *testing.T) {
 	})
 }
 
-// TestCommandTimeout: a command is not repeated; the person is told.
+// TestCommandTimeout: a command is not repeated, and the person gets an error.
 func TestCommandTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

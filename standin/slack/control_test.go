@@ -14,7 +14,7 @@ import (
 	"telex/standin/slack"
 )
 
-// control posts to the control API, or gets when there is no body.
+// control sends a POST to the control API, or a GET if there is no body.
 func (c *client) control(method, name, body string) (int, string) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), method, "http://standin/control/"+name, strings.NewReader(body))

@@ -90,7 +90,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 }
 
-// TestCloseDuringDeliveries: what is under way ends with the server.
+// TestCloseDuringDeliveries: running deliveries end with the server.
 func TestCloseDuringDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slack.New(slack.Options{})

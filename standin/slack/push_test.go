@@ -105,7 +105,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestEventsAPI: events are posted and signed, and come again when the app does not take them.
+// TestEventsAPI: events are posted and signed, and repeated if the app does not accept them.
 func TestEventsAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, func(n int, _ pushed, w http.ResponseWriter) {

@@ -79,7 +79,7 @@ func TestLongPoll(t *testing.T) {
 	})
 }
 
-// TestConflict covers F55: the older of two polls is told.
+// TestConflict covers F55: the older of two polls gets an error.
 func TestConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})

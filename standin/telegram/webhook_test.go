@@ -120,7 +120,7 @@ func TestWebhookDelivers(t *testing.T) {
 	})
 }
 
-// What fails comes again, later each time, and holds up only its own chat.
+// Failed deliveries are repeated with growing waits, and block only their own chat.
 func TestWebhookRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hooked{answer: func(text string, nth int) int {

@@ -42,7 +42,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// Whatever a name is, what goes out is one name, and cleaning it again changes nothing.
+// For any name, the result is one valid name, and cleaning it again changes nothing.
 func TestFileNameProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestMediaTypeStaysInItsHeader(t *testing.T) {
 	}
 }
 
-// What makes no sense, in a body or a header, is not obeyed.
+// Invalid values in a body or a header are ignored.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	const standard = 30 * time.Second

@@ -188,7 +188,7 @@ func (p *platform) dial() net.Conn {
 	return conn
 }
 
-// Whoever begins a request and does not finish it is refused after a while, and does not keep Serve from ending.
+// An unfinished request is refused after some time, and does not prevent Serve from ending.
 func TestUnfinishedRequest(t *testing.T) {
 	const half = "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: 100\r\n\r\nok"
 	begin := func(p *platform) net.Conn {
@@ -218,7 +218,7 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// The requests of strangers share a bounded memory: further ones are asked to come again.
+// The requests of strangers share a limited memory. Further ones are asked to repeat the request.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {

@@ -114,7 +114,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// Nobody reads what is printed: the answer is stopped.
+// If nobody reads the output, the answer is stopped.
 func TestAskIntoNothing(t *testing.T) {
 	t.Parallel()
 	w, c, _ := newWorld(t)

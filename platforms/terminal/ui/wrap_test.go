@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What goes on in the next line stands below its own beginning: quotes keep their bar, lists their indent.
+// A wrapped line continues below its own beginning: quotes keep their bar, lists their indent.
 func TestWrapKeepsIndents(t *testing.T) {
 	t.Parallel()
 	const bold, plain = "\x1b[1m", plainStyle
