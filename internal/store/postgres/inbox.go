@@ -62,6 +62,9 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh, nil
 }
 
+// maxTurns is how many of its newest turns tell where an endpoint that resumes has been.
+const maxTurns = 10 * store.MaxPlaces
+
 // maxReceived is the maximum number of received messages returned to an endpoint that resumes: more than people write while the
 // outcome of one create is unknown.
 const maxReceived = 500
@@ -70,7 +73,7 @@ const maxReceived = 500
 func (s *Store) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return resultOf(ctx, s.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
-		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, store.MaxPlaces)
+		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, store.MaxPlaces, maxTurns)
 		from.Sent = rows(t, func(r *chat.MessageRef) []any {
 			return []any{&r.Target.Chat, &r.Target.Thread, &r.Target.Kind, &r.ID}
 		}, listSent, e, store.MaxSent)

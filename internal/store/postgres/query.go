@@ -119,10 +119,12 @@ WHERE $3::bigint = 0 OR endpoint.receiver IS NULL OR endpoint.receiver = $3
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 	findResume = `SELECT resume FROM endpoint WHERE name = $1`
 
+	// listPlaces looks at the newest turns only: $3 of them.
 	listPlaces = `
-SELECT t.to_chat, t.to_thread, t.to_kind FROM turn t JOIN conversation c ON c.id = t.conversation
-WHERE c.endpoint = $1 GROUP BY t.to_chat, t.to_thread, t.to_kind
-ORDER BY max(t.begun_at) DESC LIMIT $2`
+SELECT to_chat, to_thread, to_kind FROM (
+    SELECT t.to_chat, t.to_thread, t.to_kind, t.begun_at FROM turn t JOIN conversation c ON c.id = t.conversation
+    WHERE c.endpoint = $1 ORDER BY t.begun_at DESC, t.id LIMIT $3) AS newest
+GROUP BY to_chat, to_thread, to_kind ORDER BY max(begun_at) DESC LIMIT $2`
 
 	listSent = `
 SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
@@ -347,7 +349,7 @@ WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND tu
 SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
     t.state, t.fenced, t.runs, t.ending, t.accepted_at, t.person, t.replaces
 FROM turn t JOIN conversation c ON c.id = t.conversation`
-	listUnfinished = turns + ` WHERE t.ended_at IS NULL ORDER BY t.begun_at, t.id`
+	listUnfinished = turns + ` WHERE t.given IS NOT NULL ORDER BY t.begun_at, t.id`
 	listTurns      = turns + ` WHERE t.id = ANY ($1) ORDER BY t.begun_at, t.id`
 
 	savePart = `

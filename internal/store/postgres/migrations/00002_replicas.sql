@@ -49,6 +49,8 @@ ALTER TABLE endpoint ADD COLUMN receiver bigint;
 ALTER TABLE turn ADD COLUMN given bigint, ADD COLUMN given_call bigint NOT NULL DEFAULT 0;
 UPDATE turn SET given = 0 WHERE ended_at IS NULL;
 CREATE INDEX turn_given ON turn (given, given_call) WHERE given IS NOT NULL;
+CREATE INDEX turn_begun ON turn (begun_at DESC, id);
+DROP INDEX turn_unfinished; -- turn_given finds the same rows
 ALTER TABLE inbox ADD COLUMN given bigint, ADD COLUMN given_call bigint NOT NULL DEFAULT 0;
 UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL;
 CREATE INDEX inbox_given ON inbox (given, given_call) WHERE given IS NOT NULL;
