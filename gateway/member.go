@@ -160,8 +160,8 @@ func (m *member) renewals(ctx context.Context) {
 }
 
 // renew renews the lease once.
-func (m *member) renew(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, renewWait)
+func (m *member) renew(living context.Context) {
+	ctx, cancel := context.WithTimeout(living, renewWait)
 	defer cancel()
 	select {
 	case m.renewing <- struct{}{}:
@@ -174,6 +174,7 @@ func (m *member) renew(ctx context.Context) {
 	switch {
 	case errors.Is(err, chat.ErrLost):
 		m.lease.Lose()
+	case err != nil && living.Err() != nil: // it says nothing about the store
 	case err != nil:
 		if m.g.leaseErr.Swap(&err) == nil {
 			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))

@@ -138,14 +138,23 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 			t.Errorf("healthz: got %d, want it alive", status)
 		}
 		server.Restart(t)
-		w.await("all answers", func() bool {
+		incomplete := func() (list []string) {
 			for i := range chats {
-				if !complete(w.texts(int64(ada+i)), round+1) {
-					return false
+				if texts := w.texts(int64(ada + i)); !complete(texts, round+1) {
+					list = append(list, fmt.Sprintf("%d: %q", ada+i, texts))
 				}
 			}
-			return complete(w.texts(ada+chats+int64(round)), 1)
+			if last := ada + chats + int64(round); !complete(w.texts(last), 1) {
+				list = append(list, fmt.Sprint(last))
+			}
+			return list
+		}
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("incomplete after round %d: %q", round, incomplete())
+			}
 		})
+		w.await("all answers", func() bool { return len(incomplete()) == 0 })
 	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		status, ready := probe(t, o.admin, "/readyz")

@@ -153,8 +153,9 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	// No call waits for ever, whatever another session locks.
 	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
-	// A process that is stopped in the middle of a transaction must not keep its chats from others for longer than its lease does.
-	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(chat.LeaseTime.Milliseconds(), 10)
+	// A process that is stopped in the middle of a transaction must not keep its chats from others for longer than its lease does,
+	// which it has renewed up to two seconds before.
+	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((chat.LeaseTime - 2*time.Second).Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{
