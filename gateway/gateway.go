@@ -205,8 +205,13 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// forgetAll drops everything that is known of conversations.
+// forgetAll drops everything that is known of conversations and of their messages.
 func (g *Gateway) forgetAll() {
+	for _, e := range g.current().endpoints {
+		if l, ok := e.account().Platform.(Learner); ok {
+			l.Forget()
+		}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.actors, g.undone, g.stopping = make(map[chat.Conversation]*actor), make(map[chat.Conversation][]string), false

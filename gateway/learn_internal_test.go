@@ -22,6 +22,8 @@ func (s *searcher) Learn(known []chat.MessageRef) {
 	}
 }
 
+func (s *searcher) Forget() { s.known = nil }
+
 func (s *searcher) Newest(chat.Target) chat.MessageID { return "" }
 
 func (s *searcher) Find(context.Context, chat.Target, chat.Create, string) (chat.Found, error) {

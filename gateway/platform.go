@@ -111,6 +111,10 @@ type Pulse interface {
 type Learner interface {
 	// Learn is called with messages before a search, some of them again and again. It does not block.
 	Learn(known []chat.MessageRef)
+	// Forget is called when this process has lost its lease, between two searches. It may have sent messages whose ids were
+	// not stored. Their turns are continued as after a crash, so a search must find them unless Learn names them. It does
+	// not block.
+	Forget()
 }
 
 // Blocks stores rate limit blocks of platforms.

@@ -64,6 +64,9 @@ func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context
 // Learn implements gateway.Learner.
 func (a *adapter) Learn(sent []chat.MessageRef) { a.l.learn(sent) }
 
+// Forget implements gateway.Learner.
+func (a *adapter) Forget() { a.l.forget() }
+
 func (a *adapter) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	return a.create(ctx, &call{op: chat.OpSend, to: to, m: m}, nil)
 }

@@ -22,6 +22,7 @@ type knowledge struct {
 	begun   bool
 	newest  int
 	known   map[int]bool
+	own     map[int]bool // known by the answer to a create or a probe, which may not be stored
 	changed map[int]bool // by a probe, surely or perhaps
 	probing map[chat.ChatID]int
 	doubts  map[string]bool // creates of unknown outcome
@@ -40,7 +41,7 @@ func idNumber(id chat.MessageID) int {
 // know returns what the process knows. The caller holds world.mu.
 func (l *life) know() *knowledge {
 	if l.ids.known == nil {
-		l.ids = knowledge{known: map[int]bool{}, changed: map[int]bool{}, probing: map[chat.ChatID]int{}, doubts: map[string]bool{}}
+		l.ids = knowledge{known: map[int]bool{}, own: map[int]bool{}, changed: map[int]bool{}, probing: map[chat.ChatID]int{}, doubts: map[string]bool{}}
 	}
 	return &l.ids
 }
@@ -52,8 +53,21 @@ func (l *life) learn(sent []chat.MessageRef) {
 	k := l.know()
 	for _, ref := range sent {
 		k.learn(ref.ID)
+		delete(k.own, idNumber(ref.ID))
 	}
 	k.begun = true
+}
+
+// forget forgets what may not be stored, after a lost lease.
+func (l *life) forget() {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	k := l.know()
+	for n := range k.own {
+		delete(k.known, n)
+	}
+	clear(k.own)
+	k.begun = false
 }
 
 // tell notes how a create ended. Its outcome is unknown where a search may have found or changed the message at the same time.
@@ -68,6 +82,7 @@ func (l *life) tell(c *call, err error) error {
 		c.err = err
 	case err == nil:
 		k.learn(c.id)
+		k.own[n] = true
 	}
 	return err
 }
@@ -124,6 +139,7 @@ func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, n
 		return chat.Found{Next: number(n)}, nil
 	}
 	k.learn(ref.ID)
+	k.own[n] = true
 	return chat.Found{Ref: ref, Taken: replaced || before}, nil
 }
 

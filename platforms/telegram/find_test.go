@@ -183,6 +183,42 @@ func TestFindAmongOtherProcesses(t *testing.T) {
 	})
 }
 
+// A process that lost its lease finds its own message, if the store does not know it, and no other.
+func TestFindAfterALostLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		f := finder(t, bot)
+		learner := bot.(gateway.Learner)
+		to := w.Private()
+		w.Say(to, conformance.Saying{Text: "question"})
+		time.Sleep(time.Second)
+		create := func(text string) (chat.Create, chat.MessageRef) {
+			c := chat.Create{Key: "key of " + text, After: f.Newest(to), Message: chat.Outgoing{Text: text, Key: "key of " + text}}
+			r, err := bot.Send(t.Context(), to, c.Message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c, r.Ref
+		}
+		_, stored := create("stored")
+		c, unstored := create("unstored")
+		c.After = stored.ID
+		if found, _ := search(t, f, to, c); found.Ref.ID != "" {
+			t.Fatalf("found %+v, whose id was never in doubt", found)
+		}
+		learner.Forget()
+		if _, err := f.Find(t.Context(), to, c, ""); kindOf(err) != chat.Temporary {
+			t.Errorf("a search before it learns: %v", err)
+		}
+		learner.Learn([]chat.MessageRef{stored})
+		if found, _ := search(t, f, to, c); found.Ref != unstored || found.Taken {
+			t.Errorf("found %+v, want %+v", found, unstored)
+		}
+		if shown := w.Shown(to); len(shown) != 2 || shown[0] != "stored" || shown[1] != "unstored" {
+			t.Errorf("shown are %q", shown)
+		}
+	})
+}
+
 // informed tells an adapter which messages there are.
 func informed(f interface {
 	preview.Finder

@@ -36,6 +36,7 @@ type ids struct {
 type sequence struct {
 	newest    int
 	known     map[int]struct{}
+	unstored  map[int]struct{}     // known ids of the bot's messages that Learn has not named: the store may not know them
 	changed   map[int]struct{}     // ids that a probe has changed, or may have
 	found     map[int]time.Time    // ids that a search has found or changed, or may have
 	uncertain map[string]time.Time // by key: when a create got an unknown outcome
@@ -55,7 +56,7 @@ func (i *ids) sequenceOf(c int64) *sequence {
 			i.sequences[0] = kept
 		}
 	}
-	s := &sequence{known: make(map[int]struct{}), changed: make(map[int]struct{}), found: make(map[int]time.Time), uncertain: make(map[string]time.Time)}
+	s := &sequence{known: make(map[int]struct{}), unstored: make(map[int]struct{}), changed: make(map[int]struct{}), found: make(map[int]time.Time), uncertain: make(map[string]time.Time)}
 	i.sequences[c] = s
 	return s
 }
@@ -79,10 +80,17 @@ func (s *sequence) addKnown(id int) {
 	for old := range s.known {
 		if old < s.newest-maxKnownIDs/2 {
 			delete(s.known, old)
+			delete(s.unstored, old)
 			delete(s.changed, old)
 			delete(s.found, old)
 		}
 	}
+}
+
+// addOwn records that the message with this id is the bot's.
+func (s *sequence) addOwn(id int) {
+	s.unstored[id] = struct{}{}
+	s.addKnown(id)
 }
 
 // addUncertain records that the create with this key has an unknown outcome. It returns the number of such creates.
@@ -103,14 +111,32 @@ func (i *ids) loadHistory(known []chat.MessageRef) {
 	defer i.mu.Unlock()
 	for _, ref := range known {
 		if id, err := strconv.Atoi(string(ref.ID)); err == nil {
-			i.sequenceOfTarget(ref.Target).addKnown(id)
+			s := i.sequenceOfTarget(ref.Target)
+			s.addKnown(id)
+			delete(s.unstored, id)
 		}
 	}
 	i.historyLoaded = true
 }
 
+// forgetUnstored forgets the messages that only this process knows.
+func (i *ids) forgetUnstored() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, s := range i.sequences {
+		for id := range s.unstored {
+			delete(s.known, id)
+		}
+		clear(s.unstored)
+	}
+	i.historyLoaded = false
+}
+
 // Learn implements gateway.Learner.
 func (b *Bot) Learn(known []chat.MessageRef) { b.ids.loadHistory(known) }
+
+// Forget implements gateway.Learner.
+func (b *Bot) Forget() { b.ids.forgetUnstored() }
 
 // addReceived records the messages in updates, even if the bot ignores them.
 func (i *ids) addReceived(updates []json.RawMessage) {
@@ -166,7 +192,7 @@ func (i *ids) recordCreate(to chat.Target, key string, result json.RawMessage, e
 		s.addUncertain(key)
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: errFound}
 	}
-	s.addKnown(id)
+	s.addOwn(id)
 	return r, nil
 }
 
@@ -255,9 +281,9 @@ func (i *ids) finishProbe(to chat.Target, key string, id int, result probeResult
 		s.changed[id] = struct{}{}
 	case replaced:
 		s.changed[id] = struct{}{}
-		s.addKnown(id)
+		s.addOwn(id)
 	case matched:
-		s.addKnown(id)
+		s.addOwn(id)
 		delete(s.uncertain, key)
 	}
 	return !own
