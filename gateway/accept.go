@@ -11,9 +11,9 @@ import (
 	"telex/internal/chat"
 )
 
-// mostText is the maximum length of one message, in bytes. No platform lets people type more; a longer message
+// maxText is the maximum length of one message, in bytes. No platform lets people type more; a longer message
 // comes from a program and would only fill the model's window.
-const mostText = 64 << 10
+const maxText = 64 << 10
 
 // Inbox keeps accepted messages until they are answered.
 type Inbox interface {
@@ -71,8 +71,8 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 			g.Log.Info("message refused: its sender is not let in",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
 		}
-		if told := e.account().told; told != nil {
-			told.Concluded(in.To, []chat.MessageID{in.ID}, true)
+		if concluder := e.account().concluder; concluder != nil {
+			concluder.Concluded(in.To, []chat.MessageID{in.ID}, true)
 		}
 		return nil
 	}
@@ -97,7 +97,7 @@ func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 
 // admit stores a message and passes it to its conversation.
 func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
-	if len(in.Text)+len(in.Args) > mostText {
+	if len(in.Text)+len(in.Args) > maxText {
 		in.Text, in.Args, in.Command, in.Attachments, in.Kind = "", "", "", nil, chat.Oversized
 	}
 	m, key := g.member.Load(), replica.Key(g.now(c), in)

@@ -44,9 +44,9 @@ type actor struct {
 	arrived atomic.Bool                      // a command answer arrived and the running turn was not told yet: its draft vanished
 }
 
-// mostSaid is the maximum number of fixed lines being sent in one conversation, so that somebody who repeats a
+// maxFixedLines is the maximum number of fixed lines being sent in one conversation, so that somebody who repeats a
 // command quickly has to wait.
-const mostSaid = 5
+const maxFixedLines = 5
 
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
 	return &actor{
@@ -234,7 +234,7 @@ func (a *actor) tooMany(in chat.Inbound) {
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	a.unmark(messages...)
 	last := messages[len(messages)-1]
-	if len(queue.Text(messages)) > mostText {
+	if len(queue.Text(messages)) > maxText {
 		a.owe(TextTooLong, "", messages...)
 		return
 	}

@@ -85,7 +85,7 @@ func (a *actor) end(t *turn) {
 	default:
 		a.settleAsShown(t, a.grown(t, t.outcome.Shown))
 	}
-	a.concluded(fell(t.outcome, e) || t.panicked(), t.answered()...)
+	a.concluded(hasFailed(t.outcome, e) || t.panicked(), t.answered()...)
 }
 
 // panicked reports whether a panic kept the reply from being shown or its ending from being stored.
@@ -167,24 +167,24 @@ func (a *actor) requeue(t *turn) {
 
 // concluded tells an adapter, if it wants to know, that messages have been answered.
 func (a *actor) concluded(failed bool, messages ...chat.Inbound) {
-	if a.endpoint.account().told == nil || len(messages) == 0 {
+	if a.endpoint.account().concluder == nil || len(messages) == 0 {
 		return
 	}
 	ids := make([]chat.MessageID, len(messages))
 	for i, m := range messages {
 		ids[i] = m.ID
 	}
-	a.endpoint.account().told.Concluded(messages[len(messages)-1].To, ids, failed)
+	a.endpoint.account().concluder.Concluded(messages[len(messages)-1].To, ids, failed)
 }
 
-// fell reports whether a reply failed: it was not delivered, or it was cut off and a note tells why.
-func fell(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
+// hasFailed reports whether a reply failed: it was not delivered, or it was cut off and a note tells why.
+func hasFailed(out preview.Outcome, e preview.Ending) bool { return !out.Delivered || e.Note != "" }
 
 // repeated tells an adapter that delivers a known message again that the message was answered, if it was. The
 // earlier process may have ended before telling its adapter.
 func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation, in chat.Inbound) error {
-	told := e.account().told
-	if told == nil {
+	concluder := e.account().concluder
+	if concluder == nil {
 		return nil
 	}
 	pending, err := g.store.inbox.Pending(ctx)
@@ -199,7 +199,7 @@ func (g *Gateway) repeated(ctx context.Context, e *endpoint, c chat.Conversation
 	open := slices.ContainsFunc(pending, func(p chat.Pending) bool { return p.Conversation == c && same(p.Message) }) ||
 		slices.ContainsFunc(turns, func(t chat.Turn) bool { return t.Conversation == c && slices.ContainsFunc(t.Messages, same) })
 	if !open {
-		told.Concluded(in.To, []chat.MessageID{in.ID}, false)
+		concluder.Concluded(in.To, []chat.MessageID{in.ID}, false)
 	}
 	return nil
 }

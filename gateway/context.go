@@ -32,7 +32,7 @@ func (a *actor) context(in chat.Inbound) string {
 		b.WriteString(" on " + a.endpoint.account().Network)
 	}
 	if named, ok := a.endpoint.account().Platform.(Named); ok && named.Name() != "" {
-		b.WriteString(". Your name here is " + history.OneLine(named.Name(), mostName))
+		b.WriteString(". Your name here is " + history.OneLine(named.Name(), maxNameLength))
 	}
 	now := time.Now()
 	b.WriteString(". Today is " + now.Format("Monday, 2 January 2006") + " (time zone " + zone(now) + ").")
@@ -42,8 +42,8 @@ func (a *actor) context(in chat.Inbound) string {
 	return b.String()
 }
 
-// mostName is the maximum length of the bot's name, in characters.
-const mostName = 64
+// maxNameLength is the maximum length of the bot's name, in characters.
+const maxNameLength = 64
 
 // zone returns the name of the local time zone and its distance from UTC.
 func zone(t time.Time) string {

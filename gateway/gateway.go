@@ -167,7 +167,7 @@ func counter(r Replicas) access.Counter {
 // smallest context window: otherwise it could not be answered.
 func (g *Gateway) queueRules() queue.Rules {
 	now := g.current()
-	r := queue.Rules{Max: now.MaxQueued, Merge: now.Busy == Interrupt, MaxMerge: mostText, Alone: asksAgain}
+	r := queue.Rules{Max: now.MaxQueued, Merge: now.Busy == Interrupt, MaxMerge: maxText, Alone: asksAgain}
 	for _, m := range now.Models {
 		if m.Window > 0 {
 			r.MaxMerge = min(r.MaxMerge, m.Window) // a token has several bytes, so this uses less than half of the window

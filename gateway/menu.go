@@ -60,6 +60,6 @@ func (g *Gateway) setMenu(ctx context.Context, e *endpoint) {
 			return
 		}
 		pause(ctx, max(se.RetryAfter, jitter(delay)))
-		delay = min(mostRetry, 2*delay)
+		delay = min(maxRetry, 2*delay)
 	}
 }

@@ -52,7 +52,7 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 	}
 	for _, b := range blocks {
 		if b.Chat == to {
-			e.purse.Restore(b)
+			e.budget.Restore(b)
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func (a *actor) publish() {
 func (g *Gateway) Overview() Overview {
 	o := Overview{Replica: g.replica()}
 	for _, e := range g.current().endpoints {
-		s := EndpointState{ID: e.ID, Network: e.account().Network, Budget: e.purse.Standing()}
+		s := EndpointState{ID: e.ID, Network: e.account().Network, Budget: e.budget.Standing()}
 		if s.State, s.Since, s.Err = e.reception(time.Now()); s.State != Stopped && (!g.mayCall() || !g.mayReceive(e)) {
 			s.State, s.Since, s.Err = Standby, time.Time{}, nil
 		}
@@ -175,7 +175,7 @@ func (t *turn) state(e *endpoint) *ReplyState {
 	case t.delivery.trouble.Load():
 		s.Waits = WaitTrouble
 	case !held.Since.IsZero():
-		s.Waits, s.Blocked = WaitLimit, e.purse.BlockedUntil(held.Call)
+		s.Waits, s.Blocked = WaitLimit, e.budget.BlockedUntil(held.Call)
 	case !s.Ending && text == "":
 		s.Waits = WaitModel
 	}

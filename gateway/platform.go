@@ -140,7 +140,7 @@ type endpoint struct {
 	ID       chat.EndpointID
 	now      atomic.Pointer[account]
 	vital    vital
-	purse    *budget.Budget
+	budget   *budget.Budget
 	pulse    *preview.Pulse
 	restored queue.Pacer   // limits how many conversations resume at the same time
 	nameless atomic.Bool   // the platform returned a message without an id once: nothing can be edited there
@@ -153,17 +153,17 @@ type endpoint struct {
 // account is an Endpoint with its optional interfaces resolved. It never changes: a reload replaces it.
 type account struct {
 	Endpoint
-	out     preview.Endpoint
-	fetcher Fetcher      // nil: attachments can't be read
-	threads ThreadReader // nil: threads can't be read
-	menu    Menu         // nil: no command menu
-	told    Concluder    // nil: it does not want to know
-	pulse   Pulse        // nil: it reports no pulse
-	marker  Marker       // nil: it can't show that a message waits
-	pane    Pane         // nil: it has no pane
-	idler   Idler        // nil: its typing indicator vanishes by itself
-	buttons bool         // the platform can show buttons
-	works   *works       // of the adapter
+	out       preview.Endpoint
+	fetcher   Fetcher      // nil: attachments can't be read
+	threads   ThreadReader // nil: threads can't be read
+	menu      Menu         // nil: no command menu
+	concluder Concluder    // nil: it does not want to know
+	pulse     Pulse        // nil: it reports no pulse
+	marker    Marker       // nil: it can't show that a message waits
+	pane      Pane         // nil: it has no pane
+	idler     Idler        // nil: its typing indicator vanishes by itself
+	buttons   bool         // the platform can show buttons
+	works     *works       // of the adapter
 }
 
 // account returns the endpoint's account at this moment.
@@ -186,23 +186,23 @@ func (e *endpoint) streaming() preview.Config {
 	return c
 }
 
-// purse is the endpoint's budget as used by replies. It stores blocks, so that they survive a restart.
-type purse struct {
+// storedBudget is the endpoint's budget as used by replies. It stores blocks, so that they survive a restart.
+type storedBudget struct {
 	*budget.Budget
 	save func(chat.Block)
 }
 
 // Request implements preview.Budget.
-func (p purse) Request(c chat.Call) preview.Ticket { return p.Budget.Request(c) }
+func (p storedBudget) Request(c chat.Call) preview.Ticket { return p.Budget.Request(c) }
 
 // Block implements preview.Budget.
-func (p purse) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
+func (p storedBudget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
 	p.save(p.Budget.Block(c, s, ops, d))
 }
 
 // newEndpoint returns what lasts of an endpoint, without an account.
 func newEndpoint(id chat.EndpointID) *endpoint {
-	return &endpoint{ID: id, purse: budget.New(), pulse: new(preview.Pulse), menuNews: make(chan struct{}, 1)}
+	return &endpoint{ID: id, budget: budget.New(), pulse: new(preview.Pulse), menuNews: make(chan struct{}, 1)}
 }
 
 // resolve resolves the optional interfaces of the endpoint's platform. It fails if they don't match the capabilities.
@@ -214,7 +214,7 @@ func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	if known {
 		r.works = before.works
 	}
-	out := preview.Endpoint{Sender: p, Pulse: of.pulse, Budget: purse{of.purse, func(b chat.Block) {
+	out := preview.Endpoint{Sender: p, Pulse: of.pulse, Budget: storedBudget{of.budget, func(b chat.Block) {
 		if err := g.store.blocks.SaveBlock(g.deliveries, e.ID, b); err != nil {
 			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
 		}
@@ -235,7 +235,7 @@ func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 	r.fetcher, _ = p.(Fetcher)
 	r.threads, _ = p.(ThreadReader)
 	r.menu, _ = p.(Menu)
-	r.told, _ = p.(Concluder)
+	r.concluder, _ = p.(Concluder)
 	if s, ok := p.(Screener); ok && !known {
 		s.Screen(chat.Screen{
 			Refusal:  func(in chat.Inbound) string { return g.refusal(e.ID, in) },
@@ -261,7 +261,7 @@ func (g *Gateway) resolve(of *endpoint, e Endpoint) (*account, error) {
 		{"Fetch", p.Capabilities().Fetch, r.fetcher != nil},
 		{"Thread", p.Capabilities().Thread, r.threads != nil},
 		{"Menu", p.Capabilities().Menu, r.menu != nil},
-		{"Concludes", p.Capabilities().Concludes, r.told != nil},
+		{"Concludes", p.Capabilities().Concludes, r.concluder != nil},
 		{"Pane", p.Capabilities().Pane, r.pane != nil},
 	} {
 		if c.promised != c.kept {

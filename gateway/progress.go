@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	mostLines = 5  // maximum number of calls shown; of the others only the number
-	mostShown = 80 // maximum length of the text about one call, in characters
+	maxCallLines = 5  // maximum number of calls shown; of the others only the number
+	maxCallText  = 80 // maximum length of the text about one call, in characters
 )
 
 // progress is the visible state of a turn's tool calls. The lines are shown until all calls have ended; late
@@ -102,7 +102,7 @@ func (p *progress) lines() []string {
 	slices.SortStableFunc(calls, func(a, b toolLine) int { return order(a.state) - order(b.state) })
 	var out []string
 	for i, c := range calls {
-		if i == mostLines {
+		if i == maxCallLines {
 			return append(out, fmt.Sprintf("… +%d", len(calls)-i))
 		}
 		sign := map[agent.ToolState]string{agent.ToolCompleted: "✓", agent.ToolFailed: "✗", agent.ToolInterrupted: "⏸"}[c.state]
@@ -122,7 +122,7 @@ func order(s agent.ToolState) int {
 }
 
 // clip shortens a text to one short line.
-func clip(text string) string { return clipTo(text, mostShown) }
+func clip(text string) string { return clipTo(text, maxCallText) }
 
 // clipTo shortens a text to one line of at most this many characters.
 func clipTo(text string, most int) string {

@@ -38,7 +38,7 @@ func TestProgress(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		p.tell(agent.Tool{ID: id, Name: id}, start)
 	}
-	if got := p.lines(); len(got) != mostLines+1 || got[mostLines] != "… +2" {
+	if got := p.lines(); len(got) != maxCallLines+1 || got[maxCallLines] != "… +2" {
 		t.Errorf("got %q", got)
 	}
 }

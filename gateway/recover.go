@@ -14,9 +14,9 @@ import (
 	"telex/internal/chat"
 )
 
-// mostRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every process must not run
+// maxRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every process must not run
 // forever. Runs that a shutdown ended don't count. A restart by an edit counts.
-const mostRuns = 3
+const maxRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
 type leftover struct {
@@ -63,7 +63,7 @@ func (g *Gateway) restoreBlocks(ctx context.Context, endpoints map[chat.Endpoint
 			return fmt.Errorf("read blocks: %w", err)
 		}
 		for _, b := range blocks {
-			e.purse.Restore(b)
+			e.budget.Restore(b)
 		}
 	}
 	return nil
@@ -151,9 +151,9 @@ func (g *Gateway) assume(e *endpoint, to chat.Target) {
 	switch {
 	case e == nil:
 	case g.shared != nil:
-		e.purse.AssumeChat(chat.Call{To: to, Limits: e.account().Platform.Profile(to).Limits})
+		e.budget.AssumeChat(chat.Call{To: to, Limits: e.account().Platform.Profile(to).Limits})
 	default:
-		e.purse.Assume(chat.Call{To: to, Limits: e.account().Platform.Profile(to).Limits})
+		e.budget.Assume(chat.Call{To: to, Limits: e.account().Platform.Profile(to).Limits})
 	}
 }
 
@@ -179,10 +179,10 @@ func (a *actor) resume(rec chat.Turn) {
 	a.endpoint.resumed()
 	crashes := rec.Runs - r.HandedOver
 	// A turn that waits for a person is neither too old nor the cause of a crash.
-	if (crashes >= mostRuns || time.Since(rec.Began) > a.g.current().MaxAge) && !asked.Pending(time.Now(), r.Ran) {
+	if (crashes >= maxRuns || time.Since(rec.Began) > a.g.current().MaxAge) && !asked.Pending(time.Now(), r.Ran) {
 		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Int("crashes", crashes), slog.Time("began", rec.Began))
 		key := TextInterrupted
-		if crashes >= mostRuns {
+		if crashes >= maxRuns {
 			key = TextFailed
 		}
 		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.texts().line(key, rec.ID), a.g.texts().carriedOut(asked, history.Changes(r.Said, r.Changing)))}
@@ -270,7 +270,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending, after preview.Outcome
 // reports whether it did.
 func (a *actor) late(m queue.Message) bool {
 	switch {
-	case m.Runs >= mostRuns:
+	case m.Runs >= maxRuns:
 		a.owe(TextFailed, newID(), m.Inbound)
 	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.AccessRequest && m.Kind != chat.Opened && time.Since(m.WaitsSince()) > a.g.current().MaxAge:
 		a.owe(TextLate, "", m.Inbound)

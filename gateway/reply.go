@@ -119,7 +119,7 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 
 // say answers in with a fixed text, besides the running turn.
 func (a *actor) say(in chat.Inbound, text string) {
-	if a.saying.Load() >= mostSaid {
+	if a.saying.Load() >= maxFixedLines {
 		a.log.Debug("answer was left out: too many are under way")
 		a.drop(in)
 		return
@@ -179,7 +179,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 		if err := caught(func() { a.settle(rec.ID, out, growth) }); err != nil {
 			a.log.Error("end of an answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 		}
-		a.concluded(fell(out, e), rec.Messages...)
+		a.concluded(hasFailed(out, e), rec.Messages...)
 	})
 }
 

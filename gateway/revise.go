@@ -87,7 +87,7 @@ func (a *actor) revise(in chat.Inbound) {
 // edit gives a question the text of its edited version. It reports whether that makes a difference.
 func edit(m *chat.Inbound, edited chat.Inbound) bool {
 	command := strings.HasPrefix(edited.Text, "/") // a question does not become a command by an edit
-	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || command || len(edited.Text) > mostText {
+	if m.Kind != chat.Text || m.Origin != chat.Typed || m.Sender.ID != edited.Sender.ID || m.Text == edited.Text || command || len(edited.Text) > maxText {
 		return false
 	}
 	m.Text = edited.Text
@@ -108,7 +108,7 @@ func (t *turn) isDecided() bool {
 // the call would be made twice.
 func (t *turn) canStartOver() bool {
 	return t.startsOver() || t.why == nil && t.stored.Load() && !t.recovered && !t.isDecided() && t.replaces == "" &&
-		!t.journal.Changed() && t.runs < mostRuns && time.Since(t.began) <= editTime
+		!t.journal.Changed() && t.runs < maxRuns && time.Since(t.began) <= editTime
 }
 
 // startsOver reports whether the turn will run again because of an edit, once its reply's last call has ended.

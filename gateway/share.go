@@ -26,7 +26,7 @@ func (g *Gateway) divide(e *endpoint) {
 	known := slices.DeleteFunc(slices.Clone(e.account().Platform.Profile(chat.Target{}).Limits), func(l chat.Limit) bool {
 		return l.Scope != chat.ScopeEndpoint
 	})
-	e.purse.Divide(known, func() {
+	e.budget.Divide(known, func() {
 		select {
 		case m.shareNow <- struct{}{}:
 		default:
@@ -60,7 +60,7 @@ func (m *member) shares(ctx context.Context) {
 func (m *member) share(ctx context.Context) error {
 	var failed error
 	for id, e := range m.g.current().endpoints {
-		mine := e.purse.Claims()
+		mine := e.budget.Claims()
 		if len(mine) == 0 {
 			continue
 		}
@@ -77,7 +77,7 @@ func (m *member) share(ctx context.Context) error {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		e.purse.Grant(granted)
+		e.budget.Grant(granted)
 	}
 	return failed
 }

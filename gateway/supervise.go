@@ -14,7 +14,7 @@ import (
 
 const (
 	firstRetry = time.Second
-	mostRetry  = time.Minute
+	maxRetry   = time.Minute
 	// connected is how long receiving must last to count as working; the next retry then starts with the
 	// shortest delay.
 	connected = 2 * time.Second
@@ -67,7 +67,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 		if refusals >= maxRefusals {
 			log.Error("endpoint stopped: the platform refuses its credentials; correct them and reload", slog.Any("error", err))
 			e.vital.retries(0, err)
-			g.buried(e)
+			g.markDead(e)
 			return
 		}
 		wait := max(se.RetryAfter, jitter(delay))
@@ -81,13 +81,13 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 		tries++
 		e.vital.retries(wait, err)
 		pause(ctx, wait)
-		delay = min(mostRetry, 2*delay)
+		delay = min(maxRetry, 2*delay)
 	}
 }
 
-// buried marks an endpoint as permanently stopped, and logs an error if no endpoint is left. The daemon keeps
+// markDead marks an endpoint as permanently stopped, and logs an error if no endpoint is left. The daemon keeps
 // running: a service manager would restart it again and again with the same credentials.
-func (g *Gateway) buried(e *endpoint) {
+func (g *Gateway) markDead(e *endpoint) {
 	e.dead.Store(true)
 	for id, other := range g.current().endpoints {
 		if !other.dead.Load() && id != g.current().Access.Operators {

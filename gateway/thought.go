@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	mostThought = 2 << 10 // bytes of thinking that are kept; the visible part is near the end
-	shownOf     = 160     // maximum number of visible characters
+	maxThought = 2 << 10 // bytes of thinking that are kept; the visible part is near the end
+	shownOf    = 160     // maximum number of visible characters
 )
 
 // thought is the part of the model's thoughts that people see: the newest heading, or the newest complete
@@ -27,7 +27,7 @@ func (t *thought) add(delta string, now time.Time) bool {
 		t.since = now
 	}
 	t.tail += delta
-	if n := len(t.tail) - mostThought; n > 0 {
+	if n := len(t.tail) - maxThought; n > 0 {
 		if space := strings.IndexAny(t.tail[n:], " \n"); space >= 0 {
 			n += space
 		}

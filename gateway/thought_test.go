@@ -34,7 +34,7 @@ func TestThought(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
-		if len(th.tail) > mostThought {
+		if len(th.tail) > maxThought {
 			t.Errorf("%s: %d bytes are kept", c.name, len(th.tail))
 		}
 	}
