@@ -20,7 +20,7 @@ const (
 
 // sections returns the templates of the page's parts, each of which is an element with that id.
 func sections() []string {
-	return []string{"top", "replies", "endpoints", "problems", "tokens", "conversations"}
+	return []string{"top", "replies", "endpoints", "replicas", "problems", "tokens", "conversations"}
 }
 
 // update is the data of one event: the parts that have changed. It is JSON, since a line break in a text would end a line

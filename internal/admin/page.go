@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -29,6 +30,7 @@ func newPages() (*pages, error) {
 		"day":   func(t time.Time) string { return t.Format("Mon 2 Jan") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"plot":  newPlot,
+		"join":  func(list []string) string { return strings.Join(list, ", ") },
 	}).ParseFS(files, "page/*.html")
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func busy() Status {
 	now := time.Now()
 	return Status{
 		Version: "1.2.3", Started: now.Add(-time.Hour),
-		Readiness: Readiness{Status: "failing"},
+		Readiness: Readiness{Status: "failing", Store: "the database is away"},
 		Endpoints: []EndpointStatus{
 			{
 				Endpoint: Endpoint{Name: "telegram", State: "connected"}, Network: "Telegram", Waiting: 3,
@@ -29,6 +29,10 @@ func busy() Status {
 				Blocks: []Block{{What: "in the chat -100", Until: now.Add(40 * time.Second)}},
 			},
 			{Endpoint: Endpoint{Name: "discord", State: "stopped", Error: "auth: <b>401</b>"}},
+		},
+		Replicas: []Replica{
+			{ID: 17, Name: "web1 pid 7", Version: "1.2.2", Chats: 1, Leaving: true},
+			{ID: 18, Name: "web2 pid 8", Version: "1.2.3", Self: true, Chats: 12, Receives: []string{"discord", "telegram"}},
 		},
 		Replies: []Reply{
 			{Conversation: "telegram:1", Turn: "deadbeef", Began: now, Length: 400, Visible: 300, Text: "said <script>alert(1)</script>", Waits: "for the rate limits of the platform", Until: now.Add(9 * time.Second)},
@@ -55,7 +59,8 @@ func TestPage(t *testing.T) {
 		"telex <span class=\"state failing\" role=\"status\">failing</span>", "12 of 30", "The platform refuses calls in the chat -100, ", "3 calls wait for the rate limits",
 		"auth: &lt;b&gt;401&lt;/b&gt;", "deadbeef", "300 of 400 characters visible so far", "Waits for the rate limits of the platform, ",
 		"said &lt;script&gt;alert(1)&lt;/script&gt;", "2 waiting messages · 1 earlier reply being delivered", "turn failed", "cafe0123", "HTTP 500",
-		`height="96"`, "3000", "5k", "The newest 1 of 7",
+		`height="96"`, "3000", "5k", "The newest 1 of 7", "the database is away",
+		"version 1.2.2</span><span class=\"state stopping\">stopping</span>", "1 chat</p>", "version 1.2.3 · this one", "12 chats · receives discord, telegram",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("missing: %s", want)

@@ -12,7 +12,8 @@ type Status struct {
 	Started       time.Time
 	Readiness     Readiness
 	Endpoints     []EndpointStatus
-	Replies       []Reply // those that grow or are being delivered, and conversations in which messages wait
+	Replicas      []Replica // the daemons that share the store, oldest first; none if it can't be shared
+	Replies       []Reply   // those that grow or are being delivered, and conversations in which messages wait
 	Problems      []Problem
 	Days          []Day // the newest last
 	Conversations []Conversation
@@ -27,6 +28,16 @@ type EndpointStatus struct {
 	Waiting int       // calls that wait
 	Limits  []Limit
 	Blocks  []Block
+}
+
+// Replica is a daemon that shares the store.
+type Replica struct {
+	ID            int64
+	Name, Version string
+	Self          bool // it is the one that shows the page
+	Leaving       bool // it stops
+	Chats         int  // in which it answers
+	Receives      []string
 }
 
 // Limit is how much of a rate limit is used.

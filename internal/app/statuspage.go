@@ -54,6 +54,11 @@ func (p *statusPage) status(ctx context.Context) admin.Status {
 	for _, e := range s.Readiness.Endpoints {
 		s.Endpoints = append(s.Endpoints, endpointStatus(e, o))
 	}
+	for _, r := range p.app.replicas().Replicas {
+		s.Replicas = append(s.Replicas, admin.Replica{
+			ID: r.ID, Name: r.Name, Version: r.Version, Leaving: r.Leaving, Chats: r.Chats, Receives: r.Receives, Self: r.ID == int64(o.Replica.ID),
+		})
+	}
 	for _, c := range o.Conversations {
 		if one := p.reply(c); (one.Turn != "" || one.Queued+one.Parked > 0) && len(s.Replies) < maxReplies {
 			s.Replies = append(s.Replies, one)
