@@ -28,8 +28,8 @@ func (a *actor) approver(t *turn) *approval.Approvals {
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.current().ApprovalTimeout, errShutdown
 	of.Allowed = func() bool { return a.g.policy.Allows(a.conversation, t.in.Sender.ID) }
 	of.Slash = func() string { return a.slash(t.in.To) }
-	of.Show = func(p *approval.Proposal) { t.slot.Tell(t.progress.ask(a.inquiry(t.in.To, p))) }
-	of.Hide = func() { t.slot.Tell(t.progress.answered()) }
+	of.Show = func(p *approval.Proposal) { t.slot.SetStatus(t.progress.ask(a.inquiry(t.in.To, p))) }
+	of.Hide = func() { t.slot.SetStatus(t.progress.answered()) }
 	return of
 }
 

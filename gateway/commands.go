@@ -66,7 +66,7 @@ func about(run func(*actor, chat.Inbound)) func(*actor, queue.Message) {
 
 // deciding returns the function of a command that decides about a tool call.
 func deciding(v agent.Verdict) func(*actor, queue.Message) {
-	return func(a *actor, m queue.Message) { a.decideProposal(m, approval.Said(v, words(m.Inbound))) }
+	return func(a *actor, m queue.Message) { a.decideProposal(m, approval.ParseAnswer(v, words(m.Inbound))) }
 }
 
 // asks reports whether the arguments of the command are a question.

@@ -71,7 +71,7 @@ func (a *actor) end(t *turn) {
 		a.startOver(t)
 		return
 	case t.void:
-		if t.outcome.Undone { // its end is stored later, perhaps by another process
+		if t.outcome.Unfinished { // its end is stored later, perhaps by another process
 			a.keepSpent(t)
 		}
 		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})

@@ -101,6 +101,6 @@ func (t *turn) said(e preview.Ending) []agent.Message {
 	if text == "" {
 		return nil
 	}
-	said := append([]agent.Message{t.question}, t.offers.Taken()...)
+	said := append([]agent.Message{t.question}, t.offers.Messages()...)
 	return append(said, agent.Message{Role: agent.Assistant, Text: text})
 }

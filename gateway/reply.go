@@ -169,7 +169,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 		switch {
 		case !out.Delivered && a.g.deliveries.Err() != nil:
 			a.log.Warn("answer is kept for the next start: the platform did not take it in time", slog.String("turn", rec.ID), slog.Any("error", out.Err))
-		case out.Undone:
+		case out.Unfinished:
 			a.log.Error("answer was not delivered; "+laterTries, slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		case !out.Delivered:
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
@@ -213,7 +213,7 @@ func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 
 // settleAsShown ends a turn whose reply stays as it is shown. If the reply is undone, the turn is not run again.
 func (a *actor) settleAsShown(t *turn, g chat.Growth) {
-	if t.outcome.Undone && !t.recovered && t.slot.Ending().Keep && a.decideAsShown(t.id, g) {
+	if t.outcome.Unfinished && !t.recovered && t.slot.Ending().Keep && a.decideAsShown(t.id, g) {
 		g = chat.Growth{}
 	}
 	a.settle(t.id, t.outcome, g)
@@ -225,7 +225,7 @@ func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return
 	}
-	if out.Undone && time.Since(out.Ended) < maxUndone {
+	if out.Unfinished && time.Since(out.Ended) < maxUndone {
 		a.g.noteUndone(a.conversation, turn)
 		return
 	}

@@ -33,9 +33,9 @@ func (a *actor) report(t *turn) {
 	switch {
 	case !t.outcome.Delivered && a.g.deliveries.Err() != nil:
 		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
-	case t.outcome.Undone && forbidden(t.outcome.Err):
+	case t.outcome.Unfinished && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there; "+laterTries, slog.Any("error", t.outcome.Err))
-	case t.outcome.Undone:
+	case t.outcome.Unfinished:
 		log.Error("reply was not delivered; "+laterTries, slog.Any("error", errors.Join(t.outcome.Err, t.err)))
 	case !t.outcome.Delivered && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))

@@ -297,18 +297,18 @@ func (t *turn) fold(e agent.Event) {
 	case agent.Reset:
 		t.slot.Reset()
 		if t.thinksAloud {
-			t.slot.Tell(t.progress.rethink())
+			t.slot.SetStatus(t.progress.rethink())
 		}
 	case agent.Tool:
 		if status, changed := t.progress.tell(e, time.Now()); changed {
-			t.slot.Tell(status)
+			t.slot.SetStatus(status)
 		}
 	case agent.Reasoning:
 		if !t.thinksAloud {
 			return
 		}
 		if status, changed := t.progress.think(e.Delta, time.Now()); changed {
-			t.slot.Tell(status)
+			t.slot.SetStatus(status)
 		}
 	}
 }

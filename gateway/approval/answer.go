@@ -53,8 +53,8 @@ const (
 	showWord   = "show"
 )
 
-// Said parses the arguments of /approve and /deny: an id, always, show, or none.
-func Said(v agent.Verdict, args []string) Answer {
+// ParseAnswer parses the arguments of /approve and /deny: an id, always, show, or none.
+func ParseAnswer(v agent.Verdict, args []string) Answer {
 	d := Answer{Verdict: v}
 	for _, word := range args {
 		switch {

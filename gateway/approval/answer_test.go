@@ -20,7 +20,7 @@ func TestAnswers(t *testing.T) {
 		{agent.Approved, "show ab3de", approval.Answer{Verdict: agent.Approved, ID: "ab3de", Show: true}},
 		{agent.Denied, "always", approval.Answer{Verdict: agent.Denied, ID: "always"}}, // a no is for this call only
 	} {
-		if got := approval.Said(c.verdict, strings.Fields(c.args)); got != c.want {
+		if got := approval.ParseAnswer(c.verdict, strings.Fields(c.args)); got != c.want {
 			t.Errorf("%q: got %+v, want %+v", c.args, got, c.want)
 		}
 	}

@@ -62,7 +62,7 @@ func (l *lives) again(told ...Status) {
 		Recorder: l.notes, Parts: slices.Clone(l.notes.parts), Log: slog.New(slog.DiscardHandler),
 	})
 	for _, status := range told {
-		l.slot.Tell(status)
+		l.slot.SetStatus(status)
 	}
 	ended := l.ended
 	go func() {
@@ -79,7 +79,7 @@ func question(id, text string) Status {
 
 // asks tells a question and lets time pass.
 func (s *story) asks(id, text string, wait time.Duration) {
-	s.slot.Tell(question(id, text))
+	s.slot.SetStatus(question(id, text))
 	s.waits(wait)
 }
 
@@ -111,7 +111,7 @@ func TestAskedWithoutStreaming(t *testing.T) {
 				s.asks("yes:1", "Really?", time.Second)
 				equal(t, "asked", s.sees(), []string{strings.TrimLeft(text+"\n\nReally?", "\n")})
 				equal(t, "buttons", p.buttons(), []string{"yes:1"})
-				s.slot.Tell(working("⚙ at work"))
+				s.slot.SetStatus(working("⚙ at work"))
 				s.waits(10 * time.Second)
 				equal(t, "decided", s.sees(), []string{gone})
 				equal(t, "buttons", p.buttons(), nil)
@@ -136,7 +136,7 @@ func TestAskedWhereNothingCanBeEdited(t *testing.T) {
 		s.says("one two three", time.Second)
 		s.asks("yes:1", "Really?", 10*time.Minute)
 		equal(t, "asked", s.sees(), []string{"Really?"})
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(time.Minute)
 		s.asks("yes:2", "Really?", time.Minute) // the same words again, for something else
 		equal(t, "buttons", p.buttons(), []string{"yes:1", "yes:2"})
@@ -173,7 +173,7 @@ func TestAskedBesideADraft(t *testing.T) {
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "asked", s.sees(), []string{"one two three\n\nReally?"})
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.says(" four", time.Minute)
 		equal(t, "decided", s.sees(), []string{"one two three four ▌"})
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
@@ -196,7 +196,7 @@ func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 		s := told(t, p, e, Draft)
 		s.says("one two three", 1200*ms)
 		s.asks("yes:1", "Really?", 500*ms)
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(time.Minute)
 		equal(t, "decided", s.sees(), []string{"one two three ▌"})
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
@@ -221,7 +221,7 @@ func TestAskedInsteadOfAStream(t *testing.T) {
 						t.Error("a stream goes on")
 					}
 				}
-				s.slot.Tell(Status{})
+				s.slot.SetStatus(Status{})
 				s.says("end", 3*time.Second)
 				o := s.ends(Ending{Text: text + "end"})
 				if got := strings.Join(s.sees(), " "); !o.Delivered || got != text+"end" {
@@ -243,7 +243,7 @@ func TestAskedBelowTheWholeText(t *testing.T) {
 		if all := s.sees(); len(all) != 1 || !strings.HasPrefix(all[0], "one two three\n\nReally?") {
 			t.Errorf("a person sees %q", all)
 		}
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(3 * time.Second)
 		equal(t, "once it is over", s.sees(), []string{"one two three ▌"})
 		s.says("* four", 3*time.Second)
@@ -285,7 +285,7 @@ func TestAskedBesideAMutedReply(t *testing.T) {
 					t.Errorf("a person sees %q", all)
 				}
 				equal(t, "buttons", p.buttons(), []string{"yes:1"})
-				s.slot.Tell(Status{})
+				s.slot.SetStatus(Status{})
 				s.waits(3 * time.Second)
 				equal(t, "buttons", p.buttons(), nil)
 				if all := s.sees(); (all[len(all)-1] == "Really?") == c.deletes {
@@ -350,7 +350,7 @@ func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
 		s.says("word", time.Second)
 		s.asks("yes:1", "Really, all of them?", 3*time.Second)
 		equal(t, "asked", s.sees(), []string{"Really, all of them?"})
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.says(text[4:], 3*time.Second)
 		s.delivers(Ending{Text: text}, text)
 	})
@@ -366,7 +366,7 @@ func TestAskedWithoutMessageIDs(t *testing.T) {
 				s := begin(t, p, c)
 				s.asks("yes:1", "Really?", time.Minute)
 				s.asks("yes:2", "And this?", time.Minute)
-				s.slot.Tell(Status{})
+				s.slot.SetStatus(Status{})
 				s.waits(time.Minute)
 				s.delivers(Ending{Text: "final"}, "Really?", "And this?", "final")
 			})
@@ -462,7 +462,7 @@ func TestAskedBeforeOtherPreviews(t *testing.T) {
 		if got := p.buttons(); len(got) != 1 {
 			t.Errorf("not asked behind %d edits: %q", before, s.log())
 		}
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.ends(Ending{Text: "final"})
 	})
 }
@@ -483,7 +483,7 @@ func TestLongQuestion(t *testing.T) {
 		if n := len([]rune(all[1])); n != 198 {
 			t.Errorf("%d characters of the question, there is room for 198 and a cursor", n)
 		}
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.says(" and more", 3*time.Second)
 		s.delivers(Ending{Text: text + " and more"}, text+" and more")
 	})
@@ -508,7 +508,7 @@ func TestAskedInAMessageThatFreezes(t *testing.T) {
 					return fate{}
 				}
 				s.asks("yes:1", "Really?", time.Minute)
-				s.slot.Tell(next)
+				s.slot.SetStatus(next)
 				s.waits(time.Minute)
 				s.delivers(Ending{Keep: true})
 				if n := s.count(chat.OpSend); n > 2 {
@@ -535,7 +535,7 @@ func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
 		s.slot.Append("one two three", 3)
 		s.asks("yes:2", "Really?", 3*time.Second)
 		equal(t, "asked", s.sees(), []string{"one two three\n\nReally?"})
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
 	})
 }
@@ -562,7 +562,7 @@ func TestQuestionApartThatFreezes(t *testing.T) {
 		s.says("one two three four five six", 5*time.Second) // the rest will be a file
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(5 * time.Second)
 		equal(t, "decided", p.buttons(), nil)
 		equal(t, "stands", s.sees(), []string{"one two three four"})
@@ -583,7 +583,7 @@ func TestQuestionApartKeepsNoButtons(t *testing.T) {
 		s.says("one two three four five six", 5*time.Second)
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(10 * time.Millisecond) // on its way
 		s.again()
 		s.waits(10 * time.Second)
@@ -641,7 +641,7 @@ func TestQuestionApartThatRefusesItsEdit(t *testing.T) {
 				s := live(t, p, e, c)
 				s.says("one two three four five six", 5*time.Second)
 				typed := Status{Lines: []string{"Really?"}, Urgent: true}
-				s.slot.Tell(typed)
+				s.slot.SetStatus(typed)
 				s.waits(time.Minute)
 				s.again(typed)
 				s.waits(time.Minute)

@@ -16,7 +16,7 @@ func TestQuestionThatWasNotTakenAwayInTime(t *testing.T) {
 		e := p.endpoint()
 		e.Editor = nil
 		l := live(t, p, e, streamed())
-		l.slot.Tell(question("yes:1", "Really?"))
+		l.slot.SetStatus(question("yes:1", "Really?"))
 		time.Sleep(5 * time.Second)
 		l.slot.Finish(Ending{Keep: true})
 		time.Sleep(time.Second)
@@ -36,7 +36,7 @@ func TestTroubleWithAQuestionIsNotTheReplys(t *testing.T) {
 		s.says("one two three", 3*time.Second)
 		p.fate = nth(map[int]fate{0: uncertain(false)})
 		s.asks("yes:1", "Really?", time.Minute)
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		before := s.count(chat.OpDraft)
 		s.says(" four five six", 10*time.Second)
 		if before == 0 || s.count(chat.OpDraft) == before {
@@ -76,8 +76,8 @@ func TestAskedIsOfTheNewestQuestion(t *testing.T) {
 	t.Parallel()
 	s, now := NewSlot(), time.Now()
 	first, second := question("yes:1", "Really?"), question("yes:2", "Really, really?")
-	s.Tell(first)
-	s.Tell(second)
+	s.SetStatus(first)
+	s.SetStatus(second)
 	if s.markAsked(first, now); !s.Asked().IsZero() {
 		t.Error("the second question was seen when the first one was shown")
 	}
@@ -87,7 +87,7 @@ func TestAskedIsOfTheNewestQuestion(t *testing.T) {
 	if s.markAsked(second, now.Add(time.Second)); s.Asked() != now {
 		t.Errorf("when it was shown again, it is seen since %v", s.Asked())
 	}
-	if s.Tell(question("yes:3", "And this?")); !s.Asked().IsZero() {
+	if s.SetStatus(question("yes:3", "And this?")); !s.Asked().IsZero() {
 		t.Error("another question was seen before it was shown")
 	}
 }

@@ -372,7 +372,7 @@ func TestRefusedAccessIsTriedForMinutes(t *testing.T) {
 				s := begin(t, p, streamed())
 				s.says("one two three", time.Second)
 				o := s.ends(Ending{Text: "final"})
-				if o.Delivered || !o.Undone || chat.AsSendError(o.Err).Kind != kind {
+				if o.Delivered || !o.Unfinished || chat.AsSendError(o.Err).Kind != kind {
 					t.Errorf("outcome %+v, want it %v, to be done later", o, kind)
 				}
 				last := p.calls[len(p.calls)-1].at.Sub(p.began)

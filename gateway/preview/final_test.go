@@ -524,9 +524,9 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 		p.profile.TextLimit, p.latency = 40, time.Second
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.Tell(question("yes:1", "May I do this for you now?")) // in a message of its own
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in a message of its own
 		time.Sleep(5 * time.Second)
-		l.slot.Tell(Status{})
+		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
 		l.again()
 		l.slot.Reset()
@@ -566,9 +566,9 @@ func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 		p.profile.TextLimit = 40
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.Tell(question("yes:1", "May I do this for you now?")) // in a message of its own
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in a message of its own
 		time.Sleep(5 * time.Second)
-		l.slot.Tell(Status{})
+		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
 		p.fate = func(*call) fate { return tooMany(time.Minute) }
 		l.slot.Finish(Ending{Text: "one two three four five"})
@@ -591,9 +591,9 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 		p.profile.TextLimit = 40
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.Tell(question("yes:1", "May I do this for you now?")) // in a message of its own
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in a message of its own
 		time.Sleep(5 * time.Second)
-		l.slot.Tell(Status{})
+		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpEdit && c.m.Text == "one two three four five" {
@@ -644,7 +644,7 @@ func TestStoppedAtASeamThatMayBeOne(t *testing.T) {
 		s := begin(t, p, streamed())
 		s.says("one two three", 5*time.Second)
 		s.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.says("fourteen five", 5*time.Second)
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpEdit && c.m.Text == "one two" && !s.slot.IsCut() {

@@ -153,7 +153,7 @@ func TestDeadlineOfOneBadMessage(t *testing.T) {
 					s.waits(time.Minute)
 				}
 				o := s.ends(Ending{})
-				if o.Delivered || !o.Undone {
+				if o.Delivered || !o.Unfinished {
 					t.Errorf("outcome %+v, want it undone", o)
 				}
 				last := p.calls[len(p.calls)-1].at.Sub(began)

@@ -181,13 +181,13 @@ func (c chronicle) wanted() (list []chat.Outgoing) {
 func (chronicle) tell(slot *Slot, i, works int) {
 	switch works {
 	case 6:
-		slot.Tell(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
+		slot.SetStatus(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
 	case 7:
-		slot.Tell(working("⚙ a tool", "⚙ another"))
+		slot.SetStatus(working("⚙ a tool", "⚙ another"))
 	case 8:
-		slot.Tell(question(fmt.Sprint("yes:", i), "Really?"))
+		slot.SetStatus(question(fmt.Sprint("yes:", i), "Really?"))
 	case 9:
-		slot.Tell(Status{})
+		slot.SetStatus(Status{})
 	}
 }
 

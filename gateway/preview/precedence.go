@@ -88,8 +88,8 @@ func (p *precedence) release() {
 	}
 }
 
-// Over marks the reply as finished: later replies stop waiting for it.
-func (s *Slot) Over() { s.first.setMore(false) }
+// Release marks the reply as finished: later replies stop waiting for it.
+func (s *Slot) Release() { s.first.setMore(false) }
 
 // Visible reports whether at least one message of the reply exists.
 func (s *Slot) Visible() bool {

@@ -157,7 +157,7 @@ func TestWhoNeedsNoMessageIsNotWaitedFor(t *testing.T) {
 		earlier.slot.Finish(Ending{Text: "first"})
 		earlier.waits(time.Second)
 		over := NewSlot()
-		over.Over()
+		over.Release()
 		slot := NewSlot()
 		slot.Finish(Ending{Text: "second"})
 		began := time.Now()

@@ -213,13 +213,13 @@ func (s schedule) play(t *testing.T) []string {
 		}
 		switch d.works { // mostly neither
 		case 6:
-			st.slot.Tell(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
+			st.slot.SetStatus(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
 		case 7:
-			st.slot.Tell(Status{Lines: []string{"⚙ a tool", "⚙ another"}, Since: time.Now(), Thought: "Hmm, *let* me @see."})
+			st.slot.SetStatus(Status{Lines: []string{"⚙ a tool", "⚙ another"}, Since: time.Now(), Thought: "Hmm, *let* me @see."})
 		case 8:
-			st.slot.Tell(Status{Lines: []string{"Really?"}, Since: time.Now(), Urgent: true, Actions: []chat.Action{{ID: "yes", Label: "Yes"}}})
+			st.slot.SetStatus(Status{Lines: []string{"Really?"}, Since: time.Now(), Urgent: true, Actions: []chat.Action{{ID: "yes", Label: "Yes"}}})
 		case 9:
-			st.slot.Tell(Status{})
+			st.slot.SetStatus(Status{})
 		}
 		st.says(d.text, d.after)
 		if n := len(p.sees()); i+1 == s.removes && n > 0 {

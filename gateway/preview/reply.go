@@ -31,15 +31,15 @@ type Options struct {
 
 // Outcome is the result of a reply.
 type Outcome struct {
-	Delivered bool              // the final is visible, judged by content
-	Ended     time.Time         // time when the ending was decided
-	Undone    bool              // it was given up only because its deadline passed: the rest can be tried again later
-	Doubt     bool              // an unknown message of the reply may exist, for example from a create of unknown outcome
-	Shown     string            // Markdown of the last preview that a person saw
-	Refs      []chat.MessageRef // the messages of the reply, in order
-	Readable  bool              // at least one of them shows more than a question or the progress of tools
-	Nameless  bool              // the platform returned no message id: this endpoint can't edit
-	Err       error             // reason why it was not delivered
+	Delivered  bool              // the final is visible, judged by content
+	Ended      time.Time         // time when the ending was decided
+	Unfinished bool              // it was given up only because its deadline passed: the rest can be tried again later
+	Doubt      bool              // an unknown message of the reply may exist, for example from a create of unknown outcome
+	Shown      string            // Markdown of the last preview that a person saw
+	Refs       []chat.MessageRef // the messages of the reply, in order
+	Readable   bool              // at least one of them shows more than a question or the progress of tools
+	Nameless   bool              // the platform returned no message id: this endpoint can't edit
+	Err        error             // reason why it was not delivered
 
 	messages []message // the messages of the text, for a later run in this process
 }
@@ -106,7 +106,7 @@ func New(o Options) *Reply {
 // visible messages as they are. To interrupt a reply properly, end it through its Slot.
 func (r *Reply) Run(ctx context.Context) Outcome {
 	r.started = time.Now()
-	defer r.slot.Over()
+	defer r.slot.Release()
 	for ctx.Err() == nil {
 		r.refresh(ctx)
 		r.publish()
@@ -204,7 +204,7 @@ func (r *Reply) cutShort() <-chan struct{} {
 
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
-		Delivered: err == nil && r.delivered(), Ended: r.endedAt, Undone: err == nil && r.timedOut(time.Now()), Nameless: r.nameless, Err: err,
+		Delivered: err == nil && r.delivered(), Ended: r.endedAt, Unfinished: err == nil && r.timedOut(time.Now()), Nameless: r.nameless, Err: err,
 		Doubt: r.questionLost || r.question.doubtful() || err != nil && r.question.exists(), // a question should have been deleted
 	}
 	for _, p := range r.parts {

@@ -39,7 +39,7 @@ func TestStoppedAtASeam(t *testing.T) {
 				for i, text := range c.texts {
 					if i > 0 {
 						s.asks(fmt.Sprint("yes:", i), c.asks, 5*time.Second)
-						s.slot.Tell(Status{})
+						s.slot.SetStatus(Status{})
 					}
 					s.says(text, 5*time.Second)
 				}
@@ -66,7 +66,7 @@ func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 		for i, text := range []string{"one two three", "fourteen", " five"} {
 			if i > 0 {
 				s.asks(fmt.Sprint("yes:", i), "May I do it all?", 5*time.Second)
-				s.slot.Tell(Status{})
+				s.slot.SetStatus(Status{})
 			}
 			s.says(text, 5*time.Second)
 		}
@@ -166,7 +166,7 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
 		l.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
-		l.slot.Tell(Status{})
+		l.slot.SetStatus(Status{})
 		l.says("fourteen five", 5*time.Second)
 		p.latency = time.Second
 		final := Ending{Text: "one two threefourteen five six seven eight"}

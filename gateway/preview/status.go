@@ -30,8 +30,8 @@ func (s Status) empty() bool { return len(s.Lines) == 0 }
 // urgent reports whether the status asks a person something.
 func (s Status) urgent() bool { return s.Urgent && !s.empty() }
 
-// Tell sets what the turn does besides writing, replacing the previous status.
-func (s *Slot) Tell(status Status) {
+// SetStatus sets what the turn does besides writing, replacing the previous status.
+func (s *Slot) SetStatus(status Status) {
 	s.mu.Lock()
 	if !status.urgent() || !slices.Equal(status.Lines, s.status.Lines) {
 		s.askedSince = time.Time{}

@@ -22,11 +22,11 @@ func TestStatusStandsBelowTheTextAndIsGoneFromTheFinal(t *testing.T) {
 		p := newPerson()
 		s := begin(t, p, withProgress())
 		s.says("one two three", 1200*ms)
-		s.slot.Tell(working("⚙ Reading example.org"))
+		s.slot.SetStatus(working("⚙ Reading example.org"))
 		s.waits(1200 * ms)
-		s.slot.Tell(working("⚙ Reading example.org", "⚙ time"))
+		s.slot.SetStatus(working("⚙ Reading example.org", "⚙ time"))
 		s.waits(1200 * ms)
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.says(" four", 1200*ms)
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
 		equal(t, "calls", s.log(), []string{
@@ -42,17 +42,17 @@ func TestStatusAloneOpensAMessageLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		s := begin(t, p, withProgress())
-		s.slot.Tell(working("⚙ short"))
+		s.slot.SetStatus(working("⚙ short"))
 		s.waits(2 * time.Second)
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(5 * time.Second)
 		if n := len(s.sees()); n != 0 {
 			t.Errorf("%d messages", n)
 		}
-		s.slot.Tell(working("⚙ long"))
+		s.slot.SetStatus(working("⚙ long"))
 		s.waits(4 * time.Second)
 		equal(t, "seen", s.sees(), []string{"⚙ long ▌"})
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(2 * time.Second)
 		equal(t, "seen", s.sees(), []string{" ▌"})
 		s.delivers(Ending{Text: "done"}, "done")
@@ -63,7 +63,7 @@ func TestStatusIsNotShownWhereItIsNotWanted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		s := begin(t, p, streamed())
-		s.slot.Tell(working("⚙ long"))
+		s.slot.SetStatus(working("⚙ long"))
 		s.waits(10 * time.Second)
 		s.says("one two three", 1200*ms)
 		s.delivers(Ending{Text: "one two three"}, "one two three")
@@ -81,14 +81,14 @@ func TestWhatAsksHasItsButtons(t *testing.T) {
 		s.says("one two three", 300*ms)
 		ask := working("Turn the light on?")
 		ask.Urgent, ask.Actions = true, []chat.Action{{ID: "approve:1", Label: "Yes"}}
-		s.slot.Tell(ask)
+		s.slot.SetStatus(ask)
 		s.waits(10 * time.Minute)
 		equal(t, "calls", s.log(), []string{"0s send 1: one two three ▌", "300ms edit 1: one two three\n\nTurn the light on?"})
 		last := p.calls[len(p.calls)-1].m
 		if len(last.Actions) != 1 || last.Actions[0].ID != "approve:1" || last.Plain != last.Text {
 			t.Errorf("got %+v", last)
 		}
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
 	})
 }
@@ -101,9 +101,9 @@ func TestWhatAsksEndsAStream(t *testing.T) {
 		s.says("one two three ", 1200*ms)
 		ask := working("Turn the light on?")
 		ask.Urgent = true
-		s.slot.Tell(ask)
+		s.slot.SetStatus(ask)
 		s.waits(2 * time.Second)
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.says("four ", 2*time.Second)
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
 		if got := s.logOf(everyCall); got[1] != "1.2s stop 1" || !strings.Contains(got[2], "Turn the light on?") {
@@ -124,13 +124,13 @@ func TestStatusWithoutRoom(t *testing.T) {
 				s.says(text, 1200*ms)
 				status := working("⚙ Reading example.org")
 				status.Urgent = urgent
-				s.slot.Tell(status)
+				s.slot.SetStatus(status)
 				s.waits(4 * time.Second)
 				all := strings.Join(s.sees(), "|")
 				if strings.Contains(all, "Reading") != urgent {
 					t.Errorf("urgent %t: a person sees %q", urgent, all)
 				}
-				s.slot.Tell(Status{})
+				s.slot.SetStatus(Status{})
 				if o := s.ends(Ending{Text: text}); !o.Delivered || strings.Join(s.sees(), " ") != text {
 					t.Errorf("urgent %t: a person sees %q", urgent, s.sees())
 				}
@@ -147,7 +147,7 @@ func TestInterruptedAtAStatus(t *testing.T) {
 				p := newPerson()
 				s := begin(t, p, withProgress())
 				s.slot.Append(text, 10)
-				s.slot.Tell(working("⚙ long"))
+				s.slot.SetStatus(working("⚙ long"))
 				s.waits(10 * time.Second)
 				s.delivers(Ending{Keep: true}, want...)
 				if n := len(s.out.Refs); n != len(want) {

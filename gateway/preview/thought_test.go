@@ -20,14 +20,14 @@ func TestThoughtStandsAboveTheText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		s := begin(t, p, withProgress())
-		s.slot.Tell(thinking("Let me see."))
+		s.slot.SetStatus(thinking("Let me see."))
 		s.waits(4 * time.Second)
 		s.says("one two three", 2*time.Second)
 		both := working("⚙ time")
 		both.Thought = "And so?"
-		s.slot.Tell(both)
+		s.slot.SetStatus(both)
 		s.waits(2 * time.Second)
-		s.slot.Tell(Status{})
+		s.slot.SetStatus(Status{})
 		s.waits(2 * time.Second)
 		s.delivers(Ending{Text: "one two three"}, "one two three")
 		equal(t, "calls", s.log(), []string{
@@ -44,11 +44,11 @@ func TestThoughtThatIsNotShown(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				s := begin(t, p, c)
-				s.slot.Tell(thinking("Let me see."))
+				s.slot.SetStatus(thinking("Let me see."))
 				if s.waits(2 * time.Second); !c.Enabled {
 					s.waits(10 * time.Second)
 				}
-				s.slot.Tell(Status{})
+				s.slot.SetStatus(Status{})
 				s.waits(5 * time.Second)
 				equal(t, "seen", s.sees(), nil)
 				s.delivers(Ending{Text: "final"}, "final")
@@ -77,9 +77,9 @@ func TestThoughtInDialects(t *testing.T) {
 				s := begin(t, p, withProgress())
 				both := working("⚙ *x*")
 				both.Thought = "A *star*."
-				s.slot.Tell(both)
+				s.slot.SetStatus(both)
 				s.says("**bold** word and", time.Second)
-				s.slot.Tell(both)
+				s.slot.SetStatus(both)
 				got := p.calls[len(p.calls)-1].m
 				got.Text = strings.Replace(got.Text, " and", "", 1)
 				if got.Text != c.text || !slices.Equal(got.Spans, c.spans) {
@@ -101,7 +101,7 @@ func TestThoughtGivesWay(t *testing.T) {
 			p := newPerson()
 			p.profile.TextLimit = 62
 			s := begin(t, p, streamed())
-			s.slot.Tell(thinking("Let me see."))
+			s.slot.SetStatus(thinking("Let me see."))
 			s.says(strings.TrimSpace(strings.Repeat("word ", 11)), 4*time.Second)
 			equal(t, "seen", s.sees(), []string{strings.Repeat("word ", 11) + "▌"})
 			s.says(strings.Repeat(" more", 6), 4*time.Second)
@@ -119,7 +119,7 @@ func TestThoughtGivesWay(t *testing.T) {
 			ask := question("yes:1", "Really?")
 			ask.Thought = "Let me see what he says."
 			s.says("one two three", 0)
-			s.slot.Tell(ask)
+			s.slot.SetStatus(ask)
 			s.waits(4 * time.Second)
 			equal(t, "seen", s.sees(), []string{"one two three\n\nReally?"})
 			s.ends(Ending{Keep: true})
@@ -129,7 +129,7 @@ func TestThoughtGivesWay(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			p, e := lavish()
 			s := told(t, p, e, Native)
-			s.slot.Tell(thinking("Let me see."))
+			s.slot.SetStatus(thinking("Let me see."))
 			s.waits(5 * time.Second)
 			s.says("one two three ", 4*time.Second)
 			s.delivers(Ending{Text: "one two three"}, "one two three")
@@ -148,7 +148,7 @@ func TestThoughtOfAProcessThatDied(t *testing.T) {
 				p := newPerson()
 				s := live(t, p, p.endpoint(), streamed())
 				s.slot.Append(text, 5)
-				s.slot.Tell(thinking("Let me see."))
+				s.slot.SetStatus(thinking("Let me see."))
 				s.waits(5 * time.Second)
 				if all := s.sees(); len(all) != 1 || !strings.HasPrefix(all[0], "💭 Let me see.") {
 					t.Errorf("a person sees %q", all)

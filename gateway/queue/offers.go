@@ -24,8 +24,8 @@ func (o *Offers) Len() int {
 	return len(o.waiting)
 }
 
-// Taken returns the messages that the turn has taken, as the model read them.
-func (o *Offers) Taken() []agent.Message {
+// Messages returns the messages that the turn has taken, as the model read them.
+func (o *Offers) Messages() []agent.Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.taken

@@ -197,8 +197,8 @@ func TestOffers(t *testing.T) {
 				t.Errorf("offered: %t, want %t", got, c.want)
 			}
 			messages, err := o.Take(read, stored)
-			if err != nil || len(messages) != c.taken || len(o.Taken()) != c.taken || len(o.Joined()) != c.taken {
-				t.Errorf("took %d, taken %d, joined %d, error %v; want %d each", len(messages), len(o.Taken()), len(o.Joined()), err, c.taken)
+			if err != nil || len(messages) != c.taken || len(o.Messages()) != c.taken || len(o.Joined()) != c.taken {
+				t.Errorf("took %d, taken %d, joined %d, error %v; want %d each", len(messages), len(o.Messages()), len(o.Joined()), err, c.taken)
 			}
 			if left := questions(&q); !slices.Equal(left, c.left) {
 				t.Errorf("left %q, want %q", left, c.left)
@@ -214,7 +214,7 @@ func TestWhatIsNotStoredIsNotTaken(t *testing.T) {
 	messages, err := o.Take(
 		func(...chat.Inbound) agent.Message { return agent.Message{} },
 		func(ids []chat.MessageID) error { asked = ids; return errors.New("disk full") })
-	if err == nil || len(messages) > 0 || len(o.Taken()) > 0 || !slices.Equal(asked, []chat.MessageID{"a"}) {
+	if err == nil || len(messages) > 0 || len(o.Messages()) > 0 || !slices.Equal(asked, []chat.MessageID{"a"}) {
 		t.Errorf("took %d messages with error %v after %q was to be stored; want none", len(messages), err, asked)
 	}
 	if q.Reclaim(o); q.Len() != 1 {
