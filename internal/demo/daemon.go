@@ -44,7 +44,7 @@ type daemon struct {
 	kills   int
 	starts  int
 	status  admin.Status
-	answers bool // the admin address did when it was last asked
+	answers bool // whether the admin address answered the last request
 }
 
 func newDaemon(program, dir, file, adminURL string, log *slog.Logger, p *pulse) *daemon {

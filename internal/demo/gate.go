@@ -21,10 +21,10 @@ const (
 	breaks  mode = "breaks"  // cuts each answer off in its middle
 )
 
-// breakAfter is how much of an answer comes through before it breaks off, in bytes of its events.
+// breakAfter is how much of an answer comes through before the gate cuts it off, in bytes of its events.
 const breakAfter = 96 << 10
 
-// gate is a proxy in front of a model, a real one too, so that the demo can make that fail.
+// gate is a proxy in front of a model, so that the demo can make even a real model fail.
 type gate struct {
 	proxy *httputil.ReverseProxy
 

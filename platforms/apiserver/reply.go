@@ -38,7 +38,7 @@ func (p *reply) stream(onError func(*apiError)) {
 	defer p.mu.Unlock()
 	p.onError, p.lastWrite = onError, time.Now()
 	p.commentTimer = time.AfterFunc(time.Hour, p.comment) //nolint:forbidigo // the server's protocol asks for a sign of life; close ends it.
-	p.commentTimer.Reset(commentInterval)                 // set after the field, which comment reads
+	p.commentTimer.Reset(commentInterval)                 // The timer starts only now, because comment reads the field.
 }
 
 // event adds an event to the buffer. Without a name, it has only data.

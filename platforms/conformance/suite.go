@@ -162,7 +162,7 @@ func (s *scene) wantLimited(err error) {
 
 // retryAfter returns how long the adapter waits after a RateLimit.
 func (s *scene) retryAfter() time.Duration {
-	if w, ok := s.World.(Untold); ok {
+	if w, ok := s.World.(UnknownLimit); ok {
 		return w.RetryAfter()
 	}
 	return RetryAfter

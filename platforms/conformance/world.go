@@ -167,8 +167,8 @@ type Unsized interface {
 	Unsized()
 }
 
-// Untold is a World whose platform does not report how long a RateLimit lasts.
-type Untold interface {
+// UnknownLimit is a World whose platform does not report how long a RateLimit lasts.
+type UnknownLimit interface {
 	// RetryAfter returns how long the adapter waits then, at least the constant RetryAfter.
 	RetryAfter() time.Duration
 }

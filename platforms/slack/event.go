@@ -67,7 +67,7 @@ type message struct {
 }
 
 // change is an event about an earlier message. https://docs.slack.dev/reference/events/message/message_changed,
-// message_deleted
+// message_deleted.
 type change struct {
 	Channel     string           `json:"channel"`
 	ChannelType string           `json:"channel_type"`

@@ -26,7 +26,7 @@ const (
 
 // paneEvent is an event of the pane: a person started a thread with the assistant, opened the app's page, or pressed
 // Slack's own stop button. https://docs.slack.dev/reference/events/assistant_thread_started, app_home_opened,
-// agent_session_stopped
+// agent_session_stopped.
 type paneEvent struct {
 	Assistant struct { // the only field of assistant_thread_started
 		User     string `json:"user_id"`

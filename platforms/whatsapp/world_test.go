@@ -32,13 +32,13 @@ var (
 	_ gateway.Named    = (*whatsapp.Bot)(nil)
 	_ gateway.Pulse    = (*whatsapp.Bot)(nil)
 
-	_ conformance.Presser   = (*world)(nil)
-	_ conformance.Repeater  = (*world)(nil)
-	_ conformance.Checker   = (*world)(nil)
-	_ conformance.Untold    = (*world)(nil)
-	_ conformance.Brief     = (*world)(nil)
-	_ conformance.Unsized   = (*world)(nil)
-	_ conformance.Unordered = (*world)(nil)
+	_ conformance.Presser      = (*world)(nil)
+	_ conformance.Repeater     = (*world)(nil)
+	_ conformance.Checker      = (*world)(nil)
+	_ conformance.UnknownLimit = (*world)(nil)
+	_ conformance.Brief        = (*world)(nil)
+	_ conformance.Unsized      = (*world)(nil)
+	_ conformance.Unordered    = (*world)(nil)
 )
 
 const wrongToken = "EAA-wrong-token"

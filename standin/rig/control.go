@@ -214,9 +214,9 @@ func Seconds(text string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// Last returns the last elements of a list; most is their number, or anything else for all.
-func Last[T any](list []T, most string) []T {
-	if n, err := strconv.Atoi(most); err == nil && n >= 0 {
+// Last returns the last elements of a list: limit is their number, and if it isn't a number Last returns all of them.
+func Last[T any](list []T, limit string) []T {
+	if n, err := strconv.Atoi(limit); err == nil && n >= 0 {
 		return list[max(0, len(list)-n):]
 	}
 	return list

@@ -129,13 +129,13 @@ func (s *Server) controlSay(in Incoming) (any, error) {
 	if len(ids) == 0 {
 		return nil, errors.New("no such message")
 	}
-	told := struct {
+	answer := struct {
 		Chat       int64 `json:"chat"`
 		MessageID  int   `json:"message_id"`
 		MessageIDs []int `json:"message_ids,omitempty"` // ids of an album
 	}{Chat: cmp.Or(in.Chat, cmp.Or(in.User, defaultUser)), MessageID: ids[0]}
 	if len(ids) > 1 {
-		told.MessageIDs = ids
+		answer.MessageIDs = ids
 	}
-	return told, nil
+	return answer, nil
 }
