@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// fail makes the transaction fail, unless it has failed already.
+func (t *tx) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tx) exec(query string, args ...any) int {
+	changed := 0
+	b := &pgx.Batch{}
+	b.Queue(query, t.args(args)...).Exec(func(tag pgconn.CommandTag) error {
+		changed = int(tag.RowsAffected())
+		return nil
+	})
+	t.send(b)
+	return changed
+}
+
+// queue runs a statement in the next round trip, that of the COMMIT at the latest.
+func (t *tx) queue(query string, args ...any) { t.queued.Queue(query, t.args(args)...) }
+
+// all queues statements that share their arguments.
+func (t *tx) all(queries []string, args ...any) {
+	for _, q := range queries {
+		t.queue(q, args...)
+	}
+}
+
+// send runs the statements of b in one round trip, after those that are queued.
+func (t *tx) send(b *pgx.Batch) {
+	if t.err != nil {
+		return
+	}
+	before := t.queued.QueuedQueries
+	t.queued = &pgx.Batch{}
+	if err := t.on.SendBatch(t.ctx, &pgx.Batch{QueuedQueries: slices.Concat(before, b.QueuedQueries)}).Close(); err != nil {
+		t.fail(err)
+		return
+	}
+	t.began = true
+}
+
+// row queues a query that reads its first row into dest, and sets found if there is one.
+func (t *tx) row(b *pgx.Batch, found *bool, dest []any, query string, args ...any) {
+	b.Queue(query, t.args(args)...).QueryRow(func(r pgx.Row) error {
+		err := r.Scan(dest...)
+		t.localize(dest)
+		*found = err == nil
+		return orNone(err)
+	})
+}
+
+// list queues a query that reads its rows into list; it is rows for a batch.
+func list[T any](t *tx, b *pgx.Batch, list *[]T, dest func(*T) []any, query string, args ...any) {
+	b.Queue(query, t.args(args)...).Query(func(r pgx.Rows) (err error) {
+		*list, err = scan(t, r, dest)
+		return err
+	})
+}
+
+// orNone returns the error of reading a row that may not exist.
+func orNone(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// first reads the first row of a query into dest and reports whether there is one.
+func (t *tx) first(dest []any, query string, args ...any) (found bool) {
+	return len(rows(t, func(*struct{}) []any { return dest }, query, args...)) > 0
+}
+
+// rows returns the rows of a query. dest returns the fields of a T for the columns.
+func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
+	var found []T
+	b := &pgx.Batch{}
+	list(t, b, &found, dest, query, args...)
+	t.send(b)
+	return found
+}
+
+// scan returns the rows of a query. It returns nil if there are none.
+func scan[T any](t *tx, found pgx.Rows, dest func(*T) []any) ([]T, error) {
+	var none []T
+	return pgx.AppendRows(none, found, func(row pgx.CollectableRow) (v T, err error) {
+		fields := dest(&v)
+		err = row.Scan(fields...)
+		t.localize(fields)
+		return v, err
+	})
+}
+
+// value is dest for rows of one column.
+func value[T any](v *T) []any { return []any{v} }
+
+// args returns the arguments of a query: times by the server's clock, and texts without what PostgreSQL can't store, which is U+0000
+// and invalid UTF-8. Only ids and names are texts, and no platform has such; without this, one strange message could never be
+// stored, and would be received for ever.
+func (t *tx) args(args []any) []any {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case time.Time:
+			args[i] = shifted(v, -t.ahead)
+		case *time.Time:
+			if v != nil {
+				args[i] = shifted(*v, -t.ahead)
+			}
+		default:
+			if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+				args[i] = cleanText(v.String())
+			}
+		}
+	}
+	return args
+}
+
+// localize converts the times that a query returned to this process's clock.
+func (t *tx) localize(fields []any) {
+	for _, f := range fields {
+		if at, ok := f.(*time.Time); ok {
+			*at = shifted(*at, t.ahead)
+		}
+	}
+}
+
+// shifted returns a time later by d; the zero time means none.
+func shifted(at time.Time, d time.Duration) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return at.Add(d)
+}
+
+func cleanText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\u2400")
+}
+
+// orNull is the stored form of a time that may be zero.
+func orNull(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
