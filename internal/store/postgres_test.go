@@ -109,6 +109,15 @@ func TestPostgreSQLCopy(t *testing.T) {
 	to, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Migrate: true})
 	f.must(err)
 	defer mustClose(t, to)
+	daemon, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn})
+	f.must(err)
+	defer mustClose(t, daemon)
+	_, err = daemon.Register(t.Context(), chat.Replica{Name: "host"})
+	f.must(err)
+	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("a copy beside a daemon: got %v, want %v", err, store.ErrLocked)
+	}
+	f.must(daemon.Unregister(t.Context()))
 	copied, err := to.Copy(t.Context(), from.Reader)
 	f.must(err)
 	if len(copied) != 17 {

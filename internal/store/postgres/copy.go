@@ -53,12 +53,11 @@ func (s *Store) Copy(ctx context.Context, from *store.Reader) (copied []Copied, 
 // unused fails while a replica uses the database. None can register before the transaction ends, which is alone.
 func (s *Store) unused(ctx context.Context, conn *pgx.Conn) error {
 	var name string
-	switch err := conn.QueryRow(ctx, `SELECT name FROM replica WHERE expires > clock_timestamp() LIMIT 1`).Scan(&name); {
-	case err == nil:
+	err := conn.QueryRow(ctx, `SELECT name FROM replica WHERE expires > clock_timestamp() LIMIT 1`).Scan(&name)
+	if err == nil {
 		return fmt.Errorf("%s is %w (%s): stop it first", s.name, store.ErrLocked, name)
-	default:
-		return orNone(err)
 	}
+	return orNone(err)
 }
 
 func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copied []Copied, err error) {
