@@ -71,6 +71,7 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 	defer stopWorking()
 	receiving, stopReceiving := context.WithCancel(ctx)
 	defer stopReceiving()
+	m.renew(working) // so that the others are known before anything is received
 	loops.Go(func() { m.renewals(working) })
 	loops.Go(func() { m.listen(working) })
 	loops.Go(func() { m.shares(working) })
@@ -203,6 +204,22 @@ func (m *member) hear(s chat.Signal) {
 	case m.heard <- struct{}{}:
 	default:
 	}
+}
+
+// fellows returns how many other replicas run an endpoint and may receive from it.
+func (g *Gateway) fellows(e chat.EndpointID) (n int) {
+	m := g.member.Load()
+	if m == nil || g.current().endpoints[e] == nil || g.current().endpoints[e].account().Platform.Capabilities().OneReceiver {
+		return 0
+	}
+	if peers := m.peers.Load(); peers != nil {
+		for _, r := range *peers {
+			if r.ID != m.id && slices.Contains(r.Endpoints, e) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // hasSuccessor reports whether another replica stays.

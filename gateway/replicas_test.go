@@ -25,6 +25,7 @@ type branch struct {
 
 	mu     sync.Mutex
 	accept func(context.Context, chat.Inbound) error // nil: it does not receive
+	from   chat.Resume
 	called []time.Time
 }
 
@@ -34,9 +35,9 @@ func (b *branch) Capabilities() chat.Capabilities {
 	return c
 }
 
-func (b *branch) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+func (b *branch) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	b.mu.Lock()
-	b.accept = accept
+	b.accept, b.from = accept, from
 	b.mu.Unlock()
 	<-ctx.Done()
 	b.mu.Lock()
@@ -439,6 +440,25 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 		}
 		equal(t, "people see", r[0].sees(), []string{text})
 	})
+}
+
+// An adapter learns how many others receive at the same time, because reading what was missed is not paced by the gateway.
+func TestReplicasKnowWhoElseReceives(t *testing.T) {
+	for _, one := range []bool{false, true} {
+		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for i, r := range fleet(t, 3, one, nil) {
+					want := i // those that began before
+					if one {
+						want = 0
+					}
+					if got := r.from.Fellows; got != want {
+						t.Errorf("replica %d knows of %d others, want %d", i, got, want)
+					}
+				}
+			})
+		})
+	}
 }
 
 // The replicas learn from each other whom to answer, and when not to call.

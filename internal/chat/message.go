@@ -147,6 +147,9 @@ type Resume struct {
 	Sent []MessageRef
 	// Received are the newest messages of people, if several processes share the store: another one received them.
 	Received []MessageRef
+	// Fellows is how many other processes receive from the endpoint at the same time. Calls that the gateway does not pace, such as
+	// those that read missed messages, must leave them their part of a limit.
+	Fellows int
 }
 
 // Outgoing is one message to be sent, or the new state of one that exists. The gateway has

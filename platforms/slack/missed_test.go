@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/conformance"
 	"telex/platforms/slack"
 	"telex/standin/fault"
 	standin "telex/standin/slack"
@@ -164,6 +165,29 @@ func TestMissedInManyPlaces(t *testing.T) {
 			t.Errorf("%d messages, want one of each person who could be read", len(people))
 		}
 		r.stop()
+		w.wantGood()
+	})
+}
+
+// Several processes with one account, which begin at the same time, read within the limits that all of them share.
+func TestMissedIsReadByThreeAtOnce(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		from.Fellows = 2
+		for i := range 30 {
+			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 5001+i), User: fmt.Sprintf("U%d", 5001+i), Text: "missed"})
+		}
+		time.Sleep(10 * time.Minute)
+		var all []*inbox
+		for range 3 {
+			all = append(all, receive(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), from))
+		}
+		for i, r := range all {
+			if n := len(r.take(10 * time.Minute)); n != 31 { // with the one before
+				t.Errorf("process %d read %d messages, want 31", i, n)
+			}
+			r.stop()
+		}
 		w.wantGood()
 	})
 }

@@ -163,6 +163,9 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 	return list, a.Metadata.value.Cursor, nil
 }
 
+// ownPart returns the part of a limit that this process may use.
+func (b *Bot) ownPart(limit int) int { return max(1, limit/(1+int(b.fellows.Load()))) }
+
 // pace limits calls per minute. Nothing else in this package waits for a limit: the gateway paces all calls except
 // those that read missed messages.
 type pace struct {
