@@ -214,7 +214,7 @@ func (a *Approvals) propose(ctx context.Context, p agent.Proposal) (*Proposal, e
 	}
 	q.Asked = time.Now().Round(0)
 	q.Until = q.Asked.Add(a.Timeout)
-	kept := *q //nolint:govet // the copy is only encoded
+	kept := *q
 	kept.move(-a.Ahead)
 	step, err := chat.NewStep(chat.StepAsked, q.call, &kept)
 	if err != nil {
