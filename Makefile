@@ -125,7 +125,7 @@ test-clients: build ## Run other makers' clients of OpenAI's APIs, from npm, aga
 .PHONY: test-postgres
 test-postgres: ## Run the store's suite and whole daemons on PostgreSQL servers, which the tests start and kill; Debian's package postgresql is needed.
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { echo 'make test-postgres: PostgreSQL not found: install the Debian package postgresql (apt-get install postgresql)'; exit 1; }
-	RAPID_CHECKS=$(or $(RAPID_CHECKS),20) go test -count=1 -vet=off -shuffle=on -tags=postgres -run='PostgreSQL' ./internal/store/... ./internal/bench ./internal/killtest ./cmd/telex
+	RAPID_CHECKS=$(or $(RAPID_CHECKS),20) go test -count=1 -timeout=20m -vet=off -shuffle=on -tags=postgres -run='PostgreSQL' ./internal/store/... ./internal/bench ./internal/killtest ./cmd/telex
 
 .PHONY: test-browser
 test-browser: ## Use the demo's pages and the status page with a browser, and keep pictures of them in bin/screenshots; Debian's package chromium is needed.
