@@ -66,7 +66,7 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, warmUp+b.length+startPatience)
+	ctx, cancel := context.WithTimeout(ctx, warmUp+b.length+2*startPatience)
 	c := w.crowd(ctx, answer)
 	defer c.watching.Wait()
 	defer cancel()
@@ -80,9 +80,14 @@ func (b busy) measure(ctx context.Context, w *world, bot bot, f map[measure]floa
 	}
 	var from, to usage
 	answers, began := 0, time.Time{}
-	for warm := time.Now().Add(warmUp); to.cpu == 0; {
+	missing := b.people
+	for warm := time.Now().Add(warmUp); missing > 0; {
 		select {
 		case person := <-c.answered:
+			if to.cpu > 0 { // nobody asks any more, so that the daemons can stop in order
+				missing--
+				continue
+			}
 			ask(person)
 		case <-ctx.Done():
 			return fmt.Errorf("people were not answered any more: %d answers", answers)

@@ -182,10 +182,15 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 		v.note("%s, chat %d: %d texts are remembered, want %d", t.place.name(), t.number, len(texts), 2*len(t.asked))
 		return v
 	}
-	for i, q := range t.asked {
-		if !strings.Contains(texts[2*i], q.mark) || texts[2*i+1] != q.want {
+	left := slices.Clone(t.asked)
+	for i := 0; i < len(texts); i += 2 {
+		at := slices.IndexFunc(left, func(q asked) bool { return strings.Contains(texts[i], q.mark) && texts[i+1] == q.want })
+		if at < 0 || at > 0 && t.ordered() {
 			v.Other++
-			v.note("%s, chat %d: in place of %s it is remembered: %s, %s", t.place.name(), t.number, q.mark, clip(texts[2*i]), clip(texts[2*i+1]))
+			v.note("%s, chat %d: out of place in what is remembered: %s, %s", t.place.name(), t.number, clip(texts[i]), clip(texts[i+1]))
+		}
+		if at >= 0 {
+			left = slices.Delete(left, at, at+1)
 		}
 	}
 	return v
