@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -141,6 +142,28 @@ func TestReplicasAdoptMessages(t *testing.T) {
 		equal(t, "who stands by", states(), []string{"false", "false"})
 		if adapters[0].both || adapters[1].both {
 			t.Error("an adapter received while it stood by")
+		}
+	})
+}
+
+// A replica that stops keeps a chat in which it is at work, also if the chat has moved since the replica owns it (F54).
+func TestReplicaKeepsAMovedChat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, true, nil)
+		r[0].answers["a"] = strings.Repeat("word ", 150)
+		r[0].say(t, in("old", ask("b")))
+		later(10 * time.Second)
+		r[0].say(t, in("old", chat.Inbound{Kind: chat.Migration, MovedTo: "new"}))
+		r[0].say(t, in("new", ask("a")))
+		later(time.Second)
+		stopped := make(chan error, 1)
+		go func() { stopped <- r[0].stop() }()
+		later(500 * time.Millisecond)
+		if !r[1].last().IsZero() {
+			t.Error("the other replica has taken over what goes on")
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
 		}
 	})
 }

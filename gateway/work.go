@@ -209,17 +209,19 @@ func (m *member) handOver(ctx context.Context) {
 	}
 }
 
-// isBusy reports whether a conversation of a chat is active here, or has a reply that is undone.
+// isBusy reports whether a conversation of a chat is active here, or has a reply that is undone. All ids of a chat that moved are that
+// chat: the store gives it up under any of them.
 func (g *Gateway) isBusy(c chat.Conversation) bool {
+	c = g.now(c)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for other := range g.actors {
-		if replica.Of(other) == c {
+		if replica.Of(g.now(other)) == c {
 			return true
 		}
 	}
 	for other := range g.undone {
-		if replica.Of(other) == c && !g.stopping {
+		if replica.Of(g.now(other)) == c && !g.stopping {
 			return true
 		}
 	}
