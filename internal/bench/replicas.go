@@ -121,7 +121,7 @@ func replicaScenarios() []scenario {
 		},
 		{
 			name: "replicas-busy", title: "300 people of 10 bots ask again as soon as they are answered, 150 tokens at once",
-			replicas: []int{1, 2, 3}, busy: busy{people: 300, bots: 10, length: 20 * time.Second}, latency: 20 * time.Millisecond,
+			replicas: []int{1, 2, 3}, busy: busy{people: 300, bots: 10, length: 15 * time.Second}, latency: 20 * time.Millisecond,
 		},
 		{
 			name: "replicas-hourly", title: "10,000 conversations with one message in each of two hours, an hour in five minutes",
@@ -130,7 +130,7 @@ func replicaScenarios() []scenario {
 		},
 		{
 			name: "replicas-fifth", title: "300 people of 10 bots ask again as soon as they are answered, each daemon with a fifth of one processor",
-			replicas: []int{1, 2, 3}, busy: busy{people: 300, bots: 10, length: 20 * time.Second, share: 0.2}, latency: 20 * time.Millisecond,
+			replicas: []int{1, 2, 3}, busy: busy{people: 300, bots: 10, length: 15 * time.Second, share: 0.2}, latency: 20 * time.Millisecond,
 		},
 	}
 }

@@ -82,7 +82,7 @@ func (w *World) Config(key, more string) string {
 	return fmt.Sprintf(`
 models:
   - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin, max_output_tokens: 16000}
-access: {default: allow}
+access: {default: allow, limits: {turns_per_minute: 0}}
 platforms:
   telegram: {token: "%s", api_base: "%s"}
 %sadmin: {listen: ""}
