@@ -26,7 +26,7 @@ func dump(f *fixture, s *store.Store) string {
 	f.must(err)
 	rep, err := s.Check(ctx)
 	f.must(err)
-	text := fmt.Sprintf("%+v\n%+v\n%+v\n%q\n%+v\n", pending, turns, blocks, cursor, rep)
+	text := fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%+v\n", pending, turns, blocks, cursor, rep)
 	for _, c := range []chat.ChatID{"0", "1", "2"} {
 		session, entries, err := s.Transcript(ctx, private(c))
 		f.must(err)
