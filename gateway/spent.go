@@ -17,6 +17,9 @@ func (a *actor) keepSpent(t *turn) { a.storeSpent(t, t.journal.AllSpent) }
 func (a *actor) handOver(t *turn) { a.storeSpent(t, t.journal.HandOver) }
 
 func (a *actor) storeSpent(t *turn, store func(context.Context, []agent.Spent) error) {
+	if a.g.deliveries.Err() != nil { // without a lease nothing is stored, even while the store would take it
+		return
+	}
 	if err := store(a.g.deliveries, t.result.Spent); err != nil {
 		a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
