@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"strings"
 )
 
 // Store configures where conversations are stored.
@@ -46,7 +47,8 @@ func (d *decoder) validateStore(s Store) {
 	const hint = "write sqlite, or postgres://USER:PASSWORD@HOST:5432/DATABASE with special characters of the password percent-encoded"
 	u, err := url.Parse(s.DSN.Reveal()) // its error would show the password
 	switch {
-	case err != nil, u.Scheme != "postgres" && u.Scheme != "postgresql", u.Hostname() == "" && !u.Query().Has("host"):
+	case err != nil, u.Scheme != "postgres" && u.Scheme != "postgresql", u.Hostname() == "" && !u.Query().Has("host"),
+		manyAts(s.DSN.Reveal()):
 		d.failAt(d.at(storeDSN), hint, "invalid URL of a database in %s", storeDSN)
 		return
 	case !u.Query().Has("sslmode") && u.Hostname() != "" && !isLoopback(u.Hostname()):
@@ -59,6 +61,16 @@ func (d *decoder) validateStore(s Store) {
 	for _, password := range passwords {
 		d.sensitive = append(d.sensitive, NewSecret(password), NewSecret(url.QueryEscape(password)), NewSecret(url.PathEscape(password)))
 	}
+}
+
+// manyAts reports whether more than one @ stands before the path of a URL. net/url ends the password at the last one, libpq and the
+// driver at the first one: they would take the rest of the password for the host, and show it in errors.
+func manyAts(dsn string) bool {
+	_, authority, _ := strings.Cut(dsn, "://")
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
+	}
+	return strings.Count(authority, "@") > 1
 }
 
 // LoadStore returns the section store of the file that [Find] returns, even if other sections have errors, because only
