@@ -16,6 +16,22 @@ var (
 	errClosed = errors.New("the store is closed")
 )
 
+// wrongDSN explains a DSN that pgx refuses although it is a URL. The error of pgx shows the DSN, with the passwords that it recognizes
+// masked; this one shows only the reason.
+func wrongDSN(err error) error {
+	e, ok := errors.AsType[*pgconn.ParseConfigError](err)
+	if !ok {
+		return errDSN
+	}
+	reason := *e
+	reason.ConnString = ""
+	text := strings.TrimPrefix(oneLine{&reason}.Error(), "cannot parse ``: ")
+	if strings.HasPrefix(text, "failed to parse") { // what it quotes may be a part of the password
+		return errDSN
+	}
+	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
+}
+
 // committed reports whether a transaction failed because its token is stored already: an attempt before it was committed.
 func committed(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
@@ -66,9 +82,11 @@ func (e oneLine) Unwrap() error { return e.error }
 
 // explain adds the operation to an error, and a remedy if there is one.
 func (s *Store) explain(ctx context.Context, what string, err error) error {
-	switch c := code(err); {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	err = oneLine{err}
+	switch c := code(err); {
 	case errors.Is(err, errClosed), errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("%s: %w", what, err)
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()) && (!away(err) || errors.Is(err, context.Canceled)):
@@ -82,7 +100,7 @@ func (s *Store) explain(ctx context.Context, what string, err error) error {
 	case c == "53100":
 		return fmt.Errorf("%s: %s: %w (%w): free some space on the database's server, nothing else is needed", what, s.name, store.ErrFull, err)
 	case away(err):
-		return fmt.Errorf("%s: %s: %w (%w)", what, s.name, store.ErrAway, oneLine{err})
+		return fmt.Errorf("%s: %s: %w (%w)", what, s.name, store.ErrAway, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -128,7 +129,7 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// parse reads a DSN and adds what the store needs of each connection. Its error shows nothing of the DSN, which holds a password.
+// parse reads a DSN and adds what the store needs of each connection. Its error does not show the DSN, which holds a password.
 func parse(dsn string) (*pgxpool.Config, error) {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
@@ -136,7 +137,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	c, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, errDSN
+		return nil, wrongDSN(err)
 	}
 	q := u.Query()
 	if !q.Has("pool_max_conns") {
@@ -168,11 +169,20 @@ func parse(dsn string) (*pgxpool.Config, error) {
 
 // databaseName names a database for people, without the password.
 func databaseName(c *pgx.ConnConfig) string {
-	name := cmp.Or(c.Database, c.User)
-	if strings.HasPrefix(c.Host, "/") { // a socket's directory
-		return fmt.Sprintf("database %s at %s", name, c.Host)
+	hosts := []string{hostName(c.Host, c.Port)}
+	for _, f := range c.Fallbacks { // also the same host without TLS
+		if h := hostName(f.Host, f.Port); !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
 	}
-	return fmt.Sprintf("database %s at %s:%d", name, c.Host, c.Port)
+	return fmt.Sprintf("database %s at %s", cmp.Or(c.Database, c.User), strings.Join(hosts, ", "))
+}
+
+func hostName(host string, port uint16) string {
+	if strings.HasPrefix(host, "/") { // a socket's directory
+		return host
+	}
+	return fmt.Sprintf("%s:%d", host, port)
 }
 
 // inspect refuses a server that the store can't use.

@@ -1,0 +1,42 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"strings"
+	"testing"
+
+	"telex/internal/store/pgtest"
+)
+
+// What is wrong with a URL is said, without the password.
+func TestPostgreSQLRefusesParameters(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"mysql://u:hidden-pass@h/d":                                                  errDSN.Error(),
+		"postgres://u:hidden-pass@h:99999/d":                                         "open store: store.dsn: invalid port",
+		"postgres://u:hidden-pass@h/d?sslmode=maybe":                                 "open store: store.dsn: failed to configure TLS (sslmode is invalid)",
+		"postgres://u:hidden-pass@h/d?sslmode=verify-full&sslrootcert=/nowhere/ca":   "open store: store.dsn: failed to configure TLS (unable to read CA file: open /nowhere/ca: no such file or directory)",
+		"postgres://u:hidden-pass@h/d?pool_max_conns=0":                              "open store: store.dsn: pool_max_conns too small",
+		"postgres://u@h/d?password=hidden-pass&sslmode=disable&connect_timeout=soon": "open store: store.dsn: invalid connect_timeout",
+	} {
+		_, err := Open(t.Context(), Options{DSN: dsn})
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s: got %v, want %s", dsn, err, want)
+		}
+	}
+}
+
+// An error is one line, also if several hosts were tried.
+func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, false)
+	name, dsn := server.Create(t, "")
+	_, err := Open(t.Context(), Options{DSN: strings.Replace(strings.Replace(dsn, "@", "@127.0.0.1:1,", 1), "/"+name, "/nothing", 1)})
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "createdb") {
+		t.Errorf("got %v", err)
+	}
+	if want := "database nothing at 127.0.0.1:1, 127.0.0.1:"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
