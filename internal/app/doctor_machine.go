@@ -96,7 +96,7 @@ func judgeOpenError(at location, err error) finding {
 	switch {
 	case errors.Is(err, store.ErrAway):
 		f.Mend = "start the database; if it runs, look at store.dsn and at the network between"
-	case errors.Is(err, store.ErrOlder):
+	case errors.Is(err, store.ErrOlder), errors.Is(err, store.ErrEmpty):
 		f.State, f.Mend = doubt, "telex store migrate, or telex run"
 	case at.dsn.IsSQLite() && !errors.Is(err, store.ErrCorrupt):
 		f.Mend = "give " + at.file() + " to the user of the daemon, or run telex doctor as that user"

@@ -15,6 +15,8 @@ var (
 	ErrNewer = errors.New("written by a newer telex")
 	// ErrOlder: an older telex wrote the store. It can't be read before its schema is updated.
 	ErrOlder = errors.New("written by an older telex")
+	// ErrEmpty: the database has no tables of telex yet.
+	ErrEmpty = errors.New("empty")
 	// ErrForeign: the file is a database, but not one of telex. Nothing was changed.
 	ErrForeign = errors.New("not a store of telex")
 	// ErrCorrupt: the file is damaged or not a database. Nothing was changed.

@@ -131,6 +131,9 @@ func (s *Store) current(ctx context.Context) error {
 	if err != nil || has == knows {
 		return err
 	}
+	if has == 0 {
+		return fmt.Errorf("%s is %w: telex store migrate makes its tables, and so does telex run", s.name, store.ErrEmpty)
+	}
 	if has < knows {
 		return fmt.Errorf("%s is %w (schema %d, this one knows %d): telex store migrate brings it up to date, and so does telex run",
 			s.name, store.ErrOlder, has, knows)
@@ -159,8 +162,7 @@ func (s *Store) newer(needs int64) error {
 // Migrated returns the version of the schema that Open found, and that of now.
 func (s *Store) Migrated() (from, to int64) { return s.from, s.knows.newest }
 
-// schema returns the number of the newest migration applied; 0 if there is none. Tables of somebody else without a migration are
-// store.ErrForeign.
+// schema returns the number of the newest migration applied; 0 if there is none. Tables of somebody else are store.ErrForeign.
 func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	var managed, conversation bool
 	err = s.pool.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, to_regclass('conversation') IS NOT NULL`).Scan(&managed, &conversation)
@@ -170,7 +172,10 @@ func (s *Store) schema(ctx context.Context) (version int64, err error) {
 	if managed {
 		err = s.pool.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	}
-	if err == nil && conversation && version == 0 {
+	if err == nil && version > 0 && !conversation { // it was made since the question, or another program uses goose
+		err = s.pool.QueryRow(ctx, `SELECT to_regclass('conversation') IS NOT NULL`).Scan(&conversation)
+	}
+	if err == nil && conversation != (version > 0) {
 		err = fmt.Errorf("%s is %w: give telex a database of its own", s.name, store.ErrForeign)
 	}
 	return version, err

@@ -3,9 +3,11 @@
 package postgres
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"telex/internal/store"
 	"telex/internal/store/pgtest"
 )
 
@@ -38,5 +40,27 @@ func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	}
 	if want := "database nothing at 127.0.0.1:1, 127.0.0.1:"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A database that was never used is not called an older telex's, and one of somebody else is left alone.
+func TestPostgreSQLEmptyAndForeign(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, false)
+	_, dsn := server.Create(t, "")
+	knows, err := known()
+	p := program{t, dsn, knows}
+	p.must(err)
+	_, err = p.open(false)
+	p.fails(err, store.ErrEmpty, "is empty: telex store migrate makes its tables, and so does telex run")
+	if errors.Is(err, store.ErrOlder) {
+		t.Errorf("got %v", err)
+	}
+
+	name, dsn := server.Create(t, "") // of another program that uses goose
+	server.Exec(t, name, "CREATE TABLE goose_db_version (version_id bigint, is_applied bool)", "INSERT INTO goose_db_version VALUES (0, true), (7, true)")
+	for _, migrate := range []bool{false, true} {
+		_, err = program{t, dsn, knows}.open(migrate)
+		p.fails(err, store.ErrForeign, "give telex a database of its own")
 	}
 }

@@ -68,7 +68,8 @@ const (
 	urgentSize = 2
 )
 
-// Open opens the store. Its error may wrap store.ErrAway, store.ErrLocked, store.ErrNewer or store.ErrOlder.
+// Open opens the store. Its error may wrap store.ErrAway, store.ErrLocked, store.ErrNewer, store.ErrOlder, store.ErrEmpty
+// or store.ErrForeign.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	knows, err := known()
 	if err != nil {
