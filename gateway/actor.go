@@ -106,6 +106,9 @@ func (a *actor) run() {
 				t := a.turn
 				a.turn = nil
 				a.tellPanic(t.messages, a.conclude(t))
+				if len(a.left) > 0 && a.left[0].ID == t.id && !a.unstored() { // it starts over; edits that came meanwhile are about the new run
+					a.resumeFirst()
+				}
 			}
 		case a.unstored():
 			select {
@@ -113,9 +116,7 @@ func (a *actor) run() {
 			case <-a.g.deliveries.Done():
 			}
 		case len(a.left) > 0 && !a.g.isStopping():
-			rec := a.left[0]
-			a.left = a.left[1:]
-			a.guard(rec.Messages, func() { a.resume(rec) })
+			a.resumeFirst()
 		case a.queue.Len() > 0 && !a.g.isStopping():
 			if wait := a.queue.Ripens(); wait > 0 {
 				a.idle(wait)
@@ -133,6 +134,16 @@ func (a *actor) run() {
 			}
 		}
 	}
+}
+
+// resumeFirst continues the first turn that waits for it, unless the daemon is stopping.
+func (a *actor) resumeFirst() {
+	if a.g.isStopping() {
+		return
+	}
+	rec := a.left[0]
+	a.left = a.left[1:]
+	a.guard(rec.Messages, func() { a.resume(rec) })
 }
 
 // hasWork reports whether anything but commands waits; commands run at once.

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -123,6 +124,36 @@ func TestAnEditIsEditedAgain(t *testing.T) {
 			})
 		}
 	}
+}
+
+// reviser is a store in which something else happens while it stores the first revision.
+type reviser struct {
+	gateway.Store
+	meanwhile func()
+}
+
+func (r *reviser) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	err := r.Store.Revise(ctx, c, in)
+	if f := r.meanwhile; f != nil {
+		r.meanwhile = nil
+		f()
+	}
+	return err
+}
+
+// A question is edited again after its turn has ended, and before that begins to run again.
+func TestAnEditIsEditedBetweenTwoRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		s := &reviser{}
+		l.begin(t, func(o *gateway.Options) { s.Store, o.Store, o.OnEdit = o.Store, s, gateway.Restart })
+		s.meanwhile = func() { l.say(t, revised(chat.Edited, "m1", "c")) }
+		l.say(t, revised(chat.Text, "m1", "a"))
+		later(500 * time.Millisecond)
+		l.say(t, revised(chat.Edited, "m1", "b"))
+		later(20 * time.Second)
+		equal(t, "messages", l.sees(), []string{"re: c"})
+	})
 }
 
 // revision is what becomes of a message.
