@@ -181,7 +181,7 @@ func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, 
 		select {
 		case <-c.ready:
 		case <-ctx.Done():
-			c.write(w, http.StatusServiceUnavailable, errorBody{"the daemon is not ready"})
+			c.write(w, http.StatusServiceUnavailable, errorBody{c.notReady()})
 			return
 		}
 		out, err := do(ctx, request)
@@ -191,6 +191,17 @@ func answerTo[Q, A any](c *control, most int64, do func(context.Context, Q) (A, 
 		}
 		c.write(w, http.StatusOK, out)
 	})
+}
+
+// notReady says that operations are not allowed yet, and why if that is known.
+func (c *control) notReady() string {
+	const text = "the daemon is not ready"
+	if c.replicas != nil {
+		if trouble := c.replicas().Trouble; trouble != "" {
+			return text + ": " + trouble
+		}
+	}
+	return text
 }
 
 func (c *control) write(w http.ResponseWriter, status int, body any) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"telex/internal/chat"
 	"telex/internal/config"
@@ -182,4 +183,18 @@ func TestControlPassesForRootOnly(t *testing.T) {
 	if reloads != 2 {
 		t.Errorf("%d reloads, want 2", reloads)
 	}
+}
+
+// A daemon that waits for the database says so to commands.
+func TestControlSaysWhatTheDaemonWaitsFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &control{do: &clerk{}, log: slog.New(slog.DiscardHandler), ready: make(chan struct{})}
+		c.replicas = func() Replicas { return Replicas{Trouble: "register replica: away"} }
+		w := httptest.NewRecorder()
+		c.routes().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, pathStatus, nil))
+		if want := "the daemon is not ready: register replica: away"; w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("got %d, %s, want %s", w.Code, w.Body, want)
+		}
+	})
 }
