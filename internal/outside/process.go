@@ -13,7 +13,7 @@ import (
 )
 
 // stopPatience is how long a process may take to end in order.
-const stopPatience = 20 * time.Second
+const stopPatience = 45 * time.Second // shutdown_grace is 30 s, and a replica uses all of it if another one goes on
 
 // Process is a running program.
 type Process struct {
