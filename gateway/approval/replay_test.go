@@ -46,7 +46,7 @@ func TestWhatAnEarlierVersionStoredIsRead(t *testing.T) {
 	}
 }
 
-// An answer from before the question is none, also where the clocks of two processes differ.
+// A message from before the question does not answer it, even if the clocks of two processes differ.
 func TestClocksDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := newTurn(&store{}), newTurn(&store{})

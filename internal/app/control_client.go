@@ -101,6 +101,19 @@ func notReached(locked error) error {
 		"on its machine, as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
 }
 
+// dialRunning connects to the running daemon. It fails with errNoDaemon if it can't reach one.
+func dialRunning(ctx context.Context, env config.Env) (net.Conn, error) {
+	dir, err := stateDir(env)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dialDaemon(ctx, env, dir)
+	if errors.Is(err, errNoSocket) {
+		return nil, fmt.Errorf("%w: %s", errNoDaemon, dir)
+	}
+	return conn, err
+}
+
 // dialDaemon connects to the daemon whose state is in dir. It fails with errNoSocket if it can't reach one.
 func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, error) {
 	places, err := socketPlaces(env, dir)

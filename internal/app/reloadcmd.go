@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -27,14 +26,7 @@ func ReloadDaemon(ctx context.Context, env config.Env, o Output, path string) er
 		}
 		request.Passed = &p
 	}
-	dir, err := stateDir(env)
-	if err != nil {
-		return err
-	}
-	conn, err := dialDaemon(ctx, env, dir)
-	if errors.Is(err, errNoSocket) {
-		return fmt.Errorf("%w: %s", errNoDaemon, dir)
-	}
+	conn, err := dialRunning(ctx, env)
 	if err != nil {
 		return err
 	}

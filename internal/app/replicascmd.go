@@ -18,14 +18,7 @@ var ErrNoPlace = errors.New("the daemon has no lease on the store")
 
 // ShowReplicas requests the replicas from the running daemon, and writes them. It fails if it can't reach a daemon.
 func ShowReplicas(ctx context.Context, env config.Env, o Output) error {
-	dir, err := stateDir(env)
-	if err != nil {
-		return err
-	}
-	conn, err := dialDaemon(ctx, env, dir)
-	if errors.Is(err, errNoSocket) {
-		return fmt.Errorf("%w: %s", errNoDaemon, dir)
-	}
+	conn, err := dialRunning(ctx, env)
 	if err != nil {
 		return err
 	}

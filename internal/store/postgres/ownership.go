@@ -36,7 +36,8 @@ func (t *tx) admit(c chat.Conversation) int64 {
 }
 
 // assign returns the owner of a chat in which there is work and that seemed to have no live owner, and keeps it. The live replica with
-// the fewest chats becomes its owner, or this one if it has as few. 0: no replica runs the endpoint, or this process is none.
+// the fewest chats becomes its owner, or this one if it has as few. 0: no replica runs the endpoint, or
+// this process is not a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
 		return 0
