@@ -30,6 +30,7 @@ type actor struct {
 	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
+	found   time.Time                        // time when they were found, from which their age counts: they may wait for long
 	ticket  *queue.Ticket                    // place in the recovery queue for left and for older messages; nil: nothing was left
 	queue   queue.Queue                      // messages that wait for their turn
 	owed    []note                           // lines that wait until earlier replies are delivered

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -83,6 +84,40 @@ func TestWhatIsLeftIsTakenUpAFewConversationsAtATime(t *testing.T) {
 			if n, err := strconv.Atoi(question[len("question "):]); err != nil || n >= 32 {
 				t.Errorf("question %d was %q, want one of the oldest 32", i, question)
 			}
+		}
+	})
+}
+
+// A turn whose conversation waits for its place after a crash is not older for it: what counts is how old it was when the
+// process found it.
+func TestATurnThatWaitsForItsPlaceDoesNotGetTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const conversations = 200
+		store, model := memory.New(), &counting{takes: 25 * time.Second}
+		waitingIn(t, store, conversations)
+		left, err := store.Pending(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range left {
+			rec := chat.Turn{ID: "t" + string(p.Message.To.Chat), Conversation: p.Conversation, To: p.Message.To, Messages: []chat.Inbound{p.Message}}
+			if err := store.Begin(t.Context(), rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) {
+			o.Store, o.Runner, o.MaxAge = store, model, time.Minute
+		})
+		later(5 * time.Minute)
+		got := h.sees()
+		for _, text := range got {
+			if !strings.HasPrefix(text, "re: question ") {
+				t.Errorf("somebody sees %q in place of the answer", text)
+				break
+			}
+		}
+		if len(got) != conversations {
+			t.Errorf("people see %d answers, want %d", len(got), conversations)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func (g *Gateway) leftovers(ctx context.Context, of func(chat.EndpointID) bool) 
 // resume a few at a time: first conversations with a running turn, whose replies people can see, oldest first, then
 // conversations with waiting messages.
 func (g *Gateway) resumeAll(left leftovers) {
-	turns, messages := 0, 0
+	turns, messages, found := 0, 0, time.Now()
 	for _, c := range left.order {
 		l, e := left.of[c], g.current().endpoints[c.Endpoint]
 		turns, messages = turns+len(l.turns), messages+len(l.messages)
@@ -125,11 +125,11 @@ func (g *Gateway) resumeAll(left leftovers) {
 		l := left.of[c]
 		g.wake(c, func(a *actor) {
 			if a.started { // its chat was merged with another's
-				a.orders = append(a.orders, func() { a.left = append(a.left, l.turns...) })
+				a.orders = append(a.orders, func() { a.left, a.found = append(a.left, l.turns...), found })
 				a.inbox = append(a.inbox, l.messages...)
 				return
 			}
-			a.left, a.inbox, a.ticket = l.turns, l.messages, a.endpoint.restored.Enter(a.poke)
+			a.left, a.found, a.inbox, a.ticket = l.turns, found, l.messages, a.endpoint.restored.Enter(a.poke)
 			for _, m := range l.messages {
 				a.inherit(m.Inbound)
 			}
@@ -179,7 +179,7 @@ func (a *actor) resume(rec chat.Turn) {
 	a.endpoint.resumed()
 	crashes := rec.Runs - r.HandedOver
 	// A turn that waits for a person is neither too old nor the cause of a crash.
-	if (crashes >= maxRuns || time.Since(rec.Began) > a.g.current().MaxAge) && !asked.Pending(time.Now(), r.Ran) {
+	if (crashes >= maxRuns || a.found.Sub(rec.Began) > a.g.current().MaxAge) && !asked.Pending(a.found, r.Ran) {
 		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Int("crashes", crashes), slog.Time("began", rec.Began))
 		key := TextInterrupted
 		if crashes >= maxRuns {

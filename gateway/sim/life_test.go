@@ -17,6 +17,7 @@ type life struct {
 	cancel   context.CancelFunc
 	dead     chan struct{} // closed by a kill
 	ended    chan struct{} // closed when its gateway has returned
+	began    time.Time
 	died     time.Time     // guarded by world.mu
 	stopping time.Time     // in good order; guarded by world.mu
 	ghost    bool
@@ -32,7 +33,7 @@ type life struct {
 // begin starts the next process in a slot.
 func (w *world) begin(slot int) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &life{w: w, slot: slot, cancel: cancel, dead: make(chan struct{}), ended: make(chan struct{})}
+	l := &life{w: w, slot: slot, cancel: cancel, dead: make(chan struct{}), ended: make(chan struct{}), began: time.Now()}
 	w.mu.Lock()
 	l.n = len(w.lives)
 	w.lives = append(w.lives, l)

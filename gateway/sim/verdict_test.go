@@ -408,7 +408,8 @@ func (w *world) shown(r *run) string {
 	return w.rendered(r.answer.final, false)
 }
 
-// resumed is how old the question was when the last process took the turn up.
+// resumed is how old the question was at most when the last process found the turn. A process that found it at its start
+// needed less than a minute for that; a replica finds others' turns whenever it takes over a conversation.
 func (w *world) resumed(t *turnLog) time.Duration {
 	oldest := t.begun[0].at
 	for _, n := range t.messages {
@@ -416,5 +417,11 @@ func (w *world) resumed(t *turnLog) time.Duration {
 			oldest = at
 		}
 	}
-	return t.ended.Sub(oldest)
+	found := t.ended
+	for _, l := range w.lives {
+		if w.s.replicas == 0 && l.began.Before(t.ended) {
+			found = l.began.Add(time.Minute)
+		}
+	}
+	return min(found.Sub(oldest), t.ended.Sub(oldest))
 }
