@@ -18,8 +18,8 @@ type life struct {
 	dead     chan struct{} // closed by a kill
 	ended    chan struct{} // closed when its gateway has returned
 	began    time.Time
-	died     time.Time     // guarded by world.mu
-	stopping time.Time     // in good order; guarded by world.mu
+	died     time.Time // guarded by world.mu
+	stopping time.Time // in good order; guarded by world.mu
 	ghost    bool
 	slot     int            // of the process: 0, or the number of the replica
 	id       chat.ReplicaID // guarded by world.mu
