@@ -1,0 +1,122 @@
+package postgres
+
+// This file holds the queries about messages that people sent, and about the turns that answer them.
+
+// The inbox.
+const (
+	acceptMessage = `
+INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, body, accepted_at, given)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)
+ON CONFLICT (endpoint, origin, thread, message) DO NOTHING`
+
+	// saveResume stores the cursor, unless the replica $3 is not the receiver of the endpoint any more.
+	saveResume = `
+INSERT INTO endpoint (name, resume) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET resume = excluded.resume
+WHERE $3::bigint = 0 OR endpoint.receiver IS NULL OR endpoint.receiver = $3
+    OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
+	findResume = `SELECT resume FROM endpoint WHERE name = $1`
+
+	// listPlaces looks at the newest turns only: $3 of them.
+	listPlaces = `
+SELECT to_chat, to_thread, to_kind FROM (
+    SELECT t.to_chat, t.to_thread, t.to_kind, t.begun_at FROM turn t JOIN conversation c ON c.id = t.conversation
+    WHERE c.endpoint = $1 ORDER BY t.begun_at DESC, t.id LIMIT $3) AS newest
+GROUP BY to_chat, to_thread, to_kind ORDER BY max(begun_at) DESC LIMIT $2`
+
+	listSent = `
+SELECT p.ref_chat, p.ref_thread, p.ref_kind, p.ref_id
+FROM part p JOIN turn t ON t.id = p.turn JOIN conversation c ON c.id = t.conversation
+WHERE c.endpoint = $1 AND p.ref_id <> '' ORDER BY t.begun_at DESC, t.id, p.idx LIMIT $2`
+
+	listReceived = `
+SELECT c.chat, c.thread, i.message
+FROM inbox i JOIN conversation c ON c.id = i.conversation WHERE c.endpoint = $1 ORDER BY i.id DESC LIMIT $2`
+
+	// findUnfinished prefers waiting messages to those that belong to another turn.
+	findUnfinished = `
+SELECT id, turn IS NULL, accepted_at FROM inbox
+WHERE conversation = $1 AND message = $2 AND done_at IS NULL ORDER BY turn IS NOT NULL, id`
+
+	messages = `
+SELECT COALESCE(i.turn, ''), i.id, c.endpoint, c.chat, c.thread, i.origin, i.body, i.accepted_at, i.attempts
+FROM inbox i JOIN conversation c ON c.id = i.conversation`
+	listWaiting = messages + ` WHERE i.given IS NOT NULL ORDER BY i.id`
+	listTaken   = messages + ` WHERE i.done_at IS NULL AND i.turn = ANY ($1) ORDER BY i.id`
+
+	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
+	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
+
+	// joinMessages takes the waiting ones of some messages. Of two with the same id, in a chat that moved, the older one is meant.
+	joinMessages = `
+UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL
+WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
+
+	// reviseMessage replaces a message by its edited version; reviseSteps and reviseParts forget what the turn that has it did
+	// and said, except for its usage and its messages.
+	reviseMessage = `UPDATE inbox SET body = $2 WHERE id = $1 RETURNING COALESCE(turn, '')`
+	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
+	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`
+
+	// Finished messages keep their key, but no content.
+	dropMessages = `
+UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL
+WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
+	finishMessages = `UPDATE inbox SET done_at = $1, body = NULL, person = '', given = NULL WHERE turn = $2 AND done_at IS NULL`
+	dropWaitingOf  = `
+UPDATE inbox i SET done_at = $1, body = NULL, person = '', given = NULL FROM conversation c
+WHERE c.id = i.conversation AND c.endpoint = $2 AND i.person = $3 AND i.given IS NOT NULL`
+
+	// releaseMessages counts the messages as given to the replica that releases their turn.
+	releaseMessages = `
+UPDATE inbox SET turn = NULL, attempts = attempts - 1, given = $2, given_call = 0 WHERE turn = $1 AND done_at IS NULL`
+)
+
+// Turns and parts.
+const (
+	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = $1`
+
+	beginTurn = `
+INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to, state, ending, person, replaces, accepted_at, begun_at, given)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+	rerunTurn  = `UPDATE turn SET runs = runs + 1 WHERE id = $1`
+	decideTurn = `UPDATE turn SET state = 'decided', ending = $2 WHERE id = $1`
+	cutTurn    = `UPDATE turn SET ending = $2 WHERE id = $1 AND state = 'decided'`
+
+	// fenceTurns revokes the right of running turns to decide and to add to the history.
+	fenceTurns       = `UPDATE turn SET fenced = true WHERE conversation = $1 AND state = 'running'`
+	fencePersonTurns = `
+UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND state = 'running'`
+	anonymizeTurns = `UPDATE turn SET person = '' WHERE conversation = $1 AND person = $2`
+
+	// outdateTurns marks the unfinished turns of a conversation as stale: the history that they know has changed.
+	outdateTurns = `UPDATE turn SET stale = true WHERE conversation = $1 AND ended_at IS NULL`
+	// outdateChats is outdateTurns for two chats that become one: a summary of one does not cover the other.
+	outdateChats = `
+UPDATE turn SET stale = true FROM conversation c
+WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`
+
+	// endTurn and endParts keep the ids of sent messages, but no content.
+	endTurn  = `UPDATE turn SET state = $2, ending = NULL, ended_at = $3, given = NULL WHERE id = $1`
+	endParts = `UPDATE part SET source = '', content = '{}' WHERE turn = $1`
+
+	turns = `
+SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
+    t.state, t.fenced, t.runs, t.ending, t.accepted_at, t.person, t.replaces
+FROM turn t JOIN conversation c ON c.id = t.conversation`
+	listUnfinished = turns + ` WHERE t.given IS NOT NULL ORDER BY t.begun_at, t.id`
+	listTurns      = turns + ` WHERE t.id = ANY ($1) ORDER BY t.begun_at, t.id`
+
+	savePart = `
+INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, content, steps)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT count(*) FROM step WHERE step.turn = $1))
+ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = excluded.ref_chat, ref_thread = excluded.ref_thread,
+    ref_kind = excluded.ref_kind, ref_id = excluded.ref_id, source = excluded.source, content = excluded.content,
+    steps = CASE WHEN part.source = excluded.source THEN part.steps ELSE excluded.steps END`
+	listParts = `
+SELECT turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, content, steps
+FROM part WHERE turn = ANY ($1) ORDER BY turn, idx`
+
+	addStep     = `INSERT INTO step (turn, kind, tool_call, body) VALUES ($1, $2, $3, $4)`
+	listSteps   = `SELECT turn, kind, tool_call, body FROM step WHERE turn = ANY ($1) ORDER BY turn, id`
+	deleteSteps = `DELETE FROM step WHERE turn = $1`
+)
