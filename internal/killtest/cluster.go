@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +51,8 @@ type clusterOptions struct {
 	every    time.Duration // one kill and one SIGSTOP in each of these spans
 	think    time.Duration // mean pause between two questions of a person
 	seed     uint64
-	rolling  bool // nothing is killed: all daemons are restarted in order, one after the other
+	only     string // the platform on which all chats are; "": on all of them
+	rolling  bool   // nothing is killed: all daemons are restarted in order, one after the other
 }
 
 // cluster is several daemons with one configuration on one database, and people who talk to them.
@@ -84,9 +86,13 @@ func runCluster(ctx context.Context, args []string, out io.Writer) error {
 	flags.DurationVar(&o.every, "every", time.Minute, "kill one daemon and stop another one by SIGSTOP, for a third of this time, in each of these spans")
 	flags.DurationVar(&o.think, "think", time.Minute, "the mean pause between two questions of a person")
 	flags.Uint64Var(&o.seed, "seed", 1, "draws the questions and the moments")
+	flags.StringVar(&o.only, "only", "", "let all people talk on this platform: telegram, discord or slack")
 	flags.BoolVar(&o.rolling, "rolling", false, "kill nothing: restart all daemons in order, one after the other, in each of these spans")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if !slices.Contains([]string{"", "telegram", "discord", "slack"}, o.only) {
+		return fmt.Errorf("-only %s: %w", o.only, errNoPlatform)
 	}
 	o.length = time.Duration(*minutes * float64(time.Minute))
 	var err error

@@ -182,16 +182,18 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 		v.note("%s, chat %d: %d texts are remembered, want %d", t.place.name(), t.number, len(texts), 2*len(t.asked))
 		return v
 	}
-	left := slices.Clone(t.asked)
-	for i := 0; i < len(texts); i += 2 {
-		at := slices.IndexFunc(left, func(q asked) bool { return strings.Contains(texts[i], q.mark) && texts[i+1] == q.want })
-		if at < 0 || at > 0 && t.ordered() {
+	var places []int
+	for _, q := range t.asked {
+		at := slices.IndexFunc(texts, func(text string) bool { return strings.Contains(text, q.mark) })
+		places = append(places, at)
+		if at < 0 || at%2 > 0 || texts[at+1] != q.want {
 			v.Other++
-			v.note("%s, chat %d: out of place in what is remembered: %s, %s", t.place.name(), t.number, clip(texts[i]), clip(texts[i+1]))
+			v.note("%s, chat %d: the question %s and its answer are not remembered side by side", t.place.name(), t.number, q.mark)
 		}
-		if at >= 0 {
-			left = slices.Delete(left, at, at+1)
-		}
+	}
+	for _, what := range t.disordered(places) {
+		v.Other++
+		v.note("%s, chat %d: in what is remembered, %s", t.place.name(), t.number, what)
 	}
 	return v
 }

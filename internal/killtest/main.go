@@ -24,8 +24,9 @@ import (
 
 var (
 	// errViolated means that a person saw something else than the answer.
-	errViolated = errors.New("violated")
-	errNoKind   = errors.New("no such kind of kill")
+	errViolated   = errors.New("violated")
+	errNoKind     = errors.New("no such kind of kill")
+	errNoPlatform = errors.New("no such platform")
 )
 
 func main() {

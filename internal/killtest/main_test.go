@@ -73,6 +73,7 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		{"bad expression", []string{"-kind", "("}, "-kind: error parsing"},
 		{"no kind", []string{"-kind", "^nothing$"}, "no such kind of kill"},
+		{"no platform", []string{"cluster", "-only", "nothing"}, "no such platform"},
 		{"no binary", []string{"-n", "10", "-kind", "^send-before$", "-binary", filepath.Join(t.TempDir(), "none")}, "no such file"},
 		{"not telex", []string{"-n", "10", "-kind", "^send-before$", "-binary", "/bin/true"}, "kind send-before, trial"},
 	} {

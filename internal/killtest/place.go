@@ -20,6 +20,9 @@ type place interface {
 	posts() []post // the bot's messages that exist, oldest first
 	// limited reports whether the platform's limits force pauses between edits that are longer than telex's own.
 	limited() bool
+	// overtaken reports whether telex learned of a message only after it had learned of a later one, so that it could not answer in
+	// order. The messages are named by their marks.
+	overtaken(earlier, later string) bool
 }
 
 // post is a message of the bot with everything that a person saw of it.
@@ -147,25 +150,31 @@ func (p slackPlace) posts() (list []post) {
 }
 
 // places returns so many chats: of 15, ten on Telegram (now and then a group), four on Discord, and one on Slack, whose limit of
-// edits holds for a whole workspace.
+// edits holds for a whole workspace. If only one platform is wanted, the others are left out.
 func (c *cluster) places(n int) (list []place) {
-	for i := range n {
-		switch user := int64(firstChat + i); {
-		case i%15 == 14:
-			list = append(list, slackPlace{c.slack, strconv.FormatInt(user, 10)})
-		case i%15%4 == 1:
-			p := discordPlace{Server: c.discord, user: strconv.FormatInt(500_000_000_000_000_000+user, 10)}
-			if i%15%8 == 1 {
-				p.channel = strconv.FormatInt(600_000_000_000_000_000+user, 10)
-			}
+	for i := 0; len(list) < n; i++ {
+		if p := c.place(i); c.only == "" || p.name() == c.only {
 			list = append(list, p)
-		case i%20 == 3:
-			list = append(list, telegramPlace{c.world.Telegram, -user, user})
-		default:
-			list = append(list, telegramPlace{c.world.Telegram, user, user})
 		}
 	}
 	return list
+}
+
+func (c *cluster) place(i int) place {
+	switch user := int64(firstChat + i); {
+	case i%15 == 14:
+		return slackPlace{c.slack, strconv.FormatInt(user, 10)}
+	case i%15%4 == 1:
+		p := discordPlace{Server: c.discord, user: strconv.FormatInt(500_000_000_000_000_000+user, 10)}
+		if i%15%8 == 1 {
+			p.channel = strconv.FormatInt(600_000_000_000_000_000+user, 10)
+		}
+		return p
+	case i%20 == 3:
+		return telegramPlace{c.world.Telegram, -user, user}
+	default:
+		return telegramPlace{c.world.Telegram, user, user}
+	}
 }
 
 // limitViolations returns the calls beyond published limits, and the calls in a scope that a 429 had closed, in words.

@@ -112,13 +112,11 @@ func (t *talk) judge(posts []post) talkVerdict {
 		texts = append(texts, text)
 	}
 	all := flat(strings.Join(texts, " "))
-	rest, last := all, -1
+	rest := all
+	var places []int
 	for _, q := range t.asked {
 		at := strings.Index(all, q.want)
-		if at >= 0 && at < last && t.ordered() {
-			v.Disordered++
-		}
-		last = max(last, at)
+		places = append(places, at)
 		begun := strings.Count(all, "Answer "+q.mark+" ")
 		switch {
 		case at < 0:
@@ -129,6 +127,10 @@ func (t *talk) judge(posts []post) talkVerdict {
 			v.note("%s begins %d times", q.mark, begun)
 		}
 		rest = strings.Replace(rest, q.want, "", 1)
+	}
+	for _, what := range t.disordered(places) {
+		v.Disordered++
+		v.note("%s", what)
 	}
 	if rest = flat(rest); rest != "" && v.Lost+v.Doubled == 0 {
 		v.Other++
@@ -142,10 +144,6 @@ func (t *talk) judge(posts []post) talkVerdict {
 	}
 	return v
 }
-
-// ordered reports whether messages arrive in the order in which they were written. On Slack they may not: an event that went to
-// a daemon which was killed or paused before it acknowledged it comes again to another one, after three seconds or a minute.
-func (t *talk) ordered() bool { return t.place.name() != "slack" }
 
 // talkVerdict counts what is wrong in chats.
 type talkVerdict struct {

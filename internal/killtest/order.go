@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"telex/standin/slack"
+)
+
+// disordered describes the answers that stand before one to an earlier question, and may not. at has the place of each answer, or -1.
+func (t *talk) disordered(at []int) (what []string) {
+	for later, q := range t.asked {
+		for earlier, e := range t.asked[:later] {
+			if at[later] < 0 || at[earlier] <= at[later] || t.place.overtaken(e.mark, q.mark) {
+				continue
+			}
+			what = append(what, fmt.Sprintf("the answer to %s stands before that to %s", q.mark, e.mark))
+			break
+		}
+	}
+	return what
+}
+
+// Telegram and Discord deliver messages in the order of writing, to one receiver.
+func (telegramPlace) overtaken(_, _ string) bool { return false }
+
+func (discordPlace) overtaken(_, _ string) bool { return false }
+
+// Slack delivers to all daemons. An event that went to one which was killed or paused comes again to another one, after three
+// seconds or a minute, and the person may have written again by then.
+func (p slackPlace) overtaken(earlier, later string) bool {
+	messages := p.History(p.id())
+	event := func(mark string) *slack.Delivery {
+		of := slices.IndexFunc(messages, func(m slack.Message) bool { return !m.FromBot && strings.Contains(m.Last().Text, mark) })
+		list := p.Deliveries()
+		at := slices.IndexFunc(list, func(d slack.Delivery) bool {
+			return of >= 0 && d.Channel == p.id() && d.TS == messages[of].TS && d.Type == "message" && d.Subtype == ""
+		})
+		if at < 0 {
+			return nil
+		}
+		return &list[at]
+	}
+	return ackedAfter(event(earlier), event(later))
+}
+
+// ackedAfter reports whether telex acknowledged the event of the earlier message after that of the later one, or never. telex acknowledges
+// an event once its message is stored, so it stored the earlier message when the later one was in work already.
+func ackedAfter(earlier, later *slack.Delivery) bool {
+	return earlier != nil && later != nil && !later.Acked.IsZero() && (earlier.Acked.IsZero() || earlier.Acked.After(later.Acked))
+}
