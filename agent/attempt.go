@@ -60,7 +60,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, onDelt
 	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.modelCalls+r.reservedCalls >= limit {
 		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
 	}
-	r.saveSpent(ctx)
+	r.saveUsage(ctx)
 	r.modelCalls++
 	r.meter.Calls++
 	tokensBefore, started := r.meter.tokens.Tokens(), false

@@ -108,11 +108,11 @@ func TestNextModelAnswers(t *testing.T) {
 					t.Errorf("%s answered, asked %d and %d times, error %v", got.Model, len(got.model.requests), len(second.requests), got.err)
 				}
 				calls := 0
-				for _, s := range got.Spent {
+				for _, s := range got.UsageByModel {
 					calls += s.Calls
 				}
-				if last := got.Spent[len(got.Spent)-1]; last.Model != "spare" || last.Usage.Prompt != 7 || got.Usage.Prompt != 7 || got.ModelCalls != calls {
-					t.Errorf("spent %+v", got.Spent)
+				if last := got.UsageByModel[len(got.UsageByModel)-1]; last.Model != "spare" || last.Usage.Prompt != 7 || got.Usage.Prompt != 7 || got.ModelCalls != calls {
+					t.Errorf("usage %+v", got.UsageByModel)
 				}
 			})
 		})
@@ -156,8 +156,8 @@ func TestNextModelAmongTools(t *testing.T) {
 		`text:"First."`, `a:identified:"read"`, `a:executing:"read"`, `a:completed:"read"`, `text:"\n\nSec"`, `reset`, `text:"First."`,
 		`text:"\n\nSecond."`, `a_2:identified:"read"`, `a_2:executing:"read"`, `a_2:completed:"read"`, `text:"\n\nThird."`,
 	}, " "))
-	if len(second.requests) != 2 || len(got.Spent) != 2 || got.Spent[0].Calls != 2 || got.Spent[1].Calls != 2 || got.ModelCalls != 4 {
-		t.Errorf("spent %+v", got.Spent)
+	if len(second.requests) != 2 || len(got.UsageByModel) != 2 || got.UsageByModel[0].Calls != 2 || got.UsageByModel[1].Calls != 2 || got.ModelCalls != 4 {
+		t.Errorf("usage %+v", got.UsageByModel)
 	}
 	checkAnswered(t, second.requests[1].Messages)
 }

@@ -18,11 +18,11 @@ func (r ran) checkComplete(t *testing.T) {
 	}
 	var sum Usage
 	calls := 0
-	for _, s := range r.Spent {
+	for _, s := range r.UsageByModel {
 		sum, calls = sum.Add(s.Usage), calls+s.Calls
 	}
 	if sum != r.Usage || calls != r.ModelCalls {
-		t.Errorf("used %+v in %d calls, by model %+v", r.Usage, r.ModelCalls, r.Spent)
+		t.Errorf("used %+v in %d calls, by model %+v", r.Usage, r.ModelCalls, r.UsageByModel)
 	}
 	if (r.err != nil) != r.Partial {
 		t.Errorf("partial %v, error %v", r.Partial, r.err)

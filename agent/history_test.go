@@ -62,8 +62,8 @@ func TestMend(t *testing.T) {
 // journal is a Journal that keeps what a turn would need after a crash.
 type journal struct {
 	steps            []Message
-	spent            []Spent
-	spentWrites      int
+	usage            []ModelUsage
+	usageWrites      int
 	begun            []string
 	files            map[string][]File
 	stepErr          error
@@ -71,17 +71,17 @@ type journal struct {
 	beginErr, endErr error
 }
 
-func (j *journal) Step(_ context.Context, messages []Message, spent []Spent) error {
+func (j *journal) Step(_ context.Context, messages []Message, usage []ModelUsage) error {
 	if j.stepErr == nil {
 		j.steps = append(j.steps, messages...)
-		j.spent = spent
+		j.usage = usage
 	}
 	return j.stepErr
 }
 
-func (j *journal) Spent(_ context.Context, spent []Spent) error {
-	j.spent = spent
-	j.spentWrites++
+func (j *journal) StoreUsage(_ context.Context, usage []ModelUsage) error {
+	j.usage = usage
+	j.usageWrites++
 	return nil
 }
 
@@ -193,7 +193,7 @@ func TestTurnGoesOn(t *testing.T) {
 			{ID: "b", Name: "write", Arguments: `{"n":1}`}, {ID: "c", Name: "write", Arguments: `{"n":2}`}, {ID: "d", Name: "read", Arguments: `{"n":3}`},
 		}},
 	}
-	turn.Begun = []string{"b"}
+	turn.StartedCalls = []string{"b"}
 	turn.Files = map[string][]File{"a": {{Name: "plan.txt", Content: []byte("x")}}, "b": nil}
 	j := &journal{}
 	turn.Journal, turn.Approver = j, &person{verdict: Approved}
@@ -245,7 +245,7 @@ func TestTurnGoesOnAfterACrashAtAnyTime(t *testing.T) {
 						said++
 					}
 				}
-				turn.Steps, turn.Begun = slices.Clone(j.steps), slices.Clone(j.begun)
+				turn.Steps, turn.StartedCalls = slices.Clone(j.steps), slices.Clone(j.begun)
 				model = &script{answers: slices.Clone(steps[said:])}
 				if first, err = newAgentWith(t, Options{Tools: tools}, model).Run(t.Context(), turn, func(Event) {}); err != nil {
 					rt.Fatal(err)
@@ -400,7 +400,7 @@ func TestWhatWasAskedWaits(t *testing.T) {
 			{ID: "a", Name: "look", Arguments: `{"n":1}`}, {ID: "b", Name: "look", Arguments: `{"n":2}`},
 		}}}
 		p := &person{verdict: verdict}
-		turn.Asked, turn.Approver = []string{"a"}, p
+		turn.ProposedCalls, turn.Approver = []string{"a"}, p
 		runTurn(t, t.Context(), Options{Tools: tools}, turn, answer{deltas: texts("Done.")})
 		if len(p.proposals) != 1 || p.proposals[0].Call.ID != "a" || len(got) != ran || got[0] != `{"n":2}` {
 			t.Errorf("%v: proposed %+v, ran %v", verdict, p.proposals, got)

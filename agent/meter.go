@@ -7,7 +7,7 @@ import (
 
 // meter counts what one model used in a turn.
 type meter struct {
-	Spent
+	ModelUsage
 	tokens        TokenCounter // of all answers, including broken ones
 	tokensAtUsage int          // the value of tokens when the provider last reported its usage
 }
@@ -19,7 +19,7 @@ func (r *run) meterOf(model string) *meter {
 			return m
 		}
 	}
-	m := &meter{Spent: Spent{Model: model}}
+	m := &meter{ModelUsage: ModelUsage{Model: model}}
 	r.meters = append(r.meters, m)
 	return m
 }
@@ -37,29 +37,29 @@ func (m *meter) addEstimate(prompt, completion int) {
 }
 
 // meter returns a meter that begins with the usage of an earlier process.
-func (s Spent) meter() *meter {
-	return &meter{Spent: s, tokens: TokenCounter{weight: s.Estimate * weightUnit}, tokensAtUsage: s.Estimate}
+func (s ModelUsage) meter() *meter {
+	return &meter{ModelUsage: s, tokens: TokenCounter{weight: s.Estimate * weightUnit}, tokensAtUsage: s.Estimate}
 }
 
-// spent returns what each model used so far.
-func (r *run) spent() []Spent {
-	var out []Spent
+// usageByModel returns what each model used so far.
+func (r *run) usageByModel() []ModelUsage {
+	var out []ModelUsage
 	for _, m := range r.meters {
 		m.Estimate = m.tokens.Tokens()
-		if m.Spent != (Spent{Model: m.Model}) {
-			out = append(out, m.Spent)
+		if m.ModelUsage != (ModelUsage{Model: m.Model}) {
+			out = append(out, m.ModelUsage)
 		}
 	}
 	return out
 }
 
-// saveSpent stores in the journal what the turn used so far. It is called before each attempt, so that a crash loses none
+// saveUsage stores in the journal what the turn used so far. It is called before each attempt, so that a crash loses none
 // of it.
-func (r *run) saveSpent(ctx context.Context) {
+func (r *run) saveUsage(ctx context.Context) {
 	if r.turn.Journal == nil || !r.usageUnsaved {
 		return
 	}
-	if err := r.turn.Journal.Spent(ctx, r.spent()); err != nil {
+	if err := r.turn.Journal.StoreUsage(ctx, r.usageByModel()); err != nil {
 		r.log.LogAttrs(ctx, slog.LevelError, "the turn's usage was not stored", slog.Any("error", err))
 		return
 	}
@@ -68,8 +68,8 @@ func (r *run) saveSpent(ctx context.Context) {
 
 // account fills in what the turn used.
 func (r *run) account(result *Result) {
-	result.Spent = r.spent()
-	for _, s := range result.Spent {
+	result.UsageByModel = r.usageByModel()
+	for _, s := range result.UsageByModel {
 		result.Usage = result.Usage.Add(s.Usage)
 		result.ModelCalls += s.Calls
 		result.Estimate += s.Estimate

@@ -190,8 +190,8 @@ func TestEstimatedCompletion(t *testing.T) {
 				if tt.guessed {
 					least = EstimateTokens(long[0].Text)
 				}
-				if got.Usage.Completion != tt.told || got.EstimatedCompletion != least || got.Spent[0].EstimatedCompletion != least {
-					t.Errorf("told %d, guessed %d (%+v), want %d and %d", got.Usage.Completion, got.EstimatedCompletion, got.Spent, tt.told, least)
+				if got.Usage.Completion != tt.told || got.EstimatedCompletion != least || got.UsageByModel[0].EstimatedCompletion != least {
+					t.Errorf("told %d, guessed %d (%+v), want %d and %d", got.Usage.Completion, got.EstimatedCompletion, got.UsageByModel, tt.told, least)
 				}
 			})
 		})

@@ -34,8 +34,8 @@ func TestPipeline(t *testing.T) {
 	if r := second.requests[0]; r.System != "General." || said(r.Messages) != "user:earlier assistant:yes user:A draft. user:and?" || len(r.Tools) != 4 {
 		t.Errorf("asked then %+v", r)
 	}
-	if got.Model != "spare" || got.ModelCalls != 3 || got.Usage.Prompt != 17 || len(got.Spent) != 2 {
-		t.Errorf("%s answered, spent %+v", got.Model, got.Spent)
+	if got.Model != "spare" || got.ModelCalls != 3 || got.Usage.Prompt != 17 || len(got.UsageByModel) != 2 {
+		t.Errorf("%s answered, usage %+v", got.Model, got.UsageByModel)
 	}
 	if !strings.HasPrefix(transcript(got.Append), "user:and?\nassistant:[a read {}]") || said(turn.Messages[2:]) != "user:hi" {
 		t.Errorf("grew by\n%s", transcript(got.Append))

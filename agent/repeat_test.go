@@ -188,18 +188,18 @@ func TestJournal_keepsWhatWasUsed(t *testing.T) {
 		{deltas: texts("He"), err: &ModelError{Kind: Broken, Usage: used(3), Err: errors.New("cut")}},
 		{deltas: texts("Let me see."), c: Completion{Usage: used(4), ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}}},
 		{err: &ModelError{Kind: Auth, Status: 401, Err: errors.New("no")}},
-	}}, before: func() { seen = append(seen, fmt.Sprint(j.spent)) }}
+	}}, before: func() { seen = append(seen, fmt.Sprint(j.usage)) }}
 	a := newAgentWith(t, Options{Tools: workshop()}, first)
 	r, _ := a.Run(t.Context(), turn, func(Event) {})
 	want := []string{"[]", "[{main {3 0 1 0} 1 1 0 0}]", "[{main {7 0 2 0} 2 4 0 0}]"}
-	if fmt.Sprint(seen) != fmt.Sprint(want) || j.spentWrites != 1 || r.ModelCalls != 3 {
-		t.Errorf("the journal had\n%q, want\n%q; %d writes beside the steps, %d calls", seen, want, j.spentWrites, r.ModelCalls)
+	if fmt.Sprint(seen) != fmt.Sprint(want) || j.usageWrites != 1 || r.ModelCalls != 3 {
+		t.Errorf("the journal had\n%q, want\n%q; %d writes beside the steps, %d calls", seen, want, j.usageWrites, r.ModelCalls)
 	}
 
-	turn.Journal, turn.Steps, turn.Spent = nil, j.steps, append(j.spent, Spent{Model: "gone", EstimatedPrompt: 40, EstimatedCompletion: 2, Estimate: 2, Calls: 1})
+	turn.Journal, turn.Steps, turn.EarlierUsage = nil, j.steps, append(j.usage, ModelUsage{Model: "gone", EstimatedPrompt: 40, EstimatedCompletion: 2, Estimate: 2, Calls: 1})
 	got := runTurn(t, t.Context(), Options{Tools: workshop(), Limits: Limits{ModelCalls: 5}}, turn, answer{deltas: texts("Done."), c: Completion{Usage: used(5)}})
-	if got.Usage != (Usage{Prompt: 12, Completion: 3}) || got.EstimatedPrompt != 40 || got.ModelCalls != 4 || len(got.Spent) != 2 || got.Stop != StopDone {
-		t.Errorf("%s: %+v, %d calls", got.Stop, got.Spent, got.ModelCalls)
+	if got.Usage != (Usage{Prompt: 12, Completion: 3}) || got.EstimatedPrompt != 40 || got.ModelCalls != 4 || len(got.UsageByModel) != 2 || got.Stop != StopDone {
+		t.Errorf("%s: %+v, %d calls", got.Stop, got.UsageByModel, got.ModelCalls)
 	}
 }
 

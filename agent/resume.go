@@ -13,7 +13,7 @@ func (r *run) restoreSteps() {
 		return
 	}
 	var steps []Message
-	steps, r.openCalls = mend(r.turn.Steps, r.turn.Begun)
+	steps, r.openCalls = mend(r.turn.Steps, r.turn.StartedCalls)
 	r.newMessages, r.journaledCount, r.answerIndex = steps, len(steps), len(steps)
 	earlier := newReply(nil, r.emit)
 	for _, m := range steps {
@@ -55,7 +55,7 @@ func (r *run) awaitDecisions(ctx context.Context) error {
 	}
 	var remaining []ToolCall
 	for _, c := range r.openCalls {
-		if !slices.Contains(r.turn.Asked, c.ID) || r.offers(c) {
+		if !slices.Contains(r.turn.ProposedCalls, c.ID) || r.offers(c) {
 			remaining = append(remaining, c)
 			continue
 		}

@@ -78,7 +78,7 @@ func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {
 		files:         make(map[string][]File),
 		allowance:     allowance{files: MaxFiles, bytes: MaxFileBytes},
 	}
-	for _, s := range t.Spent {
+	for _, s := range t.EarlierUsage {
 		r.meters = append(r.meters, s.meter())
 		r.modelCalls += s.Calls
 	}

@@ -39,7 +39,7 @@ func (r *run) step(ctx context.Context, c Completion) error {
 	}
 	r.journaledCount, r.answerIndex = len(r.newMessages), len(r.newMessages)
 	if r.turn.Journal != nil {
-		if err := r.turn.Journal.Step(ctx, slices.Clone(stepMessages), r.spent()); err != nil {
+		if err := r.turn.Journal.Step(ctx, slices.Clone(stepMessages), r.usageByModel()); err != nil {
 			return fmt.Errorf("store a step of the turn: %w", err)
 		}
 		r.usageUnsaved = false
@@ -60,7 +60,7 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 			r.recordOutcome(ctx, p, outcome{err: fmt.Errorf("no more than %d tools may be called for one answer. Answer with what you know", limit)})
 		case p.problem != "":
 			r.refuse(ctx, p.ToolCall, p.problem)
-		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, callContext):
+		case slices.Contains(r.turn.ProposedCalls, p.ID), needsApproval(p, callContext):
 			if mismatch := schemaMismatch(p.def.Parameters, p.Arguments); mismatch != "" { // nobody should be asked about a call that can't run
 				r.refuse(ctx, p.ToolCall, mismatch)
 				continue

@@ -122,9 +122,9 @@ const (
 type Journal interface {
 	// Step stores the messages that a step adds to the history before its calls run: what people wrote meanwhile, and
 	// the model's message with the calls. It also stores what the turn used so far.
-	Step(ctx context.Context, messages []Message, spent []Spent) error
-	// Spent stores what the turn used so far, in place of the value stored before.
-	Spent(ctx context.Context, spent []Spent) error
+	Step(ctx context.Context, messages []Message, usage []ModelUsage) error
+	// StoreUsage stores what the turn used so far, in place of the value stored before.
+	StoreUsage(ctx context.Context, usage []ModelUsage) error
 	// Begin stores that calls run now, and whether they change something. A later process does not run such a call
 	// again: it may have taken effect, and it may have crashed this process.
 	Begin(ctx context.Context, changes bool, calls ...ToolCall) error

@@ -85,18 +85,18 @@ type Turn struct {
 	// Steps are the messages and answers that an earlier process stored in the Journal of this turn, in order. The turn
 	// continues after them. Their texts are emitted again, and they are in Result.Append.
 	Steps []Message
-	// Begun are the ids of those calls in Steps that had begun to run and were neither answered nor stopped.
-	Begun []string
-	// Asked are the ids of those calls in Steps about which people were asked. They run only after a decision, even if
+	// StartedCalls are the ids of those calls in Steps that had begun to run and were neither answered nor stopped.
+	StartedCalls []string
+	// ProposedCalls are the ids of those calls in Steps about which people were asked. They run only after a decision, even if
 	// their tools no longer need approval.
-	Asked []string
+	ProposedCalls []string
 	// Files are the files that the calls in Steps made for people, by the ids of the calls, as stored by the Journal.
 	Files map[string][]File
-	// Spent is what earlier processes used for this turn: the usage in the Journal, and an estimate for an answer that a
+	// EarlierUsage is what earlier processes used for this turn: the usage in the Journal, and an estimate for an answer that a
 	// crash interrupted. It counts as usage of this run.
-	Spent    []Spent
-	Journal  Journal  // nil: nothing is stored, and the turn can't continue after a crash
-	Approver Approver // nil: calls that need approval are denied
+	EarlierUsage []ModelUsage
+	Journal      Journal  // nil: nothing is stored, and the turn can't continue after a crash
+	Approver     Approver // nil: calls that need approval are denied
 }
 
 // systemPrompt returns the system prompt of a pipeline's node, else the turn's own, else the agent's, and then the turn's
@@ -125,8 +125,8 @@ type Params struct {
 	Effort            string // of the reasoning, such as low
 }
 
-// Spent is what one model used in a turn.
-type Spent struct {
+// ModelUsage is what one model used in a turn.
+type ModelUsage struct {
 	Model                     string
 	Usage                     Usage
 	Calls                     int
@@ -194,8 +194,8 @@ type Result struct {
 	EstimatedCompletion int
 	ModelCalls          int
 	ToolCalls           int // including those in Turn.Steps
-	// Spent is what each model used, in the order of their first calls.
-	Spent []Spent
+	// UsageByModel is what each model used, in the order of their first calls.
+	UsageByModel []ModelUsage
 	// Files are the files and images that the tools made for people, in the order of their calls, including those in
 	// Turn.Steps. They are limited by MaxFiles and MaxFileBytes.
 	Files []File

@@ -72,9 +72,9 @@ func (a *actor) end(t *turn) {
 		return
 	case t.void:
 		if t.outcome.Unfinished { // its end is stored later, perhaps by another process
-			a.keepSpent(t)
+			a.keepUsage(t)
 		}
-		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})
+		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.UsageByModel)})
 	case errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed():
 		if t.outcome.Doubt && a.g.isStopping() {
 			a.handOver(t) // a message may exist: the next process, which can find out, runs the turn again
@@ -159,7 +159,7 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 // together.
 func (a *actor) requeue(t *turn) {
 	a.write("release of a turn", t.id, func(ctx context.Context) error {
-		return a.g.store.turns.Release(ctx, t.id, history.Usage(t.result.Spent)...)
+		return a.g.store.turns.Release(ctx, t.id, history.Usage(t.result.UsageByModel)...)
 	})
 	a.withdraw(t) // requeued with the question
 	a.queue.PutBack(t.answered())

@@ -90,7 +90,7 @@ func (a *actor) detach(t *turn) {
 // storeParked stores that an interrupted turn stays as it is, and what people saw of it, so that it does not run
 // again after a restart.
 func (a *actor) storeParked(t *turn) {
-	growth := chat.Growth{Usage: history.Usage(t.result.Spent)}
+	growth := chat.Growth{Usage: history.Usage(t.result.UsageByModel)}
 	if !t.void {
 		growth = a.grown(t, t.slot.Shown())
 	}

@@ -352,7 +352,7 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 
 // byModel says that the one model used everything.
 func byModel(r *agent.Result) {
-	r.Spent = []agent.Spent{{Model: r.Model, Usage: r.Usage, Calls: r.ModelCalls, Estimate: r.Estimate, EstimatedPrompt: r.EstimatedPrompt, EstimatedCompletion: r.EstimatedCompletion}}
+	r.UsageByModel = []agent.ModelUsage{{Model: r.Model, Usage: r.Usage, Calls: r.ModelCalls, Estimate: r.Estimate, EstimatedPrompt: r.EstimatedPrompt, EstimatedCompletion: r.EstimatedCompletion}}
 }
 
 // questions returns the last user message of every turn.

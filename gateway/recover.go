@@ -201,7 +201,7 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 	if err != nil {
 		a.log.Error("tool results were not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
-	g.Usage = history.Usage(a.usedBefore(rec, r))
+	g.Usage = history.Usage(a.earlierUsage(rec, r))
 	question, kept := a.words(rec.Messages...), r.Kept(rec.Parts)
 	if rec.Replaces != "" {
 		p, err := a.past()

@@ -16,7 +16,7 @@ func (a *actor) report(t *turn) {
 		return // the turn did not begin
 	}
 	var used chat.Usage // includes estimates, as in the stored usage
-	for _, u := range history.Usage(t.result.Spent) {
+	for _, u := range history.Usage(t.result.UsageByModel) {
 		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
 	}
 	log := a.log.With(

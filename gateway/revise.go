@@ -117,7 +117,7 @@ func (t *turn) startsOver() bool { return errors.Is(t.why, errEdited) }
 // startOver runs a turn with an edited question again, in the same messages, which were left as they are. If it was stopped
 // meanwhile, or a call changed something, its reply ends there instead.
 func (a *actor) startOver(t *turn) {
-	a.keepSpent(t)
+	a.keepUsage(t)
 	again := errors.Is(t.why, errEdited) && !t.journal.Changed() && !t.void
 	rec, err := a.revised(t, again)
 	switch {
@@ -128,7 +128,7 @@ func (a *actor) startOver(t *turn) {
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
 		a.left = slices.Insert(a.left, 0, rec)
 	default:
-		e, growth := preview.Ending{Keep: true, Stopped: true}, chat.Growth{Usage: history.Usage(t.result.Spent)}
+		e, growth := preview.Ending{Keep: true, Stopped: true}, chat.Growth{Usage: history.Usage(t.result.UsageByModel)}
 		if !t.void {
 			growth = a.grown(t, t.outcome.Shown)
 		}

@@ -133,8 +133,8 @@ func (a *actor) start(rec chat.Turn) {
 			t.cancel(errUnseen) // no effect if the model has ended
 		})
 		t.result, t.err = guarded(func() (agent.Result, error) { return a.think(ctx, t, streaming.Enabled) })
-		if t.result.Spent == nil { // no model was asked, or a panic lost the result
-			t.result.Spent = t.journal.LastSpent()
+		if t.result.UsageByModel == nil { // no model was asked, or a panic lost the result
+			t.result.UsageByModel = t.journal.LastUsage()
 		}
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
@@ -157,10 +157,10 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	if len(rec.Steps) > 0 {
 		a.takeUpSteps(t, rec.Steps)
 	}
-	t.earlier.Spent = a.usedBefore(*rec, t.earlier)
+	t.earlier.Usage = a.earlierUsage(*rec, t.earlier)
 	t.journal = history.NewJournal(a.g.store.steps, rec.ID, rec.Runs+1, t.earlier)
 	if rec.Runs > t.earlier.Through { // the next process must not estimate this usage again
-		if err := t.journal.Spent(a.g.deliveries, t.earlier.Spent); err != nil {
+		if err := t.journal.StoreUsage(a.g.deliveries, t.earlier.Usage); err != nil {
 			a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
 		}
 	}
@@ -222,7 +222,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		question, line := a.read(ctx, t)
 		if ctx.Err() != nil { // the actions of earlier processes must still be recorded
 			t.question = a.words(t.messages...)
-			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.Said, t.earlier.Begun)},
+			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.Said, t.earlier.Started)},
 				&agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
 		}
 		if line != "" {
@@ -239,8 +239,8 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		Messages: append(slices.Clip(t.history.Messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
 		Journal:  t.journal, Approver: t.approvals,
-		Steps: t.earlier.Said, Begun: t.earlier.Begun, Asked: t.approvals.Calls(), Files: t.earlier.Files,
-		Spent: t.earlier.Spent,
+		Steps: t.earlier.Said, StartedCalls: t.earlier.Started, ProposedCalls: t.approvals.Calls(), Files: t.earlier.Files,
+		EarlierUsage: t.earlier.Usage,
 	}, t.fold)
 }
 

@@ -20,7 +20,7 @@ const maxPicture = 512 << 10
 // Growth returns what a turn adds to the history h that it ran with. kept are the new messages. replaces says whether
 // the turn replaces another turn.
 func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g chat.Growth, err error) {
-	g.Usage = Usage(r.Spent)
+	g.Usage = Usage(r.UsageByModel)
 	if g.History, err = Encode(kept); err != nil {
 		return g, err
 	}
@@ -69,9 +69,9 @@ func withoutLargeFiles(m agent.Message) agent.Message {
 }
 
 // Usage converts the usage of a turn for the store. It includes estimates for usage that the provider did not report.
-func Usage(spent []agent.Spent) []chat.Usage {
+func Usage(usage []agent.ModelUsage) []chat.Usage {
 	var out []chat.Usage
-	for _, s := range spent {
+	for _, s := range usage {
 		u := chat.Usage{
 			Model: s.Model, Calls: s.Calls,
 			Prompt: s.Usage.Prompt, Cached: s.Usage.Cached, Completion: s.Usage.Completion, Reasoning: s.Usage.Reasoning,

@@ -120,7 +120,7 @@ func TestJoin(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	h := load(t, stored())
 	said := []agent.Message{{Role: agent.User, Text: "q"}, {Role: agent.Assistant, Text: "a"}}
-	spent := []agent.Spent{{Model: "m", Calls: 1, Usage: agent.Usage{Prompt: 3, Completion: 2}}}
+	usage := []agent.ModelUsage{{Model: "m", Calls: 1, Usage: agent.Usage{Prompt: 3, Completion: 2}}}
 	for _, c := range []struct {
 		name       string
 		kept       []agent.Message
@@ -136,7 +136,7 @@ func TestGrowth(t *testing.T) {
 		{"replaces", said, &agent.Compaction{Summary: "s", Messages: 4}, true, 2, &chat.Compaction{Summary: "s", Upto: 4}},
 		{"replaces by nothing", nil, &agent.Compaction{Summary: "s", Messages: 4}, true, 0, nil},
 	} {
-		g, err := h.Growth(c.kept, agent.Result{Spent: spent, Compaction: c.compaction}, c.replaces)
+		g, err := h.Growth(c.kept, agent.Result{UsageByModel: usage, Compaction: c.compaction}, c.replaces)
 		if err != nil || len(g.History) != c.entries || !reflect.DeepEqual(g.Compaction, c.fold) || len(g.Usage) != 1 {
 			t.Errorf("%s: got %+v, %v", c.name, g, err)
 		}
@@ -166,15 +166,15 @@ func TestLargePictures(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		spent agent.Spent
+		usage agent.ModelUsage
 		want  []chat.Usage
 	}{
-		{"told", agent.Spent{Model: "m", Calls: 2, Usage: agent.Usage{Prompt: 9, Cached: 4, Completion: 3, Reasoning: 1}, Estimate: 5}, []chat.Usage{{Model: "m", Calls: 2, Prompt: 9, Cached: 4, Completion: 3, Reasoning: 1}}},
-		{"one of two told", agent.Spent{Model: "m", Calls: 2, Usage: agent.Usage{Prompt: 9, Completion: 3}, EstimatedPrompt: 10, EstimatedCompletion: 4}, []chat.Usage{{Model: "m", Calls: 2, Prompt: 19, Completion: 7, Estimated: true}}},
-		{"nothing told", agent.Spent{Model: "m", Calls: 1, Estimate: 5}, []chat.Usage{{Model: "m", Calls: 1, Completion: 5, Estimated: true}}},
-		{"nothing used", agent.Spent{Model: "m"}, nil},
+		{"told", agent.ModelUsage{Model: "m", Calls: 2, Usage: agent.Usage{Prompt: 9, Cached: 4, Completion: 3, Reasoning: 1}, Estimate: 5}, []chat.Usage{{Model: "m", Calls: 2, Prompt: 9, Cached: 4, Completion: 3, Reasoning: 1}}},
+		{"one of two told", agent.ModelUsage{Model: "m", Calls: 2, Usage: agent.Usage{Prompt: 9, Completion: 3}, EstimatedPrompt: 10, EstimatedCompletion: 4}, []chat.Usage{{Model: "m", Calls: 2, Prompt: 19, Completion: 7, Estimated: true}}},
+		{"nothing told", agent.ModelUsage{Model: "m", Calls: 1, Estimate: 5}, []chat.Usage{{Model: "m", Calls: 1, Completion: 5, Estimated: true}}},
+		{"nothing used", agent.ModelUsage{Model: "m"}, nil},
 	} {
-		if got := history.Usage([]agent.Spent{c.spent}); !reflect.DeepEqual(got, c.want) {
+		if got := history.Usage([]agent.ModelUsage{c.usage}); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}

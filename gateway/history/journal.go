@@ -20,12 +20,12 @@ type Steps interface {
 type Journal struct {
 	store   Steps
 	turn    string
-	run     int           // number of the turn's run, counted from 1
-	handed  int           // number of runs that a shutdown ended
-	spent   []agent.Spent // last stored usage
-	begun   []string      // ids of begun calls that change something
-	changed atomic.Bool   // a call that changes something has begun, in this process or an earlier one
-	failed  bool          // a write to the store failed
+	run     int                // number of the turn's run, counted from 1
+	handed  int                // number of runs that a shutdown ended
+	usage   []agent.ModelUsage // last stored usage
+	begun   []string           // ids of begun calls that change something
+	changed atomic.Bool        // a call that changes something has begun, in this process or an earlier one
+	failed  bool               // a write to the store failed
 }
 
 // answered is the stored form of a step: the result of a call.
@@ -34,10 +34,10 @@ type answered struct {
 	Files  []agent.File  `json:"files,omitempty"`
 }
 
-// spentSoFar is the stored form of a step: the usage of a turn.
-type spentSoFar struct {
-	Spent []agent.Spent `json:"spent"`
-	// Through is the newest run of the turn whose usage is completely in Spent. A later run may have crashed while the
+// usageSoFar is the stored form of a step: the usage of a turn.
+type usageSoFar struct {
+	Usage []agent.ModelUsage `json:"spent"`
+	// Through is the newest run of the turn whose usage is completely in Usage. A later run may have crashed while the
 	// model wrote.
 	Through    int `json:"through"`
 	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown ended
@@ -45,7 +45,7 @@ type spentSoFar struct {
 
 // NewJournal returns the journal of a turn's run, counted from 1. It continues the journal of earlier processes.
 func NewJournal(s Steps, turn string, run int, earlier Replay) *Journal {
-	j := &Journal{store: s, turn: turn, run: run, handed: earlier.HandedOver, spent: earlier.Spent, begun: earlier.Changing}
+	j := &Journal{store: s, turn: turn, run: run, handed: earlier.HandedOver, usage: earlier.Usage, begun: earlier.Changing}
 	j.changed.Store(earlier.Changed)
 	return j
 }
@@ -59,11 +59,11 @@ func (j *Journal) Changing() []string { return j.begun }
 // Failed reports whether a write to the store failed.
 func (j *Journal) Failed() bool { return j.failed }
 
-// LastSpent returns the last stored usage.
-func (j *Journal) LastSpent() []agent.Spent { return j.spent }
+// LastUsage returns the last stored usage.
+func (j *Journal) LastUsage() []agent.ModelUsage { return j.usage }
 
 // Step implements agent.Journal.
-func (j *Journal) Step(ctx context.Context, messages []agent.Message, spent []agent.Spent) error {
+func (j *Journal) Step(ctx context.Context, messages []agent.Message, usage []agent.ModelUsage) error {
 	steps := make([]chat.Step, len(messages)+1)
 	for i, m := range messages {
 		var err error
@@ -72,39 +72,39 @@ func (j *Journal) Step(ctx context.Context, messages []agent.Message, spent []ag
 		}
 	}
 	var err error
-	if steps[len(messages)], err = j.spentStep(spent, j.run-1); err != nil {
+	if steps[len(messages)], err = j.usageStep(usage, j.run-1); err != nil {
 		return err
 	}
 	return j.note(ctx, steps...)
 }
 
-// Spent implements agent.Journal. A failure does not end the turn.
-func (j *Journal) Spent(ctx context.Context, spent []agent.Spent) error {
-	return j.noteSpent(ctx, spent, j.run-1)
+// StoreUsage implements agent.Journal. A failure does not end the turn.
+func (j *Journal) StoreUsage(ctx context.Context, usage []agent.ModelUsage) error {
+	return j.noteUsage(ctx, usage, j.run-1)
 }
 
 // HandOver stores the complete usage of this run, which a shutdown ended, for the process that continues the turn.
-func (j *Journal) HandOver(ctx context.Context, spent []agent.Spent) error {
+func (j *Journal) HandOver(ctx context.Context, usage []agent.ModelUsage) error {
 	j.handed++
-	return j.AllSpent(ctx, spent)
+	return j.StoreCompleteUsage(ctx, usage)
 }
 
-// AllSpent stores the complete usage of this run for the next run of the turn.
-func (j *Journal) AllSpent(ctx context.Context, spent []agent.Spent) error {
-	return j.noteSpent(ctx, spent, j.run)
+// StoreCompleteUsage stores the complete usage of this run for the next run of the turn.
+func (j *Journal) StoreCompleteUsage(ctx context.Context, usage []agent.ModelUsage) error {
+	return j.noteUsage(ctx, usage, j.run)
 }
 
-func (j *Journal) noteSpent(ctx context.Context, spent []agent.Spent, through int) error {
-	step, err := j.spentStep(spent, through)
+func (j *Journal) noteUsage(ctx context.Context, usage []agent.ModelUsage, through int) error {
+	step, err := j.usageStep(usage, through)
 	if err != nil {
 		return err
 	}
 	return j.store.Note(ctx, j.turn, step)
 }
 
-func (j *Journal) spentStep(spent []agent.Spent, through int) (chat.Step, error) {
-	j.spent = spent
-	return chat.NewStep(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through, HandedOver: j.handed})
+func (j *Journal) usageStep(usage []agent.ModelUsage, through int) (chat.Step, error) {
+	j.usage = usage
+	return chat.NewStep(chat.StepUsage, "", usageSoFar{Usage: usage, Through: through, HandedOver: j.handed})
 }
 
 // Begin implements agent.Journal.

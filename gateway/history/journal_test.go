@@ -33,7 +33,7 @@ func storedSteps() []chat.Step {
 	return []chat.Step{
 		step(chat.StepSaid, "", `{"role":"user","text":"and this"}`),
 		step(chat.StepSaid, "", `{"role":"assistant","text":"Let me see.","tool_calls":[{"id":"1","name":"look","arguments":"{}"},{"id":"2","name":"alter","arguments":"{}"},{"id":"3","name":"alter","arguments":"{}"}]}`),
-		step(chat.StepSpent, "", `{"spent":[{"Model":"m","Usage":{"Prompt":9,"Cached":0,"Completion":3,"Reasoning":0},"Calls":1,"Estimate":0,"EstimatedPrompt":0,"EstimatedCompletion":0}],"through":0}`),
+		step(chat.StepUsage, "", `{"spent":[{"Model":"m","Usage":{"Prompt":9,"Cached":0,"Completion":3,"Reasoning":0},"Calls":1,"Estimate":0,"EstimatedPrompt":0,"EstimatedCompletion":0}],"through":0}`),
 		step(chat.StepReads, "1", ""),
 		step(chat.StepAsked, "2", `{"id":"ab3de"}`),
 		step(chat.StepBegun, "2", ""),
@@ -57,14 +57,14 @@ func TestAStoredJournal(t *testing.T) {
 	if got := texts(r.Said); got != "assistant: Let me see., tool: seen" {
 		t.Errorf("said %q", got)
 	}
-	if !slices.Equal(r.Begun, []string{"1", "2"}) || !slices.Equal(r.Changing, []string{"2"}) || !r.Changed {
-		t.Errorf("begun %q, changing %q, changed %t", r.Begun, r.Changing, r.Changed)
+	if !slices.Equal(r.Started, []string{"1", "2"}) || !slices.Equal(r.Changing, []string{"2"}) || !r.Changed {
+		t.Errorf("begun %q, changing %q, changed %t", r.Started, r.Changing, r.Changed)
 	}
 	if f := r.Files["1"]; len(f) != 1 || f[0].Name != "a.png" || len(f[0].Content) != 2 {
 		t.Errorf("files %+v", r.Files)
 	}
-	if len(r.Spent) != 1 || r.Spent[0].Usage.Prompt != 9 || r.Spent[0].Model != "m" || r.Through != 0 {
-		t.Errorf("spent %+v through %d", r.Spent, r.Through)
+	if len(r.Usage) != 1 || r.Usage[0].Usage.Prompt != 9 || r.Usage[0].Model != "m" || r.Through != 0 {
+		t.Errorf("usage %+v through %d", r.Usage, r.Through)
 	}
 	if got := r.CutOff(); !slices.Equal(got, []string{"alter"}) {
 		t.Errorf("cut off %q", got)
@@ -74,7 +74,7 @@ func TestAStoredJournal(t *testing.T) {
 			t.Errorf("call %s ran: %t", call, !want)
 		}
 	}
-	if _, err := history.Read([]chat.Step{{Kind: chat.StepSpent, Body: []byte("{")}}); err == nil {
+	if _, err := history.Read([]chat.Step{{Kind: chat.StepUsage, Body: []byte("{")}}); err == nil {
 		t.Error("a broken step was read")
 	}
 }
@@ -82,37 +82,37 @@ func TestAStoredJournal(t *testing.T) {
 // What a Journal writes is read as it was.
 func TestJournal(t *testing.T) {
 	s := &steps{}
-	earlier := history.Replay{Changing: []string{"0"}, Spent: []agent.Spent{{Model: "m", Calls: 1}}}
+	earlier := history.Replay{Changing: []string{"0"}, Usage: []agent.ModelUsage{{Model: "m", Calls: 1}}}
 	j := history.NewJournal(s, "t", 2, earlier)
-	if j.Changed() || len(j.LastSpent()) != 1 {
-		t.Errorf("changed %t, spent %+v", j.Changed(), j.LastSpent())
+	if j.Changed() || len(j.LastUsage()) != 1 {
+		t.Errorf("changed %t, usage %+v", j.Changed(), j.LastUsage())
 	}
-	ctx, spent := t.Context(), []agent.Spent{{Model: "m", Calls: 2, Estimate: 7}}
+	ctx, usage := t.Context(), []agent.ModelUsage{{Model: "m", Calls: 2, Estimate: 7}}
 	calls := []agent.ToolCall{{ID: "1", Name: "look"}, {ID: "2", Name: "alter"}}
 	files := []agent.File{{Name: "a.png", Content: []byte{1}}}
 	for _, err := range []error{
-		j.Step(ctx, []agent.Message{{Role: agent.Assistant, ToolCalls: calls}}, spent),
+		j.Step(ctx, []agent.Message{{Role: agent.Assistant, ToolCalls: calls}}, usage),
 		j.Begin(ctx, false, calls[0]), j.Begin(ctx, true, calls[1]), j.Stopped(ctx, calls[0]),
 		j.End(ctx, agent.Message{Role: agent.ToolRole, ToolCallID: "2", Text: "done"}, files),
-		j.AllSpent(ctx, spent),
+		j.StoreCompleteUsage(ctx, usage),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := read(t, s.all)
-	if texts(r.Said) != "assistant: , tool: done" || !slices.Equal(r.Begun, []string{"2"}) || !r.Changed || !reflect.DeepEqual(r.Files["2"], files) ||
-		!reflect.DeepEqual(r.Spent, spent) || r.Through != 2 {
+	if texts(r.Said) != "assistant: , tool: done" || !slices.Equal(r.Started, []string{"2"}) || !r.Changed || !reflect.DeepEqual(r.Files["2"], files) ||
+		!reflect.DeepEqual(r.Usage, usage) || r.Through != 2 {
 		t.Errorf("read %+v", r)
 	}
 	if !j.Changed() || !slices.Equal(j.Changing(), []string{"0", "2"}) || j.Failed() {
 		t.Errorf("changed %t, changing %q, failed %t", j.Changed(), j.Changing(), j.Failed())
 	}
-	if err := j.Spent(ctx, spent); err != nil || read(t, s.all[len(s.all)-1:]).Through != 1 {
+	if err := j.StoreUsage(ctx, usage); err != nil || read(t, s.all[len(s.all)-1:]).Through != 1 {
 		t.Errorf("usage of the run so far: %v", err)
 	}
 	s.fails = errors.New("disk full")
-	if err := j.Spent(ctx, spent); err == nil || j.Failed() {
+	if err := j.StoreUsage(ctx, usage); err == nil || j.Failed() {
 		t.Errorf("usage that is not stored: %v, failed %t; it ends no turn", err, j.Failed())
 	}
 	if err := j.Begin(ctx, true, agent.ToolCall{ID: "3"}); err == nil || !j.Failed() || !slices.Contains(j.Changing(), "3") {
@@ -149,7 +149,7 @@ func TestEstimateOfAnAnswerThatDied(t *testing.T) {
 		{"it had said nothing", nil, running, true},
 		{"a call waits for its answer", stored[:3], running, false},
 		{"a call that another process had begun has none", append(slices.Clone(stored[:2]), stored[3], stored[5], stored[6], stored[2]), running, true},
-		{"all of it is stored", []chat.Step{{Kind: chat.StepSpent, Body: []byte(`{"spent":null,"through":1}`)}}, running, false},
+		{"all of it is stored", []chat.Step{{Kind: chat.StepUsage, Body: []byte(`{"spent":null,"through":1}`)}}, running, false},
 		{"it was decided", nil, chat.Turn{State: chat.TurnDecided, Runs: 1}, false},
 	} {
 		if got := read(t, c.steps).DiedAnswering(c.rec); got != c.want {
@@ -158,8 +158,8 @@ func TestEstimateOfAnAnswerThatDied(t *testing.T) {
 	}
 	r := read(t, stored)
 	old, fresh := "one two three four five", "six seven eight"
-	got := r.SpentWithEstimate("m", 100, []chat.Part{part(0, 3, "Let me see."+fresh), part(1, 1, old)})
-	want := agent.Spent{
+	got := r.UsageWithEstimate("m", 100, []chat.Part{part(0, 3, "Let me see."+fresh), part(1, 1, old)})
+	want := agent.ModelUsage{
 		Model: "m", Calls: 2, Usage: agent.Usage{Prompt: 9, Completion: 3},
 		EstimatedPrompt:     100 + agent.EstimateTokens("Let me see.") + agent.EstimateTokens("seen"),
 		EstimatedCompletion: agent.EstimateTokens("Let me see."+fresh) - agent.EstimateTokens("Let me see."),
@@ -168,7 +168,7 @@ func TestEstimateOfAnAnswerThatDied(t *testing.T) {
 	if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := r.SpentWithEstimate("other", 1, nil); len(got) != 2 || got[1].Calls != 1 || got[1].EstimatedCompletion != 0 || r.Spent[0].Calls != 1 {
+	if got := r.UsageWithEstimate("other", 1, nil); len(got) != 2 || got[1].Calls != 1 || got[1].EstimatedCompletion != 0 || r.Usage[0].Calls != 1 {
 		t.Errorf("of another model: %+v", got)
 	}
 }

@@ -13,16 +13,16 @@ import (
 // Replay is the state of a turn according to its journal.
 type Replay struct {
 	Said       []agent.Message // messages of the model, and the results of its calls
-	Begun      []string        // ids of the calls that began and were not stopped
-	Changing   []string        // ids of those calls in Begun that change something
+	Started    []string        // ids of the calls that began and were not stopped
+	Changing   []string        // ids of those calls in Started that change something
 	Changed    bool            // a call that changes something has begun, including stopped ones
 	Files      map[string][]agent.File
-	Spent      []agent.Spent // usage so far
-	Through    int           // newest run of the turn whose usage is completely in Spent
-	HandedOver int           // number of runs that a shutdown ended
+	Usage      []agent.ModelUsage // usage so far
+	Through    int                // newest run of the turn whose usage is completely in Usage
+	HandedOver int                // number of runs that a shutdown ended
 
-	spentAt int      // number of steps in the journal when Spent was stored
-	unknown []string // calls that had begun before Spent was stored; without an answer, their outcome is unknown
+	usageAt int      // number of steps in the journal when Usage was stored
+	unknown []string // calls that had begun before Usage was stored; without an answer, their outcome is unknown
 }
 
 // Read reads the steps of a turn. It skips people's messages, which are in the turn's record.
@@ -40,19 +40,19 @@ func Read(steps []chat.Step) (r Replay, err error) {
 			if err = json.Unmarshal(s.Body, &c); err == nil {
 				r.Said, r.Files[s.Call] = append(r.Said, c.Answer), c.Files
 			}
-		case chat.StepSpent:
-			var spent spentSoFar
-			if err = json.Unmarshal(s.Body, &spent); err == nil {
-				r.Spent, r.Through, r.spentAt, r.unknown = spent.Spent, max(r.Through, spent.Through), i+1, slices.Clone(r.Begun)
-				r.HandedOver = spent.HandedOver
+		case chat.StepUsage:
+			var stored usageSoFar
+			if err = json.Unmarshal(s.Body, &stored); err == nil {
+				r.Usage, r.Through, r.usageAt, r.unknown = stored.Usage, max(r.Through, stored.Through), i+1, slices.Clone(r.Started)
+				r.HandedOver = stored.HandedOver
 			}
 		case chat.StepBegun:
-			r.Begun, r.Changing, r.Changed = append(r.Begun, s.Call), append(r.Changing, s.Call), true
+			r.Started, r.Changing, r.Changed = append(r.Started, s.Call), append(r.Changing, s.Call), true
 		case chat.StepReads:
-			r.Begun = append(r.Begun, s.Call)
+			r.Started = append(r.Started, s.Call)
 		case chat.StepStopped:
 			stopped := func(call string) bool { return call == s.Call }
-			r.Begun, r.Changing = slices.DeleteFunc(r.Begun, stopped), slices.DeleteFunc(r.Changing, stopped)
+			r.Started, r.Changing = slices.DeleteFunc(r.Started, stopped), slices.DeleteFunc(r.Changing, stopped)
 		case chat.StepAsked, chat.StepDecided: // package approval reads these
 		}
 		if err != nil {
@@ -67,7 +67,7 @@ func (r Replay) CutOff() []string {
 	var tools []string
 	for _, m := range r.Said {
 		for _, c := range m.ToolCalls {
-			if slices.Contains(r.Begun, c.ID) && !r.answered(c.ID) {
+			if slices.Contains(r.Started, c.ID) && !r.answered(c.ID) {
 				tools = append(tools, c.Name)
 			}
 		}
@@ -80,12 +80,12 @@ func (r Replay) answered(call string) bool {
 }
 
 // Ran reports whether a call has begun or has an answer.
-func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contains(r.Begun, call) }
+func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contains(r.Started, call) }
 
 // Kept returns the messages that the history keeps if the turn ends without another run: the model's messages and calls.
 // If there are none, it returns the visible part of the answer. The question is not included.
 func (r Replay) Kept(parts []chat.Part) []agent.Message {
-	if said := agent.Mended(r.Said, r.Begun); len(said) > 0 { // they include the visible text
+	if said := agent.Mended(r.Said, r.Started); len(said) > 0 { // they include the visible text
 		return said
 	}
 	if answer := strings.TrimSpace(Shown(parts)); answer != "" {
@@ -113,23 +113,23 @@ func (r Replay) waiting() bool {
 	return false
 }
 
-// SpentWithEstimate returns the usage of the turn, with an estimate for an answer that a crash interrupted. prompt is
+// UsageWithEstimate returns the usage of the turn, with an estimate for an answer that a crash interrupted. prompt is
 // the estimated number of prompt tokens before the turn's own messages.
-func (r Replay) SpentWithEstimate(model string, prompt int, parts []chat.Part) []agent.Spent {
-	answer := agent.EstimateTokens(Shown(recordedSince(parts, r.spentAt)))
+func (r Replay) UsageWithEstimate(model string, prompt int, parts []chat.Part) []agent.ModelUsage {
+	answer := agent.EstimateTokens(Shown(recordedSince(parts, r.usageAt)))
 	for _, m := range r.Said {
 		prompt += agent.EstimateTokens(m.Text)
 		if m.Role == agent.Assistant {
 			answer -= agent.EstimateTokens(m.Text)
 		}
 	}
-	return addSpent(r.Spent, agent.Spent{
+	return addUsage(r.Usage, agent.ModelUsage{
 		Model: model, Calls: 1, EstimatedPrompt: prompt, EstimatedCompletion: max(0, answer), Estimate: max(0, answer),
 	})
 }
 
-// addSpent adds the usage of one more model call to the list.
-func addSpent(list []agent.Spent, s agent.Spent) []agent.Spent {
+// addUsage adds the usage of one more model call to the list.
+func addUsage(list []agent.ModelUsage, s agent.ModelUsage) []agent.ModelUsage {
 	out := slices.Clone(list)
 	for i := range out {
 		if out[i].Model == s.Model {

@@ -63,12 +63,12 @@ func asked(text string) (numbers []int) {
 func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	w := s.l.w
 	r := w.startRun(s.l, t)
-	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}, Spent: slices.Clone(t.Spent)}
-	if len(res.Spent) == 0 {
-		res.Spent = []agent.Spent{{Model: "script"}}
+	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}, UsageByModel: slices.Clone(t.EarlierUsage)}
+	if len(res.UsageByModel) == 0 {
+		res.UsageByModel = []agent.ModelUsage{{Model: "script"}}
 	}
-	res.Spent[0].Usage.Completion++
-	res.Spent[0].Calls++
+	res.UsageByModel[0].Usage.Completion++
+	res.UsageByModel[0].Calls++
 	r.calls++
 	s.hear(ctx, r, t)
 	err := s.speak(ctx, r, t, emit)

@@ -78,9 +78,9 @@ type observedRunner struct {
 func (o observedRunner) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	result, err := o.runner.Run(ctx, t, emit)
 	o.to.TurnEnded(cmp.Or(string(result.Stop), string(agent.StopError)))
-	for _, s := range result.Spent {
+	for _, s := range result.UsageByModel {
 		used := s.Usage
-		for _, before := range t.Spent { // an earlier process counted it
+		for _, before := range t.EarlierUsage { // an earlier process counted it
 			if before.Model == s.Model {
 				used = agent.Usage{
 					Prompt: used.Prompt - before.Usage.Prompt, Cached: used.Cached - before.Usage.Cached,

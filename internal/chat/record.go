@@ -55,13 +55,13 @@ type Turn struct {
 // Step is an entry of a turn's journal: what a process must know that continues the turn after a crash.
 type Step struct {
 	Kind StepKind
-	Call string // the tool call that it is about; empty for StepSaid and StepSpent
+	Call string // the tool call that it is about; empty for StepSaid and StepUsage
 	Body []byte // as the gateway wrote it; may be empty
 }
 
-// OnlySpent reports whether steps say what a turn used and nothing else.
-func OnlySpent(steps []Step) bool {
-	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool { return s.Kind != StepSpent })
+// OnlyUsage reports whether steps say what a turn used and nothing else.
+func OnlyUsage(steps []Step) bool {
+	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool { return s.Kind != StepUsage })
 }
 
 // NewStep returns a step with a body in JSON.
@@ -84,7 +84,7 @@ const (
 	StepStopped  StepKind = "stopped"  // such a call was ended before it had a result
 	StepAnswered StepKind = "answered" // what came of a call
 	StepAsked    StepKind = "asked"    // a call waits for a person
-	StepSpent    StepKind = "spent"    // what the turn used so far; it replaces the one before
+	StepUsage    StepKind = "spent"    // what the turn used so far; it replaces the one before
 	StepDecided  StepKind = "decided"  // a person, or nobody in time, decided about it
 )
 

@@ -32,7 +32,7 @@ func newModelPeople() modelPeople {
 
 func (m *model) noteSteps(id string, steps []chat.Step) bool {
 	t := m.turn(id)
-	said := func(s chat.Step) bool { return s.Kind != chat.StepSpent }
+	said := func(s chat.Step) bool { return s.Kind != chat.StepUsage }
 	if t == nil || t.record.State != chat.TurnRunning || t.record.Void && (len(steps) == 0 || slices.ContainsFunc(steps, said)) {
 		return false
 	}
@@ -60,7 +60,7 @@ func (p *player) note(*rapid.T) {
 	id, steps := p.turn(), []chat.Step{}
 	for range rapid.IntRange(0, 3).Draw(p.T, "notes") {
 		p.count++
-		kind := rapid.SampledFrom([]chat.StepKind{chat.StepSaid, chat.StepBegun, chat.StepAnswered, chat.StepSpent}).Draw(p.T, "kind")
+		kind := rapid.SampledFrom([]chat.StepKind{chat.StepSaid, chat.StepBegun, chat.StepAnswered, chat.StepUsage}).Draw(p.T, "kind")
 		steps = append(steps, step(kind, rapid.SampledFrom([]string{"", "a"}).Draw(p.T, "call"), strconv.Itoa(p.count)))
 	}
 	p.must(p.s.Note(p.t.Context(), id, steps...), p.m.noteSteps(id, steps))

@@ -32,7 +32,7 @@ func testParts(f *fixture) {
 	if got, want := f.unfinished().Parts, []chat.Part{intent}; !reflect.DeepEqual(got, want) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
-	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepSpent, "", "y")))
+	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepUsage, "", "y")))
 	second := chat.Part{Index: 1, State: chat.PartAbsent, Text: "b", Key: "t-1", Steps: 2}
 	frozen := chat.Part{Index: -1, State: chat.PartFrozen, Ref: chat.MessageRef{ID: "3"}, Key: "t-0", Steps: 2}
 	f.must(f.Record(f.Context(), "t", second))
@@ -65,7 +65,7 @@ func testRevise(f *fixture) {
 	edited.Text = "better"
 	f.must(f.Revise(f.Context(), c, edited))
 	f.begin("t", c, "1")
-	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepSpent, "", "y"), step(chat.StepReads, "c", "")))
+	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepUsage, "", "y"), step(chat.StepReads, "c", "")))
 	f.must(f.Record(f.Context(), "t", chat.Part{State: chat.PartStands, Source: "*a*", Text: "a", Key: "t-0"}))
 	f.reopen()
 	if got := f.unfinished(); got.Messages[0].Text != "better" || len(got.Steps) != 3 {
@@ -75,7 +75,7 @@ func testRevise(f *fixture) {
 	f.must(f.Revise(f.Context(), c, edited))
 	f.reopen()
 	got := f.unfinished()
-	if want := []chat.Step{step(chat.StepSpent, "", "y")}; got.Messages[0].Text != "best" || !reflect.DeepEqual(got.Steps, want) {
+	if want := []chat.Step{step(chat.StepUsage, "", "y")}; got.Messages[0].Text != "best" || !reflect.DeepEqual(got.Steps, want) {
 		f.Fatalf("got %+v, want the steps %+v", got, want)
 	}
 	if want := []chat.Part{{State: chat.PartStands, Text: "a", Key: "t-0"}}; !reflect.DeepEqual(got.Parts, want) {

@@ -104,7 +104,7 @@ func testNotesFenced(f *fixture) {
 	f.must(err)
 	f.fails(f.Note(ctx, "2", said))
 	f.fails(f.Note(ctx, "2"))
-	used := step(chat.StepSpent, "", "tokens")
+	used := step(chat.StepUsage, "", "tokens")
 	f.fails(f.Note(ctx, "2", used, said))
 	f.must(f.Note(ctx, "2", used)) // it counts all the same
 	f.notes(said, said, used)

@@ -117,7 +117,7 @@ func (x *exchange) run(ctx context.Context) (_ *outcome, failed *apiError) {
 	if ctx.Err() != nil && err == nil {
 		err = context.Cause(ctx)
 	}
-	usage := x.Usage(result.Spent)
+	usage := x.Usage(result.UsageByModel)
 	if err == nil && (result.Stop == agent.StopTooLong || result.Stop == agent.StopNoRoom) {
 		_ = x.save(ctx, chat.Exchange{Growth: chat.Growth{Usage: usage}}) // save logs its error, and the turn's error matters more
 		return nil, errTooLong("messages")

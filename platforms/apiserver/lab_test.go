@@ -35,7 +35,7 @@ func says(stop agent.StopReason, events ...agent.Event) runner {
 		for _, e := range events {
 			emit(e)
 		}
-		return agent.Result{Stop: stop, Spent: []agent.Spent{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 7, Cached: 2, Completion: 5, Reasoning: 1}}}}, nil
+		return agent.Result{Stop: stop, UsageByModel: []agent.ModelUsage{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 7, Cached: 2, Completion: 5, Reasoning: 1}}}}, nil
 	}
 }
 

@@ -56,7 +56,7 @@ type Options struct {
 	Runner         Runner
 	Store          Store
 	Documents      Documents
-	Usage          func([]agent.Spent) []chat.Usage // converts what a turn used to the stored form
+	Usage          func([]agent.ModelUsage) []chat.Usage // converts what a turn used to the stored form
 	Log            *slog.Logger
 }
 

@@ -38,7 +38,7 @@ func recall(_ context.Context, t agent.Turn, emit func(agent.Event)) (agent.Resu
 	text := strings.Join(said, " ")
 	emit(agent.Text{Delta: text})
 	r := agent.Result{Stop: agent.StopDone, Append: []agent.Message{{Role: agent.Assistant, Text: fmt.Sprintf("#%d", len(t.Messages))}}}
-	r.Spent = []agent.Spent{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 60, Completion: 40}}}
+	r.UsageByModel = []agent.ModelUsage{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 60, Completion: 40}}}
 	if strings.HasSuffix(text, "summarize") {
 		r.Compaction = &agent.Compaction{Summary: "S", Messages: len(t.Messages) - 1}
 	}
@@ -514,7 +514,7 @@ func TestClientGone(t *testing.T) {
 		began <- struct{}{}
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return agent.Result{Spent: []agent.Spent{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 5}}}}, &agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
+		return agent.Result{UsageByModel: []agent.ModelUsage{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 5}}}}, &agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
 	}), nil)
 	for _, body := range []string{chatting(""), chatting(`,"stream":true`), strings.Replace(chatting(`,"stream":true`), "hi", "some", 1)} {
 		ctx, leave := context.WithCancel(t.Context())
@@ -597,7 +597,7 @@ func stopping(t *testing.T, r Runner, play func(conn net.Conn, stop func())) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.Listen()
 		s := New(Options{
-			Endpoint: "api", Keys: []Key{{Name: "laptop", Secret: secret}}, MaxRequests: 4, Runner: r, Store: memory.New(), Usage: func([]agent.Spent) []chat.Usage { return nil },
+			Endpoint: "api", Keys: []Key{{Name: "laptop", Secret: secret}}, MaxRequests: 4, Runner: r, Store: memory.New(), Usage: func([]agent.ModelUsage) []chat.Usage { return nil },
 			Grace: time.Second, Log: slog.New(slog.DiscardHandler),
 		})
 		s.listener = network

@@ -55,7 +55,7 @@ func drawScript(t *rapid.T) (s turnScript) {
 	if s.result.Stop == agent.StopRefused {
 		s.result.Refusal, s.want.refusal = "I'd rather not.", "I'd rather not."
 	}
-	s.result.Spent = []agent.Spent{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 7, Completion: 5}}}
+	s.result.UsageByModel = []agent.ModelUsage{{Model: "main", Calls: 1, Usage: agent.Usage{Prompt: 7, Completion: 5}}}
 	s.want.usage = 12
 	return s
 }

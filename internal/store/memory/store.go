@@ -170,7 +170,7 @@ func (s *Store) Revise(_ context.Context, c chat.Conversation, in chat.Inbound) 
 	if t == nil {
 		return nil
 	}
-	t.Steps = slices.DeleteFunc(t.Steps, func(step chat.Step) bool { return step.Kind != chat.StepSpent })
+	t.Steps = slices.DeleteFunc(t.Steps, func(step chat.Step) bool { return step.Kind != chat.StepUsage })
 	for i := range t.Parts {
 		t.Parts[i].Source, t.Parts[i].Steps = "", 0
 	}

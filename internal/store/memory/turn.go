@@ -124,7 +124,7 @@ func (s *Store) Note(_ context.Context, turn string, steps ...chat.Step) error {
 	if err != nil {
 		return err
 	}
-	if t == nil || t.State != chat.TurnRunning || t.Void && !chat.OnlySpent(steps) {
+	if t == nil || t.State != chat.TurnRunning || t.Void && !chat.OnlyUsage(steps) {
 		return chat.ErrFenced
 	}
 	for _, step := range steps {

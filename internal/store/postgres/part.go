@@ -74,7 +74,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.add(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)
-		if row.state != chat.TurnRunning || row.fenced && !chat.OnlySpent(steps) {
+		if row.state != chat.TurnRunning || row.fenced && !chat.OnlyUsage(steps) {
 			t.fail(store.ErrFenced)
 		}
 		for _, step := range steps {

@@ -9,39 +9,39 @@ import (
 	"telex/internal/chat"
 )
 
-// keepSpent stores the usage of a run for the next run of the turn, even if the run used nothing: otherwise the next run would
+// keepUsage stores the usage of a run for the next run of the turn, even if the run used nothing: otherwise the next run would
 // estimate the usage.
-func (a *actor) keepSpent(t *turn) { a.storeSpent(t, t.journal.AllSpent) }
+func (a *actor) keepUsage(t *turn) { a.storeUsage(t, t.journal.StoreCompleteUsage) }
 
 // handOver leaves a turn that a shutdown ended to the next process.
-func (a *actor) handOver(t *turn) { a.storeSpent(t, t.journal.HandOver) }
+func (a *actor) handOver(t *turn) { a.storeUsage(t, t.journal.HandOver) }
 
-func (a *actor) storeSpent(t *turn, store func(context.Context, []agent.Spent) error) {
+func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsage) error) {
 	if a.g.deliveries.Err() != nil { // without a lease nothing is stored, even while the store would take it
 		return
 	}
-	if err := store(a.g.deliveries, t.result.Spent); err != nil {
+	if err := store(a.g.deliveries, t.result.UsageByModel); err != nil {
 		a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 }
 
-// usedBefore returns the usage of a turn by earlier processes. If the last one died while an answer was being
+// earlierUsage returns the usage of a turn by earlier processes. If the last one died while an answer was being
 // written, that answer's usage is estimated.
-func (a *actor) usedBefore(rec chat.Turn, r history.Replay) []agent.Spent {
+func (a *actor) earlierUsage(rec chat.Turn, r history.Replay) []agent.ModelUsage {
 	if !r.DiedAnswering(rec) {
-		return r.Spent
+		return r.Usage
 	}
 	h, err := a.past()
 	if err != nil {
 		a.log.Error("usage of an interrupted answer is unknown", slog.String("turn", rec.ID), slog.Any("error", err))
-		return r.Spent
+		return r.Usage
 	}
 	h, question, again := h.Without(rec.Replaces)
 	if !again {
 		question = a.words(rec.Messages...)
 	}
 	prompt := h.Tokens() + agent.EstimateTokens(question.Text)
-	return r.SpentWithEstimate(a.settings(a.g.current(), h.Session, rec.User).model.Name, prompt, rec.Parts)
+	return r.UsageWithEstimate(a.settings(a.g.current(), h.Session, rec.User).model.Name, prompt, rec.Parts)
 }
 
 // unstoredUsage returns the usage of an earlier process's turn that is not yet in the stored usage.
@@ -53,5 +53,5 @@ func (a *actor) unstoredUsage(rec chat.Turn) []chat.Usage {
 	if err != nil {
 		a.log.Error("usage of a turn is lost", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
-	return history.Usage(a.usedBefore(rec, r))
+	return history.Usage(a.earlierUsage(rec, r))
 }
