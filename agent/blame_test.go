@@ -55,8 +55,8 @@ func (p *picky) Stream(ctx context.Context, r Request, emit func(Delta)) (Comple
 	return p.script.Stream(ctx, r, emit)
 }
 
-// One server's tool that a provider refuses costs that tool, and no answer.
-func TestToolsThatAProviderRefuses(t *testing.T) {
+// If a provider refuses one server's tool, the turn continues without that tool.
+func TestRefusedToolIsLeftOut(t *testing.T) {
 	t.Parallel()
 	schema := map[string]string{"good": `{"type":"object"}`, "bad1": `{"type":"bad"}`, "bad2": `{"type":"bad"}`}
 	var tools changing

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However the calls of an answer are cut into fragments, mixed and marked, they come out as they were.
-func TestCallBufferHoweverItIsCut(t *testing.T) {
+// The calls of an answer are complete and unchanged, however the fragments are cut, mixed and marked.
+func TestCallBufferJoinsFragments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "calls")
@@ -116,9 +116,8 @@ func TestCallBufferMakesIDsUnique(t *testing.T) {
 	}
 }
 
-// What servers were seen to do with calls, one by one. "0 id name arguments" is a fragment; "-" stands for
-// what was not sent.
-func TestCallBufferOfServers(t *testing.T) {
+// Each case is what some server sends. "0 id name arguments" is a fragment; "-" stands for a field that is missing.
+func TestCallBufferWithFormatsOfServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name      string
@@ -171,8 +170,8 @@ func TestCallBufferOfServers(t *testing.T) {
 	}
 }
 
-// A fuzzed stream of fragments neither crashes nor makes two calls with one id.
-func TestCallBufferOfAnything(t *testing.T) {
+// Random fragments neither crash the buffer nor make two calls with one id.
+func TestCallBufferWithRandomFragments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var b CallBuffer

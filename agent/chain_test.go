@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestRest(t *testing.T) {
+func TestRestAfterFailures(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	busy := &ModelError{Kind: Retryable, Err: errors.New("busy")}
@@ -40,7 +40,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-func TestOrder(t *testing.T) {
+func TestOrderOfModels(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var models []*chainModel
@@ -135,7 +135,7 @@ func TestNextModelIsNotAsked(t *testing.T) {
 	})
 }
 
-// When none can answer, what the last one told before it broke stays.
+// If all models fail, the text of the last attempt stays.
 func TestNoModelAnswers(t *testing.T) {
 	t.Parallel()
 	auth := answer{err: &ModelError{Kind: Auth, Err: errors.New("no")}}
@@ -146,8 +146,8 @@ func TestNoModelAnswers(t *testing.T) {
 	}
 }
 
-// The turn goes on with the model that stood in, and what people read before stays.
-func TestNextModelAmongTools(t *testing.T) {
+// The next model continues the turn, and the text that people have read stays.
+func TestNextModelContinuesAfterTools(t *testing.T) {
 	t.Parallel()
 	got, second := chain(t, Options{Tools: workshop()}, streamed,
 		[]answer{called("First.", "read {}"), {deltas: texts("Sec"), err: &ModelError{Kind: Quota, Err: errors.New("no")}}},
@@ -183,7 +183,7 @@ func TestFailingModelRests(t *testing.T) {
 	})
 }
 
-// A question that is too long for one model goes to one that reads more, and to no other.
+// A question that is too long for one model goes to a model with a larger window, and to no other.
 func TestTooLongForOneModel(t *testing.T) {
 	t.Parallel()
 	small := ModelOptions{Model: &narrow{window: 500, output: 100, factor: 1}, Window: 500, MaxOutput: 100}
@@ -199,8 +199,8 @@ func TestTooLongForOneModel(t *testing.T) {
 	}
 }
 
-// What one model found too long is no matter to the next one.
-func TestNextModelReadsEverything(t *testing.T) {
+// A history that was cut for one model goes to the next one whole.
+func TestNextModelGetsTheWholeHistory(t *testing.T) {
 	t.Parallel()
 	long := answer{err: &ModelError{Kind: ContextLength, Status: 400, Err: errors.New("too long")}}
 	turn := ask(chat(2, 20), "and now?")

@@ -57,8 +57,8 @@ func TestClientCallsEndTheTurn(t *testing.T) {
 	}
 }
 
-// Calls of the agent's own tools beside a client's are not made: the client's next request could not hold their results.
-func TestClientCallsBesideOthers(t *testing.T) {
+// Calls of the agent's own tools beside a client's are not made: the client's next request could not contain their results.
+func TestClientCallsDropOwnCalls(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{Tools: reading("clock")}, live("weather"), called("", "clock {}", `weather {"a":1}`, "unknown {}"))
 	got.check(t, StopClientCalls, "", `a:identified:"clock" c:identified:"unknown" call:b:weather:"{\"a\":1}" a:failed:"clock" c:failed:"unknown"`)
@@ -67,8 +67,8 @@ func TestClientCallsBesideOthers(t *testing.T) {
 	}
 }
 
-// A client's tool replaces one of the agent's, also when the agent may call no more.
-func TestClientToolsComeFirst(t *testing.T) {
+// A client's tool replaces the agent's tool of the same name, even after the limit of tool calls.
+func TestClientToolReplacesOwnTool(t *testing.T) {
 	t.Parallel()
 	o := Options{Tools: reading("clock", "other"), Limits: Limits{ToolCalls: 1}}
 	got := runTurn(t, t.Context(), o, live("clock"), called("", "other {}"), called("", `clock {}`))
@@ -78,8 +78,8 @@ func TestClientToolsComeFirst(t *testing.T) {
 	}
 }
 
-// A call whose arguments were cut is told as it is; the history holds what every provider takes.
-func TestClientCallIsCut(t *testing.T) {
+// A call whose arguments were cut off is emitted unchanged; in the history it has valid arguments.
+func TestCutOffClientCall(t *testing.T) {
 	t.Parallel()
 	a := writing("", "a", "weather", `{"ci`)
 	a.c.Finish = FinishLength
@@ -89,7 +89,7 @@ func TestClientCallIsCut(t *testing.T) {
 	}
 }
 
-// What was told to a program stands: an answer that breaks after it is not asked for again, and one before it is.
+// A broken answer is not repeated once a program has received text of it. Before that, it is.
 func TestLiveTurnsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	broken := &ModelError{Kind: Broken, Err: errors.New("gone")}
@@ -113,7 +113,7 @@ func TestLiveTurnsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// What a caller wants of the answer goes to the model that gives it, and to no other node of the pipeline.
+// A caller's parameters go only to the node of the pipeline that writes the answer.
 func TestParams(t *testing.T) {
 	t.Parallel()
 	turn := live("weather")

@@ -28,7 +28,7 @@ func takes(d time.Duration) job {
 
 func noteless(report) {}
 
-func TestDispatchInOrderAndSideBySide(t *testing.T) {
+func TestDispatchRunsCallsConcurrentlyAndKeepsTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var starts, ends []string
@@ -47,7 +47,7 @@ func TestDispatchInOrderAndSideBySide(t *testing.T) {
 	})
 }
 
-func TestDispatchTroubleIsOneCallsOnly(t *testing.T) {
+func TestDispatchFailureAffectsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		jobs := []job{
@@ -91,7 +91,7 @@ func TestDispatchEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestDispatchTellsProgress(t *testing.T) {
+func TestDispatchReportsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late func(string)
 		tells := func(text string) job {
@@ -171,7 +171,7 @@ func TestBoundedOutput(t *testing.T) {
 	}
 }
 
-// What a tool returns may be of any size; only as much of it is looked at as is shown.
+// A tool may return any amount of text; only the part that is shown is processed.
 func TestHugeOutput(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("x", 256<<20)
@@ -192,8 +192,8 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
-// The log tells operators that a call failed. What a tool says about it may quote a person, and goes to the model.
-func TestTheLogHasNoWordsOfTools(t *testing.T) {
+// The log says that a call failed. The tool's own text may quote a person, so only the model gets it.
+func TestLogContainsNoToolOutput(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{
 		does("fail", func(context.Context, Input) (Output, error) {

@@ -41,9 +41,8 @@ func (r ran) checkComplete(t *testing.T) {
 	}
 }
 
-// Each limit is in the Result, and said: in a line to people and the log, or in the error, which the caller
-// logs and has lines for.
-func TestEachLimit(t *testing.T) {
+// Each limit is in the Result, and also in a line for people and the log or in the error, which the caller logs.
+func TestEachLimitIsReported(t *testing.T) {
 	lines := DefaultLines()
 	usage := Completion{Usage: &Usage{Prompt: 10, Completion: 5}}
 	done := answer{deltas: texts("Done."), c: usage}
@@ -151,7 +150,7 @@ func TestEachLimit(t *testing.T) {
 	}
 }
 
-// Wherever a turn is cancelled, its Result is complete and its history valid.
+// A turn that is cancelled at any moment has a complete Result and a valid history.
 func TestCancelledAnywhere(t *testing.T) {
 	read := called("Let me see.", "read {}")
 	busy := answer{err: &ModelError{Kind: RateLimited, RetryAfter: 30 * time.Second, Err: errors.New("busy")}}
@@ -197,8 +196,8 @@ func TestCancelledAnywhere(t *testing.T) {
 	}
 }
 
-// A turn's time is what is left of it once a person has decided, and not all of it again.
-func TestAPauseIsNoNewTurn(t *testing.T) {
+// After a person's decision, the turn has the time that was left, not its whole time again.
+func TestApprovalPausesTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := streamed
 		turn.Approver = &person{verdict: Approved, takes: time.Hour}
@@ -211,8 +210,8 @@ func TestAPauseIsNoNewTurn(t *testing.T) {
 	})
 }
 
-// While a person is waited for, neither the turn's time nor the model's silence counts; and a turn whose only
-// calls are denied goes on. A denied call counts as one, or a model could ask for ever.
+// The time of the turn and the limit on silence don't run while a person decides. A turn continues after a denied call, and
+// denied calls count towards the limit: a model could ask forever otherwise.
 func TestWaitingForAPerson(t *testing.T) {
 	for _, tt := range []struct {
 		verdict Verdict
@@ -244,7 +243,7 @@ func TestWaitingForAPerson(t *testing.T) {
 	}
 }
 
-// A reader of events that takes its time holds up no tool.
+// A slow consumer of events does not delay a tool.
 func TestProgressDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		took := time.Duration(-1)

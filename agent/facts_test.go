@@ -36,7 +36,7 @@ func TestFactorFollowsTheUsage(t *testing.T) {
 	}
 }
 
-func TestRoom(t *testing.T) {
+func TestRoomForAQuestion(t *testing.T) {
 	t.Parallel()
 	l := newModelFacts()
 	if got := l.room(0, 100); got != 0 {

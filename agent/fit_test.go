@@ -52,9 +52,9 @@ func manual(n, tokens int) toolbox {
 	return out
 }
 
-// Whatever leaves no room for a short question is made smaller, whether or not the window is known, and the log says
-// what it was and which key mends it.
-func TestFit_shrinksWhatTakesTheRoom(t *testing.T) {
+// If something leaves no room for a short question, it is made smaller, whether or not the window is known. The log names it
+// and the configuration key that helps.
+func TestFit_shrinksTheLargestParts(t *testing.T) {
 	for _, known := range []string{"configured", "told", "refused"} {
 		for _, tt := range []struct {
 			name   string
@@ -102,8 +102,8 @@ func TestFit_shrinksWhatTakesTheRoom(t *testing.T) {
 	}
 }
 
-// The person is told that the question is too long only when it is.
-func TestFit_blamesWhatIsTooLong(t *testing.T) {
+// People are told that their question is too long only if it is.
+func TestFit_blamesTheQuestionOnlyIfItIsTooLong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, system, question string
@@ -136,7 +136,7 @@ func TestFit_blamesWhatIsTooLong(t *testing.T) {
 	}
 }
 
-// A tool's schema keeps what decides, also of properties with the names of annotations.
+// A shortened schema keeps the keywords that decide, even for properties that have the name of an annotation.
 func TestShrinkTools(t *testing.T) {
 	t.Parallel()
 	spec := ToolSpec{Name: "x", Parameters: json.RawMessage(`{"title":"X","type":"object","properties":{"title":{"type":"string","description":"long","enum":["a"]},"default":{"anyOf":[{"type":"null","title":"N"},{"type":"integer"}],"default":3}},"required":["title"]}`)}
@@ -155,7 +155,7 @@ func TestShrinkTools(t *testing.T) {
 	}
 }
 
-// A request that is larger than the account may use in a minute is not repeated as it is; a smaller one is.
+// A request that exceeds the account's tokens per minute is not repeated unchanged. A smaller one is.
 func TestFit_tokensPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := answer{err: &ModelError{Kind: TooLarge, Status: 413, Limit: 1000, Err: errors.New("Limit 1000, Requested 5000")}}
@@ -170,8 +170,8 @@ func TestFit_tokensPerMinute(t *testing.T) {
 	})
 }
 
-// What a provider refused is tried again after ten minutes, also while turns go on all the time.
-func TestLessons_end(t *testing.T) {
+// A feature that a provider refused is tried again after ten minutes, even while turns go on all the time.
+func TestLessonsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := answer{err: &ModelError{Kind: NoTools, Status: 400, Err: errors.New("no tools")}}
 		model := &script{answers: []answer{refused}}

@@ -137,7 +137,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// What can't be kept is not done.
+// A call that can't be written to the journal is not run.
 func TestJournalFails(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]*journal{"step": {stepErr: errors.New("disk")}, "begin": {beginErr: errors.New("disk")}, "end": {endErr: errors.New("disk")}} {
@@ -159,7 +159,7 @@ func TestJournalFails(t *testing.T) {
 	}
 }
 
-// A turn that is stopped as a call begins knows that it was not run.
+// If a turn is stopped when a call begins, the history says that the call was not run.
 func TestStoppedAsACallBegins(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,9 +174,8 @@ func TestStoppedAsACallBegins(t *testing.T) {
 	checkAnswered(t, got.Append)
 }
 
-// A turn that goes on behind what an earlier process did says that again, runs what was left, and nothing
-// twice.
-func TestTurnGoesOn(t *testing.T) {
+// A turn that continues after an earlier process emits the earlier text again, runs the open calls, and runs no call twice.
+func TestContinueATurn(t *testing.T) {
 	t.Parallel()
 	var ran []string
 	count := func(_ context.Context, in Input) (Output, error) {
@@ -215,9 +214,9 @@ func TestTurnGoesOn(t *testing.T) {
 	}
 }
 
-// A process may die at any time: the next one runs each call that changes things at most once, and ends
-// with the same history but for what it can't know.
-func TestTurnGoesOnAfterACrashAtAnyTime(t *testing.T) {
+// The process may crash at any time. The next one runs each call that changes things at most once, and its history differs only
+// in unknown outcomes.
+func TestContinueAfterACrashAtAnyTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -270,8 +269,8 @@ func names(files []File) string {
 	return strings.Join(out, " ")
 }
 
-// What tools made for people before a crash reaches them after it.
-func TestFilesOutliveACrash(t *testing.T) {
+// People get the files that tools made before a crash.
+func TestFilesSurviveACrash(t *testing.T) {
 	t.Parallel()
 	j := &journal{}
 	turn := streamed
@@ -288,7 +287,7 @@ func TestFilesOutliveACrash(t *testing.T) {
 	}
 }
 
-// People get so many files for one answer; the model is told what they did not get.
+// The number of files for people is limited; the model is told which files they did not get.
 func TestFilesOfATurnAreBounded(t *testing.T) {
 	t.Parallel()
 	small := func(n int) Output {
@@ -352,8 +351,8 @@ func (l later) Tools() []ToolDef {
 	return l.tools
 }
 
-// Right after a start, a call that was left waits for its tool; one whose tool does not come is told so.
-func TestLeftCallsWaitForTheirTools(t *testing.T) {
+// Right after a start, an open call waits for its tool. If the tool stays missing, the model is told so.
+func TestOpenCallsWaitForTheirTools(t *testing.T) {
 	for _, tt := range []struct {
 		comes, stopped time.Duration
 		want           string
@@ -386,8 +385,8 @@ func TestLeftCallsWaitForTheirTools(t *testing.T) {
 	}
 }
 
-// What a person was asked about waits for the answer, though its tool says after a restart that it only reads.
-func TestWhatWasAskedWaits(t *testing.T) {
+// A call about which a person was asked waits for the decision, even if its tool calls itself read-only after the restart.
+func TestProposedCallsWaitForADecision(t *testing.T) {
 	t.Parallel()
 	for verdict, ran := range map[Verdict]int{Approved: 2, Denied: 1} {
 		var got []string
@@ -408,8 +407,8 @@ func TestWhatWasAskedWaits(t *testing.T) {
 	}
 }
 
-// The journal hears that a call begins whether it reads or not, and which it is: what killed a process is not run again.
-func TestReadingIsBegun(t *testing.T) {
+// The journal stores that a call begins, also if it only reads: a call that killed a process is not run again.
+func TestReadOnlyCallsAreJournaled(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
 	tools[0].Asks = func(ToolCall, CallContext) bool { return true }
@@ -442,8 +441,8 @@ func (a awaited) Await(ctx context.Context) {
 	}
 }
 
-// The first request of a turn waits for a toolbox, for a moment, and the turn's clock stands still meanwhile.
-func TestAToolboxIsWaitedFor(t *testing.T) {
+// The first request of a turn waits a moment for the toolbox. The turn's clock is paused meanwhile.
+func TestFirstRequestWaitsForTheToolbox(t *testing.T) {
 	for _, tt := range []struct{ comes, takes time.Duration }{{0, 0}, {3 * time.Second, 3 * time.Second}, {time.Hour, toolboxWait}} {
 		synctest.Test(t, func(t *testing.T) {
 			box := awaited{workshop(), make(chan struct{})}

@@ -103,7 +103,7 @@ func TestModelWithoutImages(t *testing.T) {
 	}
 }
 
-// The images of a request are limited in bytes, too: the newest stay.
+// The images of a request are also limited in bytes: the newest are sent.
 func TestLimitImagesByBytes(t *testing.T) {
 	t.Parallel()
 	image := func(mib int) Image { return Image{MediaType: "image/png", Data: make([]byte, mib<<20)} }
@@ -113,7 +113,7 @@ func TestLimitImagesByBytes(t *testing.T) {
 	}
 }
 
-// The images that tools return in one turn are limited: the turn keeps all of them until its end.
+// The images that tools return in one turn are limited, because the turn keeps all of them in memory until its end.
 func TestImagesOfATurnAreLimited(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{{Name: "draw", ReadOnly: true, Call: func(context.Context, Input) (Output, error) {

@@ -57,7 +57,7 @@ func said(messages []Message) string {
 	return strings.Join(out, " ")
 }
 
-func TestMore(t *testing.T) {
+func TestMessagesDuringATurn(t *testing.T) {
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
 	busy := answer{err: &ModelError{Kind: Retryable, Status: 503, Err: errors.New("busy")}}
 	denied := answer{err: &ModelError{Kind: Auth, Status: 401, Err: errors.New("no")}}
@@ -138,8 +138,8 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// What people add while older messages are summarized stays as it was said.
-func TestMoreIsPartOfTheQuestion(t *testing.T) {
+// While older messages are summarized, messages that people add stay unchanged.
+func TestMessagesDuringATurnAreNotSummarized(t *testing.T) {
 	t.Parallel()
 	turn := ask(chat(20, 100), "and now?")
 	turn.More = meanwhile("or then?")
@@ -166,7 +166,7 @@ func TestTurnNamesItsModel(t *testing.T) {
 	}
 }
 
-// What an answer had got to counts, also when an earlier answer of the turn told its usage.
+// The received part of a broken answer is estimated, even if the provider reported the usage of an earlier answer of the turn.
 func TestEstimatedCompletion(t *testing.T) {
 	const step, more = 5, 100 // tokens that answers told
 	long := texts(strings.Repeat("word ", 100))

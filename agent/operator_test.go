@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// What the operator approved once for all runs without asking, in its turn and journaled as what changes something.
+// A tool that the operator approved in the configuration runs without a question. It runs in order, and the journal marks it as
+// a call that changes something.
 func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
@@ -23,7 +24,7 @@ func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	}
 }
 
-// A tool with another revision is another tool; without one, what was approved of it before holds on.
+// A tool with another revision counts as another tool. Approvals of a tool without a revision stay valid.
 func TestRevisionIsPartOfTheVersion(t *testing.T) {
 	t.Parallel()
 	d := ToolDef{Name: "a", Description: "b", Parameters: []byte("{}")}
@@ -34,7 +35,7 @@ func TestRevisionIsPartOfTheVersion(t *testing.T) {
 	}
 }
 
-// Each progress gives a call its time anew, with a text or without; the turn's limit ends it all the same.
+// Each progress message restarts the time limit of its call, with or without a text. The limit of the turn still ends it.
 func TestProgressExtendsACall(t *testing.T) {
 	for _, tt := range []struct {
 		steps int

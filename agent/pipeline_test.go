@@ -81,9 +81,9 @@ func TestPipelineEndsEarly(t *testing.T) {
 	}
 }
 
-// A turn that goes on after a crash runs the earlier nodes again, which changed nothing, and only the last
-// one goes on behind what was done. However it ends, what was done stays in the history.
-func TestPipelineGoesOnAfterACrash(t *testing.T) {
+// After a crash, the earlier nodes run again, since they change nothing, and the last node continues after the stored calls.
+// However it ends, these calls stay in the history.
+func TestPipelineContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	var ran []string
 	tools := toolbox{{Name: "write", Call: func(_ context.Context, in Input) (Output, error) {
@@ -137,7 +137,7 @@ func TestPipelineGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// The limits of time and of tools span all nodes, and so does what was used.
+// The limits on time and tool calls, and the usage, count all nodes together.
 func TestLimitsSpanThePipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := toolbox{does("read", func(ctx context.Context, _ Input) (Output, error) { return Output{}, Sleep(ctx, 3*time.Second) })}
@@ -166,9 +166,9 @@ func (s *slowly) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 	return s.script.Stream(ctx, r, emit)
 }
 
-// Who decides whether an address was typed by a person sees people's words only, not what a pipeline put in place of the
-// question, and knows that there is a summary.
-func TestAsksHearsPeopleOnly(t *testing.T) {
+// Asks decides whether a person typed an address. It sees people's own text, not the text that a pipeline put in place of the
+// question, and it knows whether there is a summary.
+func TestAsksSeesOnlyPeoplesText(t *testing.T) {
 	t.Parallel()
 	var heard []string
 	tools := toolbox{{Name: "read", ReadOnly: true, Call: workshop()[0].Call, Asks: func(_ ToolCall, said CallContext) bool {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However many calls tell things at the same time: the notes of each come in the order in which it told
-// them, its newest one and its end always, nothing after that.
+// Many calls report progress at the same time. The reports of each call stay in order; its newest report and its end are never
+// lost, and nothing follows the end.
 func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,7 @@ func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 	})
 }
 
-// What several calls tell comes in the order of its arrival; a text nobody read yet is replaced.
+// Progress of several calls is emitted in the order of arrival. A text that nobody has read yet is replaced by a newer one.
 func TestProgressInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	p := newProgress(3)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a person decides about is all that will happen: nothing of it is invisible, and a cut is told.
+// A proposal shows everything that will happen: nothing is invisible, and it says when it was cut.
 func TestProposalsShowEverything(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, arguments, want string }{
@@ -66,8 +66,7 @@ func TestProposalsOfTools(t *testing.T) {
 	}
 }
 
-// Approving once and for all is for what changes things: a call that only reads is asked about for what is
-// in it.
+// Only calls that change things can be approved permanently. A call that only reads is proposed because of its content.
 func TestStandingApprovals(t *testing.T) {
 	t.Parallel()
 	if p := propose(parsedCall{def: ToolDef{}}); !p.Standing {
@@ -104,8 +103,9 @@ func (f approves) Approve(context.Context, Proposal) (Verdict, error) {
 	return Approved, nil
 }
 
-// Who approved a tool has not approved what took its place while they were asked. A tool that is away can't be another.
-func TestAToolThatChangesWhileItIsAskedAbout(t *testing.T) {
+// The approval of a tool does not hold for the tool that replaced it meanwhile. A tool that is temporarily missing counts as
+// the same.
+func TestToolChangesDuringItsApproval(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		change func(write *ToolDef)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSaidKnowsWhoTypedWhat(t *testing.T) {
+func TestSaidSeparatesTypedText(t *testing.T) {
 	t.Parallel()
 	const link = "https://example.org/a"
 	program := []Source{{Origin: OriginProgram}}
@@ -46,7 +46,7 @@ func TestSaidKnowsWhoTypedWhat(t *testing.T) {
 	}
 }
 
-// What a guard is asked with knows of every message that the model read, and of no later one; a tool's answers keep their
+// A guard sees the origin of every message that the model has read so far, and of no later one. The answers of tools keep their
 // origin in the history.
 func TestGuardsKnowTheOrigins(t *testing.T) {
 	t.Parallel()

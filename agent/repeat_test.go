@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A stream that falls silent is asked for once more, also where there is no other model.
+// A stream that falls silent is requested once more, even without another model.
 func TestRepeat_silentStream(t *testing.T) {
 	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}}
 	told := &Usage{Prompt: 5, Completion: 2}
@@ -38,7 +38,7 @@ func TestRepeat_silentStream(t *testing.T) {
 	}
 }
 
-// F60: deltas without content and repeated states of a call are silence; content is not.
+// F60: deltas without content and repeated states of a call count as silence. Content does not.
 func TestSilence_emptyDeltasF60(t *testing.T) {
 	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}, Tools: workshop()}
 	call := func(arguments string) Delta {
@@ -73,7 +73,7 @@ func TestSilence_emptyDeltasF60(t *testing.T) {
 	}
 }
 
-// A model may think before its first token for longer than it may be silent later.
+// The limit before the first token may be longer than the limit on silence.
 func TestSilence_firstTokenHasItsOwnLimit(t *testing.T) {
 	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 120 * time.Second, Silence: 60 * time.Second}}
 	synctest.Test(t, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestSilence_firstTokenHasItsOwnLimit(t *testing.T) {
 	})
 }
 
-// Once a provider began to work, each further attempt may cost a whole answer: there is one. All that reached a
-// provider count.
+// Once a provider has begun to work, each attempt may cost a whole answer, so there is one more attempt. Every attempt that
+// reached a provider counts.
 func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
 	status := func(kind ErrorKind, status int) answer {
 		return answer{err: &ModelError{Kind: kind, Status: status, Err: errors.New("no")}}
@@ -127,7 +127,7 @@ func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
 	}
 }
 
-// Refused attempts count towards the limit: none is made beyond it, and the error is the provider's.
+// Refused attempts count towards the limit of model calls. At the limit, the error is the provider's.
 func TestModelCalls_refusedAttemptsCount(t *testing.T) {
 	busy := answer{err: &ModelError{Kind: Retryable, Status: 503, Err: errors.New("busy")}}
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestModelCalls_refusedAttemptsCount(t *testing.T) {
 	})
 }
 
-// What a provider says that a failed answer used counts as told, and is not estimated.
+// The usage that a provider reports for a failed answer is counted as reported, not estimated.
 func TestUsage_ofFailedAnswers(t *testing.T) {
 	t.Parallel()
 	failed := &ModelError{Kind: Broken, Status: 200, Usage: &Usage{Prompt: 7, Completion: 3, Reasoning: 2}, Err: errors.New("failed")}
@@ -149,7 +149,7 @@ func TestUsage_ofFailedAnswers(t *testing.T) {
 	}
 }
 
-// A summary that never comes ends after the limits on silence, and the turn goes on without it.
+// The limits on silence end a summary that does not arrive, and the turn continues without it.
 func TestSilence_ofSummaries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := windowed(2000, 200)
@@ -163,8 +163,8 @@ func TestSilence_ofSummaries(t *testing.T) {
 	})
 }
 
-// Answers that nobody reads as they come are told at once. Requests of other shapes that the provider refused count.
-func TestStream_alsoWhatIsNotShown(t *testing.T) {
+// The provider streams even answers that are emitted in one piece. Requests that it refused because of their form count.
+func TestStream_alsoUnstreamedAnswers(t *testing.T) {
 	t.Parallel()
 	turn := Turn{Messages: streamed.Messages}
 	got := runTurn(t, t.Context(), Options{}, turn, answer{deltas: texts("Hel", "lo.")})
@@ -176,8 +176,8 @@ func TestStream_alsoWhatIsNotShown(t *testing.T) {
 	}
 }
 
-// The journal has what a turn used before the next attempt, and with each step; a run that goes on counts it.
-func TestJournal_keepsWhatWasUsed(t *testing.T) {
+// The journal stores the usage before each further attempt and with each step, and a run that continues the turn counts it.
+func TestJournal_storesTheUsage(t *testing.T) {
 	t.Parallel()
 	used := func(n int) *Usage { return &Usage{Prompt: n, Completion: 1} }
 	j := &journal{}

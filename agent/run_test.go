@@ -130,7 +130,7 @@ func (r ran) check(t *testing.T, stop StopReason, text, events string) {
 	}
 }
 
-func TestEndsOfAnAnswer(t *testing.T) {
+func TestFinishReasons(t *testing.T) {
 	t.Parallel()
 	lines := DefaultLines()
 	refused := &ModelError{Kind: Filtered, Err: errors.New("policy")}
@@ -194,7 +194,7 @@ func TestEndsOfAnAnswer(t *testing.T) {
 	}
 }
 
-// F34, F59: what is not the reply is told apart from it.
+// F34, F59: text that is not part of the reply is emitted as such.
 func TestEventsF34F59(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{ThinkTags: []string{"think"}, System: "Be brief."}, streamed,
@@ -212,7 +212,7 @@ func TestEventsF34F59(t *testing.T) {
 }
 
 // F09: a stream that ends early is not an answer.
-func TestBrokenStreamIsAskedOnceMoreF09(t *testing.T) {
+func TestBrokenStreamIsRepeatedOnceF09(t *testing.T) {
 	t.Parallel()
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
 	got := runTurn(t, t.Context(), Options{}, streamed,
@@ -233,8 +233,8 @@ func TestBrokenStreamIsAskedOnceMoreF09(t *testing.T) {
 	}
 }
 
-// F08: what was shown stays when nothing more can be done.
-func TestBrokenTwiceKeepsWhatCameF08(t *testing.T) {
+// F08: the text that was shown stays if no attempt is left.
+func TestTwiceBrokenStreamKeepsItsTextF08(t *testing.T) {
 	t.Parallel()
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
 	denied := &ModelError{Kind: Auth, Status: 401, Err: errors.New("no")}
@@ -249,7 +249,7 @@ func TestBrokenTwiceKeepsWhatCameF08(t *testing.T) {
 	}
 }
 
-func TestErrorMidwayThatNothingMends(t *testing.T) {
+func TestPermanentErrorMidway(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{}, streamed, answer{deltas: texts("He"), err: &ModelError{Kind: Quota, Err: errors.New("no money")}})
 	got.check(t, StopError, "He", `text:"He"`)
@@ -264,8 +264,8 @@ func TestFilterMidwayIsNoError(t *testing.T) {
 	got.check(t, StopFiltered, "He\n\n"+DefaultLines()[StopFiltered], `text:"He"`)
 }
 
-// An answer that comes in one piece is silent until it is there.
-func TestWholeAnswersMayTakeTheirTime(t *testing.T) {
+// An answer in one piece sends nothing until it is complete.
+func TestUnstreamedAnswerMayTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Limits{ModelCalls: 1, FirstToken: 5 * time.Second, Silence: 2 * time.Second}
 		got := runTurn(t, t.Context(), Options{Limits: limits}, streamed,
@@ -465,7 +465,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	}
 }
 
-// A provider that never stops is stopped, and people are told that the text ends.
+// An answer that never ends is stopped, and people are told that its text ends here.
 func TestAnswerWithoutEnd(t *testing.T) {
 	t.Parallel()
 	many := make([]Delta, 400)

@@ -79,7 +79,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-func TestShowThatPanics(t *testing.T) {
+func TestPanicInShow(t *testing.T) {
 	t.Parallel()
 	d := ToolDef{Show: func(string) string { panic("no") }}
 	if got := d.display("{}"); got != "" {
@@ -87,7 +87,7 @@ func TestShowThatPanics(t *testing.T) {
 	}
 }
 
-// A line that a model wrote passes for nothing else, and a name that came in pieces is shown whole.
+// A status line of any text contains no markup, and a name that arrived in pieces is shown whole.
 func TestStatusOfAnyText(t *testing.T) {
 	t.Parallel()
 	if got := OneLine("a\u202eb\x1b[2Jc\nd\u2028e"); got != "a b [2Jc d e" {
@@ -110,8 +110,8 @@ func TestStatusOfAnyText(t *testing.T) {
 	}
 }
 
-// What is shown of a call gets better while its arguments are being written, and progress is better still.
-func TestDisplayGetsBetter(t *testing.T) {
+// The display of a call becomes more exact while its arguments are written, and with its progress.
+func TestDisplayIsRefined(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{{
 		Name: "read", ReadOnly: true,

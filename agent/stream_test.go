@@ -35,7 +35,7 @@ func read(s *Stream, most int) (events string, err error) {
 	return strings.Join(seen, " "), nil
 }
 
-func TestStreamToItsEnd(t *testing.T) {
+func TestStreamReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	usage := Usage{Prompt: 1, Completion: 2}
 	s := newStream(t, t.Context(), answer{deltas: texts("a", "b"), c: Completion{Usage: &usage}})
@@ -54,7 +54,7 @@ func TestStreamToItsEnd(t *testing.T) {
 	}
 }
 
-func TestStreamBrokenOutOf(t *testing.T) {
+func TestStreamLoopLeftEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStream(t, t.Context(), answer{deltas: texts("a", "b", "c"), every: time.Second, hang: true})
 		if events, err := read(s, 2); events != `text:"a" text:"b"` || err != nil {
@@ -94,7 +94,7 @@ func TestStreamCancelled(t *testing.T) {
 	})
 }
 
-func TestStreamPulled(t *testing.T) {
+func TestStreamReadByPull(t *testing.T) {
 	t.Parallel()
 	s := newStream(t, t.Context(), answer{deltas: texts("a", "b")}) // b comes too late
 	next, stop := iter.Pull2(s.Events())

@@ -28,7 +28,7 @@ func part(pieces ...string) (text, reasoning string) {
 }
 
 // F34: thinking shown to people.
-func TestThinkingIsTakenOutF34(t *testing.T) {
+func TestThinkingIsRemovedF34(t *testing.T) {
 	t.Parallel()
 	const fence = "```"
 	for _, tt := range []struct{ name, in, text, reasoning string }{
@@ -80,7 +80,7 @@ func TestThinkingIsTakenOutF34(t *testing.T) {
 	}
 }
 
-func TestNothingIsHeldBackThatIsNoTag(t *testing.T) {
+func TestOnlyTagsAreHeldBack(t *testing.T) {
 	t.Parallel()
 	f := newThinkFilter([]string{"think"})
 	for _, tt := range []struct{ piece, want string }{
@@ -113,7 +113,7 @@ func cutAt(t *rapid.T, s string) []string {
 	return pieces
 }
 
-func TestFilterDoesNotDependOnHowTheTextIsCut(t *testing.T) {
+func TestFilterDoesNotDependOnChunks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := modelText().Draw(t, "in")
@@ -125,7 +125,7 @@ func TestFilterDoesNotDependOnHowTheTextIsCut(t *testing.T) {
 	})
 }
 
-// FuzzThinkFilter cuts a text after each byte whose place is a multiple of step.
+// FuzzThinkFilter cuts a text after every step bytes.
 func FuzzThinkFilter(f *testing.F) {
 	f.Add("<think>a</think>b", 3)
 	f.Add("a\n</think>\nb `</think>`", 1)
@@ -149,7 +149,7 @@ func FuzzThinkFilter(f *testing.F) {
 	})
 }
 
-func TestReplyIsTheSameHoweverItIsCut(t *testing.T) {
+func TestReplyDoesNotDependOnChunks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := modelText().Draw(t, "in")

@@ -166,7 +166,7 @@ func TestToolsWhileStreamingF07(t *testing.T) {
 	})
 }
 
-// What a model can mend, and what a person decides, is told to it.
+// The model is told why a call was not run: an error that it can correct, or a person's decision.
 func TestCallsThatAreNotRun(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -201,8 +201,8 @@ func TestCallsThatAreNotRun(t *testing.T) {
 	}
 }
 
-// A tool that only reads can ask for approval too, given what was said.
-func TestAsks(t *testing.T) {
+// A tool that only reads may ask for approval too, depending on the conversation.
+func TestToolMayAskForApproval(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{{Name: "read", ReadOnly: true, Asks: func(c ToolCall, said CallContext) bool {
 		return !strings.Contains(transcript(said.Messages), c.Arguments) && !strings.Contains(transcript(said.Messages), "read")
@@ -220,7 +220,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// A server may have more tools than a provider takes: the answer must not be lost for it.
+// If there are more tools than a provider accepts, the answer still arrives.
 func TestTooManyTools(t *testing.T) {
 	t.Parallel()
 	var tools toolbox
@@ -270,8 +270,7 @@ func TestFilesAreInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// Each limit is in the Result, and in a line or an error; the last request has no tools, so that an
-// answer comes.
+// Each limit is in the Result, and in a line or an error. The last request has no tools, so that the model answers.
 func TestToolLimits(t *testing.T) {
 	lines := DefaultLines()
 	many := called("", "read {}", "read {}", "read {}")
@@ -338,8 +337,8 @@ func TestToolLimits(t *testing.T) {
 	}
 }
 
-// However a turn is stopped, each call has its answer.
-func TestStoppedAmongCalls(t *testing.T) {
+// Each call has an answer, however the turn is stopped.
+func TestStoppedDuringCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		after  time.Duration // 0: the turn's own limit of 4 s
@@ -380,8 +379,8 @@ func TestStoppedAmongCalls(t *testing.T) {
 	}
 }
 
-// A stream that breaks after tool calls is asked for again: what earlier answers said stays, and the
-// calls that were only begun come to nothing.
+// A stream that breaks after tool calls is requested again. The text of earlier answers stays, and incomplete calls are
+// dropped.
 func TestBrokenStreamAfterTools(t *testing.T) {
 	t.Parallel()
 	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
@@ -398,7 +397,7 @@ func TestBrokenStreamAfterTools(t *testing.T) {
 	checkAnswered(t, got.Append)
 }
 
-// Thinking that turns out late voids only the answer that it is in.
+// A late closing tag of thinking removes only the text of the answer that contains it.
 func TestLateThinkTagAfterTools(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{Tools: workshop(), ThinkTags: []string{"think"}}, streamed, called("First.", "read {}"),
@@ -421,7 +420,7 @@ func TestReasoningIsKeptWithCalls(t *testing.T) {
 	}
 }
 
-// A model may not even tell its calls apart.
+// A model may give several calls the same id.
 func TestCallsWithTheSameID(t *testing.T) {
 	t.Parallel()
 	a := called("", "read {}", "read {}", "read {}", "read {}")
@@ -466,7 +465,7 @@ func TestProviderWithoutTools(t *testing.T) {
 }
 
 // Some providers refuse calls that another model made.
-func TestProviderThatRefusesAHistoryWithCalls(t *testing.T) {
+func TestProviderRefusesAHistoryWithCalls(t *testing.T) {
 	t.Parallel()
 	refused := answer{err: &ModelError{Kind: BadRequest, Status: 400, Err: errors.New("tool call id must have 9 characters")}}
 	turn := Turn{Stream: true, Messages: []Message{
@@ -485,8 +484,8 @@ func TestProviderThatRefusesAHistoryWithCalls(t *testing.T) {
 	}
 }
 
-// A long turn's results are made to fit instead of the turn failing.
-func TestManyResultsAreMadeToFit(t *testing.T) {
+// The results of a long turn are shortened, so that it does not fail.
+func TestManyResultsAreShortened(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{does("read", func(context.Context, Input) (Output, error) { return Output{Text: strings.Repeat("word ", 2000)}, nil })}
 	n := &narrow{window: 6000, output: 200, factor: 1}
@@ -505,7 +504,7 @@ func TestManyResultsAreMadeToFit(t *testing.T) {
 	checkAnswered(t, n.last.Messages)
 }
 
-// A summary is asked for without tools, and so without calls.
+// The request for a summary has no tools, so the calls in its history become text.
 func TestSummaryOfCalls(t *testing.T) {
 	t.Parallel()
 	var history []Message
@@ -529,8 +528,8 @@ func TestSummaryOfCalls(t *testing.T) {
 	}
 }
 
-// Whatever a model asks for, however the turn is stopped: each call has one answer, each status line has
-// one end, in order, and the text of the events is the Result's.
+// Random model answers and random stops: each call has one answer, each status line ends once, in order, and the emitted text
+// is the text of the Result.
 func TestAnyTurn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -600,7 +599,7 @@ func TestAnyTurn(t *testing.T) {
 	})
 }
 
-// What was held back because it might begin a tag is text once the calls come.
+// Text that was held back because it might begin a tag is emitted before the calls.
 func TestTextBeforeCallsIsWhole(t *testing.T) {
 	t.Parallel()
 	o := Options{Tools: workshop(), ThinkTags: []string{"think"}, Pipeline: []Node{{Name: "draft"}, {Name: "polish"}}}

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWrote(t *testing.T) {
+func TestTypedByTheAsker(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		url, said string
@@ -70,8 +70,8 @@ func TestWrote(t *testing.T) {
 	}
 }
 
-// TestNothingIsCarriedOut: whatever is added to an address that was written, it is another one.
-func TestNothingIsCarriedOut(t *testing.T) {
+// TestExtendedAddressIsNotTyped: a model could append secrets to a typed address, so any addition makes another address of it.
+func TestExtendedAddressIsNotTyped(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		said := rapid.SampledFrom([]string{

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestMisfit(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	t.Parallel()
 	var deep strings.Builder
 	for range 2000 {
@@ -42,8 +42,8 @@ func TestMisfit(t *testing.T) {
 	}
 }
 
-// A person is asked about nothing that the tool would refuse, and about nothing that can't be read as a whole; the model is told why.
-func TestWhatNobodyIsAskedAbout(t *testing.T) {
+// A person is not asked about a call that the tool would refuse or that is too long to read. The model is told why.
+func TestCallsThatAreRefusedWithoutAQuestion(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	tools := workshop()

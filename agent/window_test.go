@@ -113,8 +113,8 @@ func newNarrow(t *testing.T, n *narrow, o Options) *Agent {
 	return a
 }
 
-// 500 turns in a small window: whatever the provider counts, nobody sees an error, and what was
-// to be remembered in the third turn is in the last request.
+// 500 turns in a small window, whatever the provider counts: no turn fails, and the last request still contains what the third
+// turn asked to remember.
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
 	for _, factor := range []float64{0.6, 0.8, 1, 1.3, 1.8} {
@@ -153,8 +153,7 @@ func TestLongConversation(t *testing.T) {
 	}
 }
 
-// Whatever a history holds, a turn's request fits, holds the question, and leaves the caller's
-// messages alone.
+// With any history, the request of a turn fits, contains the question, and leaves the caller's messages unchanged.
 func TestAnyConversationFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -230,7 +229,7 @@ func ask(messages []Message, question string) Turn {
 	return Turn{Stream: true, Messages: append(slices.Clip(messages), Message{Role: User, Text: question})}
 }
 
-func TestSummaryIsAsked(t *testing.T) {
+func TestSummaryIsRequested(t *testing.T) {
 	t.Parallel()
 	turn := ask(chat(20, 100), "and now?")
 	turn.System, turn.Summary = "Be brief.", "Once upon a time."
@@ -264,8 +263,8 @@ func TestSummaryIsAsked(t *testing.T) {
 	}
 }
 
-// A summary that can't be had only means that the oldest messages are not sent.
-func TestWithoutSummaryTheOldestGo(t *testing.T) {
+// If no summary can be made, the oldest messages are not sent.
+func TestWithoutSummaryTheOldestAreDropped(t *testing.T) {
 	failed := answer{err: &ModelError{Kind: BadRequest, Status: 400, Err: errors.New("no")}}
 	hello := answer{deltas: texts("Hello."), c: Completion{Usage: &Usage{Prompt: 900}}}
 	for _, tt := range []struct {
@@ -298,7 +297,7 @@ func TestWithoutSummaryTheOldestGo(t *testing.T) {
 	}
 }
 
-// A step that is done is not lost when the next one fails.
+// A finished step of a summary is kept when the next one fails.
 func TestSummaryInSteps(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), windowed(2000, 200), ask(chat(60, 100), "and now?"),
@@ -358,8 +357,8 @@ func TestQuestionTooLong(t *testing.T) {
 	}
 }
 
-// An answer that fills the window ends there.
-func TestContextEndsWithinTheAnswer(t *testing.T) {
+// An answer ends when it has filled the window.
+func TestAnswerFillsTheWindow(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{}, streamed, answer{deltas: texts("Hello"), err: &ModelError{Kind: ContextLength, Err: errors.New("full")}})
 	got.check(t, StopLength, "Hello\n\n"+DefaultLines()[StopLength], `text:"Hello"`)
@@ -368,7 +367,7 @@ func TestContextEndsWithinTheAnswer(t *testing.T) {
 	}
 }
 
-func TestResultsOfToolsGoFirst(t *testing.T) {
+func TestResultsOfToolsAreDroppedFirst(t *testing.T) {
 	t.Parallel()
 	call := Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "1", Name: "fetch", Arguments: "{}"}}}
 	page := Message{Role: ToolRole, ToolCallID: "1", Text: "begin " + strings.Repeat("page ", 2000) + "the end"}

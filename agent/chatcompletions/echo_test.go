@@ -9,8 +9,7 @@ import (
 	"telex/agent"
 )
 
-// What is kept with a call is of one model of this API, under its name; what was kept before it had one is
-// still read.
+// Data for a provider is stored with a call under the name of the API. Data from before it had a name is still read.
 func TestReadEcho(t *testing.T) {
 	t.Parallel()
 	ours := echo{Model: "m", Content: json.RawMessage(`{"google":1}`), Details: []detail{{"type": json.RawMessage(`"x"`)}}}.extra()
@@ -38,7 +37,7 @@ func TestReadEcho(t *testing.T) {
 	}
 }
 
-// A history of another model goes to this one without what only the other can read.
+// Data that only another model can read is left out of the request.
 func TestHistoryOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	extra := echo{Model: "m", Content: json.RawMessage(`{"google":1}`), Details: []detail{{"text": json.RawMessage(`"hm"`)}}}.extra()
@@ -107,8 +106,8 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// Long reasoning in small pieces is put together without copying it each time.
-func TestManyPieces(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts what others allocate too.
+// Long reasoning in small pieces is joined without copying it each time.
+func TestReasoningInManyPieces(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts what others allocate too.
 	var d details
 	const n = 60_000
 	allocs := testing.AllocsPerRun(1, func() {

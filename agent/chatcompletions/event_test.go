@@ -11,8 +11,8 @@ const usual = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":170
 	`"system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],` +
 	`"usage":null,"obfuscation":"x7"}`
 
-// TestTake reads single events, as providers send them and as they should not.
-func TestTake(t *testing.T) {
+// TestTakeEvents reads single valid and invalid events.
+func TestTakeEvents(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, in string
@@ -54,8 +54,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// FuzzTake reads whatever a server sends.
-func FuzzTake(f *testing.F) {
+// FuzzTakeEvents reads any bytes as an event.
+func FuzzTakeEvents(f *testing.F) {
 	f.Add([]byte(usual))
 	f.Add([]byte(delta(`"role":"assistant","content":"","refusal":null`)))
 	f.Add([]byte(delta(`"content":"\n\u00e9\ud83d\ude00\"\\"`)))

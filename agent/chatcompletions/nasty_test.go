@@ -42,9 +42,8 @@ func wholly(message, reason string) string {
 
 const done = "data: [DONE]\n\n"
 
-// Whatever comes from a server, a turn ends with what can be made of it: nothing runs that was not asked for
-// in full, nothing runs twice, and the history is valid.
-func TestNastyStreams(t *testing.T) {
+// However invalid the stream is, only complete calls run, none runs twice, and the history is valid.
+func TestInvalidStreams(t *testing.T) {
 	said := streaming(piece(`"content":"Noon."`), ending("stop"), done)
 	hundred := make([]string, 100)
 	for i := range hundred {

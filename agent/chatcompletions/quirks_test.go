@@ -37,9 +37,9 @@ func (r *replies) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Whatever a server makes of the API, the same conversation comes to the same events, and each server gets
-// back what it sent to be given back. See agent/testdata/streams.
-func TestQuirks(t *testing.T) {
+// Servers implement the API differently. The same conversation gives the same events with each of them, and each server gets
+// its own data back. See agent/testdata/streams.
+func TestVariantsOfTheAPI(t *testing.T) {
 	files, err := filepath.Glob("../testdata/streams/*.sse")
 	if err != nil || len(files) < 13 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -143,8 +143,8 @@ func wanted(body string) string {
 	return strings.TrimRight(line, "\r")
 }
 
-// What was told of a call stays as it was when more is told.
-func TestCallsAreToldWhileTheyAreWritten(t *testing.T) {
+// A reported fragment of a call does not change when more of the call arrives.
+func TestCallsAreReportedWhileTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../testdata/streams/openai.sse")
 	if err != nil {

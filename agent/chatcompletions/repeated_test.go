@@ -11,8 +11,9 @@ import (
 	"telex/agent"
 )
 
-// Events that are read by their difference say the same as those that are decoded, whatever stands in them and in whatever order.
-func TestRepeatedEvents(t *testing.T) {
+// Events that are read by their difference from the last one give the same result as decoded events, with any content and in
+// any order.
+func TestFastPathEqualsDecoding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.OneOf(rapid.SampledFrom([]string{"", " ", "two", `"`, `\`, "é", "\n", `"content":"x"`, `{"content":"`, `,"obfuscation":"`, "</think>"}), rapid.StringN(0, 6, -1))
@@ -49,7 +50,7 @@ func TestRepeatedEvents(t *testing.T) {
 	})
 }
 
-func TestRepeatedIsUsed(t *testing.T) {
+func TestFastPathIsUsed(t *testing.T) {
 	t.Parallel()
 	var r repeated
 	event := func(text, padding string) []byte {

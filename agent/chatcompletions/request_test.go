@@ -9,7 +9,7 @@ import (
 	"telex/agent/provider"
 )
 
-func TestConcede(t *testing.T) {
+func TestLeaveOutRefusedFeature(t *testing.T) {
 	t.Parallel()
 	refuse := func(status int, message, param, code string) error {
 		return &agent.ModelError{Kind: agent.BadRequest, Status: status, Err: &provider.APIError{Message: message, Param: param, Code: json.RawMessage(`"` + code + `"`)}}

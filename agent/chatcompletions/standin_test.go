@@ -60,7 +60,7 @@ func told(ctx context.Context, a *agent.Agent, question string, stream bool) (te
 	return text, reasoning, resets, r, err
 }
 
-func TestImitatedProvider(t *testing.T) {
+func TestStandin(t *testing.T) {
 	tides := openai.Answer("Explain the tides")
 	lines := agent.DefaultLines()
 	for _, tt := range []struct {
@@ -138,7 +138,7 @@ func TestImitatedProvider(t *testing.T) {
 	}
 }
 
-func TestImitatedToolCallsWithoutTools(t *testing.T) {
+func TestStandinCallsToolsThatWereNotOffered(t *testing.T) {
 	for _, form := range []string{"index", "gemini", "ollama", "repeat_ids", "empty_ids", "null_index"} {
 		provider(t, func(t *testing.T, a *agent.Agent, _ *openai.Server) {
 			_, _, _, r, err := told(t.Context(), a, "{{standin calls_as="+form+` call="time {}" say="Let me see."}} hi`, true)
@@ -149,8 +149,8 @@ func TestImitatedToolCallsWithoutTools(t *testing.T) {
 	}
 }
 
-// F60 at the provider: silent but for keep-alives.
-func TestImitatedSilenceF60(t *testing.T) {
+// F60: the provider sends nothing but keep-alives.
+func TestStandinSilenceF60(t *testing.T) {
 	provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
 		_, _, _, r, err := told(t.Context(), a, "{{standin hang=10 comment_interval=1s}} Explain the tides", true)
 		if r.Stop != agent.StopSilence || err == nil || !r.Partial || r.Text == "" {
@@ -166,7 +166,7 @@ func TestImitatedSilenceF60(t *testing.T) {
 	})
 }
 
-func TestImitatedTextComesAtOnce(t *testing.T) {
+func TestStandinTextIsNotDelayed(t *testing.T) {
 	provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
 		var last time.Time
 		_, err := a.Run(t.Context(), agent.Turn{Stream: true, Messages: []agent.Message{{Role: agent.User, Text: "words: 20"}}},
@@ -180,7 +180,7 @@ func TestImitatedTextComesAtOnce(t *testing.T) {
 	})
 }
 
-func TestImitatedProviderTakesImages(t *testing.T) {
+func TestStandinAcceptsImages(t *testing.T) {
 	var photo bytes.Buffer
 	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestImitatedProviderTakesImages(t *testing.T) {
 	})
 }
 
-// A file goes as a file part. A model that takes none is asked again without it, and is told so.
+// A file is sent as a file part. If the model refuses files, the request is repeated without it, and the model reads so.
 func TestFiles(t *testing.T) {
 	question := func(text string) agent.Turn {
 		return agent.Turn{Stream: true, Messages: []agent.Message{{

@@ -70,9 +70,8 @@ func withTools(t *testing.T, tools toolbox, f func(*testing.T, *agent.Agent, *op
 	})
 }
 
-// The stand-in refuses what OpenAI refuses: a history in which a call has no answer or two, a name or an
-// argument that is none.
-func TestImitatedTools(t *testing.T) {
+// The stand-in refuses the same histories as OpenAI: a call with no answer or two, an invalid name, invalid arguments.
+func TestStandinTools(t *testing.T) {
 	const two = "call: clock {}\ncall: switch {\"lamp\":\"desk\"}\nLet me see."
 	const want = "Let me see.\n\nThe tools answered:\n\n- clock: noon\n- switch: switched {\"lamp\":\"desk\"}"
 	for _, tt := range []struct{ name, question, text string }{
@@ -119,8 +118,8 @@ func TestImitatedTools(t *testing.T) {
 	}
 }
 
-// A history from before this process is given back as the provider wants it, once it says so.
-func TestImitatedProviderWantsItBack(t *testing.T) {
+// Once the provider demands its data back, a history of an earlier process is sent with it.
+func TestStandinWantsReasoningBack(t *testing.T) {
 	for _, require := range []string{"reasoning_content", "thought_signature"} {
 		withTools(t, workshop(), func(t *testing.T, a *agent.Agent, server *openai.Server) {
 			turn := agent.Turn{Stream: true, Messages: []agent.Message{
@@ -141,8 +140,8 @@ func TestImitatedProviderWantsItBack(t *testing.T) {
 	}
 }
 
-// The limit of tool calls is met: the last request has no tools, which the stand-in takes.
-func TestImitatedToolWithoutEnd(t *testing.T) {
+// At the limit of tool calls, the last request has no tools, and the stand-in accepts it.
+func TestStandinCallsUntilTheLimit(t *testing.T) {
 	withTools(t, workshop(), func(t *testing.T, a *agent.Agent, server *openai.Server) {
 		turn := agent.Turn{Stream: true, Messages: []agent.Message{{Role: agent.User, Text: `{{standin call="clock {}" again}} hi`}}}
 		r, err := a.Run(t.Context(), turn, func(agent.Event) {})
@@ -157,7 +156,7 @@ func TestImitatedToolWithoutEnd(t *testing.T) {
 	})
 }
 
-func TestImitatedToolsReturnImages(t *testing.T) {
+func TestStandinGetsImagesOfTools(t *testing.T) {
 	var photo bytes.Buffer
 	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
 		t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 	"telex/standin/openai"
 )
 
-// A long conversation with a provider that enforces its window: nobody meets an error, and what
-// was to be remembered in the third turn is in the last request.
-func TestImitatedWindow(t *testing.T) {
+// A long conversation with a provider that enforces its window: no turn fails, and the last request still contains what the
+// third turn asked to remember.
+func TestStandinWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"gpt-5-mini"}, Rate: 5000, Context: 4000})
 		transport := memnet.Serve(t, server).Transport(t)

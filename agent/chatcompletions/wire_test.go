@@ -201,7 +201,7 @@ func TestWireAnswers(t *testing.T) {
 	}
 }
 
-// F09: whatever ends before its finish_reason is asked for once more.
+// F09: a stream that ends before its finish_reason is requested once more.
 func TestWireBreaksF09(t *testing.T) {
 	abort := func(frames ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -238,7 +238,7 @@ func TestWireBreaksF09(t *testing.T) {
 	}
 }
 
-// F08: a stream that fails, and fails again, leaves what came.
+// F08: when a stream fails twice, the text so far stays.
 func TestWireFailsF08(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -272,7 +272,7 @@ func TestWireFailsF08(t *testing.T) {
 	}
 }
 
-// A question that the provider finds too long gets a line, not an error.
+// If the provider finds the question too long, people get a fixed line, not an error.
 func TestWireTooLong(t *testing.T) {
 	long := refuse(400, nil, `{"error":{"message":"This model's maximum context length is 10 tokens.","code":"context_length_exceeded"}}`)
 	inWorld(t, long, nil, func(t *testing.T, w *world) {
@@ -303,7 +303,7 @@ func TestWireImages(t *testing.T) {
 	})
 }
 
-func TestWireOutputOfARequest(t *testing.T) {
+func TestWireOutputLimitOfARequest(t *testing.T) {
 	for _, tt := range []struct {
 		model, request int
 		want           any
@@ -321,7 +321,7 @@ func TestWireOutputOfARequest(t *testing.T) {
 	}
 }
 
-func TestWireWholeAnswersThatAreNone(t *testing.T) {
+func TestWireInvalidAnswersWithoutStreaming(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		handler http.HandlerFunc
@@ -377,7 +377,7 @@ func TestWireRetries(t *testing.T) {
 	})
 }
 
-// F60: comments do not count as a sign of life, data does.
+// F60: the limit on silence counts from the last data; comments don't count.
 func TestWireSilenceF60(t *testing.T) {
 	limit := func(_ *chatcompletions.Options, o *agent.Options) {
 		o.Limits.FirstToken, o.Limits.Silence = 10*time.Second, 10*time.Second
@@ -406,7 +406,7 @@ func TestWireSilenceF60(t *testing.T) {
 	})
 }
 
-// A server that never closes holds a finished answer up for a moment only.
+// A server that does not close the stream delays a finished answer only for a moment.
 func TestWireStreamThatStaysOpen(t *testing.T) {
 	inWorld(t, func(w http.ResponseWriter, r *http.Request) {
 		sse(0, text("Hello"), "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")(w, r)
@@ -440,7 +440,7 @@ func TestWireCancelClosesTheConnection(t *testing.T) {
 	})
 }
 
-func TestWireLearnsWhatIsRefused(t *testing.T) {
+func TestWireLearnsRefusals(t *testing.T) {
 	zero := float32(0)
 	var handler http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
 		var req map[string]any
@@ -478,8 +478,8 @@ func TestWireLearnsWhatIsRefused(t *testing.T) {
 	})
 }
 
-// The provider, not go-openai, says what a model with a name like OpenAI's takes.
-func TestWireTemperatureIsTheProvidersToRefuse(t *testing.T) {
+// The provider decides which parameters a model accepts, not go-openai by the model's name.
+func TestWireSendsTemperatureToAnyModel(t *testing.T) {
 	warm := float32(0.7)
 	refused := refuse(400, nil, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.7 with this model.","param":"temperature","code":"unsupported_value"}}`)
 	inWorld(t, inTurn(refused, sse(0, text("Hello"), end)), func(o *chatcompletions.Options, _ *agent.Options) { o.Temperature = &warm }, func(t *testing.T, w *world) {

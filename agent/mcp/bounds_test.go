@@ -84,7 +84,7 @@ func peakOf(f func()) (grown int64) {
 	return grown
 }
 
-// An event is bounded as a body is, whatever it takes on the wire.
+// The size limit counts an event's body, however many bytes it takes on the wire.
 func TestEventsAreBounded(t *testing.T) {
 	const size = 96 << 20
 	event := func(w io.Writer, id json.RawMessage) {
@@ -130,7 +130,7 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// Pages of a list are not kept: a server can send fifty of them, of the largest size, with one tool each.
+// Pages of a list are not kept in memory: a server may send fifty pages of the maximum size with one tool each.
 func TestListsAreBounded(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(`{"tools":[{"name":"NAME","description":"`)

@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamesDiffer: two tools never have one name, and every name can be given to every provider.
+// TestNamesDiffer: no two tools have the same name, and every provider accepts every name.
 func TestNamesDiffer(t *testing.T) {
 	t.Parallel()
 	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -123,7 +123,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestSecretsAreTakenOut(t *testing.T) {
+func TestSecretsAreRemoved(t *testing.T) {
 	t.Parallel()
 	s := Server{
 		Name: "it", URL: "https://ada:pass-word-1@example.org/mcp?key=abcdefgh&a=b",

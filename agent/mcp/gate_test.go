@@ -35,8 +35,8 @@ func intakes(n int) (all []*intake) {
 	return all
 }
 
-// However many large messages a server sends at a time, and however slowly, it keeps the large message of another from
-// being read for one such message and no longer.
+// While a server sends large messages, however many and however slowly, the large message of another server waits for one of
+// them at most.
 func TestGate_oneServerBlocksAnotherForOneMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := intakes(2)
@@ -57,7 +57,7 @@ func TestGate_oneServerBlocksAnotherForOneMessage(t *testing.T) {
 	})
 }
 
-// A large message of which nobody reads the rest gives its place back: at once when it is closed, else after its time.
+// A large message that nobody reads to the end frees its place when it is closed, or else after a timeout.
 func TestGate_anAbandonedMessageFreesItsPlace(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		t.Run(fmt.Sprint("closed: ", closed), func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"telex/agent"
 )
 
-// What a server asks back has no answer here, and the call is not made again for it: not even where the server says that it
-// was busy.
+// A request from the server during a call gets no answer, and the call is not repeated because of it, even if the server says
+// that it was busy.
 func TestACallIsMadeOnce(t *testing.T) {
 	var calls atomic.Int32
 	made := func() *sdk.Server {
@@ -39,8 +39,8 @@ func TestACallIsMadeOnce(t *testing.T) {
 	})
 }
 
-// Of two tools with one name the first stands: which one is called must not depend on chance.
-func TestToolsWithOneName(t *testing.T) {
+// Of two tools with the same name, the first counts: chance must not decide which one is called.
+func TestFirstOfTwoToolsWithTheSameName(t *testing.T) {
 	t.Parallel()
 	log := &said{}
 	s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, nil)
@@ -54,7 +54,8 @@ func TestToolsWithOneName(t *testing.T) {
 	}
 }
 
-// However a server gets at its own secrets, it tells them to nobody: in what it answers a call with, and in why it is away.
+// A server may repeat the secrets that it was given. They are removed from its answers and from the reason why it is
+// unavailable.
 func TestErrorsHoldNoSecret(t *testing.T) {
 	const secret = "very-secret-key"
 	for _, config := range []Server{
@@ -92,8 +93,8 @@ func errorsHoldNoSecret(t *testing.T, config Server, secret string) {
 	})
 }
 
-// What a server that has ended leaves behind is ended with it: it would hold its output, and run for ever.
-func TestNothingIsLeftOfAChildThatEnds(t *testing.T) {
+// When a server ends, its own child processes are killed: they would keep its output open and run forever.
+func TestChildrenOfAnEndedServerAreKilled(t *testing.T) {
 	t.Parallel()
 	s := myself(t, "parent")
 	s.Env["PIDS"] = filepath.Join(t.TempDir(), "pids")
@@ -163,8 +164,8 @@ func onStuck(t *testing.T, f func(t *testing.T, s *server, end func())) {
 	})
 }
 
-// A call ends with its context also where it hangs in a pipe.
-func TestACallThatThePipeDoesNotTake(t *testing.T) {
+// A call ends with its context, even if it is blocked while it writes to the pipe.
+func TestCallThatBlocksThePipe(t *testing.T) {
 	onStuck(t, func(t *testing.T, s *server, end func()) {
 		why := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, why)
@@ -178,9 +179,9 @@ func TestACallThatThePipeDoesNotTake(t *testing.T) {
 	})
 }
 
-// That a server does not know the session is heard though the session has ended for it a moment before: the call was not
-// carried out, and may be made again.
-func TestAnAnswerThatEndsTheSession(t *testing.T) {
+// A server answers that it does not know the session, which has just ended here as well. The call was not carried out, so it
+// may be repeated.
+func TestAnswerThatEndsTheSession(t *testing.T) {
 	onStuck(t, func(t *testing.T, s *server, end func()) {
 		s.mu.Lock()
 		live := s.live
@@ -198,7 +199,7 @@ func TestAnAnswerThatEndsTheSession(t *testing.T) {
 	})
 }
 
-// Nothing is told of a call once it has returned.
+// No progress of a call is reported after it has returned.
 func TestProgressEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	c := &session{progress: map[string]func(string){}}

@@ -46,7 +46,7 @@ func left(word string) (found []string) {
 	return found
 }
 
-// Nothing that a server started outlives the server, the connection to it, or the daemon, however the daemon ends.
+// No process that a server started outlives the server, its connection or the daemon, however the daemon ends.
 func TestNoProcessIsLeft(t *testing.T) {
 	t.Parallel()
 	some := make(chan struct{}, 2) // of them at a time: each starts several processes

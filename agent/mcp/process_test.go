@@ -62,7 +62,7 @@ func TestConfiguredEnvironmentWins(t *testing.T) {
 	}
 }
 
-func TestProgressIsToldInOrder(t *testing.T) {
+func TestProgressIsReportedInOrder(t *testing.T) {
 	t.Parallel()
 	c, _ := running(t, myself(t, "server"))
 	def := find(t, c, "it_progress")
@@ -122,7 +122,7 @@ func TestHangingCallEndsWithItsContext(t *testing.T) {
 	call(t, find(t, c, "it_echo"), `{}`) // nothing else was hurt
 }
 
-func TestRunEndsUnderACall(t *testing.T) {
+func TestRunEndsDuringACall(t *testing.T) {
 	t.Parallel()
 	log := &said{}
 	c, err := New(Options{Servers: []Server{myself(t, "server")}, Log: log.logger()})
@@ -146,7 +146,7 @@ func TestRunEndsUnderACall(t *testing.T) {
 	}
 }
 
-func TestOldServerIsSpokenToInItsOwnWay(t *testing.T) {
+func TestServerWithAnOldProtocolVersion(t *testing.T) {
 	t.Parallel()
 	config := myself(t, "old")
 	s := newServer(config, Options{Log: (&said{}).logger()}, open(config, nil))
@@ -187,8 +187,8 @@ func TestChildThatCannotRun(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfAStubbornChild ends one that ignores everything, and its child.
-func TestNothingIsLeftOfAStubbornChild(t *testing.T) {
+// TestStubbornChildIsKilled kills a child that ignores every signal, and that child's child.
+func TestStubbornChildIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"stubborn", "mute"} {
 		t.Run(kind, func(t *testing.T) {

@@ -83,7 +83,7 @@ func toolNames(c *Client) []string {
 	return names
 }
 
-func TestServerThatIsAway(t *testing.T) {
+func TestUnavailableServer(t *testing.T) {
 	virtual(t, Server{Name: "it"}, newTestServer, func(t *testing.T, c *Client, m *memory, log *said) {
 		echo := c.Tools()[1]
 		if echo.Name != "it_echo" {
@@ -139,8 +139,8 @@ func TestCallWaitsForARestart(t *testing.T) {
 	})
 }
 
-// Await waits for the first try of every server, but not for one that hangs: not longer than its context, nor than a moment
-// after the start, and later not at all.
+// Await waits for the first attempt of every server. It waits neither for a server that hangs, nor longer than its context or a
+// moment after the start.
 func TestAwait(t *testing.T) {
 	for _, tt := range []struct {
 		takes time.Duration // the first try
@@ -176,8 +176,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// Of a server that does not answer the log says soon that its tools are missing.
-func TestAServerThatHangsIsTold(t *testing.T) {
+// If a server does not answer, the log soon says that its tools are missing.
+func TestHangingServerIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &said{}
 		r, w := io.Pipe()
@@ -197,7 +197,7 @@ func TestAServerThatHangsIsTold(t *testing.T) {
 	})
 }
 
-func TestPauses(t *testing.T) {
+func TestPausesBetweenAttempts(t *testing.T) {
 	t.Parallel()
 	var got []time.Duration
 	for failures := range 10 {
@@ -208,7 +208,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-func TestListIsLookedAtOnceASecondAtMost(t *testing.T) {
+func TestListIsReadOnceASecondAtMost(t *testing.T) {
 	var lists atomic.Int32
 	made := func() *sdk.Server {
 		s := newTestServer()

@@ -13,9 +13,9 @@ import (
 	"telex/agent"
 )
 
-// A server that makes another tool of one, under the same name: what was offered before is not called any more, whatever
-// changed, and the log says so.
-func TestAToolThatChangesIsAnother(t *testing.T) {
+// A server may change a tool under the same name. A call of the earlier version is refused, whatever changed, and the log says
+// so.
+func TestChangedToolCountsAsAnotherTool(t *testing.T) {
 	for name, change := range map[string]func(*sdk.Tool){
 		"hints":       func(t *sdk.Tool) { t.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: false, IdempotentHint: true} },
 		"description": func(t *sdk.Tool) { t.Description = "Sends it all to somebody else." },

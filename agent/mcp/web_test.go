@@ -123,7 +123,7 @@ func TestHTTPRefused(t *testing.T) {
 	})
 }
 
-// TestHTTPServerRestarts forgets all sessions under the client: the call is refused, and made over a new one.
+// TestHTTPServerRestarts: the server forgets all sessions. It refuses the call, which is repeated in a new session.
 func TestHTTPServerRestarts(t *testing.T) {
 	onSite(t, Server{}, plainSite, func(t *testing.T, c *Client, s *site, log *said) {
 		echo := find(t, c, "it_echo")
@@ -134,8 +134,8 @@ func TestHTTPServerRestarts(t *testing.T) {
 	})
 }
 
-// TestHTTPServerRestartsImpolitely is a server that answers unknown sessions with 400, as many do.
-func TestHTTPServerRestartsImpolitely(t *testing.T) {
+// TestHTTPServerAnswersUnknownSessionWith400: many servers do this instead of 404.
+func TestHTTPServerAnswersUnknownSessionWith400(t *testing.T) {
 	impolite := func(t *testing.T) http.Handler {
 		inner := fresh(t, nil)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -185,8 +185,8 @@ func TestHTTPServerThatIsDown(t *testing.T) {
 	})
 }
 
-// TestHTTPStreamThatNeverBegins is a server that sends no header before its first message.
-func TestHTTPStreamThatNeverBegins(t *testing.T) {
+// TestHTTPStreamWithoutAHeader: the server sends no header before its first message.
+func TestHTTPStreamWithoutAHeader(t *testing.T) {
 	h := func(t *testing.T) http.Handler {
 		inner := fresh(t, nil)
 		return legacyOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"telex/agent"
 )
 
-func TestKinds(t *testing.T) {
+func TestKindsOfErrors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		status int
@@ -79,8 +79,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Texts as the providers write them.
-func TestKinds_ofTooMuch(t *testing.T) {
+// The texts are those of real providers.
+func TestKindsOfErrors_tooLong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		status int

@@ -29,7 +29,7 @@ func connected(t *testing.T) (writer, reader net.Conn) {
 	return writer, gather(c)
 }
 
-// A fast stream is read whole, and with fewer reads than it has pieces. Its end is told.
+// A fast stream is read completely, with fewer reads than it has pieces, and its end is reported.
 func TestGather(t *testing.T) {
 	t.Parallel()
 	const pieces = 400
@@ -69,8 +69,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// Each byte is answered before the next is sent: however few there are, they arrive, also after the stream fell silent.
-func TestGatherKeepsNothingBack(t *testing.T) {
+// The sender waits for an answer to each byte, so a byte that is held back would block it, also after a pause of the stream.
+func TestGatherDeliversEachByte(t *testing.T) {
 	t.Parallel()
 	writer, reader := connected(t)
 	pause := time.NewTicker((gatherIdle + 2) * gatherEvery)
@@ -91,7 +91,7 @@ func TestGatherKeepsNothingBack(t *testing.T) {
 	}
 }
 
-// A connection that is closed ends its reader, which waits for ticks.
+// Closing the connection ends a reader that waits for its timer.
 func TestGatherEndsWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	writer, reader := connected(t)

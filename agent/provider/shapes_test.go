@@ -12,7 +12,7 @@ import (
 	"telex/agent"
 )
 
-// A refusal is met once in ten minutes, what was noted holds for good, and the log hears of each once.
+// A provider's refusal occurs once in ten minutes, an explicit setting is permanent, and each is logged once.
 func TestShapes_forgetRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const configured, noted, refused = NoStreaming, NoTemperature, FirstOwn

@@ -9,7 +9,7 @@ import (
 	"telex/agent/responses"
 )
 
-// BenchmarkTurn runs turns of 1,000 tokens, without a network, as its sister of Chat Completions does.
+// BenchmarkTurn runs turns of 1,000 tokens without a network, like the benchmark of Chat Completions.
 func BenchmarkTurn(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
 	const piece = "event: response.output_text.delta\n" + `data: {"type":"response.output_text.delta","sequence_number":123,` +

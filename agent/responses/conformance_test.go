@@ -104,8 +104,8 @@ func (a answered) String() string {
 		a.events, a.Text, a.Reasoning, a.Refusal, a.ToolCalls, a.Finish, usage, a.err)
 }
 
-// TestBothModelPackagesSayTheSame puts the same scripted answers through both APIs.
-func TestBothModelPackagesSayTheSame(t *testing.T) {
+// TestBothModelPackagesReadAnswersAlike sends the same scripted answers through both APIs.
+func TestBothModelPackagesReadAnswersAlike(t *testing.T) {
 	var photo bytes.Buffer
 	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
 		t.Fatal(err)
@@ -220,8 +220,8 @@ func (clock) Tools() []agent.ToolDef {
 	}}
 }
 
-// TestBothModelPackagesRunTurns puts whole turns through both APIs, troubles and all.
-func TestBothModelPackagesRunTurns(t *testing.T) {
+// TestBothModelPackagesRunTurnsAlike sends whole turns through both APIs, including errors.
+func TestBothModelPackagesRunTurnsAlike(t *testing.T) {
 	for _, question := range []string{
 		"Explain the tides",
 		"{{standin cut=120 on=stream times=1}} Explain the tides",

@@ -43,8 +43,7 @@ func consume(t *testing.T, in *sse.Events) (deltas []string, told int, c *consum
 	return deltas, told, c
 }
 
-// FuzzConsumer feeds what a server may send, at once and byte by byte, with and without events of
-// an unknown type in between.
+// FuzzConsumer reads any stream, at once and byte by byte, with and without events of an unknown type in between.
 func FuzzConsumer(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.sse")
 	if err != nil {
@@ -86,7 +85,7 @@ func FuzzConsumer(f *testing.F) {
 	})
 }
 
-func TestEchoKeepsReasoningAsItCame(t *testing.T) {
+func TestEchoKeepsReasoningUnchanged(t *testing.T) {
 	t.Parallel()
 	raw := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"a<b>","later":{"x":[1, 2]}}`
 	e := echo{Model: "m", Before: []json.RawMessage{json.RawMessage(raw), place{typeMessage, "commentary"}.raw()}}

@@ -6,8 +6,8 @@ import (
 	"telex/agent"
 )
 
-// TestTake_text takes single events of the most common kind, as providers send them and as they should not.
-func TestTake_text(t *testing.T) {
+// TestTakeTextEvents reads single valid and invalid events of the most common kind.
+func TestTakeTextEvents(t *testing.T) {
 	t.Parallel()
 	const usual = `{"type":"response.output_text.delta","sequence_number":7,"item_id":"msg_1","output_index":2,"content_index":0,"delta":"a\n\u00e4","logprobs":[],"obfuscation":"x"}`
 	for _, tt := range []struct {

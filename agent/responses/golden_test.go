@@ -67,7 +67,7 @@ func replay(t *testing.T, stream []byte) string {
 	return b.String()
 }
 
-// TestGoldenStreams replays streams of many makers, whose comments say where they are from.
+// TestGoldenStreams replays recorded streams of many servers. Their comments name the sources.
 func TestGoldenStreams(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.sse")

@@ -22,8 +22,8 @@ func (c eventsOnly) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// What an answer used counts however it ended: failed, incomplete, or broken off after it was told.
-func TestUsage_ofAnswersThatDidNotEndWell(t *testing.T) {
+// The usage of failed, incomplete and broken answers counts.
+func TestUsage_ofIncompleteAnswers(t *testing.T) {
 	t.Parallel()
 	const used = `"usage":{"input_tokens":11,"output_tokens":7,"output_tokens_details":{"reasoning_tokens":3}}`
 	for _, tt := range []struct{ name, event string }{

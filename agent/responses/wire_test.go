@@ -147,7 +147,7 @@ func TestWireRequest(t *testing.T) {
 	}, good())
 }
 
-func TestWireOutputOfARequest(t *testing.T) {
+func TestWireOutputLimitOfARequest(t *testing.T) {
 	for _, tt := range []struct {
 		model, request int
 		want           any
@@ -165,8 +165,8 @@ func TestWireOutputOfARequest(t *testing.T) {
 	}
 }
 
-// A provider gets what it takes, and each refusal is met once.
-func TestWireLearnsWhatIsRefused(t *testing.T) {
+// A parameter that the provider refused is not sent again.
+func TestWireLearnsRefusals(t *testing.T) {
 	warm := float32(0.7)
 	change := func(o *responses.Options) { o.Temperature, o.Summaries = &warm, true }
 	inWorld(t, change, func(t *testing.T, w *world) {
@@ -209,7 +209,7 @@ func TestWireNoStreaming(t *testing.T) {
 		body("application/json", whole))
 }
 
-func TestWireWholeAnswersThatAreNone(t *testing.T) {
+func TestWireInvalidAnswersWithoutStreaming(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer string
 		kind         agent.ErrorKind
@@ -230,7 +230,7 @@ func TestWireWholeAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// A server that never closes holds a finished answer up for a moment only.
+// A server that does not close the stream delays a finished answer only for a moment.
 func TestWireStreamThatStaysOpen(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		began := time.Now()
@@ -262,8 +262,8 @@ func TestWireCancelClosesTheConnection(t *testing.T) {
 	})
 }
 
-// Every piece of data is told of, an empty one too: only so the agent knows that the provider lives.
-func TestWireTellsOfEveryEvent(t *testing.T) {
+// Every event is reported, even an empty one: the agent must know that the provider is alive.
+func TestWireReportsEveryEvent(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		told := 0
 		if _, err := w.Stream(t.Context(), asked("hi"), func(agent.Delta) { told++ }); err != nil || told != 4 {
@@ -272,8 +272,8 @@ func TestWireTellsOfEveryEvent(t *testing.T) {
 	}, body("text/event-stream", ": a comment\n\ndata: {\"type\":\"response.created\",\"response\":{}}\n\ndata: {\"type\":\"keepalive\"}\n\n"+delta+end))
 }
 
-// Reasoning goes back with its calls, as long as the provider can read it.
-func TestImitatedReasoningGoesBack(t *testing.T) {
+// Reasoning is sent back with its calls as long as the provider can read it.
+func TestStandinGetsReasoningBack(t *testing.T) {
 	both := apis()
 	imitated(t, both[1], func(o *responses.Options) { o.Stream = false }, func(t *testing.T, m agent.Model, server *openai.Server) {
 		question := agent.Message{Role: agent.User, Text: `{{standin require=reasoning_content think="Which zone?" call="now {}" call="now {\"a\":1}" say="Looking."}} hi`}
@@ -345,8 +345,8 @@ func inputTypes(t *testing.T, request []byte) string {
 	return fmt.Sprint(list)
 }
 
-// A provider that can't do with reasoning is given none any more.
-func TestWireReasoningThatIsNotTakenBack(t *testing.T) {
+// If a provider refuses reasoning, none is sent to it any more.
+func TestWireRefusedReasoning(t *testing.T) {
 	talk := agent.Request{Messages: []agent.Message{
 		{Role: agent.User, Text: "hi"},
 		{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{
@@ -374,7 +374,7 @@ func TestWireReasoningThatIsNotTakenBack(t *testing.T) {
 		good())
 }
 
-// A model that tells its answers from its remarks is told them apart.
+// Some models mark remarks and answers as different phases. The consumer gets them separately.
 func TestWirePhases(t *testing.T) {
 	talk := agent.Request{Messages: []agent.Message{
 		{Role: agent.User, Text: "hi"},

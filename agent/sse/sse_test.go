@@ -26,7 +26,7 @@ func frames(r io.Reader, most int) ([]string, error) {
 	}
 }
 
-func TestFrames(t *testing.T) {
+func TestFrameBoundaries(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, in string
@@ -83,8 +83,7 @@ func TestFramesBreak(t *testing.T) {
 	}
 }
 
-// FuzzFrames compares a stream that comes at once with one that comes byte by byte, and holds
-// both to the limits.
+// FuzzFrames compares a stream that arrives at once with one that arrives byte by byte, and checks the limits of both.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("data: {\"a\":1}\n\ndata: [DONE]\n\n"))
 	f.Add([]byte("\ufeff: c\r\nevent: error\r\ndata:{\r\ndata: }\r\n\r\ndata: 2"))

@@ -119,7 +119,7 @@ func get(t *testing.T, def agent.ToolDef, address string) (string, error) {
 // people is an address of the public internet.
 const people = "93.184.215.14"
 
-func TestFetchRefusesWhatIsNotPublic(t *testing.T) {
+func TestFetchRefusesPrivateAddresses(t *testing.T) {
 	names := map[string]string{
 		"example.org": people, "inside.test": "10.0.0.5", "localhost": "127.0.0.1", "six.test": "::1",
 		"both.test": "127.0.0.1 " + people, "nat.test": "64:ff9b::7f00:1", "metadata.test": "169.254.169.254",
@@ -165,7 +165,7 @@ func TestFetchRefusesWhatIsNotPublic(t *testing.T) {
 	})
 }
 
-// TestFetchDoesNotReachThisMachine does it with real sockets and real names.
+// TestFetchDoesNotReachThisMachine uses real sockets and real names.
 func TestFetchDoesNotReachThisMachine(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server was reached") }))
@@ -329,7 +329,7 @@ func (e ending) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestWhatEndsBecauseItsTimeIsUpIsNotWhole(t *testing.T) {
+func TestPageIsIncompleteAfterATimeout(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	body := io.MultiReader(strings.NewReader("The beginning"), ending{func() { cancel(errSlow) }})
 	res := &http.Response{Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(body)}
@@ -338,7 +338,7 @@ func TestWhatEndsBecauseItsTimeIsUpIsNotWhole(t *testing.T) {
 	}
 }
 
-func TestFetchKinds(t *testing.T) {
+func TestFetchMediaTypes(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if kind := r.URL.Query().Get("kind"); kind != "-" {
 			w.Header().Set("Content-Type", kind)
@@ -398,7 +398,7 @@ func TestFetchStatus(t *testing.T) {
 	})
 }
 
-// TestFetchBehindAProxy: the proxy is asked for an address that was judged here, never for a name.
+// TestFetchBehindAProxy: the proxy is asked for an address that was checked here, never for a name.
 func TestFetchBehindAProxy(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -515,8 +515,8 @@ func TestProposeFetch(t *testing.T) {
 	}
 }
 
-// TestRedirectsLeadNowhereElse: nobody typed or approved where another site begins.
-func TestRedirectsLeadNowhereElse(t *testing.T) {
+// TestRedirectsStayOnTheSite: nobody typed or approved an address of another site.
+func TestRedirectsStayOnTheSite(t *testing.T) {
 	names := map[string]string{"listed.org": people, "www.listed.org": people, "a.listed.net": people, "b.listed.net": people, "evil.org": people, "www.evil.org": people}
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -582,8 +582,8 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestHostilePagesEndSoon are pages of 2 MiB that are made to take long.
-func TestHostilePagesEndSoon(t *testing.T) {
+// TestHostilePagesAreReadFast reads pages of 2 MiB that are made to take long.
+func TestHostilePagesAreReadFast(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse("https://example.org/")
 	if err != nil {

@@ -44,7 +44,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestNoPrivateAddressInAnyForm wraps private IPv4 addresses in all forms of IPv6 that hold one.
+// TestNoPrivateAddressInAnyForm embeds private IPv4 addresses in every form of IPv6 address that can contain one.
 func TestNoPrivateAddressInAnyForm(t *testing.T) {
 	t.Parallel()
 	g := newGuard(nil)
@@ -119,7 +119,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// FuzzTarget looks for an address that gets by, or that changes when it is looked at again.
+// FuzzTarget searches for an address that passes the check, or that changes when it is parsed again.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{"https://example.org/a?b#c", "http://[::1]:80/", "http://0x7f.1/", "http://2130706433/", "https://ß.example/%2e%2e/", "http://127.0.0.1./"} {
 		f.Add(s)

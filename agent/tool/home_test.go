@@ -187,8 +187,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// The area is no part of a template.
-func TestAreaIsNoTemplate(t *testing.T) {
+// The name of an area can't become code of a template.
+func TestAreaIsEscapedInTemplates(t *testing.T) {
 	t.Parallel()
 	h := newHomeServer(t)
 	if _, err := h.call(t, HAStates, `{"area":"{{ states }}"}`); err != nil {
@@ -203,7 +203,7 @@ func TestAreaIsNoTemplate(t *testing.T) {
 	}
 }
 
-// A large house is read, and a small part of it told.
+// A large house is read completely, and a small part of it returned.
 func TestManyStates(t *testing.T) {
 	t.Parallel()
 	h := newHomeServer(t)
@@ -267,8 +267,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// What can't be known is said: a call is not repeated blindly.
-func TestServiceTrouble(t *testing.T) {
+// An unknown outcome is reported as such, and the call is not repeated.
+func TestServiceErrors(t *testing.T) {
 	t.Parallel()
 	const turnOn, unknown = `{"domain":"light","service":"turn_on"}`, "is unknown: look with ha_states"
 	h := newHomeServer(t)
@@ -342,7 +342,7 @@ func TestProposeService(t *testing.T) {
 	}
 }
 
-// Whatever data there is, it reads back as what is sent: the words hide nothing.
+// A proposal shows any data exactly as it is sent: nothing is hidden.
 func FuzzProposeService(f *testing.F) {
 	f.Add(`{"a":1,"b":"x, c: 2","d":{"e":[]}}`)
 	f.Fuzz(func(t *testing.T, data string) {

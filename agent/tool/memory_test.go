@@ -75,8 +75,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryAsksOnceSomethingElseHasSpoken: outside content must not plant what is remembered, nor show it to others.
-func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
+// TestMemoryNeedsApprovalAfterOutsideContent: outside content must neither add to what is remembered nor show it to others.
+func TestMemoryNeedsApprovalAfterOutsideContent(t *testing.T) {
 	t.Parallel()
 	tools, err := New(Options{Enabled: Groups(), Facts: &notes{}, Home: HomeOptions{URL: "http://house.test", Token: "x"}})
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *slowFacts) Facts(ctx context.Context, person string) ([]Fact, error) {
 	return facts, err
 }
 
-// TestRememberingSideBySide: calls of one step run at the same time, and what they find there must still hold.
-func TestRememberingSideBySide(t *testing.T) {
+// TestConcurrentRemembering: the calls of a step run at the same time, and the checks must hold for all of them together.
+func TestConcurrentRemembering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		facts := &slowFacts{}
 		tools, err := New(Options{Enabled: []string{Memory}, Facts: facts})
@@ -149,7 +149,7 @@ func (brokenFacts) Facts(context.Context, string) ([]Fact, error)        { retur
 func (brokenFacts) Add(context.Context, string, string) (Fact, error)    { return Fact{}, errDisk }
 func (brokenFacts) Remove(context.Context, string, string) (bool, error) { return false, errDisk }
 
-func TestMemoryInTrouble(t *testing.T) {
+func TestMemoryStoreErrors(t *testing.T) {
 	t.Parallel()
 	tools, err := New(Options{Enabled: []string{Memory}, Facts: brokenFacts{}})
 	if err != nil {

@@ -62,7 +62,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// FuzzPartial cuts arguments anywhere: what is found is a prefix of what is there in the end.
+// FuzzPartial cuts arguments anywhere: each field found is a prefix of its final value.
 func FuzzPartial(f *testing.F) {
 	f.Add(`{"url":"https://example.org/a?b=c","from":3}`, 20)
 	f.Add(`{"x":{"url":"no"},"url":"\u00e9\ud83d\ude00\\\" end"}`, 35)
@@ -83,7 +83,7 @@ func FuzzPartial(f *testing.F) {
 	})
 }
 
-// Go takes a name in any case: what was looked at to decide about a call must be what is done.
+// Go's decoder ignores the case of names, so the check before an approval must see the same fields as the call.
 func TestNamesInAnotherCase(t *testing.T) {
 	t.Parallel()
 	tools, err := New(Options{Enabled: []string{Time}})

@@ -113,7 +113,7 @@ func TestTranscribe(t *testing.T) {
 	}
 }
 
-func TestTrouble(t *testing.T) {
+func TestErrors(t *testing.T) {
 	t.Parallel()
 	good := answer{status: 200, body: `{"text":"Hello."}`}
 	quoted := `{"error":{"message":"bad key ` + secret + `"}}`

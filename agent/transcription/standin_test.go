@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-func TestImitatedProvider(t *testing.T) {
+func TestStandin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"whisper-1"}})
 		transport := memnet.Serve(t, server).Transport(t)
