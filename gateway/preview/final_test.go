@@ -636,6 +636,50 @@ func TestARecordedFinalIsRefused(t *testing.T) {
 	})
 }
 
+// The answer was stopped while a question stood below the text, and the platform refuses the text without the question. Less of it
+// takes the question away; a single word goes with it.
+func TestATextWithoutItsQuestionIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		deletes    bool
+		restarts   bool
+		want       []string
+	}{
+		{"its first half is taken", "one two", true, true, []string{"one"}},
+		{"its first half is taken by the same process", "one two", true, false, []string{"one"}},
+		{"its first word is taken", "onetwothree four", true, true, []string{"onetwothree"}},
+		{"a single word is deleted", "one", true, true, nil},
+		{"a single word that can't be deleted is replaced", "one", false, true, []string{"–"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				e := p.endpoint()
+				if !tt.deletes {
+					e.Deleter = nil
+				}
+				l := live(t, p, e, streamed())
+				l.says(tt.text+" ", 5*time.Second)
+				l.slot.SetStatus(question("yes:1", "May I?"))
+				time.Sleep(5 * time.Second)
+				equal(t, "before", p.sees(), []string{tt.text + "\n\nMay I?"})
+				if tt.restarts {
+					l.again()
+				}
+				p.fate = func(c *call) fate {
+					if c.m.Text == tt.text {
+						return fail(chat.Rejected)
+					}
+					return fate{}
+				}
+				l.slot.Finish(Ending{Keep: true})
+				<-l.ended
+				equal(t, "stands", p.sees(), tt.want)
+			})
+		})
+	}
+}
+
 // Whether the first message of the final stands is not known when the final is stopped. It is made to, and so is what follows.
 func TestStoppedAtASeamThatMayBeOne(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {

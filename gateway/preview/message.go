@@ -205,15 +205,23 @@ func (d display) like(e display) bool {
 	return d.body.equal(e.body) && d.cursor == e.cursor && d.frame == e.frame
 }
 
-// halveText halves the text of a restored message whose edit the platform refuses. The cause may be in the other half, and
-// without an accepted edit the message would keep its cursor. It returns false if there is nothing to halve.
-func (m *message) halveText() bool {
-	text := m.shown.body.plain[:len(m.shown.body.plain)/2]
-	space := strings.LastIndexFunc(text, unicode.IsSpace)
-	if space <= 0 {
+// shortenText shortens the text of a message whose edit the platform refuses: to half of it, to its first word, and then to
+// nothing. The cause may be in the rest, and without an accepted edit the message would keep its cursor or its question. It
+// returns false if there is no text.
+func (m *message) shortenText() bool {
+	if m.blank() {
 		return false
 	}
-	text = strings.TrimRightFunc(text[:space], unicode.IsSpace)
+	text := m.shown.body.plain
+	end := strings.LastIndexFunc(text[:len(text)/2], unicode.IsSpace)
+	if end <= 0 {
+		end = strings.IndexFunc(text, unicode.IsSpace)
+	}
+	if end <= 0 {
+		m.shown.body, m.earlierBody = nothing(), payload{}
+		return true
+	}
+	text = strings.TrimRightFunc(text[:end], unicode.IsSpace)
 	m.shown.body = payload{rendered: markup.Rendered{Text: text}, plain: text, end: m.shown.body.end}
 	return true
 }

@@ -197,7 +197,7 @@ func giveUp(s *state, f failedCall) {
 	case s.ending == nil:
 		return
 	case m.revert(f.body):
-	case f.kind == doEdit && f.keepsText && m.unsure() && m.halveText():
+	case f.kind == doEdit && f.keepsText && m.shortenText():
 		return
 	case m.abandoned, f.kind == doEdit && f.keepsText: // its current content is refused too
 		m.shown.cursor, m.certainty = false, sure
