@@ -99,6 +99,32 @@ func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	}
 }
 
+// The start of a stream was lost, and so was the answer to a create under the same key, which made a message with a question. The
+// next process stops what may be a stream, and the question goes all the same.
+func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
+	for name, cursor := range map[string]string{"with a cursor": " ▌", "without a cursor": ""} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, e := lavish()
+				p.profile.KeyFor = time.Hour
+				p.fate = nth(map[int]fate{0: {hang: true}, 1: {hang: true, applied: true}})
+				c := streamed()
+				c.Transport, c.Cursor = Native, cursor
+				s := live(t, p, e, c)
+				s.says("one two three ", 2*time.Second)
+				s.again()
+				s.says("one ", 0) // too short for a preview without a question
+				s.asks("yes:1", "Really?", 2*time.Second)
+				if got := s.sees(); len(got) != 1 || !strings.HasSuffix(got[0], "Really?") {
+					t.Fatalf("a person sees %q, want a question", got)
+				}
+				s.again()
+				s.delivers(Ending{Keep: true}, "one")
+			})
+		})
+	}
+}
+
 // D1: a reply of several messages is stopped. The answer to the create of the first one was lost, so that it must be
 // edited, and it can't be. What takes its place stands below the others, which must follow it.
 func TestRegressionStoppedWhereTheFirstPartIsFrozen(t *testing.T) {

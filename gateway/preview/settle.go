@@ -44,7 +44,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	p := s.at(a.part)
 	switch {
 	case a.creates():
-		s.settleCreate(a, p, r.Ref)
+		a.display = s.settleCreate(a, p, r.Ref)
 	case a.kind == doFind:
 		s.settleFind(a.part, r.Ref, now)
 		if a.part > supersededAt {
@@ -115,9 +115,9 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 	}
 }
 
-// settleCreate records a created message. A message without an id can't be edited, so it counts as part of the
-// reply only if it shows the final.
-func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
+// settleCreate records a created message and returns what it may show. A message without an id can't be edited, so it counts
+// as part of the reply only if it shows the final.
+func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) display {
 	if s.draft = (draft{}); p.role == roleText { // an arriving message erases the draft
 		s.displayed = true
 	} else {
@@ -142,8 +142,10 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 		p.phase = streaming
 	case stream:
 		p.phase, p.certainty = streaming, unsure
+		a.cursor = true // if an earlier create made no stream, it may have made a message with a frame
 	}
 	s.findSeam()
+	return a.display
 }
 
 // restart handles a text that starts over. Full parts belong to the discarded text, and only the final may edit
