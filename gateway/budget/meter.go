@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// shortWindow is the longest window that counts as full after a restart.
+// shortWindow is the longest window that counts as full after a restart, and to which Count applies for all processes together.
 const shortWindow = 5 * time.Second
 
 // meter counts the calls under one limit in one scope. The list of recent calls ensures that no Window has more
@@ -155,24 +155,28 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.lapse(t, now)
 }
 
-// assume fills the meter with the calls that an earlier process may have made: it empties the bucket and fills a short
-// window. A long window counts as half full, because waiting for a full one takes long and is rarely needed.
+// assume counts the calls that an earlier process may have made, of which nothing is known. It empties the bucket, and fills a
+// short window as late as the bucket allows.
 //
-// The earlier process kept to the bucket too. So only one burst can have arrived just now, and the earlier calls arrived
-// one interval apart. If all counted as made now, they would leave the window at the same time: this process would use
-// the rest of the window, and then wait until that time.
+// The earlier process kept to the bucket too. So its calls and those from now on keep to it together: a window has at most Burst-1
+// calls more than Count. The adapters allow for that in long windows (see chat.Limit), because filling them here would stop all
+// calls for a burst's worth of intervals.
 func (m *meter) assume(now time.Time) {
 	m.prune(now)
-	calls := max(1, m.part)
-	if m.limit.Window > shortWindow {
-		calls /= 2
+	if m.limit.Window <= shortWindow {
+		slices.Reverse(m.arrived)
+		for n := range max(1, m.part) {
+			at := now.Add(-time.Duration(max(0, n+1-m.burst())) * m.interval())
+			if n == len(m.arrived) {
+				m.arrived = append(m.arrived, at)
+			}
+			m.arrived[n] = latest(m.arrived[n], at) // the other process came later than this one's calls
+		}
+		slices.Reverse(m.arrived)
 	}
-	for n := range max(0, calls-len(m.arrived)) {
-		m.arrived = append(m.arrived, now.Add(-time.Duration(max(0, n+1-m.burst()))*m.interval()))
-	}
-	slices.SortFunc(m.arrived, time.Time.Compare)
-	if n := int(m.bucket.TokensAt(now)); n > 0 {
-		m.bucket.ReserveN(now, n)
+	if m.bucket.TokensAt(now) > 0 { // the fraction of a call, too
+		m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
+		m.bucket.ReserveN(now, m.burst())
 	}
 }
 

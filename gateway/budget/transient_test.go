@@ -146,7 +146,7 @@ func TestSingleRefusalsAreForgottenEachTime(t *testing.T) {
 	}{
 		{"Discord", perChat(5, 5*time.Second, 5), 1200 * time.Millisecond},
 		{"Slack", tier(50, chat.OpAll), 1500 * time.Millisecond},
-		{"Telegram group", perChat(20, time.Minute, 5), 3 * time.Second},
+		{"Telegram group", perChat(18, time.Minute, 3), 3 * time.Second},
 		{"Telegram", perChat(20, 20*time.Second, 3), 1500 * time.Millisecond},
 	} {
 		for _, apart := range []time.Duration{90 * time.Second, 5 * time.Minute} {

@@ -87,7 +87,9 @@ const (
 )
 
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window,
-// spread out as a bucket that holds Burst calls and refills at Count/Window.
+// spread out as a bucket that holds Burst calls and refills at Count/Window. A process that continues after another one does not
+// know the other's calls, and keeps only to the bucket together with it: a window of more than five seconds may then have Count and
+// Burst-1 calls. So an adapter whose platform counts n calls in such a window declares a Count of n-Burst+1.
 type Limit struct {
 	Scope  Scope
 	Ops    Op

@@ -111,7 +111,7 @@ func (b *toyBot) Capabilities() chat.Capabilities {
 func (b *toyBot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit: toyLimit, EditInterval: 1200 * time.Millisecond, TypingEvery: 4 * time.Second, KeyFor: toyKeyFor - 20*time.Second,
-		Limits: []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpAll &^ chat.OpTyping, Count: toyRate, Window: toyWindow, Burst: 5}},
+		Limits: []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpAll &^ chat.OpTyping, Count: toyRate - 4, Window: toyWindow, Burst: 5}},
 	}
 	if b.has("believes in more") {
 		p.Limits[0].Count, p.Limits[0].Burst, p.EditInterval = 3*toyRate, 3*toyRate, 400*time.Millisecond

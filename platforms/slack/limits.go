@@ -73,7 +73,7 @@ const idleConnections = 8
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: 1500 * time.Millisecond, // 40 per minute, of the 50 that all replies in the workspace share
+		EditInterval: 1500 * time.Millisecond, // 40 per minute, of the 46 that all replies in the workspace share
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
 			// Slack allows one post per second in each channel, with short bursts, and "several hundred messages per
@@ -105,7 +105,9 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// endpointLimit is a limit of calls per minute for the whole endpoint. Half of them may come at once.
-func endpointLimit(ops chat.Op, count int) chat.Limit {
-	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: count, Window: tierWindow, Burst: count / 2}
+// endpointLimit keeps to a limit of calls per minute for the whole endpoint. A tenth of them may come at once, and at least three.
+// The rest leaves room for that burst of an earlier process; see chat.Limit.
+func endpointLimit(ops chat.Op, published int) chat.Limit {
+	burst := max(3, published/10)
+	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: published - burst + 1, Window: tierWindow, Burst: burst}
 }

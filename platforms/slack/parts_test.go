@@ -17,6 +17,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/internal/markup"
+	standin "telex/standin/slack"
 )
 
 func TestClassification(t *testing.T) {
@@ -349,4 +350,27 @@ func TestPeople(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		want(3)
 	})
+}
+
+// D3: two processes that follow each other keep to the limits per minute together; see chat.Limit.
+func TestLimitsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	b := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})
+	p := standin.PublishedLimits()
+	published := map[chat.Op]int{
+		chat.OpSend: p.PostPerMinute, chat.OpFile: p.Tier4, chat.OpEdit: p.Tier3, chat.OpDelete: p.Tier3, chat.OpStart: p.Tier2, chat.OpAppend: p.Tier4,
+		chat.OpStop: p.Tier2, chat.OpFind: findCount, chat.OpPane: p.Tier4, chat.OpTyping: p.StatusPerMinute,
+	}
+	for _, l := range b.Profile(chat.Target{}).Limits {
+		if l.Scope != chat.ScopeEndpoint {
+			continue
+		}
+		if l.Window != time.Minute || l.Count+l.Burst-1 > published[l.Ops] {
+			t.Errorf("%v: %d calls in %v, want at most %d in a minute", l.Ops, l.Count+l.Burst-1, l.Window, published[l.Ops])
+		}
+		delete(published, l.Ops)
+	}
+	if len(published) > 0 {
+		t.Errorf("no limit for %v", published)
+	}
 }

@@ -70,6 +70,12 @@ const (
 // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
 const maxPerSecond = 30
 
+// maxPerMinute is how many messages a bot may send to a group in a minute; the same source.
+const maxPerMinute = 20
+
+// inBurst is how many of a chat's messages may come at once.
+const inBurst = 3
+
 // Limits of receiving, https://core.telegram.org/bots/api#getupdates.
 const (
 	pollTimeout = 30 * time.Second // how long the server waits for updates
@@ -118,11 +124,11 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 	}
 	inChat := chat.Limit{
 		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile | chat.OpFind,
-		Count: 20, Window: 20 * time.Second, Burst: 3,
+		Count: 20, Window: 20 * time.Second, Burst: inBurst,
 	}
 	if to.Kind == chat.Group {
 		p.EditInterval, p.DraftFor = 3*time.Second, 0
-		inChat.Window, inChat.Burst = time.Minute, 5
+		inChat.Count, inChat.Window = maxPerMinute-inBurst+1, time.Minute // see chat.Limit
 	}
 	p.Limits = []chat.Limit{inChat, {Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: maxPerSecond, Window: time.Second, Burst: maxPerSecond}}
 	return p

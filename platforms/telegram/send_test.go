@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	standin "telex/standin/telegram"
 )
 
 // record returns a bot and the form of the last call, with the method under "".
@@ -195,7 +196,7 @@ func TestProfile(t *testing.T) {
 		inChat   chat.Limit
 	}{
 		{private, 1500 * time.Millisecond, 25 * time.Second, chat.Limit{Scope: chat.ScopeChat, Ops: messages, Count: 20, Window: 20 * time.Second, Burst: 3}},
-		{group, 3 * time.Second, 0, chat.Limit{Scope: chat.ScopeChat, Ops: messages, Count: 20, Window: time.Minute, Burst: 5}},
+		{group, 3 * time.Second, 0, chat.Limit{Scope: chat.ScopeChat, Ops: messages, Count: 18, Window: time.Minute, Burst: 3}},
 	} {
 		got := b.Profile(c.to)
 		if got.TextLimit != 4096 || got.EditInterval != c.interval || got.TypingEvery != 4*time.Second || got.DraftFor != c.draft {
@@ -203,6 +204,9 @@ func TestProfile(t *testing.T) {
 		}
 		if want := []chat.Limit{c.inChat, all}; !slices.Equal(got.Limits, want) {
 			t.Errorf("%v: limits = %+v, want %+v", c.to.Kind, got.Limits, want)
+		}
+		if published := standin.PublishedLimits().GroupPerMinute; c.to == group && c.inChat.Count+c.inChat.Burst-1 > published {
+			t.Errorf("two processes may make %d calls in a minute, want at most %d", c.inChat.Count+c.inChat.Burst-1, published)
 		}
 	}
 }

@@ -1,0 +1,149 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+)
+
+// spell is a time in which one of two processes owns a chat.
+type spell struct {
+	lasts  time.Duration
+	pauses []time.Duration // before each of its calls, again and again; none: it makes as many calls as it may
+	class  chat.Class
+}
+
+// takeTurns lets two processes own a chat in turns. Each dies or stops without a word, and the other one knows nothing of its
+// calls. It returns the times of all calls.
+func takeTurns(limit chat.Limit, spells []spell) (calls []time.Time) {
+	processes := [2]*Budget{New(), New()}
+	for n, s := range spells {
+		b, ends := processes[n%2], time.Now().Add(s.lasts)
+		if n > 0 {
+			b.Assume(callUnder(limit, s.class))
+		}
+		for i := 0; ; i++ {
+			if len(s.pauses) > 0 {
+				time.Sleep(min(s.pauses[i%len(s.pauses)], time.Until(ends)))
+			}
+			ticket := b.Request(callUnder(limit, s.class))
+			select {
+			case <-ticket.Ready():
+			case <-time.After(time.Until(ends)):
+			}
+			if !time.Now().Before(ends) || !granted(ticket) {
+				ticket.Cancel()
+				break
+			}
+			calls = append(calls, time.Now())
+			ticket.Done()
+		}
+	}
+	return calls
+}
+
+// callUnder is a call that counts under the limit alone.
+func callUnder(l chat.Limit, class chat.Class) chat.Call {
+	c := call("a", class, l)
+	c.To.Thread = "t"
+	return c
+}
+
+// tooMany says which calls are more than a bucket allows that refills steadily, or than a window of a limit allows. A short
+// window counts as full for whoever continues. A longer one is kept to by the bucket alone: in a window, it allows a burst, and
+// one call less than the limit.
+func tooMany(l chat.Limit, calls []time.Time) string {
+	const rounding = time.Microsecond // of the times at which a bucket regains its calls
+	most, interval := l.Count+l.Burst-1, l.Window/time.Duration(l.Count)
+	if l.Window <= shortWindow {
+		most = l.Count
+	}
+	for i, from := range calls {
+		for j, to := range calls[i:] {
+			if over := time.Duration(j+1-l.Burst)*interval - to.Sub(from); over > rounding {
+				return fmt.Sprintf("%d calls in %v, %v too early for the bucket", j+1, to.Sub(from), over)
+			}
+		}
+		if j := i + most; j < len(calls) && calls[j].Sub(from) < l.Window-rounding {
+			return fmt.Sprintf("%d calls in %v, want at most %d", most+1, calls[j].Sub(from), most)
+		}
+	}
+	return ""
+}
+
+// D3: whatever the earlier process really did, it and the one that continues together keep to the limit's bucket. So no window of
+// the length of the limit's has more than Count calls if it is short, and more than Count and a burst without one otherwise. The
+// adapters choose the Count and the burst of a long window so that this is what the platform publishes.
+func TestAssumedCallsExceedNoLimit(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		limit := chat.Limit{
+			Scope: rapid.SampledFrom([]chat.Scope{chat.ScopeThread, chat.ScopeChat, chat.ScopeEndpoint}).Draw(rt, "scope"),
+			Ops:   chat.OpAll, Count: rapid.IntRange(1, 40).Draw(rt, "count"),
+		}
+		limit.Burst = rapid.IntRange(1, limit.Count).Draw(rt, "burst")
+		limit.Window = rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 20 * time.Second, time.Minute}).Draw(rt, "window")
+		interval := limit.Window / time.Duration(limit.Count)
+		spells := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) spell {
+			return spell{
+				lasts: time.Duration(rapid.Int64Range(0, int64(limit.Window*3/2)).Draw(t, "lasts")),
+				pauses: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
+					return time.Duration(rapid.Int64Range(0, int64(3*interval)).Draw(t, "pause"))
+				}), 0, 5).Draw(t, "pauses"),
+				class: rapid.SampledFrom([]chat.Class{chat.ClassFinal, chat.ClassFirst, chat.ClassPreview}).Draw(t, "class"),
+			}
+		}), 2, 6).Draw(rt, "spells")
+		var wrong string
+		synctest.Test(t, func(*testing.T) { wrong = tooMany(limit, takeTurns(limit, spells)) })
+		if wrong != "" {
+			rt.Fatalf("limit %d in %v, burst %d: %s", limit.Count, limit.Window, limit.Burst, wrong)
+		}
+	})
+}
+
+// The worst cases by name, under the limits of the platforms: the earlier process used its burst just before it died, or all that a
+// window allows. And whoever continues does so at the pace of the limit from the first interval on (a short window counts as full),
+// without standing still later.
+func TestAssumedCallsAfterTheWorst(t *testing.T) {
+	for _, limit := range []chat.Limit{
+		perChat(20, 20*time.Second, 3), perChat(18, time.Minute, 3), perChat(45, 45*6*time.Second, 10), perChat(5, 5*time.Second, 5),
+		overall(30, time.Second, 30), overall(46, time.Minute, 5),
+	} {
+		interval := limit.Window / time.Duration(limit.Count)
+		for name, before := range map[string]spell{
+			"a burst":           {lasts: time.Millisecond},
+			"all of a window":   {lasts: limit.Window},
+			"a burst at an end": {lasts: 2 * limit.Window, pauses: append(slices.Repeat([]time.Duration{interval}, limit.Count-limit.Burst), interval*time.Duration(limit.Burst), 0, 0)},
+		} {
+			t.Run(fmt.Sprintf("%d in %v after %s", limit.Count, limit.Window, name), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, _ *Budget) {
+					taken := time.Now().Add(before.lasts)
+					calls := takeTurns(limit, []spell{before, {lasts: 2 * limit.Window}})
+					if wrong := tooMany(limit, calls); wrong != "" {
+						t.Error(wrong)
+					}
+					last := taken
+					for _, at := range calls {
+						if !at.After(taken) {
+							continue
+						}
+						want := interval
+						if limit.Window <= shortWindow {
+							want = limit.Window
+						}
+						if gap := at.Sub(last); gap > want+time.Millisecond {
+							t.Errorf("no call for %v, %v after the other process, want one within %v", gap, last.Sub(taken), want)
+						}
+						last = at
+					}
+				})
+			})
+		}
+	}
+}
