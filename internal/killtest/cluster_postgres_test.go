@@ -32,7 +32,7 @@ func TestPostgreSQLCluster(t *testing.T) {
 				t.Errorf("got %+v, want nothing lost, doubled, unfinished, out of order, beyond a limit, or otherwise wrong", r.talkVerdict)
 			}
 			// Twice the bars: the machine may be busy.
-			if o.rolling && r.Disturbed.Max > (editInterval+2*maxInterruption).Seconds() || r.Recovery.Max > 2*maxRecovery.Seconds() {
+			if o.rolling && r.Disturbed.Max > 2*maxInterruption.Seconds() || r.Recovery.Max > 2*maxRecovery.Seconds() {
 				t.Errorf("replies went on after %+v, and stood still for %+v", r.Recovery, r.Disturbed)
 			}
 			if least := map[bool]int{false: 2, true: 3}[o.rolling]; len(r.Events) < 2*least || r.Answers < o.chats {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,15 +17,6 @@ import (
 	"telex/internal/outside"
 )
 
-// maxRecovery is how long a reply of a killed daemon may stand still: the lease of 5 s, and the time to take the chat over.
-const maxRecovery = 8 * time.Second
-
-// maxInterruption is how long a restart in order may interrupt a reply, beyond the interval of its edits.
-const maxInterruption = 2 * time.Second
-
-// editInterval is telex's own interval between two edits, the longest of the three platforms.
-const editInterval = 1500 * time.Millisecond
-
 // clusterResult is what people were left with, and how long they waited.
 type clusterResult struct {
 	Replicas int     `json:"replicas"`
@@ -37,12 +29,14 @@ type clusterResult struct {
 	Events    []event        `json:"events"`
 	ByReplica map[string]int `json:"by_replica"` // requests to the model
 	First     spread         `json:"first"`      // from a question to the model's request, where no other question waited
-	Recovery  spread         `json:"recovery"`   // from a kill until a growing reply of the killed daemon went on: the model was asked again, or the rest shown
+	Recovery  spread         `json:"recovery"`   // from a kill until a growing reply of the killed daemon was taken up by another one
 	Grown     spread         `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
-	Quiet     spread         `json:"quiet"`      // the longest time between two changes of a reply, with no event near
+	Ours      spread         `json:"ours"`       // the same without the time in which the model wrote again what was shown
+	Quiet     spread         `json:"quiet"`      // the longest interruption of a reply, with no event near
 	Disturbed spread         `json:"disturbed"`  // the same, with an event meanwhile
-	Longest   string         `json:"longest"`    // of all these times
-	Errors    map[string]int `json:"errors"`     // how often the daemons' logs say what
+	Longest   []string       `json:"longest"`    // of all interruptions
+	Recovered []recovery     `json:"recovered"`
+	Errors    map[string]int `json:"errors"` // how often the daemons' logs say what
 	rolling   bool
 }
 
@@ -50,6 +44,7 @@ type clusterResult struct {
 type spread struct {
 	N   int     `json:"n"`
 	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
 }
@@ -60,11 +55,22 @@ func spreadOf(list []time.Duration) spread {
 	}
 	slices.Sort(list)
 	at := func(percent int) float64 { return list[(len(list)*percent+99)/100-1].Seconds() }
-	return spread{len(list), at(50), at(99), at(100)}
+	return spread{len(list), at(50), at(95), at(99), at(100)}
+}
+
+// spreadBy returns the distribution of a time of those elements that all conditions hold for.
+func spreadBy[E any](list []E, of func(E) time.Duration, conditions ...func(E) bool) spread {
+	var times []time.Duration
+	for _, e := range list {
+		if !slices.ContainsFunc(conditions, func(ok func(E) bool) bool { return !ok(e) }) {
+			times = append(times, of(e))
+		}
+	}
+	return spreadOf(times)
 }
 
 func (s spread) String() string {
-	return fmt.Sprintf("%d times, p50 %.2f s, p99 %.2f s, max %.2f s", s.N, s.P50, s.P99, s.Max)
+	return fmt.Sprintf("%d times, p50 %.2f s, p95 %.2f s, p99 %.2f s, max %.2f s", s.N, s.P50, s.P95, s.P99, s.Max)
 }
 
 // bad reports whether a person saw something wrong, or waited too long.
@@ -74,7 +80,7 @@ func (r clusterResult) bad() bool {
 
 func (r clusterResult) late() bool {
 	if r.rolling {
-		return r.Disturbed.Max > (editInterval + maxInterruption).Seconds()
+		return r.Disturbed.Max > maxInterruption.Seconds()
 	}
 	return r.Recovery.Max > maxRecovery.Seconds()
 }
@@ -112,48 +118,24 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 			r.ByReplica[run.replica]++
 		}
 	}
-	var worst time.Duration
-	var first, recovery, grown, quiet, disturbed []time.Duration
-	for _, t := range c.talks {
-		posts := t.place.posts()
+	var first []time.Duration
+	posts := make([][]post, len(c.talks))
+	for i, t := range c.talks {
+		posts[i] = t.place.posts()
 		r.Answers += len(t.asked)
-		r.add(t.judge(posts))
+		r.add(t.judge(posts[i]))
 		first = append(first, t.waits(runs)...)
-		for _, e := range c.events {
-			if e.What != killed {
-				continue
-			}
-			if mark, ok := growing(posts, e.At); ok && owner(runs[mark], e.At) == e.Replica {
-				change := nextChange(posts, e.At)
-				grown = append(grown, change)
-				if again := slices.IndexFunc(runs[mark], func(run modelRun) bool { return run.at.After(e.At) }); again >= 0 {
-					change = min(change, runs[mark][again].at.Sub(e.At))
-				}
-				recovery = append(recovery, change)
-			}
-		}
-		if t.place.limited() {
-			continue
-		}
-		for _, p := range posts {
-			gap, at, calm := c.longestGap(p)
-			if gap > worst {
-				worst = gap
-				r.Longest = fmt.Sprintf("%.1f s from %s in %s, chat %d: %s", gap.Seconds(), at.Format("15:04:05.0"), t.place.name(), t.number, clip(p.text()))
-			}
-			if calm {
-				quiet = append(quiet, gap)
-			} else {
-				disturbed = append(disturbed, gap)
-			}
-		}
+		r.Recovered = append(r.Recovered, c.recoveries(t, posts[i], runs)...)
 	}
+	r.First = spreadOf(first)
+	r.Recovery = spreadBy(r.Recovered, func(r recovery) time.Duration { return r.TakenUp })
+	r.Grown = spreadBy(r.Recovered, func(r recovery) time.Duration { return r.Grown })
+	r.Ours = spreadBy(r.Recovered, recovery.ours)
+	r.interrupted(c.interruptions(posts))
 	r.Events = c.events
 	if err := outside.WriteJSON(filepath.Join(c.dir, "telegram.json"), c.world.Telegram.Calls()); err != nil {
 		return r, err
 	}
-	r.First, r.Recovery, r.Grown = spreadOf(first), spreadOf(recovery), spreadOf(grown)
-	r.Quiet, r.Disturbed = spreadOf(quiet), spreadOf(disturbed)
 	for _, d := range c.replicas {
 		if err := d.errorsIn(r.Errors); err != nil {
 			return r, err
@@ -198,68 +180,8 @@ func (t *talk) judgeMemory(texts []string) (v talkVerdict) {
 	return v
 }
 
-// modelRun is one request to the model.
-type modelRun struct {
-	at      time.Time
-	replica string
-}
-
 // marks matches the mark of a question.
 var marks = regexp.MustCompile(`A\d+x\d+z`)
-
-// runs returns the requests to the model for each mark, in their order.
-func (c *cluster) runs() map[string][]modelRun {
-	list := make(map[string][]modelRun)
-	for _, r := range c.world.Model.Requests() {
-		if mark := marks.FindString(r.Question); mark != "" {
-			list[mark] = append(list[mark], modelRun{r.Time, r.Header.Get(replicaHeader)})
-		}
-	}
-	return list
-}
-
-// owner returns the replica that asked the model last before a time.
-func owner(list []modelRun, at time.Time) (replica string) {
-	for _, r := range list {
-		if r.at.Before(at) {
-			replica = r.replica
-		}
-	}
-	return replica
-}
-
-// growing returns the mark of the answer that looked unfinished at a time.
-func growing(posts []post, at time.Time) (mark string, ok bool) {
-	for _, p := range posts {
-		text, visible := p.at(at)
-		if !visible {
-			continue
-		}
-		if found := marks.FindString(text); found != "" {
-			mark = found
-		}
-		if strings.HasSuffix(text, cursor) {
-			return mark, mark != ""
-		}
-	}
-	return "", false
-}
-
-// nextChange returns the time until something in a chat changed.
-func nextChange(posts []post, after time.Time) time.Duration {
-	next := time.Duration(-1)
-	for _, p := range posts {
-		for _, v := range p.versions {
-			if d := v.at.Sub(after); d > 0 && (next < 0 || d < next) {
-				next = d
-			}
-		}
-	}
-	if next < 0 {
-		next = time.Since(after) // never
-	}
-	return next
-}
 
 // waits returns the times from the questions to the model's first request for them. It leaves out questions that waited for the
 // answer to another one.
@@ -272,19 +194,15 @@ func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 	return list
 }
 
-// near is how long an event has effects.
-const near = 15 * time.Second
-
-// longestGap returns the longest time between two changes of a message and its beginning, and reports whether no event was near.
-func (c *cluster) longestGap(p post) (gap time.Duration, since time.Time, calm bool) {
-	from, to := p.versions[0].at, p.versions[len(p.versions)-1].at
-	calm = !slices.ContainsFunc(c.events, func(e event) bool { return e.At.Add(near).After(from) && e.At.Before(to) })
-	for i := range p.versions[1:] {
-		if d := p.versions[i+1].at.Sub(p.versions[i].at); d > gap {
-			gap, since = d, p.versions[i].at
-		}
+// interrupted fills in how long replies stood still.
+func (r *clusterResult) interrupted(list []interruption) {
+	length := func(i interruption) time.Duration { return i.Duration }
+	r.Quiet = spreadBy(list, length, func(i interruption) bool { return i.calm })
+	r.Disturbed = spreadBy(list, length, func(i interruption) bool { return !i.calm })
+	slices.SortFunc(list, func(a, b interruption) int { return cmp.Compare(b.Duration, a.Duration) })
+	for _, i := range list[:min(5, len(list))] {
+		r.Longest = append(r.Longest, i.where)
 	}
-	return gap, since, calm
 }
 
 func (r clusterResult) print(out io.Writer) {
@@ -305,10 +223,13 @@ func (r clusterResult) print(out io.Writer) {
 	fmt.Fprintf(out, "answers %d, requests to the model %d, by replica %v\n", r.Answers, r.Requests, r.ByReplica)
 	fmt.Fprintf(out, "lost %d, doubled %d, cursors %d, out of order %d, beyond limits %d, other %d\n",
 		r.Lost, r.Doubled, r.Cursors, r.Disordered, r.Limits, r.Other)
-	fmt.Fprintf(out, "question to the model's request:   %v\n", r.First)
-	fmt.Fprintf(out, "reply of a killed replica goes on: %v (bar %v)\n", r.Recovery, maxRecovery)
-	fmt.Fprintf(out, "  people see a change:             %v\n", r.Grown)
-	fmt.Fprintf(out, "longest pause of a reply, quiet:   %v\n", r.Quiet)
-	fmt.Fprintf(out, "  with an event meanwhile:         %v\n", r.Disturbed)
-	fmt.Fprintf(out, "  the longest:                     %s\n", r.Longest)
+	fmt.Fprintf(out, "question to the model's request: %v\n", r.First)
+	fmt.Fprintf(out, "reply of a killed replica: taken up %v (bar %v)\n", r.Recovery, maxRecovery)
+	fmt.Fprintf(out, "  people see it grow:            %v\n", r.Grown)
+	fmt.Fprintf(out, "  without the model's rewriting: %v\n", r.Ours)
+	fmt.Fprintf(out, "reply stood still, quiet:        %v\n", r.Quiet)
+	fmt.Fprintf(out, "  with an event meanwhile:       %v (bar of -rolling %v)\n", r.Disturbed, maxInterruption)
+	for _, where := range r.Longest {
+		fmt.Fprintf(out, "    %s\n", where)
+	}
 }

@@ -18,8 +18,9 @@ type place interface {
 	id() string   // the chat's
 	say(text string) error
 	posts() []post // the bot's messages that exist, oldest first
-	// limited reports whether the platform's limits force pauses between edits that are longer than telex's own.
-	limited() bool
+	// pace returns the longest time between two edits of a reply while so many replies on the platform grow: the longer one of telex's own
+	// interval and of what the platform's limit leaves to each reply.
+	pace(replies int) time.Duration
 	// overtaken reports whether telex learned of a message only after it had learned of a later one, so that it could not answer in
 	// order. The messages are named by their marks.
 	overtaken(earlier, later string) bool
@@ -68,8 +69,14 @@ func (p telegramPlace) name() string { return "telegram" }
 
 func (p telegramPlace) id() string { return strconv.FormatInt(p.chat, 10) }
 
-// In a group, Telegram allows 20 calls a minute.
-func (p telegramPlace) limited() bool { return p.chat < 0 }
+// Telegram allows 30 calls a second to a bot, and 20 a minute in a group.
+func (p telegramPlace) pace(replies int) time.Duration {
+	interval := 1500 * time.Millisecond
+	if p.chat < 0 {
+		interval = 3 * time.Second
+	}
+	return max(interval, time.Duration(replies)*time.Second/30)
+}
 
 func (p telegramPlace) say(text string) error {
 	if p.chat < 0 {
@@ -102,7 +109,10 @@ func (p discordPlace) id() string {
 	return p.channel
 }
 
-func (p discordPlace) limited() bool { return false }
+// Discord allows 50 calls a second to a bot.
+func (p discordPlace) pace(replies int) time.Duration {
+	return max(1200*time.Millisecond, time.Duration(replies)*time.Second/50)
+}
 
 func (p discordPlace) say(text string) error {
 	if p.channel != "" {
@@ -130,8 +140,10 @@ func (p slackPlace) name() string { return "slack" }
 
 func (p slackPlace) id() string { return "D" + p.user }
 
-// In a workspace, Slack allows 50 edits a minute.
-func (p slackPlace) limited() bool { return true }
+// Slack allows 50 edits a minute in a workspace.
+func (p slackPlace) pace(replies int) time.Duration {
+	return max(1500*time.Millisecond, time.Duration(replies)*time.Minute/50)
+}
 
 func (p slackPlace) say(text string) error {
 	if p.Say(slack.Incoming{User: "U" + p.user, Text: text}) == "" {

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestTalkJudge(t *testing.T) {
 	t.Parallel()
@@ -62,39 +59,5 @@ func TestTalkJudgesTheMemory(t *testing.T) {
 				t.Errorf("got %+v, want %d wrong", got, tt.other)
 			}
 		})
-	}
-}
-
-// The reply that grew at the moment of a kill, the daemon that wrote it, and the time until it went on.
-func TestClusterRecovery(t *testing.T) {
-	t.Parallel()
-	start := time.Unix(1000, 0)
-	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	posts := []post{
-		{versions: []sight{{at(0), counting("A1x0z", 3)}}},
-		{versions: []sight{{at(2), "Answer A1x1z begins: 1 " + cursor}, {at(9), counting("A1x1z", 3)}}},
-	}
-	if mark, ok := growing(posts, at(1)); ok {
-		t.Errorf("at 1 s %s grows, want none", mark)
-	}
-	if mark, ok := growing(posts, at(3)); !ok || mark != "A1x1z" {
-		t.Errorf("at 3 s %q grows, want A1x1z", mark)
-	}
-	if got := nextChange(posts, at(3)); got != 6*time.Second {
-		t.Errorf("it went on after %v, want 6s", got)
-	}
-	runs := []modelRun{{at(1), "r0"}, {at(8), "r1"}}
-	if got := owner(runs, at(3)); got != "r0" {
-		t.Errorf("the owner is %q, want r0", got)
-	}
-	c := &cluster{events: []event{{At: at(3), Replica: "r0", What: killed}}}
-	if gap, since, calm := c.longestGap(posts[1]); gap != 7*time.Second || !since.Equal(at(2)) || calm {
-		t.Errorf("got a pause of %v from %v, calm %t, want 7s, not calm", gap, since, calm)
-	}
-	if _, _, calm := c.longestGap(posts[0]); !calm {
-		t.Error("the first reply was complete before the kill, want it calm")
-	}
-	if got := spreadOf([]time.Duration{3 * time.Second, time.Second, 2 * time.Second}); got != (spread{3, 2, 3, 3}) {
-		t.Errorf("got the spread %+v", got)
 	}
 }

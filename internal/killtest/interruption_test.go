@@ -1,0 +1,59 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"telex/standin/telegram"
+)
+
+// A reply stands still beyond its pace: telex's own interval, or its share of the platform's limit if many replies grow at once.
+func TestInterruption(t *testing.T) {
+	t.Parallel()
+	server := telegram.New(telegram.Options{})
+	defer server.Close()
+	start := time.Unix(1000, 0)
+	at := func(s float64) time.Time { return start.Add(seconds(s)) }
+	reply := func(times ...float64) (p post) {
+		for _, s := range times {
+			p.versions = append(p.versions, sight{at: at(s), text: "text"})
+		}
+		return p
+	}
+	crowd := func(n int) (list []post) {
+		for range n {
+			list = append(list, reply(0, 100))
+		}
+		return list
+	}
+	person, group := telegramPlace{server, 5, 5}, telegramPlace{server, -5, 5}
+	slackPerson := slackPlace{}
+	for name, tt := range map[string]struct {
+		place place
+		reply post
+		among []post
+		event float64
+		want  float64
+		calm  bool
+	}{
+		"at its pace":                  {person, reply(0, 1.5, 3, 4.5), nil, 2, 0, false},
+		"it stands still":              {person, reply(0, 1.5, 5, 8.5, 9), nil, 2, 2, false},
+		"long before the next event":   {person, reply(0, 1.5, 5), nil, 6, 2, true},
+		"a group is slower":            {group, reply(0, 3, 6.5), nil, 2, 0.5, false},
+		"many share the limit":         {person, reply(0, 1.5, 5), crowd(89), 2, 0.5, false},
+		"Slack's limit is a workspace": {slackPerson, reply(0, 1.5, 7.5), crowd(4), 2, 0, false},
+		"Slack alone":                  {slackPerson, reply(0, 1.5, 7.5), nil, 2, 4.5, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &cluster{events: []event{{At: at(tt.event), What: restarted}}}
+			got := c.interruption(&talk{place: tt.place}, tt.reply, append(tt.among, tt.reply))
+			if (got.Duration-seconds(tt.want)).Abs() > time.Millisecond || got.calm != tt.calm || (got.where != "") != (tt.want > 0) {
+				t.Errorf("got %v, calm %t, %q; want %v s, calm %t", got.Duration, got.calm, got.where, tt.want, tt.calm)
+			}
+		})
+	}
+	if got := together([]post{reply(0, 1), reply(2, 3), reply(4, 5), reply(0, 9)}, at(1.5), at(3.5)); got != 2 {
+		t.Errorf("%d grow together, want 2", got)
+	}
+}
