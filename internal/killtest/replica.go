@@ -100,9 +100,7 @@ func (r *replica) kill(ctx context.Context, away time.Duration) error {
 	if err := errors.Join(r.process.Sound(), r.process.CloseLog()); err != nil {
 		return err
 	}
-	if outside.Pause(ctx, away) != nil {
-		return nil // the last start is left to whoever ended ctx
-	}
+	_ = outside.Pause(ctx, away) // if ctx ends, the daemon starts earlier: what it left must be completed
 	return r.start()
 }
 
