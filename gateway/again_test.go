@@ -40,8 +40,9 @@ func TestStopDropsARetryThatWaits(t *testing.T) {
 	})
 }
 
-// In a group everybody retries a question of their own: it must not become somebody else's, who can't have it forgotten.
-func TestARetryIsOfOnesOwnQuestion(t *testing.T) {
+// In a group, /retry repeats the last question of the person who writes it. A question of somebody else must stay theirs: only
+// they can delete it.
+func TestRetryRepeatsOnlyTheAskersQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		for _, in := range []chat.Inbound{
@@ -73,7 +74,7 @@ func TestUndoOfARetryTakesItsQuestionToo(t *testing.T) {
 	})
 }
 
-// What waits to ask a question again goes when the question does.
+// /undo deletes a question and the retry that waits to ask it again.
 func TestUndoDropsARetryThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -89,7 +90,7 @@ func TestUndoDropsARetryThatWaits(t *testing.T) {
 	})
 }
 
-func TestUndoAfterARestartIsAboutWhatWasUnderWay(t *testing.T) {
+func TestUndoAfterARestartEndsTheUnfinishedTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -107,8 +108,8 @@ func TestUndoAfterARestartIsAboutWhatWasUnderWay(t *testing.T) {
 	})
 }
 
-// While what a command was answered with is still being told, what was under way waits behind it.
-func TestUndoAfterARestartIsNotAboutALineBeforeThat(t *testing.T) {
+// The unfinished turn waits until the answer to a command has been delivered. /undo ends the turn nevertheless.
+func TestUndoAfterARestartIgnoresAFixedLineBeforeTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -134,8 +135,8 @@ func TestUndoAfterARestartIsNotAboutALineBeforeThat(t *testing.T) {
 	})
 }
 
-// A line that told somebody why a message is not answered is no answer to undo, nor does it stand for the one that is.
-func TestUndoAfterARestartIsNotAboutALineBehindThat(t *testing.T) {
+// A line that says why a message is not answered is not an answer, so /undo ends the turn before it.
+func TestUndoAfterARestartIgnoresAFixedLineBehindTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		full := func(o *gateway.Options) { o.MaxQueued, o.Busy = 1, gateway.Queue }
@@ -162,7 +163,7 @@ func TestUndoAfterARestartIsNotAboutALineBehindThat(t *testing.T) {
 	})
 }
 
-func TestForgetAfterARestartEndsWhatWasUnderWay(t *testing.T) {
+func TestForgetAfterARestartEndsTheUnfinishedTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -238,7 +239,7 @@ func (h hearing) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 	return agent.Result{Partial: true, Stop: agent.StopCancelled}, context.Cause(ctx)
 }
 
-func TestWhatWasPutToATurnIsAskedAgainWithIt(t *testing.T) {
+func TestRetryIncludesSteeringMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, func(o *gateway.Options) { o.Busy, o.Runner = gateway.Steer, hearing{l.script} })
@@ -255,7 +256,7 @@ func TestWhatWasPutToATurnIsAskedAgainWithIt(t *testing.T) {
 	})
 }
 
-func TestWhatWasPutToARetryIsAskedAfterARestart(t *testing.T) {
+func TestSteeringOfARetryIsAskedAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -274,7 +275,7 @@ func TestWhatWasPutToARetryIsAskedAfterARestart(t *testing.T) {
 	})
 }
 
-// A retry that is closed after a restart keeps the question that it asked.
+// A retry that is closed as too old after a restart keeps its question in the history.
 func TestARetryThatIsTooOldKeepsItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -296,7 +297,7 @@ func TestARetryThatIsTooOldKeepsItsQuestion(t *testing.T) {
 	})
 }
 
-func TestALeftoverOfSteeringKeepsItsPlace(t *testing.T) {
+func TestUnusedSteeringKeepsItsPlaceInTheQueue(t *testing.T) {
 	more := func(in chat.Inbound) chat.Inbound { in.More = true; return in }
 	for _, c := range []struct {
 		name string
@@ -322,7 +323,7 @@ func TestALeftoverOfSteeringKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// A new message that has to wait is not put to the turn before what its sender wrote earlier.
+// A new message steers the running turn only if no earlier message of its sender waits.
 func TestSteeringOvertakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
@@ -363,8 +364,8 @@ func TestPiecesAreAskedAgainTogether(t *testing.T) {
 	})
 }
 
-// A /retry that found nothing is answered, and does not find what was asked after it when a restart comes first.
-func TestARetryOfNothingStaysOne(t *testing.T) {
+// A /retry that found no question is answered so, even if a restart comes first and a question was asked meanwhile.
+func TestRetryOfNothingIsDecidedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -396,8 +397,8 @@ func TestAQuestionThatIsAskedAgainCountsOnce(t *testing.T) {
 	})
 }
 
-// The history of an answer that is on its way is stored already.
-func TestUndoOfAnAnswerOnItsWay(t *testing.T) {
+// The history of an answer is stored before the answer has been delivered.
+func TestUndoWhileAnAnswerIsDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
 		h.say(t, ask("a"))

@@ -100,7 +100,7 @@ func wantAlive(t *testing.T, g *gateway.Gateway, hangs string) {
 	}
 }
 
-// A receive loop that stands still hangs. One that turns without a message for a day does not.
+// A receive loop that does not return from a call hangs. A loop that receives no message for a day does not.
 func TestHungReceiverIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &beating{}
@@ -119,7 +119,7 @@ func TestHungReceiverIsNotAlive(t *testing.T) {
 	})
 }
 
-// An outage of the platform, which is tried again and again, is no hang.
+// Retries during an outage of the platform don't count as a hang.
 func TestOutageIsAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := living(t, &beating{away: true}, &stuckStore{})
@@ -130,7 +130,7 @@ func TestOutageIsAlive(t *testing.T) {
 	})
 }
 
-// A message that can't get into the store is a hang.
+// A message that the store does not accept in time is a hang.
 func TestHungAcceptIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := &beating{}, &stuckStore{accept: make(chan struct{})}
@@ -145,7 +145,7 @@ func TestHungAcceptIsNotAlive(t *testing.T) {
 	})
 }
 
-// A conversation that does not look at its messages hangs. One that works for long does not.
+// An actor that does not look at its messages hangs. A turn that takes long does not.
 func TestHungConversationIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := &beating{}, &stuckStore{begin: make(chan struct{})}

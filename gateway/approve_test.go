@@ -73,8 +73,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// Where nobody watches the answer come, nobody is asked: the call is refused at once, which the person reads in the end.
-// What was approved once and for all is done.
+// Where nobody watches the answer, the call is refused at once, and the final says so. Permanently approved calls run.
 func TestNobodyToAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -171,7 +170,7 @@ func TestAlwaysHoldsForTheConversation(t *testing.T) {
 	})
 }
 
-// What somebody approved once and for all ends with their being let in, also for what they asked before.
+// A person's permanent approvals end when their access is revoked, also for earlier questions.
 func TestAlwaysEndsWithAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -224,9 +223,9 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	}
 }
 
-// What was approved of a tool is not approved of another that took its place: neither while a question stands, nor once
-// and for all, nor by an earlier process.
-func TestAToolThatChangesIsAskedAboutAnew(t *testing.T) {
+// The approval of a tool does not hold for the tool that replaced it: neither an open question, nor a permanent approval, nor
+// one of an earlier process.
+func TestChangedToolNeedsANewApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, nil)
@@ -279,8 +278,8 @@ func (l *lamp) change(says string) {
 	l.says = says
 }
 
-// Whoever may decide can read first what the question has no room for, as often as they want to, also after a restart.
-func TestWhatTheQuestionHasNoRoomForCanBeRead(t *testing.T) {
+// People who may decide can first read the parts for which the question has no room, repeatedly and after a restart.
+func TestLongProposalCanBeReadInFull(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lines, ticks int // in the argument
 		fits         bool

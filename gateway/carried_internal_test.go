@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// What an answer has only read before it was interrupted is no news to anybody.
-func TestCarriedOutLeavesOutWhatReads(t *testing.T) {
+// An interrupted answer does not list the calls that only read.
+func TestCarriedOutOmitsReadOnlyCalls(t *testing.T) {
 	said, err := json.Marshal(agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "1", Name: "look"}, {ID: "2", Name: "alter"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"telex/gateway"
 )
 
-// An answer that ends before it could say what it did leaves a word of that: what was done, or that nobody knows.
-func TestAnInterruptedAnswerSaysWhatWasDone(t *testing.T) {
+// An answer that ends early says which calls were carried out, and which ones have an unknown outcome.
+func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 	const lamp = `Switch the lamp: {"on":true}`
 	stop := func(l *lab, t *testing.T) { l.say(t, command("stop")) }
 	another := func(l *lab, t *testing.T) {
@@ -55,8 +55,8 @@ func TestAnInterruptedAnswerSaysWhatWasDone(t *testing.T) {
 	}
 }
 
-// So does one that an error ends, and one that is closed after a crash.
-func TestABrokenAnswerSaysWhatWasDone(t *testing.T) {
+// The same for an answer that an error ends, and for one that is closed after a crash.
+func TestBrokenAnswerListsItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.thinks = 50 * time.Millisecond

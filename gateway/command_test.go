@@ -75,7 +75,7 @@ func TestRetryWhileTheAnswerIsGiven(t *testing.T) {
 	})
 }
 
-// Nothing was shown yet: the question itself is asked again, once.
+// If nothing of the answer was shown yet, the same question is asked again, once.
 func TestRetryBeforeAnythingWasShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
@@ -175,7 +175,7 @@ func TestStatusAndUsage(t *testing.T) {
 	})
 }
 
-func TestForgetIsAboutOnePersonInAGroup(t *testing.T) {
+func TestForgetInAGroupDeletesOnePersonsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		for _, in := range []chat.Inbound{
@@ -196,7 +196,7 @@ func TestForgetIsAboutOnePersonInAGroup(t *testing.T) {
 	})
 }
 
-func TestHelpListsWhatIsThere(t *testing.T) {
+func TestHelpListsTheAvailableCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
 			o.Access = access.Rules{Open: true, Admins: []access.Rule{{Endpoint: "tg", User: "1"}}}
@@ -230,7 +230,7 @@ func TestHelpListsWhatIsThere(t *testing.T) {
 	})
 }
 
-// A command that is nearly one of ours is no question; whatever else begins with a slash is one.
+// A misspelt command is not asked as a question. Any other text that begins with a slash is.
 func TestMistypedCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -265,8 +265,8 @@ type sender struct{ gateway.Platform }
 
 func (sender) Capabilities() chat.Capabilities { return chat.Capabilities{} }
 
-// Help promises what works in its place: attachments only where the platform has them.
-func TestHelpPromisesWhatWorks(t *testing.T) {
+// Help mentions only what works on its platform, such as attachments.
+func TestHelpMentionsAttachmentsOnlyIfSupported(t *testing.T) {
 	for _, fetches := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			h := open(t, func(o *gateway.Options) {
@@ -283,7 +283,7 @@ func TestHelpPromisesWhatWorks(t *testing.T) {
 	}
 }
 
-func TestTheMenuIsTriedUntilItIsSet(t *testing.T) {
+func TestSettingTheMenuIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
 		p.menuFail = &chat.SendError{Kind: chat.RateLimited, RetryAfter: 40 * time.Second}
@@ -357,7 +357,7 @@ func TestPairing(t *testing.T) {
 	})
 }
 
-// In a group nobody changes what somebody else asked.
+// In a group, nobody can change the turns of others.
 func TestRetryAndUndoAreForTheAskerInAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -375,7 +375,7 @@ func TestRetryAndUndoAreForTheAskerInAGroup(t *testing.T) {
 	})
 }
 
-// Whatever follows a command, it is answered once, and not at length.
+// Any text after a command gets one short answer.
 func TestCommandsWithGarbage(t *testing.T) {
 	for _, args := range []string{"\x00\x1b[2J", strings.Repeat("x", 60<<10), "'; DROP TABLE turn; --", "-1", "0", "99999999999999999999", "revoke", "revoke x:y:z"} {
 		synctest.Test(t, func(t *testing.T) {

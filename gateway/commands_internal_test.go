@@ -2,8 +2,8 @@ package gateway
 
 import "testing"
 
-// Every name leads to one command, which says what it does, and only what is asked of the model has nothing to run.
-func TestTheTableOfCommands(t *testing.T) {
+// Each name belongs to one command, which has a help text. Only commands that ask the model have no function to run.
+func TestTableOfCommands(t *testing.T) {
 	texts, seen := DefaultTexts(), make(map[string]bool)
 	for _, c := range commands() {
 		for _, name := range []string{c.name, c.alias} {

@@ -134,8 +134,8 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 	}
 }
 
-// A platform that offers a message once more, since it was not told of its end, is told now, if that has come.
-func TestConcludedOnceMore(t *testing.T) {
+// A platform that did not get the conclusion of a message offers the message again, and gets it then.
+func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
 		h.answers["hi"] = strings.Repeat("word ", 60)
@@ -156,8 +156,8 @@ func TestConcludedOnceMore(t *testing.T) {
 	})
 }
 
-// What the daemon's end cuts short is not concluded: the next process answers it.
-func TestTheEndConcludesNothing(t *testing.T) {
+// A message whose turn the shutdown ends is not concluded: the next process answers it.
+func TestShutdownConcludesNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
 		h.answers["hi"] = strings.Repeat("word ", 600)
@@ -170,7 +170,7 @@ func TestTheEndConcludesNothing(t *testing.T) {
 	})
 }
 
-// The messages of an answer, joined, are its text as the model wrote it, from the first preview on.
+// The joined messages of an answer are its text as the model wrote it, from the first preview on.
 func TestMarkdownOfMessages(t *testing.T) {
 	for name, answer := range map[string]string{
 		"short":         "**a** [b](https://e.org) `c` d",

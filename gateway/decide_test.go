@@ -63,9 +63,9 @@ func (l *lab) openMoody(t *testing.T) *moody {
 	return m
 }
 
-// A call is decided once, by whoever comes first: by a person whose decision is being stored as the time ends, and by the
-// end of the time while a person's is still on its way.
-func TestADecisionAsTheTimeEnds(t *testing.T) {
+// A call is decided once, by whichever comes first: a person's decision that is being stored when the time ends, or the end of
+// the time while a person's decision is on its way.
+func TestDecisionAtTheTimeLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow func(*moody)
 		want string
@@ -97,8 +97,8 @@ func TestADecisionAsTheTimeEnds(t *testing.T) {
 	}
 }
 
-// What was decided is no question any more, also while the call is still carried out.
-func TestADecidedCallThatRunsIsNoQuestion(t *testing.T) {
+// A decided call is not an open question, even while it still runs.
+func TestDecidedCallIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.takes = 20 * time.Second
@@ -119,9 +119,9 @@ func TestADecidedCallThatRunsIsNoQuestion(t *testing.T) {
 	})
 }
 
-// What was approved of a tool that changes things says nothing of calls that only read, which are asked about for what
-// is in them.
-func TestAlwaysIsNotForWhatIsOnlyRead(t *testing.T) {
+// The permanent approval of a tool does not hold for its calls that only read, because their content is what people decide
+// about.
+func TestAlwaysDoesNotHoldForReadOnlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, nil)
@@ -147,9 +147,8 @@ func TestAlwaysIsNotForWhatIsOnlyRead(t *testing.T) {
 	})
 }
 
-// "Always" to a question about what is only read, which has no such button, stores nothing; nor does a no, whatever is
-// behind it.
-func TestAlwaysThatIsNone(t *testing.T) {
+// "Always" for a read-only call, which has no such button, stores nothing. Neither does a no, whatever follows it.
+func TestAlwaysStoresNothingForAReadOnlyCall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reads bool
 		says  []chat.Inbound
@@ -186,8 +185,8 @@ func TestAlwaysThatIsNone(t *testing.T) {
 	}
 }
 
-// An admin who approves somebody's call once and for all does so for them, and not for everybody who asks.
-func TestAnAdminsAlwaysIsForWhoAsked(t *testing.T) {
+// If an admin permanently approves somebody's call, the approval holds for that person only.
+func TestAdminsAlwaysHoldsForTheAsker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, func(o *gateway.Options) {
@@ -210,7 +209,7 @@ func TestAnAdminsAlwaysIsForWhoAsked(t *testing.T) {
 	})
 }
 
-// What was said before a question is not about it, though it is only heard now.
+// A message that was written before a question does not answer it, even if it arrives later.
 func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -234,8 +233,8 @@ func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// A yes is one when it is all that somebody says, and a word that stands for both is a no.
-func TestWhatIsNoYes(t *testing.T) {
+// A yes counts if it is the whole message. A word that means both yes and no counts as a no.
+func TestYesMustStandAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		said    chat.Inbound
 		decided string
@@ -278,8 +277,8 @@ func (r lingering) Run(ctx context.Context, turn agent.Turn, emit func(agent.Eve
 	return res, err
 }
 
-// A question stands when the daemon stops, for whichever moment that takes: nobody has withdrawn it.
-func TestAQuestionStandsWhileTheDaemonStops(t *testing.T) {
+// A question stays open while the daemon stops, however long that takes.
+func TestQuestionStaysOpenDuringAShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, func(o *gateway.Options) { o.Runner = lingering{o.Runner} })
@@ -293,8 +292,8 @@ func TestAQuestionStandsWhileTheDaemonStops(t *testing.T) {
 	})
 }
 
-// Where nobody can read what was approved once and for all, people are asked.
-func TestStandingApprovalsThatCannotBeRead(t *testing.T) {
+// If the permanent approvals can't be read, people are asked.
+func TestUnreadablePermanentApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		store := l.openMoody(t)
@@ -307,8 +306,8 @@ func TestStandingApprovalsThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// A question that could not be written down is not asked: after a crash nobody would know what its buttons are about.
-func TestAQuestionThatCannotBeStored(t *testing.T) {
+// A question that can't be stored is not asked: after a crash, nobody would know what its buttons mean.
+func TestQuestionThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		full := &forgetful{kind: chat.StepAsked}
@@ -322,9 +321,9 @@ func TestAQuestionThatCannotBeStored(t *testing.T) {
 	})
 }
 
-// A question that another took the place of, because the tool changed over a restart, is over: nothing is said to be decided
-// about it, and the daemon does not stop for it.
-func TestAQuestionThatWasReplaced(t *testing.T) {
+// If a tool changed over a restart, its question is replaced. The old question is closed: no decision about it is reported, and
+// it does not delay a shutdown.
+func TestReplacedQuestionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.takes = 10*time.Second + 300*time.Millisecond

@@ -38,7 +38,7 @@ func onSlate(t *testing.T, takes time.Duration) (*slate, *edits) {
 	return s, newEdits(t.Context(), s, slog.New(slog.DiscardHandler))
 }
 
-// D15: what edits showed is stored together for all, and of each message only the newest.
+// D15: the records of edits are stored together for all messages, only the newest of each.
 func TestEditsAreStoredTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 200*time.Millisecond)
@@ -62,8 +62,9 @@ func TestEditsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// Nothing older is stored after a record that is waited for, also when it is being stored at that time.
-func TestEditsComeBeforeWhatIsWaitedFor(t *testing.T) {
+// After a record whose storing is waited for, no older record of the message is stored, even if both are stored at the same
+// time.
+func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 5*time.Second)
 		e.later("a", chat.Part{Text: "waits"})
@@ -87,8 +88,8 @@ func TestEditsComeBeforeWhatIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A store that hangs keeps neither a record from being given up nor the process from ending.
-func TestEditsBesideAStoreThatHangs(t *testing.T) {
+// If the store hangs, records can still be dropped, and the process can end.
+func TestEditsWhileTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, e := onSlate(t, time.Hour)
 		e.later("a", chat.Part{Text: "hangs"})

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Endings of every version are read, and what is written is what the newest of them looks like.
+// Endings of every version can be read. The newest version is what is written.
 func TestStoredEndings(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	answer := preview.Ending{

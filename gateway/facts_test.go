@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-func TestPeopleReadAndForgetWhatIsRemembered(t *testing.T) {
+func TestPeopleReadAndDeleteFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := gateway.DefaultTexts()
 		store := memory.New()
@@ -64,7 +64,7 @@ func TestPeopleReadAndForgetWhatIsRemembered(t *testing.T) {
 	})
 }
 
-func TestForgetInPrivateForgetsWhatIsRememberedToo(t *testing.T) {
+func TestForgetInPrivateDeletesFactsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = store, true })
@@ -87,8 +87,8 @@ func TestForgetInPrivateForgetsWhatIsRememberedToo(t *testing.T) {
 	})
 }
 
-// Where nothing is remembered there is no such command; in a group nobody reads what is somebody's own.
-func TestMemoryWhereItIsNot(t *testing.T) {
+// Without the memory tool, there is no such command. In a group, nobody reads a person's facts.
+func TestNoMemoryCommandWithoutMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		h.say(t, with(command("memory"), "leak"))
@@ -113,8 +113,8 @@ func TestMemoryWhereItIsNot(t *testing.T) {
 	})
 }
 
-// A store that can't be read is said to be so, not to be empty.
-func TestMemoryThatCannotBeRead(t *testing.T) {
+// If the store can't be read, people are told so, not that nothing is remembered.
+func TestUnreadableMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = amnesia{memory.New()}, true })
 		for _, args := range []string{"", "forget 1", "forget all"} {

@@ -16,7 +16,7 @@ func (p *platform) failing(err error) {
 	p.fail = err
 }
 
-// A person who has seen enough of a final that can't get through is not kept waiting for it.
+// /stop ends a final that can't be delivered.
 func TestStopCutsAFinalThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -34,7 +34,7 @@ func TestStopCutsAFinalThatWaits(t *testing.T) {
 	})
 }
 
-// A new message does not cut a final: it is answered after it.
+// A new message does not end a final: it is answered afterwards.
 func TestANewMessageWaitsForTheFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -52,7 +52,7 @@ func TestANewMessageWaitsForTheFinal(t *testing.T) {
 	})
 }
 
-// What an earlier process decided is delivered before a newer question is answered.
+// A final of an earlier process is delivered before a newer question is answered.
 func TestARecoveredFinalKeepsItsPlace(t *testing.T) { // D10
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -71,8 +71,8 @@ func TestARecoveredFinalKeepsItsPlace(t *testing.T) { // D10
 	})
 }
 
-// An answer that the platform refuses for the bot's credentials is not given up: it is sent
-// once an operator has mended them.
+// An answer that the platform refuses because of the bot's credentials is not given up. It is sent when an operator has
+// corrected them.
 func TestRefusedCredentialsLoseNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

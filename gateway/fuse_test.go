@@ -90,8 +90,8 @@ func (f *fuse) Record(ctx context.Context, turn string, p chat.Part) error {
 	return f.write(func() error { return f.Store.Record(ctx, turn, p) })
 }
 
-// A turn with a call that a person approves is killed at each of its writes, before and after the write took effect:
-// the tool runs at most once and only when it was approved, the answer ends in the same message, nothing is left.
+// The process is killed before and after each write of a turn with an approved call. The tool runs at most once and only if it
+// was approved, the answer ends in the same message, and nothing unfinished is left.
 func TestKilledAtEachWrite(t *testing.T) { // D10
 	writes := killedAt(t, -1, false)
 	if writes < 10 {

@@ -155,8 +155,8 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	})
 }
 
-// What the agent summarized stands for the messages that it names from then on, and that is told once.
-func TestASummaryTakesThePlaceOfOldMessages(t *testing.T) {
+// A summary replaces the messages that it covers from then on, and people are told once.
+func TestSummaryReplacesOldMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models = models() })
 		folds := 0
@@ -212,7 +212,7 @@ func TestFailureSaysSoWithAnIDThatFindsTheLogLine(t *testing.T) { // F08, D9
 	})
 }
 
-func TestEveryReasonHasItsLine(t *testing.T) {
+func TestEachStopReasonHasALine(t *testing.T) {
 	for stop, want := range map[agent.StopReason]string{
 		agent.StopTimeLimit: "took too long", agent.StopSilence: "stopped answering",
 		agent.StopCalls: "too many steps", agent.StopError: "could not be used", "": "went wrong",
@@ -249,7 +249,7 @@ func TestAPanicEndsItsTurnOnly(t *testing.T) {
 	})
 }
 
-func TestAStoreThatPanicsTheActorIsToldToBothSides(t *testing.T) {
+func TestStorePanicIsReportedToPersonAndLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &spy{Store: memory.New(), failRead: errStore}
 		h := open(t, func(o *gateway.Options) { o.Store = store })
@@ -284,7 +284,7 @@ func TestAMessageWithoutTextGetsASentence(t *testing.T) {
 	})
 }
 
-func TestAPlatformThatNamesNoMessagesGetsOneSend(t *testing.T) { // F57
+func TestPlatformWithoutMessageIDsGetsOneSend(t *testing.T) { // F57
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		h.noID = true
@@ -343,9 +343,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A panic of an adapter while a reply is shown ends that reply: the person is told, the model
-// is not left running, and everything else goes on.
-func TestAPanicWhileShowingIsTold(t *testing.T) {
+// A panic of an adapter while a reply is shown ends that reply: the person is told, the model call is ended, and everything
+// else continues.
+func TestPanicWhileShowingIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -369,7 +369,7 @@ func TestAPanicWhileShowingIsTold(t *testing.T) {
 	})
 }
 
-func TestAPanicInAFixedLineEndsNothing(t *testing.T) {
+func TestPanicInAFixedLineAffectsOnlyThatLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		h.sendPanics = 1
@@ -381,8 +381,8 @@ func TestAPanicInAFixedLineEndsNothing(t *testing.T) {
 	})
 }
 
-// A chat that refuses a preview may take the next one: the model goes on.
-func TestARefusedPreviewEndsNoTurn(t *testing.T) {
+// A chat that refused a preview may accept the next one, so the model continues.
+func TestRefusedPreviewDoesNotEndTheTurn(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestAFloodOfCommandsIsBounded(t *testing.T) {
 	})
 }
 
-// An actor that is idle but for its answers still counts them.
+// The limit also holds for an actor that only has answers to deliver.
 func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -467,7 +467,7 @@ func (b *breaks) Session(ctx context.Context, c chat.Conversation) (chat.Session
 	return b.Store.Session(ctx, c)
 }
 
-func TestAPanicOfTheStoreIsTold(t *testing.T) {
+func TestPanicInTheStoreIsReported(t *testing.T) {
 	for name, broken := range map[string]func(*breaks){
 		"decide": func(b *breaks) { b.decide.Store(1) },
 		"end":    func(b *breaks) { b.end.Store(1) },
@@ -507,7 +507,7 @@ func (p badProfile) Profile(to chat.Target) chat.Profile {
 	return p.platform.Profile(to)
 }
 
-func TestAPanicBeforeShowingEndsNothing(t *testing.T) {
+func TestPanicBeforeShowingAffectsOnlyItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		panics := new(atomic.Int32)
 		h := open(t, func(o *gateway.Options) {
@@ -530,7 +530,7 @@ func TestAPanicBeforeShowingEndsNothing(t *testing.T) {
 	})
 }
 
-func TestAFailureForgetsNoMessage(t *testing.T) {
+func TestFailureLeavesNothingUnfinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &breaks{Store: memory.New()}
 		h := open(t, func(o *gateway.Options) { o.Store = store })

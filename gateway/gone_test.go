@@ -9,8 +9,9 @@ import (
 	"telex/agent/tool"
 )
 
-// A question whose tool went away with a restart is answered at once by its buttons, and a no is a no: neither waits for the tool.
-func TestAQuestionWhoseToolIsGone(t *testing.T) {
+// If a tool is missing after a restart, the buttons of its question are answered at once. A no is stored as a no. Neither waits
+// for the tool.
+func TestQuestionOfAMissingTool(t *testing.T) {
 	for name, tt := range map[string]struct{ press, decision, told string }{
 		"denied":   {"deny:", "decision=denied by=tg:user:7", "the person denied this call"},
 		"approved": {"approve:", "decision=approved by=tg:user:7", "there is no tool named"},

@@ -13,8 +13,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// A turn's ID is a primary key, and every key that makes a create repeatable is made of it: 32 bits would meet again
-// within the week that keys are kept. What a person reads is its beginning, which finds the turn in the log.
+// A turn's ID is a primary key and a part of every idempotency key: 32 bits would collide within the week for which keys are
+// kept. People read only its beginning, with which the turn can be found in the log.
 func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
@@ -45,8 +45,8 @@ func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	})
 }
 
-// Older versions made IDs of 8 digits: their turns go on under them, in the same message.
-func TestATurnWithAnIDOfAnOlderVersionGoesOn(t *testing.T) {
+// Older versions made IDs of 8 digits. Their turns continue under these IDs in the same message.
+func TestTurnWithAnOldIDContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)

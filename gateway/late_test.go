@@ -12,9 +12,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Age is judged only of what waited with the platform when the adapter connected: a local clock that is ahead by more
-// than max_age makes everything look old.
-func TestWhatWasWrittenWhileWeWereAwayGetsANote(t *testing.T) { // F44
+// Only the age of messages that waited at the platform is judged. A local clock that is ahead by more than max_age would make
+// every message look too old.
+func TestMessagesDuringAnOutageGetANote(t *testing.T) { // F44
 	note := gateway.DefaultTexts()[gateway.TextLate]
 	for _, c := range []struct {
 		name string
@@ -48,7 +48,7 @@ func TestWhatWasWrittenWhileWeWereAwayGetsANote(t *testing.T) { // F44
 	}
 }
 
-func TestAnOldCommandIsDone(t *testing.T) {
+func TestLateCommandIsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		in := command("stop")
@@ -102,8 +102,8 @@ func TestEveryLateMessageGetsItsNote(t *testing.T) { // F44
 	})
 }
 
-// However much somebody wrote meanwhile, the notes do not come faster than the platform takes
-// them: what waits for one is answered by the next, all at once.
+// Notes are not sent faster than the platform accepts them, however many messages wait: the next note answers all that wait for
+// one.
 func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -130,7 +130,7 @@ func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 	})
 }
 
-// A restart between the notes loses none and repeats none.
+// A restart between two notes neither loses nor repeats one.
 func TestARestartBetweenNotesLosesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -155,7 +155,7 @@ func TestARestartBetweenNotesLosesNone(t *testing.T) {
 	})
 }
 
-// What came live and waits for a restart is as old as its wait here.
+// The age of a message that arrived live is the time that it has waited here, including a restart.
 func TestALiveMessageIsJudgedByItsWaitOverARestart(t *testing.T) { // F44
 	for wait, want := range map[time.Duration]string{
 		10 * time.Minute: "re: hi",

@@ -30,8 +30,8 @@ func (s *searcher) Find(context.Context, chat.Target, chat.Create, string) (chat
 	return chat.Found{Next: "more"}, nil
 }
 
-// A search knows what other replicas sent and received; its further calls don't ask the store again.
-func TestSearchKnowsWhatOtherReplicasDid(t *testing.T) {
+// A search knows the messages that other replicas sent and received. Its further calls don't ask the store again.
+func TestSearchKnowsMessagesOfOtherReplicas(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), memory.New()
 	c := chat.Conversation{Endpoint: "tg", Chat: "7"}

@@ -29,8 +29,8 @@ func counts(t *testing.T, log *journal, want map[string]int) {
 	}
 }
 
-// An interruption is told when it begins and when it is over, not at every try.
-func TestInterruptionIsToldTwice(t *testing.T) {
+// An interruption is logged when it begins and when it ends, not at each attempt.
+func TestInterruptionIsLoggedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := &chat.SendError{Kind: chat.Temporary, Err: errors.New("away")}
 		p := newPlatform()
@@ -46,8 +46,8 @@ func TestInterruptionIsToldTwice(t *testing.T) {
 	})
 }
 
-// A refusal that lasts until the operator changes something is an error at each try, however many there are.
-func TestARefusalIsToldAtEachTry(t *testing.T) {
+// A refusal that lasts until the operator changes something is logged as an error at each attempt.
+func TestRefusalIsLoggedAtEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &chat.SendError{Kind: chat.Rejected, RetryAfter: 10 * time.Minute, Err: errors.New("switch the intent on")}
 		p := newPlatform()
@@ -66,8 +66,8 @@ func TestARefusalIsToldAtEachTry(t *testing.T) {
 	})
 }
 
-// What the end of the daemon keeps from people is not lost, and is not called so.
-func TestAReplyThatIsKeptIsToldSo(t *testing.T) {
+// A reply that a shutdown postpones is not lost, and the log does not call it lost.
+func TestPostponedReplyIsLoggedAsSuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		var log *journal
@@ -90,8 +90,8 @@ func TestAReplyThatIsKeptIsToldSo(t *testing.T) {
 	})
 }
 
-// A store that fails is told once for each reply, however many previews it has.
-func TestUnstoredStateIsToldOnce(t *testing.T) {
+// A failing store is logged once for each reply, however many previews it has.
+func TestStoreFailureIsLoggedOncePerReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		var log *journal

@@ -31,8 +31,8 @@ func (m *marking) Mark(ctx context.Context, ref chat.MessageRef, waits bool) err
 	return nil
 }
 
-// Killed at any moment, no sign stays on a message that was answered.
-func TestSignsOfWaitingMessagesSurviveNoKill(t *testing.T) {
+// However the process is killed, no answered message keeps the mark that it waits.
+func TestWaitingMarksAreRemovedAfterAKill(t *testing.T) {
 	ever := 0
 	for at := time.Duration(0); at < 9*time.Second; at += 130 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {

@@ -31,8 +31,8 @@ func onlyOldGroup(o *gateway.Options) {
 	o.Overrides = []gateway.Override{{Match: access.Rule{Endpoint: "tg", Chat: "-5"}, Model: "Big_One"}}
 }
 
-// A group that becomes a supergroup keeps its history and lets in the same people, whether one update tells of it or
-// both, in either order and repeatedly, and also after a restart.
+// A group that becomes a supergroup keeps its history and its access. One or both updates may report it, in either order,
+// repeatedly, and after a restart.
 func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	for name, c := range map[string]struct {
 		updates int
@@ -77,8 +77,8 @@ func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	}
 }
 
-// What waits in the old group is answered in the new one, in its order, and a block of the old one holds in the new one.
-func TestWhatWaitsMovesWithItsGroup(t *testing.T) {
+// Messages that wait in the old group are answered in the new one, in order. A block of the old group holds in the new one.
+func TestWaitingMessagesMoveWithTheirGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, func(o *gateway.Options) {
@@ -105,7 +105,7 @@ func TestWhatWaitsMovesWithItsGroup(t *testing.T) {
 	})
 }
 
-// Of a group that nobody is let in nothing is stored, not even that it moved.
+// Nothing is stored about a group without access, not even that it moved.
 func TestTheMoveOfAnUnknownGroupIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -25,7 +25,7 @@ func (muser) Run(_ context.Context, _ agent.Turn, emit func(agent.Event)) (agent
 	return agent.Result{Text: "High water is at six.", Stop: agent.StopDone}, nil
 }
 
-func TestThinkingIsShownWhereItIsWanted(t *testing.T) {
+func TestThinkingIsShownIfConfigured(t *testing.T) {
 	for _, aloud := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h := open(t, func(o *gateway.Options) { o.Runner, o.ShowReasoning = muser{}, aloud })

@@ -61,7 +61,7 @@ func inThread(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-func TestBareWordsAreCommandsWhereNoneCanBeTyped(t *testing.T) {
+func TestBareWordsAreCommandsOnPlatformsWithoutCommands(t *testing.T) {
 	for _, tt := range []struct {
 		text     string
 		thread   bool
@@ -109,7 +109,7 @@ func TestBareWordsAreCommandsWhereNoneCanBeTyped(t *testing.T) {
 	}
 }
 
-func TestOneCommandForAll(t *testing.T) {
+func TestOneCommandRunsAllOthers(t *testing.T) {
 	for args, want := range map[string]string{
 		"new":             "A new conversation begins. I have forgotten the one before.",
 		"/Stop":           "Nothing is running.",
@@ -134,7 +134,7 @@ func TestOneCommandForAll(t *testing.T) {
 	}
 }
 
-// A question that comes by command is one like any other, on every platform.
+// A question that arrives as a command is treated like any other, on every platform.
 func TestAskIsAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -152,7 +152,7 @@ func press(action string, user chat.UserID) chat.Inbound {
 	}
 }
 
-func TestTheButtonStops(t *testing.T) {
+func TestStopButton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openThreaded(t, nil)
 		h.answers["long"] = strings.Repeat("word ", 100)
@@ -182,7 +182,7 @@ func TestTheButtonStops(t *testing.T) {
 	})
 }
 
-func TestWhoMayPressTheButton(t *testing.T) {
+func TestWhoMayPressTheStopButton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openThreaded(t, func(o *gateway.Options) {
 			o.Access = access.Rules{Pair: true, Allow: []access.Rule{{Endpoint: "tg", User: "7"}}}
@@ -199,7 +199,7 @@ func TestWhoMayPressTheButton(t *testing.T) {
 	})
 }
 
-func TestWhereTheButtonIs(t *testing.T) {
+func TestMessagesWithAStopButton(t *testing.T) {
 	for _, tt := range []struct {
 		mode   gateway.Button
 		thread chat.ThreadID
@@ -259,9 +259,9 @@ func (p drafting) Draft(ctx context.Context, _ chat.Target, id int64, _ chat.Out
 	return nil
 }
 
-// The button of a draft stops the answer that the draft is of, also in the next process. A late press does not affect what came
-// next, and says nothing.
-func TestTheButtonOfADraftStops(t *testing.T) {
+// A draft's button stops the draft's answer, also in the next process. A late press affects no later answer and is not
+// answered.
+func TestStopButtonOfADraft(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			l, draft := newLife(), int64(0)

@@ -239,8 +239,8 @@ func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
 	})
 }
 
-// Who stops the gateway while it still reads what was left has stopped it in good order.
-func TestStoppedWhileItStarts(t *testing.T) {
+// Stopping the gateway while it reads the unfinished work of earlier processes is a clean stop.
+func TestStopDuringTheStart(t *testing.T) {
 	g, err := gateway.New(gateway.Options{Store: memory.New(), Grace: time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func (s stopAtStart) Pending(ctx context.Context) ([]chat.Pending, error) {
 }
 
 // A gateway that is stopped while it starts begins no turn after Run has returned: the next process answers the message.
-func TestStoppedWhileStartingBeginsNothingLater(t *testing.T) {
+func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		store := memory.New()
@@ -351,8 +351,8 @@ func TestRefusedCredentialsStopOneEndpointOnly(t *testing.T) {
 	})
 }
 
-// One refusal of the credentials may be the platform's mistake: the next connection works.
-func TestCredentialsThatAreRefusedOnceStopNothing(t *testing.T) {
+// A single refusal of the credentials may be the platform's mistake: the next connection works.
+func TestOneRefusalOfCredentialsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &chat.SendError{Kind: chat.Auth, Err: errors.New("401")}
 		p := newPlatform()
@@ -394,7 +394,7 @@ type mute struct{ *platform }
 
 func (mute) Capabilities() chat.Capabilities { return chat.Capabilities{} }
 
-func TestWhatWasStoppedIsNotAskedAgain(t *testing.T) {
+func TestStoppedQuestionIsNotAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		h.say(t, ask("a"))
@@ -408,8 +408,8 @@ func TestWhatWasStoppedIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// A poll that is cut after it worked for a while is tried again soon, however often it happens.
-func TestCutPollsDoNotMakeDeaf(t *testing.T) {
+// A poll that is cut after it worked for a while is repeated soon, however often that happens.
+func TestCutPollsAreRetriedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
 		p.lasts = 3 * time.Second
@@ -426,8 +426,8 @@ func TestCutPollsDoNotMakeDeaf(t *testing.T) {
 	})
 }
 
-// A message that comes as a conversation has nothing left to do is answered at once, and not after the next restart.
-func TestAMessageThatComesAsItsActorEnds(t *testing.T) {
+// A message that arrives while its idle actor ends is answered at once, not after the next restart.
+func TestMessageWhileItsActorEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		store := l.openMoody(t)
@@ -452,8 +452,8 @@ func (w *watched) Accept(ctx context.Context, c chat.Conversation, m chat.Inboun
 	return w.Store.Accept(ctx, c, m)
 }
 
-// What is longer than anybody types is not stored, and its sender is told so; nor is it shown to a model.
-func TestWhatIsTooLongIsNotStored(t *testing.T) {
+// A message that is longer than anybody types is neither stored nor shown to a model, and its sender is told so.
+func TestTooLongMessageIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{}
 		l := newLab()

@@ -56,8 +56,8 @@ func waitingIn(t *testing.T, store *memory.Store, conversations int) {
 	}
 }
 
-// A start after a crash answers what many conversations left, oldest first and a few at a time.
-func TestWhatIsLeftIsTakenUpAFewConversationsAtATime(t *testing.T) {
+// After a crash, the unfinished conversations are resumed a few at a time, the oldest first.
+func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 500
 		store, model := memory.New(), &counting{takes: 4 * time.Second}
@@ -88,9 +88,9 @@ func TestWhatIsLeftIsTakenUpAFewConversationsAtATime(t *testing.T) {
 	})
 }
 
-// A turn whose conversation waits for its place after a crash is not older for it: what counts is how old it was when the
-// process found it.
-func TestATurnThatWaitsForItsPlaceDoesNotGetTooOld(t *testing.T) {
+// A turn whose conversation waits to be resumed does not become too old meanwhile: its age counts up to the start of the
+// process.
+func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 200
 		store, model := memory.New(), &counting{takes: 25 * time.Second}
@@ -122,7 +122,7 @@ func TestATurnThatWaitsForItsPlaceDoesNotGetTooOld(t *testing.T) {
 	})
 }
 
-// Conversations that hang keep the others waiting for a while only.
+// Conversations that hang delay the others only for a while.
 func TestConversationsThatHangDoNotHoldUpTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: time.Hour}
@@ -137,8 +137,8 @@ func TestConversationsThatHangDoNotHoldUpTheRest(t *testing.T) {
 	})
 }
 
-// A conversation that waits for its place obeys commands at once, and ends with the daemon.
-func TestAConversationThatWaitsForItsPlaceObeysCommands(t *testing.T) {
+// A conversation that waits to be resumed obeys commands at once, and ends with the daemon.
+func TestConversationThatWaitsToResumeObeysCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: 20 * time.Second}
 		waitingIn(t, store, 100)

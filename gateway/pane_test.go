@@ -109,7 +109,7 @@ func TestAnOpenedPaneIsGreetedOnce(t *testing.T) {
 	})
 }
 
-// A pane without threads is opened again and again: only suggestions, nothing is sent or stored, and nothing for strangers.
+// A pane without threads is opened repeatedly. It gets suggestions only: nothing is sent or stored, and strangers get nothing.
 func TestAPaneWithoutThreads(t *testing.T) {
 	for _, allowed := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestAPaneWithoutThreads(t *testing.T) {
 	}
 }
 
-// Killed at any moment, the next process completes what an opened pane shows, and what a turn in it left.
+// However the process is killed, the next one completes the greeting of an opened pane and its unfinished turn.
 func TestAPaneSurvivesAKill(t *testing.T) { // D10
 	for at := time.Duration(0); at < 1500*time.Millisecond; at += 20 * time.Millisecond {
 		for _, question := range []string{"", "a"} {

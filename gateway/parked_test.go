@@ -40,7 +40,8 @@ func unfinished(t *testing.T, s gateway.Turns) int {
 	return len(left)
 }
 
-// D14: what a chat refused for as long as a final is tried stays in the store. The next message of the chat delivers it.
+// D14: a reply that a chat refused until the deadline of its final stays in the store. The next message of the chat delivers
+// it.
 func TestARefusedReplyIsDeliveredWithTheNextMessage(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		for name, refuse := range map[string]func(chat.Op, string) error{
@@ -71,7 +72,7 @@ func TestARefusedReplyIsDeliveredWithTheNextMessage(t *testing.T) {
 	}
 }
 
-// The same at the next start, also for a reply that was interrupted: it is not asked again.
+// The next start delivers it, too. An interrupted reply is not generated again.
 func TestARefusedReplyIsDeliveredAtTheNextStart(t *testing.T) {
 	for name, stop := range map[string]bool{"final": false, "stopped": true} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +109,7 @@ func TestARefusedReplyIsDeliveredAtTheNextStart(t *testing.T) {
 	}
 }
 
-// A reply that no chat takes for a week is given up.
+// A reply that a chat refuses for a week is given up.
 func TestARefusedReplyIsGivenUpAfterAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -126,9 +127,9 @@ func TestARefusedReplyIsGivenUpAfterAWeek(t *testing.T) {
 	})
 }
 
-// D14: a message that the platform does not let be edited holds up nobody: the next question and /stop are answered at
-// once, and the message is made final when that works.
-func TestABadMessageHoldsUpNobody(t *testing.T) {
+// D14: a message whose edits the platform refuses blocks nobody: the next question and /stop are answered at once, and the
+// message becomes final when an edit succeeds.
+func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 	for _, err := range []error{errServer, &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Forbidden}} {
 		t.Run(err.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -162,7 +163,7 @@ func TestABadMessageHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// Without /stop, what is parked becomes the final. What was interrupted stays as it was shown.
+// Without /stop, a parked reply becomes final later. An interrupted one stays as it was shown.
 func TestAParkedReplyIsMadeFinal(t *testing.T) {
 	for name, interrupted := range map[string]bool{"decided": false, "interrupted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestAParkedReplyIsMadeFinal(t *testing.T) {
 	}
 }
 
-// A reply that was parked while its message could not be made stands above the answers to later questions all the same.
+// A parked reply whose message could not be created still appears above the answers to later questions.
 func TestParkedRepliesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -218,7 +219,7 @@ func TestParkedRepliesKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// A reply that the platform refuses while it takes others is overtaken by them.
+// While the platform refuses one reply and accepts others, the others overtake it.
 func TestARefusedMessageIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -241,8 +242,8 @@ func TestARefusedMessageIsOvertaken(t *testing.T) {
 	})
 }
 
-// What is parked goes with its history: /undo, /forget and /new show nothing more of it.
-func TestAParkedReplyGoesWithItsHistory(t *testing.T) {
+// After /undo, /forget and /new, no parked reply of the deleted history is shown.
+func TestParkedReplyIsDeletedWithItsHistory(t *testing.T) {
 	for _, name := range []string{"undo", "forget", "new"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -276,8 +277,8 @@ func TestAParkedReplyGoesWithItsHistory(t *testing.T) {
 	}
 }
 
-// A reply that can't be shown does not keep the commands from being answered, however many.
-func TestLinesThatFailKeepNoOtherFromBeingSaid(t *testing.T) {
+// Commands are answered, however many replies can't be shown.
+func TestFailedLinesDoNotBlockCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -299,8 +300,8 @@ func TestLinesThatFailKeepNoOtherFromBeingSaid(t *testing.T) {
 	})
 }
 
-// D4: the time of a final goes on over a restart, whatever the platform fails with.
-func TestTheTimeOfAFinalGoesOnOverARestart(t *testing.T) {
+// D4: a restart does not extend the deadline of a final, whatever the platform's error is.
+func TestDeadlineOfAFinalSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)

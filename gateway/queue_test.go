@@ -40,7 +40,7 @@ func TestSteeringReachesTheRunningTurn(t *testing.T) {
 	})
 }
 
-func TestSteeringIsTheAskersInAGroup(t *testing.T) {
+func TestOnlyTheAskerSteersInAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
 		h.answers["a"], h.calls = "one two three four", 1
@@ -52,7 +52,7 @@ func TestSteeringIsTheAskersInAGroup(t *testing.T) {
 	})
 }
 
-func TestStopDropsWhatWasToSteer(t *testing.T) {
+func TestStopDropsSteeringMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
 		h.answers["a"] = strings.Repeat("word ", 100)
@@ -133,7 +133,7 @@ func TestAThousandMessagesAtOnce(t *testing.T) {
 	}
 }
 
-func TestLimitsAreToldPolitelyAndOnce(t *testing.T) {
+func TestLimitsAreExplainedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
 			o.Busy, o.Limits = gateway.Queue, access.Limits{TurnsPerMinute: 2, TokensPerDay: 1000}
@@ -259,7 +259,7 @@ func TestAttachmentsAreRead(t *testing.T) {
 	})
 }
 
-func TestWhatIsSpokenIsTranscribed(t *testing.T) {
+func TestVoiceMessagesAreTranscribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Hear = hears("how are you?") })
 		h.files = map[string][]byte{"ogg": []byte("OggS\x00\x02")}
@@ -271,8 +271,8 @@ func TestWhatIsSpokenIsTranscribed(t *testing.T) {
 	})
 }
 
-// Tokens that a turn used count, however it ended.
-func TestWhatAnInterruptedTurnUsedCounts(t *testing.T) {
+// The tokens of a turn count, however it ended.
+func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
@@ -291,8 +291,7 @@ func TestWhatAnInterruptedTurnUsedCounts(t *testing.T) {
 	})
 }
 
-// A client splits a long paste: only its first piece names the bot, and what others write meanwhile
-// is not part of it.
+// A client splits a long paste. Only its first piece mentions the bot, and messages of others in between don't belong to it.
 func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -319,7 +318,7 @@ func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 	})
 }
 
-// The pieces of one question are one that waits, however many they are.
+// However many pieces a question has, it counts as one waiting question.
 func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.MaxQueued = 1 })
@@ -346,8 +345,8 @@ func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 	})
 }
 
-// Many messages that one person sent become questions that the model can take.
-func TestAFloodBecomesQuestionsThatFit(t *testing.T) {
+// Many messages of one person become questions that fit the model.
+func TestManyMessagesBecomeQuestionsThatFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models, o.MaxQueued = models(), 20 })
 		for range 20 {
@@ -362,8 +361,8 @@ func TestAFloodBecomesQuestionsThatFit(t *testing.T) {
 	})
 }
 
-// A question that no model can take costs the conversation nothing.
-func TestAQuestionThatIsTooLongIsForgotten(t *testing.T) {
+// A question that is too long for the model is not kept in the history.
+func TestTooLongQuestionIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		h.say(t, ask("a"))
@@ -379,8 +378,8 @@ func TestAQuestionThatIsTooLongIsForgotten(t *testing.T) {
 	})
 }
 
-// When a turn gets too long after tools ran, what they did stays in the history and what they made goes out.
-func TestTooLongAfterToolsKeepsWhatTheyDid(t *testing.T) {
+// If a turn becomes too long after tools ran, their calls stay in the history and their files are sent.
+func TestTooLongAfterToolsKeepsTheirResults(t *testing.T) {
 	for _, stop := range []agent.StopReason{agent.StopTooLong, agent.StopNoRoom} {
 		synctest.Test(t, func(t *testing.T) {
 			h := open(t, nil)

@@ -31,8 +31,8 @@ func (h house) question() agent.Message {
 	return q
 }
 
-// The model reads what a message refers to, in order, and who wrote it. It is outside content.
-func TestWhatIsRepliedToReachesTheModel(t *testing.T) {
+// The model reads the messages that a question refers to, in order and with their authors. They are outside content.
+func TestQuotedMessageReachesTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
 		h.files = map[string][]byte{"f": []byte("a file"), "g": {0, 1, 2}}
@@ -60,8 +60,8 @@ func TestWhatIsRepliedToReachesTheModel(t *testing.T) {
 	})
 }
 
-// The model is told of a message that the platform does not show, so that it can say so. A mention alone stays one.
-func TestAReplyToWhatIsHidden(t *testing.T) {
+// The model is told that the platform does not show the quoted message, so that it can say so. A mention alone stays a mention.
+func TestReplyToAHiddenMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		in := byPerson("", "1", "Ann", "explain this")
@@ -81,7 +81,7 @@ func TestAReplyToWhatIsHidden(t *testing.T) {
 	})
 }
 
-// In a private chat there are no names. The bot's own words are outside content: an answer that /new took away may repeat a page.
+// A private chat has no names. The bot's own words are outside content: an answer that /new removed may repeat a page.
 func TestAReplyToTheBotInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -96,7 +96,7 @@ func TestAReplyToTheBotInPrivate(t *testing.T) {
 	})
 }
 
-// The newest answer stands in the history already; an older one does not.
+// The newest answer is already in the history. An older one is quoted.
 func TestAReplyToTheNewestAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -118,8 +118,8 @@ func TestAReplyToTheNewestAnswer(t *testing.T) {
 	})
 }
 
-// Two answers that begin alike are not taken for one another, and a short quote not for a part of a long answer.
-func TestAReplyToAnAnswerThatIsLikeTheNewest(t *testing.T) {
+// Two answers with the same beginning are told apart, and a short quote does not count as a part of a long answer.
+func TestReplyToOneOfTwoSimilarAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		alike := strings.Repeat("Here is the corrected version. ", 5)
@@ -187,7 +187,7 @@ func (r *reading) ReadThread(_ context.Context, _ chat.Target, before chat.Messa
 	}, nil
 }
 
-// The first question in a thread brings the thread: its beginning and its newest messages, once.
+// With the first question in a thread, the model reads the thread's beginning and its newest messages, once.
 func TestAThreadReachesTheModelOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *reading
@@ -213,7 +213,7 @@ func TestAThreadReachesTheModelOnce(t *testing.T) {
 	})
 }
 
-// So does the first question in a thread of a private chat, without the greeting that a pane's thread begins with.
+// The same for a thread of a private chat, without the greeting with which a pane's thread begins.
 func TestAThreadInPrivateReachesTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands []chat.Quote

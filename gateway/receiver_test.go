@@ -17,8 +17,8 @@ import (
 
 // Where one replica receives, and another one may answer.
 
-// Where only the receiver can answer, it owns all chats, and so does the next receiver.
-func TestReplicaThatReceivesAnswers(t *testing.T) {
+// If only the receiver can answer, it owns all chats. The next receiver takes them over.
+func TestOnlyTheReceiverCanAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Endpoints[0].Platform.(*branch).owns = true })
 		for i := range 6 {
@@ -43,7 +43,7 @@ func TestReplicaThatReceivesAnswers(t *testing.T) {
 	})
 }
 
-// The turns of a person are counted over all replicas.
+// A person's turns are counted over all replicas.
 func TestReplicasCountTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, true, func(o *gateway.Options) { o.Limits = access.Limits{TurnsPerMinute: 2} })
@@ -101,7 +101,7 @@ func (a *adopter) Run(ctx context.Context, from chat.Resume, accept func(context
 	return a.branch.Run(ctx, from, accept)
 }
 
-// The adapter of the replica that answers is given each message once more, and does its work while another one receives.
+// The adapter of the replica that answers gets each message again and does its work, although another replica receives.
 func TestReplicasAdoptMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var adapters []*adopter
@@ -146,7 +146,7 @@ func TestReplicasAdoptMessages(t *testing.T) {
 	})
 }
 
-// A replica that stops keeps a chat in which it is at work, also if the chat has moved since the replica owns it (F54).
+// A replica that stops keeps a chat in which a turn runs, even if the chat has moved meanwhile (F54).
 func TestReplicaKeepsAMovedChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)

@@ -173,7 +173,7 @@ func TestGracefulRestartFinishesTheAnswer(t *testing.T) {
 	})
 }
 
-// A turn that takes longer than the daemon runs each time is not taken for one that kills the daemon.
+// A turn that takes longer than each run of the daemon is not mistaken for one that kills the daemon.
 func TestManyGracefulRestartsFinishTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -191,7 +191,7 @@ func TestManyGracefulRestartsFinishTheAnswer(t *testing.T) {
 	})
 }
 
-func TestWhatWaitedIsAnsweredAfterTheRestart(t *testing.T) { // F44
+func TestWaitingMessageIsAnsweredAfterARestart(t *testing.T) { // F44
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		queue := func(o *gateway.Options) { o.Busy = gateway.Queue }
@@ -206,7 +206,7 @@ func TestWhatWaitedIsAnsweredAfterTheRestart(t *testing.T) { // F44
 	})
 }
 
-func TestDecidedIsDelivered(t *testing.T) { // F17
+func TestDecidedTurnIsDelivered(t *testing.T) { // F17
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		in := ask("a")
@@ -232,7 +232,7 @@ func TestDecidedIsDelivered(t *testing.T) { // F17
 	})
 }
 
-func TestTooOldIsClosedWithANote(t *testing.T) {
+func TestTooOldTurnIsClosedWithANote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -268,7 +268,7 @@ func TestALateMessageGetsANote(t *testing.T) {
 	})
 }
 
-func TestWhatKillsEveryProcessIsGivenUp(t *testing.T) {
+func TestTurnThatKillsEveryProcessIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -336,7 +336,7 @@ func TestBlocksSurvive(t *testing.T) { // D4
 	})
 }
 
-// D9, D10: what a person stopped while it was being sent does not go on after a restart.
+// D9, D10: a final that a person stopped does not continue after a restart.
 func TestAStopIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

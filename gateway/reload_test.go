@@ -74,7 +74,7 @@ func connected(p gateway.Platform) func(*gateway.Options) {
 	}
 }
 
-// A turn that runs ends as it began, and the next one has everything new.
+// A running turn ends with the options with which it began. The next one has the new ones.
 func TestReload_runningAnswer(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestReload_runningAnswer(t *testing.T) {
 	}
 }
 
-// A reply that runs goes on with the new token, in its message, and the new adapter receives where the old one ended.
+// A running reply continues with the new token in its message. The new adapter receives from where the old one ended.
 func TestReload_replacesAnAdapter(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestReload_replacesAnAdapter(t *testing.T) {
 	}
 }
 
-// What a removed endpoint has accepted is answered. It comes back with what it had.
+// Accepted messages of a removed endpoint are answered. When it is added again, its state is the same.
 func TestReload_removesAndAddsAnEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -172,8 +172,8 @@ func sorted(list []string) []string {
 	return list
 }
 
-// An endpoint that is added has what an earlier process left of it.
-func TestReload_takesUpWhatWaitsAtANewEndpoint(t *testing.T) {
+// An added endpoint continues the unfinished work of an earlier process.
+func TestReload_resumesWorkOfANewEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -189,7 +189,7 @@ func TestReload_takesUpWhatWaitsAtANewEndpoint(t *testing.T) {
 	})
 }
 
-// A 429 holds for the endpoint, whatever adapter it has.
+// A 429 holds for the endpoint, even with another adapter.
 func TestReload_keepsBlocks(t *testing.T) { // D4
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -243,7 +243,7 @@ func TestReload_refusesWithoutAChange(t *testing.T) {
 	})
 }
 
-// Access and limits change at once; what was counted counts on.
+// Access and limits change at once. Counters continue.
 func TestReload_accessAndLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Limits = access.Limits{TurnsPerMinute: 2} })
@@ -279,7 +279,7 @@ func TestReload_setsTheMenuAgain(t *testing.T) {
 	})
 }
 
-// An endpoint that has stopped for its credentials tries again at a reload.
+// An endpoint that stopped because of its credentials tries again at a reload.
 func TestReload_triesAStoppedEndpointAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -299,7 +299,7 @@ func TestReload_triesAStoppedEndpointAgain(t *testing.T) {
 	})
 }
 
-// A conversation under way follows a change of the rules for what waits.
+// A running conversation follows changed rules of its queue.
 func TestReload_waitingMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Interrupt, 1 })
@@ -319,8 +319,8 @@ func TestReload_waitingMessages(t *testing.T) {
 	})
 }
 
-// Every change at every moment, many times: nothing is lost, doubled or left with a cursor.
-func TestReload_again(t *testing.T) {
+// Every change at any moment, many times: no answer is lost, doubled or left with a cursor.
+func TestReload_manyTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
 		h := openWith(t, house{platform: p, script: newScript()}, connected(&token{platform: p}))
@@ -340,7 +340,7 @@ func TestReload_again(t *testing.T) {
 	})
 }
 
-// A waiting tool call keeps its question over a reload.
+// A tool call that waits for approval keeps its question over a reload.
 func TestReload_keepsAQuestionOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

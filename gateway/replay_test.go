@@ -70,7 +70,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 	}
 }
 
-// A call that was running when the process died is not run again, and the model is told so.
+// A call that ran when the process died is not run again, and the model is told so.
 func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -90,8 +90,8 @@ func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	})
 }
 
-// Nobody approves what they can't see yet: while a limit holds the question back, a yes is about something else.
-func TestAYesToAQuestionThatIsNotSeenYet(t *testing.T) {
+// People can't approve a question that is not visible yet: while a limit delays the question, a yes refers to something else.
+func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.steps[0].Text = "Do you like the light? "
@@ -117,8 +117,8 @@ func TestAYesToAQuestionThatIsNotSeenYet(t *testing.T) {
 	})
 }
 
-// A yes that waits in the queue is none to a question that came later, also when a restart reads it anew.
-func TestAYesFromBeforeTheQuestion(t *testing.T) {
+// A yes that waits in the queue does not answer a later question, even if a restart reads it again.
+func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.twice()
@@ -148,7 +148,7 @@ func TestAYesFromBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// What a tool has changed is remembered, although the answer was interrupted before it had any text.
+// A change that a tool made stays in the history, even if the answer was interrupted before it had any text.
 func TestInterruptedAfterAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -173,8 +173,8 @@ func TestInterruptedAfterAChange(t *testing.T) {
 	})
 }
 
-// The same where a restart came in between, and the turn was interrupted before it came to ask the model again.
-func TestInterruptedAsItIsTakenUpAfterAChange(t *testing.T) {
+// The same after a restart, when the turn is interrupted before it asks the model again.
+func TestInterruptedWhileItResumesAfterAChange(t *testing.T) {
 	for _, text := range []string{"I switch it on. ", ""} {
 		synctest.Test(t, func(t *testing.T) { interruptedAfterAChange(t, text) })
 	}
@@ -208,8 +208,8 @@ func interruptedAfterAChange(t *testing.T, text string) {
 	}
 }
 
-// What waits for a person is asked again however old its turn is, and however many processes died meanwhile.
-func TestWhatWaitsForAPersonDoesNotGetTooOld(t *testing.T) {
+// A call that waits for approval is proposed again, however old its turn is and however many processes died.
+func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		impatient := func(o *gateway.Options) { o.MaxAge, o.ApprovalTimeout = time.Minute, 10*time.Minute }
@@ -230,7 +230,7 @@ func TestWhatWaitsForAPersonDoesNotGetTooOld(t *testing.T) {
 	})
 }
 
-// A call that had begun waits for nobody: what is left of its turn may be too old.
+// A call that has begun does not wait for a person, so its turn may become too old.
 func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -251,9 +251,9 @@ func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	})
 }
 
-// A process that dies while a call runs may have died of it: the next one does not run it again, also where it only reads,
-// and asks nobody again. A call that a stop ended is run again.
-func TestACallThatOnlyReadsAndItsProcess(t *testing.T) {
+// A process may have died because of the call that ran. The next one neither runs it again nor asks again, even if it only
+// reads. A call that /stop ended is run again.
+func TestReadOnlyCallAfterAKill(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(*lab)
 		runs int
@@ -282,8 +282,8 @@ func TestACallThatOnlyReadsAndItsProcess(t *testing.T) {
 	}
 }
 
-// What tools made before a crash is there in the end: of these platforms' files, their names.
-func TestFilesOutliveACrash(t *testing.T) {
+// Files that tools made before a crash are delivered. On these platforms, only their names are.
+func TestFilesSurviveACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.twice()
@@ -305,8 +305,8 @@ func TestFilesOutliveACrash(t *testing.T) {
 	})
 }
 
-// What people said to a turn while it ran is part of its question after a crash, and is said to the model once.
-func TestWhatWasSaidToATurnIsSaidOnceAfterACrash(t *testing.T) {
+// After a crash, messages that steered the running turn belong to its question, and the model reads them once.
+func TestSteeringReachesTheModelOnceAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.twice()
@@ -334,8 +334,8 @@ func TestWhatWasSaidToATurnIsSaidOnceAfterACrash(t *testing.T) {
 	})
 }
 
-// A call that could not be written down is not run.
-func TestAFullDiskKeepsToolsFromChangingThings(t *testing.T) {
+// A call that can't be stored is not run.
+func TestFullDiskPreventsChangingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		full := &forgetful{kind: chat.StepBegun}
@@ -364,7 +364,7 @@ func (f *forgetful) Note(ctx context.Context, turn string, steps ...chat.Step) e
 	return f.Store.Note(ctx, turn, steps...)
 }
 
-// A tool's large pictures are shown to the model once, and not in every turn that follows.
+// A tool's large pictures are shown to the model once, not in each later turn.
 func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -392,8 +392,8 @@ func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
 	})
 }
 
-// Who is not let in any more gets no more of an answer that a crash interrupted, and nothing runs for them.
-func TestWhoAskedIsNotLetInAnyMore(t *testing.T) {
+// If the asker lost access, an answer that a crash interrupted is not continued, and no tool runs for them.
+func TestAskerLosesAccessBeforeTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, nil)

@@ -204,8 +204,8 @@ func in(c chat.ChatID, m chat.Inbound) chat.Inbound {
 	return m
 }
 
-// The receiver stores, the owner answers: in order, whoever receives.
-func TestReplicasAnswerInOrderWhoeverReceives(t *testing.T) {
+// The receiver stores a message, and the chat's owner answers it. The answers are in order, whichever replica receives.
+func TestReplicasAnswerInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, false, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Queue, 20 })
 		var want []string
@@ -228,7 +228,7 @@ func TestReplicasAnswerInOrderWhoeverReceives(t *testing.T) {
 	})
 }
 
-// The chats are spread over the replicas.
+// The chats are distributed over the replicas.
 func TestReplicasShareTheChats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, true, nil)
@@ -253,7 +253,7 @@ func TestReplicasShareTheChats(t *testing.T) {
 	})
 }
 
-// What is not stored reaches the owner within 200 ms.
+// Commands, edits and deletions are not stored. They reach the owner within 200 ms.
 func TestReplicasForwardToTheOwner(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -291,7 +291,8 @@ func TestReplicasForwardToTheOwner(t *testing.T) {
 	}
 }
 
-// A replica that can't renew its lease stops all calls before another one goes on, in the same message; and then it begins anew.
+// A replica that can't renew its lease makes no call any more. Only then another one continues in the same message. The first
+// one registers again later.
 func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)
@@ -328,7 +329,7 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	})
 }
 
-// What a dead replica did is taken over as soon as its lease is over, and not with the next look.
+// The chats of a dead replica are taken over when its lease ends, not at the next regular check.
 func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dies := fleet(t, 1, true, nil)[0]
@@ -345,7 +346,7 @@ func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	})
 }
 
-// A clean stop hands everything over in less than a second.
+// A replica that stops hands over all its chats in less than a second.
 func TestReplicaThatStopsHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Busy = gateway.Queue })
@@ -375,8 +376,8 @@ func TestReplicaThatStopsHandsOver(t *testing.T) {
 	})
 }
 
-// A replica that stops finishes what it writes, since another one answers everybody else. Begun anew, the answer would stand still
-// until it is as long as before. The last replica has no time for that: nobody is answered until the next process.
+// A replica that stops finishes its running answers, since other replicas answer everybody else. If they began again elsewhere,
+// their text would not grow for a while. The last replica hands over at once: nobody is answered until the next process starts.
 func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
 	const soon = 6 * time.Second // a sixth of the grace, and the last edit
 	for _, replicas := range []int{1, 2} {
@@ -411,7 +412,7 @@ func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
 	}
 }
 
-// A reply that is handed over goes on at once, so nobody is told that it was stopped.
+// A reply that is handed over continues at once, so it is not marked as stopped.
 func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) {
@@ -442,7 +443,8 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	})
 }
 
-// An adapter learns how many others receive at the same time, because reading what was missed is not paced by the gateway.
+// An adapter knows how many replicas receive at the same time, because the gateway does not pace its reading of missed
+// messages.
 func TestReplicasKnowWhoElseReceives(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
@@ -461,8 +463,8 @@ func TestReplicasKnowWhoElseReceives(t *testing.T) {
 	}
 }
 
-// The replicas learn from each other whom to answer, and when not to call.
-func TestReplicasLearnFromEachOther(t *testing.T) {
+// A pairing at one replica holds at all of them, and so does a block.
+func TestReplicasShareAccessAndBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
 		c := chat.Conversation{Endpoint: "tg", Chat: "7"}
@@ -504,8 +506,8 @@ func TestReplicasLearnFromEachOther(t *testing.T) {
 	})
 }
 
-// An operator deletes at any replica.
-func TestOperatorsReachTheOwner(t *testing.T) {
+// An operator can delete a conversation at any replica.
+func TestOperatorDeletesAtAnyReplica(t *testing.T) {
 	for _, erase := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := fleet(t, 2, false, nil)
@@ -540,7 +542,7 @@ func TestOperatorsReachTheOwner(t *testing.T) {
 	}
 }
 
-// A replica asks no model for a turn that it had no right to begin, and answers the question once it has a new lease.
+// A replica asks no model for a turn that it was not allowed to begin. It answers the question when it has a new lease.
 func TestReplicaWithoutLeaseAsksNoModel_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]

@@ -19,7 +19,7 @@ func revised(kind chat.InboundKind, id chat.MessageID, text string) chat.Inbound
 	return in
 }
 
-// An edit of the question while it is answered: the answer starts over in the same message.
+// The asker edits the question during its answer: the answer starts over in the same message.
 func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	}
 }
 
-// A run that ended before it asked the model has used nothing.
+// A run that ended before it asked a model has no usage.
 func TestAnEditBeforeTheModelIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -79,7 +79,7 @@ func TestAnEditBeforeTheModelIsAsked(t *testing.T) {
 	})
 }
 
-// An edit of a question that waits changes it, also for the next process.
+// An edit changes a waiting question, also for the next process.
 func TestAnEditedQuestionThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -97,7 +97,7 @@ func TestAnEditedQuestionThatWaits(t *testing.T) {
 	})
 }
 
-// A question is edited again, edited back or deleted while the reply's last call for the first edit is under way.
+// The question is edited again, edited back or deleted during the reply's last call for the first edit.
 func TestAnEditIsEditedAgain(t *testing.T) {
 	for i := range 30 {
 		after := 500*time.Millisecond + time.Duration(i)*20*time.Millisecond
@@ -141,7 +141,7 @@ func (r *reviser) Revise(ctx context.Context, c chat.Conversation, in chat.Inbou
 	return err
 }
 
-// A question is edited again after its turn has ended, and before that begins to run again.
+// The question is edited again between the end of its turn and the turn's next run.
 func TestAnEditIsEditedBetweenTwoRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -162,7 +162,7 @@ type revision struct {
 	text string
 }
 
-// A call that changed something is not made again for an edit.
+// An edit does not start the answer over if a call has changed something: that call must not be repeated.
 func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -182,8 +182,8 @@ func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	})
 }
 
-// The question that waits for a person belongs to the question that was edited, and goes with it.
-func TestAnEditWhileTheModelAsks(t *testing.T) {
+// The call belongs to the question before the edit, so its approval is withdrawn.
+func TestAnEditWhileACallWaitsForApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, func(o *gateway.Options) { o.OnEdit = gateway.Restart })
@@ -202,8 +202,8 @@ func TestAnEditWhileTheModelAsks(t *testing.T) {
 	})
 }
 
-// A question that was edited is stopped or forgotten while the reply's last call is under way: no cursor stays.
-func TestAnEditIsOvertaken(t *testing.T) {
+// The edited question is stopped or deleted during the reply's last call: no cursor stays.
+func TestStopOrForgetDuringAnEdit(t *testing.T) {
 	for i := range 4 * 30 { // at some of these times a call is under way
 		by, after := []string{"stop", "undo", "new", "forget"}[i%4], 500*time.Millisecond+time.Duration(i/4)*20*time.Millisecond
 		synctest.Test(t, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestAnEditIsOvertaken(t *testing.T) {
 	}
 }
 
-// Deleting the question ends the answer, or takes the question out of the queue.
+// If the asker deletes the question, its answer ends, or the question leaves the queue.
 func TestADeletedQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -31,7 +31,8 @@ func states(r []*fellow) (list []string) {
 	return list
 }
 
-// A replica says whether it may answer and which endpoints it receives. One that stopped receiving does not hang.
+// A replica reports whether it may answer and which endpoints it receives. A replica that stopped receiving does not count as
+// hanging.
 func TestReplicaState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) {
@@ -91,7 +92,7 @@ func TestReplicasThatAllReceive(t *testing.T) {
 	})
 }
 
-// While the configurations of the replicas differ, a chat goes to one that runs its endpoint.
+// While the replicas have different configurations, a chat belongs to one that runs its endpoint.
 func TestReplicaWithoutTheEndpointPassesItsChatsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var options []gateway.Options

@@ -15,8 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// An answer that was stopped says so below what people saw of it, in the words of the configuration. The model reads
-// what people saw, and nothing of the mark.
+// A stopped answer has a mark below its visible text, as configured. The model reads the text without the mark.
 func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
@@ -37,7 +36,7 @@ func TestAStoppedAnswerIsMarkedForPeopleOnly(t *testing.T) {
 	})
 }
 
-// Where nothing was shown yet there is nothing to mark: a line answers /stop.
+// If nothing was shown yet, there is no mark: a line answers /stop.
 func TestAnAnswerThatShowedNothingIsNotMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
@@ -50,7 +49,7 @@ func TestAnAnswerThatShowedNothingIsNotMarked(t *testing.T) {
 	})
 }
 
-// A daemon that stops leaves an answer that does not look complete; the next one completes it, and the mark goes.
+// A shutdown marks an unfinished answer as incomplete. The next process completes it and removes the mark.
 func TestAnAnswerIsMarkedWhileTheDaemonIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -69,7 +68,7 @@ func TestAnAnswerIsMarkedWhileTheDaemonIsDown(t *testing.T) {
 	})
 }
 
-// A conversation that begins anew stops what is being said as well.
+// /new stops the running answer as well.
 func TestAnAnswerThatNewEndsIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -102,7 +101,7 @@ func toldOnce(t *testing.T, when string, sees []string) {
 }
 
 // An answer is stopped while it starts over because its question was edited.
-func TestAStopAfterAnEditIsToldOnce(t *testing.T) {
+func TestStopAfterAnEditIsMarkedOnce(t *testing.T) {
 	for shown := time.Duration(0); shown < 1300*time.Millisecond; shown += 50 * time.Millisecond {
 		for after := time.Duration(0); after < 250*time.Millisecond; after += 15 * time.Millisecond {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,8 +119,8 @@ func TestAStopAfterAnEditIsToldOnce(t *testing.T) {
 	}
 }
 
-// After a kill, an answer is stopped before its turn to be continued has come.
-func TestAStopAfterAKillIsToldOnce(t *testing.T) {
+// After a kill, an answer is stopped before its turn is resumed.
+func TestStopAfterAKillIsMarkedOnce(t *testing.T) {
 	for _, shown := range []time.Duration{0, 500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()

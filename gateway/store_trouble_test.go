@@ -85,8 +85,8 @@ func (l *life) trouble(t *testing.T, change func(*gateway.Options)) *broken {
 	return b
 }
 
-// A question whose turn can't be stored is answered once the store takes it: answered before, it would be answered again
-// by the next process, which finds it waiting.
+// A question whose turn can't be stored is answered when the store works again. An earlier answer would be repeated by the next
+// process, which finds the question still waiting.
 func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 	}
 }
 
-// A database that restarts is away for a moment, so a question is answered although the history can't be read at first.
+// A restarting database is unavailable for a moment. A question whose history can't be read at first is answered later.
 func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -140,8 +140,8 @@ func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	})
 }
 
-// Somebody whose question waits for the store is told so, once, and /stop ends the wait.
-func TestAQuestionThatWaitsForTheStoreIsToldSoAndCanBeStopped(t *testing.T) {
+// A person whose question waits for the store is told so once, and /stop ends the wait.
+func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		b := l.trouble(t, nil)
@@ -160,7 +160,7 @@ func TestAQuestionThatWaitsForTheStoreIsToldSoAndCanBeStopped(t *testing.T) {
 	})
 }
 
-// A new message that comes meanwhile is answered together with the one that waits.
+// A new message is answered together with the question that waits.
 func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -177,8 +177,7 @@ func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
 	})
 }
 
-// What an answer adds to the history and what it used are stored once, also where that failed at first, and before
-// the next question is asked.
+// The history and usage of an answer are stored once, even if the first attempts fail, and before the next question is asked.
 func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	for name, fails := range map[string][]string{
 		"decide": {"decide"}, "end": {"end"}, "both": {"decide", "end"}, "all": {"begin", "decide", "end", "drop"},
@@ -211,8 +210,8 @@ func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	}
 }
 
-// The daemon that stops keeps trying as long as it may, and ends in time.
-func TestStoppingWhileAnEndingCanNotBeStored(t *testing.T) {
+// A shutdown repeats the attempt as long as it may, and ends in time.
+func TestShutdownWhileAnEndingCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		b := l.trouble(t, nil)
@@ -249,7 +248,7 @@ func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.Store.Record(ctx, turn, p)
 }
 
-// D15: a disk that is busy keeps no preview from people, nor an edit that another one overtook.
+// D15: a busy disk delays no preview, and no edit that a newer one has replaced.
 func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Store = sleepy{memory.New()} })

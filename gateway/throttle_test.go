@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A crowd of strangers, each of whom the log names once a minute, keeps no member from learning why they are not answered.
+// Many strangers are logged once a minute each. A member is told nevertheless why their message is not answered.
 func TestStrangersDoNotSilenceNoticesToMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
@@ -33,8 +33,8 @@ func TestStrangersDoNotSilenceNoticesToMembers(t *testing.T) {
 	})
 }
 
-// Nor do they keep the pieces of a member's long paste from being one question.
-func TestStrangersDoNotTearAMembersPaste(t *testing.T) {
+// The pieces of a member's long paste stay one question between messages of strangers.
+func TestStrangersDoNotSplitAMembersPaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
 			o.Access = access.Rules{Allow: []access.Rule{{Endpoint: "tg", User: "7"}}}

@@ -14,8 +14,8 @@ import (
 
 const undone = "I have forgotten the last question and its answer."
 
-// Each /undo takes back one turn: the second one is not about the answer that the first one has ended already.
-func TestUndoTwiceWhileAnAnswerIsGivenTakesBackTwoTurns(t *testing.T) {
+// Each /undo removes one turn. The first one ends the running answer, so the second one is about the turn before it.
+func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
 		h.say(t, ask("a"))
@@ -39,7 +39,7 @@ func TestUndoTwiceWhileAnAnswerIsGivenTakesBackTwoTurns(t *testing.T) {
 	})
 }
 
-// What /new has forgotten can't be undone, also while the answer that it ended is still being made final.
+// /undo can't restore what /new deleted, even while the answer that /new ended is still being made final.
 func TestUndoRightAfterNewFindsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -55,8 +55,8 @@ func TestUndoRightAfterNewFindsNothing(t *testing.T) {
 	})
 }
 
-// The same after a restart, while turns of the process before wait.
-func TestUndoTwiceAfterARestartTakesBackTwoTurns(t *testing.T) {
+// The same after a restart, while turns of the earlier process wait.
+func TestUndoTwiceAfterARestartRemovesTwoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -75,9 +75,9 @@ func TestUndoTwiceAfterARestartTakesBackTwoTurns(t *testing.T) {
 	})
 }
 
-// The same while a line that answers no message is being delivered, such as what an interrupted answer did: /undo is about
-// the retry that waits behind it, which replaces the answer, and leaves nothing of it in the store.
-func TestUndoWhileALineIsDeliveredEndsTheRetryThatWaits(t *testing.T) {
+// The same while a fixed line is delivered that answers no message, such as the list of an interrupted answer's calls. /undo
+// ends the retry that waits behind the line and replaces the answer, and the store keeps nothing of the answer.
+func TestUndoDuringAFixedLineEndsTheWaitingRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -110,8 +110,8 @@ func TestUndoWhileALineIsDeliveredEndsTheRetryThatWaits(t *testing.T) {
 	})
 }
 
-// The same while the line is why there is no answer: /undo is about the question behind it, and the history stays.
-func TestUndoWhileARefusalIsDeliveredEndsTheQuestionThatWaits(t *testing.T) {
+// The same while the line says why a message is not answered: /undo ends the question behind it, and the history stays.
+func TestUndoDuringARefusalEndsTheWaitingQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
@@ -147,8 +147,8 @@ func TestUndoWhileARefusalIsDeliveredEndsTheQuestionThatWaits(t *testing.T) {
 	})
 }
 
-// A retry whose question was deleted before it ran again ends with a line: the store has nothing left of it.
-func TestRetryOfWhatIsGoneEndsAfterARestart(t *testing.T) {
+// A retry whose question was deleted before the next run ends with a fixed line. The store keeps nothing of it.
+func TestRetryOfADeletedQuestionEndsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		c, retry := chat.Conversation{Endpoint: "tg", Chat: "7"}, command("retry")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What nobody can read as a whole is not asked about, unless it was approved once and for all.
-func TestACallThatIsTooLongToReadIsNotAskedAbout(t *testing.T) {
+// A call that is too long to read is refused, unless it was approved permanently.
+func TestTooLongCallIsRefusedWithoutAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, nil)

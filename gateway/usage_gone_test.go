@@ -24,8 +24,8 @@ func (l *lab) dictating(t *testing.T, words int) {
 	})
 }
 
-// The usage of a turn counts although the turn was forgotten or taken back and its process was killed before the turn ended.
-func TestUsage_ofATurnThatIsForgottenAndKilled(t *testing.T) {
+// The usage of a turn counts even if the turn was deleted by /forget or /undo and the process was killed before the turn ended.
+func TestUsage_ofADeletedTurnAfterAKill(t *testing.T) {
 	private, group := ask("dictate"), inGroup(ask("dictate"), "7")
 	for name, tt := range map[string]struct {
 		ask    chat.Inbound
@@ -79,8 +79,8 @@ func TestUsage_ofATurnThatIsForgottenAndKilled(t *testing.T) {
 	}
 }
 
-// A turn's usage is stored although its session is deleted by another process while the answer is written.
-func TestUsage_ofATurnThatIsForgottenMeanwhile(t *testing.T) {
+// A turn's usage is stored although another process deletes its session during the answer.
+func TestUsage_ofATurnThatAnotherProcessDeletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.dictating(t, 30)
@@ -96,8 +96,8 @@ func TestUsage_ofATurnThatIsForgottenMeanwhile(t *testing.T) {
 	})
 }
 
-// The usage that a turn's journal has counts although the turn was forgotten while a call waited for a person.
-func TestUsage_ofAForgottenApproval(t *testing.T) {
+// The usage in a turn's journal counts although the turn was deleted while a call waited for approval.
+func TestUsage_ofADeletedTurnWithAnApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.steps[0].Usage = &agent.Usage{Prompt: 100, Completion: 10, Cached: 7}
@@ -116,8 +116,8 @@ func TestUsage_ofAForgottenApproval(t *testing.T) {
 	})
 }
 
-// The text of an answer that a kill cut off counts once, however many processes die before they show another one.
-func TestUsage_ofTextThatStandsOverSeveralKills(t *testing.T) {
+// The visible text of an interrupted answer counts once, however many processes die before they show more text.
+func TestUsage_ofTheSameTextAfterSeveralKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.dictating(t, 60)
@@ -136,8 +136,8 @@ func TestUsage_ofTextThatStandsOverSeveralKills(t *testing.T) {
 	})
 }
 
-// The text of a broken answer, which the journal has, does not count again when the process is killed before the next
-// attempt shows anything.
+// The journal has the text of a broken answer. It does not count again when the process is killed before the next attempt shows
+// anything.
 func TestUsage_ofABrokenAnswerBeforeAKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

@@ -22,8 +22,7 @@ func (l *lab) used(t *testing.T) chat.Used {
 	return u
 }
 
-// What a turn used before a call waits for a person is counted, whatever becomes of the process meanwhile and however
-// often.
+// The usage before a call waits for approval is counted once, however often the process dies meanwhile.
 func TestUsage_whileAnApprovalWaits(t *testing.T) {
 	for _, how := range []string{"killed", "killed twice", "stopped", "too late"} {
 		t.Run(how, func(t *testing.T) {
@@ -82,8 +81,9 @@ func (d *dictation) Stream(ctx context.Context, _ agent.Request, emit func(agent
 	return agent.Completion{Usage: &agent.Usage{Prompt: 40, Completion: d.words}}, nil
 }
 
-// An answer that a kill cut off was paid for: an estimate of it counts after the restart, once, and is marked.
-func TestUsage_ofAnAnswerThatAKillCutOff(t *testing.T) {
+// The provider bills an answer that a kill interrupted, so an estimate of it counts after the restart, once, and is marked as
+// one.
+func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 	for kills := range 4 {
 		t.Run(fmt.Sprint(kills), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,8 +120,8 @@ func TestUsage_ofAnAnswerThatAKillCutOff(t *testing.T) {
 	}
 }
 
-// What an answer used that a new message interrupted before anything of it was shown counts, although its question is
-// asked again with the new one.
+// A new message interrupts an answer before anything of it was shown. The usage of the answer counts although its question is
+// asked again.
 func TestUsage_ofAnInterruptedAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

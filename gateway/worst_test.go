@@ -20,7 +20,7 @@ func (p slow) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return r, err
 }
 
-// A process that dies between every effect and its record says the answer a few times, not for ever (D5).
+// A process that dies between each call and its record repeats the answer a few times, not forever (D5).
 func TestKilledInEveryCreate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -52,8 +52,8 @@ func (p narrow) Profile(to chat.Target) chat.Profile {
 	return r
 }
 
-// What a call that panicked took of the budget comes back.
-func TestAPanicLeavesTheBudget(t *testing.T) {
+// The budget that a call reserved is returned when the call panics.
+func TestPanicReturnsItsBudget(t *testing.T) {
 	for _, where := range []string{"send", "edit"} {
 		synctest.Test(t, func(t *testing.T) {
 			h := openWith(t, house{platform: newPlatform(), script: &script{answers: map[string]string{"a": long}}}, func(o *gateway.Options) {
@@ -85,7 +85,7 @@ func (p shy) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (ch
 	return p.platform.Edit(ctx, ref, m)
 }
 
-// D3: a panic in the final takes the cursor away all the same.
+// D3: the cursor is removed even if the final panics.
 func TestAPanicInTheFinalLeavesNoCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openWith(t, house{platform: newPlatform(), script: &script{answers: map[string]string{"a": strings.Repeat("word ", 30) + "END"}}}, func(o *gateway.Options) {
@@ -100,8 +100,8 @@ func TestAPanicInTheFinalLeavesNoCursor(t *testing.T) {
 	})
 }
 
-// Whoever waits for an answer that panics in the process that took it up is told.
-func TestAPanicAfterTheRestartIsTold(t *testing.T) {
+// A person is told if their answer panics in the process that resumed it.
+func TestPanicAfterARestartIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A plain yes or no is understood in many languages, and as a symbol; whatever could mean something else decides nothing.
+// A plain yes or no is understood in many languages and as a symbol. An ambiguous text decides nothing.
 func TestPlainYesAndNo(t *testing.T) {
 	for decision, words := range map[string][]string{
 		"decision=approved": {
@@ -41,9 +41,9 @@ func TestPlainYesAndNo(t *testing.T) {
 	}
 }
 
-// Another message while a question stands never makes it vanish without a word: with interrupt it says what was not done, else
-// that it waits, once.
-func TestAnotherMessageWhileAQuestionStands(t *testing.T) {
+// Another message during a question never closes it silently: with busy=interrupt, people read what was not done; otherwise,
+// that their message waits, once.
+func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		busy gateway.Busy
 		want string
@@ -72,8 +72,8 @@ func TestAnotherMessageWhileAQuestionStands(t *testing.T) {
 	}
 }
 
-// Whoever is not asked gets no such word: neither others in a group, nor the asker of what is not a message.
-func TestOthersHearNothingOfAQuestion(t *testing.T) {
+// Only the asker is told so: neither others in a group, nor the asker because of a button or a command.
+func TestOthersAreNotToldOfAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, func(o *gateway.Options) { o.Access.Open = true })

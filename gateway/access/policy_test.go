@@ -71,7 +71,7 @@ func newPolicy(t *testing.T, s *shelf) *Policy {
 	return d
 }
 
-func TestACodeLetsInWhoeverHasIt(t *testing.T) {
+func TestPairingCodeLetsInItsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{}
 		d, p := newPolicy(t, s), person(1)
@@ -150,7 +150,7 @@ func TestPairing_ignoresUnansweredRequests(t *testing.T) {
 	})
 }
 
-func TestClocksThatJumpDoNotBreakCodes(t *testing.T) {
+func TestCodesSurviveClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		year := 365 * 24 * time.Hour
 		for _, c := range []struct {

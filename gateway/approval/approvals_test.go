@@ -176,7 +176,7 @@ func TestAlways(t *testing.T) {
 	}
 }
 
-func TestOneDecides(t *testing.T) {
+func TestFirstDecisionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})
 		v, err := one.approve(t.Context(), call(), func() {
@@ -201,7 +201,7 @@ func TestAQuestionThatIsNotStoredIsNotAsked(t *testing.T) {
 	})
 }
 
-// A decision that can't be stored counts all the same.
+// A decision counts even if it can't be stored.
 func TestADecisionThatIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})

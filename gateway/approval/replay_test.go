@@ -26,7 +26,7 @@ func stored() []chat.Step {
 	}
 }
 
-func TestWhatAnEarlierVersionStoredIsRead(t *testing.T) {
+func TestReadsProposalsOfEarlierVersions(t *testing.T) {
 	one := newTurn(&store{})
 	if err := one.Replay(stored()); err != nil {
 		t.Fatal(err)
@@ -68,8 +68,8 @@ func TestClocksDiffer(t *testing.T) {
 	})
 }
 
-// What is written has the keys that are read, and no others.
-func TestWhatIsStored(t *testing.T) {
+// The keys that are written are exactly those that are read.
+func TestStoredKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := newTurn(&store{})
 		if _, err := one.approve(t.Context(), call(func(p *agent.Proposal) { p.Whole, p.Personal = "more", true }), func() {

@@ -25,7 +25,7 @@ func read(t *testing.T, name string, data []byte) attachment.Question {
 	return attachment.NewReader().Read(t.Context(), attachment.Sources{Messages: []chat.Inbound{in}, Fetch: fetch, Log: slog.New(slog.DiscardHandler)})
 }
 
-// Documents of many programs come out as text that can be read, in the order of reading.
+// Documents of many programs become readable text in reading order.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	const heading, range135 = "The tides at Saint-Malo\n", "reaches 13.5 metres"
@@ -81,7 +81,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// What is no document, or has no text that can be read, has none.
+// A file that is not a document, or whose text can't be read, has no text.
 func TestNoDocumentText(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"scan.pdf", "encrypted.pdf", "README.md"} {
@@ -97,7 +97,7 @@ func TestNoDocumentText(t *testing.T) {
 	}
 }
 
-// A PDF whose text can't be read goes to the model as it is; it is outside content like all files.
+// A PDF whose text can't be read is sent to the model unchanged. Like all files it is outside content.
 func TestDocumentWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"scan.pdf", "encrypted.pdf"} {

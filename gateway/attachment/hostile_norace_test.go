@@ -13,8 +13,8 @@ import (
 	"telex/gateway/attachment"
 )
 
-// Damaged files and those that unpack to gigabytes are read as far as possible, or refused, soon and within limits of
-// memory. What is not shown is said.
+// Damaged files, and files that unpack to gigabytes, are read as far as possible or refused, quickly and within memory limits.
+// Omissions are reported.
 func TestHostileDocuments(t *testing.T) {
 	repeat := strings.Repeat
 	paragraph := "<w:p><w:r><w:t>hello</w:t></w:r></w:p>"

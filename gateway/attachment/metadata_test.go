@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What is coded in several passes, with restarts and stuffed bytes in them, stays byte for byte.
+// A progressive JPEG with restarts and stuffed bytes keeps its image data byte for byte.
 func TestBareJPEGKeepsEveryPass(t *testing.T) {
 	t.Parallel()
 	first := append(segment(0xda, "\x03 the first pass"), "data \xff\x00 \xff\xd0 \xff\xd7 data"...)
@@ -28,7 +28,7 @@ func TestBareJPEGKeepsEveryPass(t *testing.T) {
 	}
 }
 
-// What does not fit together is not taken apart.
+// A file with inconsistent segments is left unchanged.
 func TestBareDamaged(t *testing.T) {
 	t.Parallel()
 	photo, drawing, lossless := asJPEG(t, halves(40, 30, blue)), asPNG(t, halves(40, 30, blue)), asWebP(40, 30, blue)
@@ -67,8 +67,8 @@ func TestBareDamaged(t *testing.T) {
 	}
 }
 
-// A JPEG that can't be taken apart but decoded stands as it was taken nevertheless.
-func TestShrinkTurnsWhatIsDamaged(t *testing.T) {
+// A JPEG that can be decoded but not parsed is still turned upright.
+func TestShrinkTurnsDamagedJPEG(t *testing.T) {
 	t.Parallel()
 	file := tell(asJPEG(t, halves(64, 32, blue)), 3)
 	at := bytes.Index(file, []byte("\xff\xff\xdb")) // past the metadata, before the first table
@@ -106,8 +106,8 @@ func TestOrientationOfDamaged(t *testing.T) {
 	}
 }
 
-// A decoder that panics ends nothing but its file.
-func TestDecoderPanics(t *testing.T) {
+// A panic in a decoder affects only its file.
+func TestPanicInADecoder(t *testing.T) {
 	t.Parallel()
 	for _, f := range []format{
 		{decode: func(io.Reader) (image.Image, error) { panic("index out of range") }},
@@ -119,7 +119,7 @@ func TestDecoderPanics(t *testing.T) {
 	}
 }
 
-// Colours of every kind that a decoder gives are read.
+// All color models that decoders return are supported.
 func TestReduceColors(t *testing.T) {
 	t.Parallel()
 	size := image.Rect(0, 0, 130, 70)

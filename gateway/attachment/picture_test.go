@@ -223,7 +223,7 @@ func shrink(t testing.TB, data []byte) Picture {
 	return p
 }
 
-// What is small passes as it is; of what is not, the size and the type are as promised.
+// A small picture passes unchanged. A larger one gets the promised size and type.
 func TestShrinkSizes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -274,7 +274,7 @@ func TestShrinkColors(t *testing.T) {
 	wantColor(t, img, 25, 10, blue)
 }
 
-// A picture that is transparent and large as a PNG stands on white paper.
+// A transparent picture that is large as a PNG gets a white background.
 func TestShrinkTransparentNoise(t *testing.T) {
 	t.Parallel()
 	img := noise(610, 610)
@@ -288,8 +288,8 @@ func TestShrinkTransparentNoise(t *testing.T) {
 	wantColor(t, decoded(t, p), 100, 5, color.NRGBA{255, 255, 255, 255})
 }
 
-// Wherever a file can tell of its making, it does so no more, whether it is re-encoded or not.
-func TestShrinkTellsNothing(t *testing.T) {
+// Every kind of metadata is removed, whether the picture is re-encoded or not.
+func TestShrinkRemovesMetadata(t *testing.T) {
 	t.Parallel()
 	small := asPNG(t, halves(40, 30, blue))
 	const head = 8 + 25 // the signature and IHDR
@@ -333,8 +333,8 @@ func TestShrinkTellsNothing(t *testing.T) {
 	}
 }
 
-// A corner that is marked comes to where the camera saw it, for all eight orientations.
-func TestShrinkTurns(t *testing.T) {
+// A marked corner ends up where the camera saw it, for all eight orientations.
+func TestShrinkTurnsUpright(t *testing.T) {
 	t.Parallel()
 	img := halves(64, 32, red)
 	for y := range 16 {
@@ -375,7 +375,7 @@ func jpegHead(sof byte, w, h uint16) []byte {
 	return bytes.Join([][]byte{{0xff, 0xd8}, frame, segment(0xda, "")}, nil)
 }
 
-// A bomb is refused by its head: nothing of the size that it claims is ever made.
+// A decompression bomb is refused because of its header: no memory of the claimed size is allocated.
 func TestShrinkRefusesBombs(t *testing.T) {
 	t.Parallel()
 	bombs := map[string][]byte{
@@ -436,7 +436,7 @@ func TestShrinkEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Reducing keeps the mean of a picture, whatever the two sizes, and a picture of its own size.
+// Reducing keeps the mean color of a picture for all sizes, and leaves a picture of the target size unchanged.
 func TestReduceProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -473,8 +473,8 @@ func TestReduceProperties(t *testing.T) {
 	})
 }
 
-// FuzzShrink asserts that no file breaks Shrink, and that what it gives is a picture that is
-// small enough. What would take long is left out.
+// FuzzShrink asserts that no file breaks Shrink, and that its result is a small picture. Inputs that would take long are
+// skipped.
 func FuzzShrink(f *testing.F) {
 	f.Add(tell(asJPEG(f, halves(40, 30, blue)), 6))
 	f.Add(asPNG(f, halves(40, 30, faint)))
@@ -503,7 +503,7 @@ func FuzzShrink(f *testing.F) {
 	})
 }
 
-// FuzzBare asserts that what was left out of a file is out: doing it again changes nothing.
+// FuzzBare asserts that removing the metadata a second time changes nothing.
 func FuzzBare(f *testing.F) {
 	f.Add(tell(asJPEG(f, halves(40, 30, blue)), 6))
 	f.Add(asPNG(f, halves(40, 30, faint)))
@@ -523,7 +523,7 @@ func FuzzBare(f *testing.F) {
 	})
 }
 
-// FuzzOrientation asserts that EXIF data, whatever it is, gives an orientation that exists.
+// FuzzOrientation asserts that any EXIF data gives a valid orientation.
 func FuzzOrientation(f *testing.F) {
 	f.Add(exif(binary.LittleEndian, 6))
 	f.Add(exif(binary.BigEndian, 8)[:30])

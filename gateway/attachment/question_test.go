@@ -75,8 +75,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// What others attached must not take the place of what the asker attached.
-func TestOnesOwnFilesAreReadFirst(t *testing.T) {
+// Files of others must not use up the room for the asker's files.
+func TestAskersFilesAreReadFirst(t *testing.T) {
 	t.Parallel()
 	var others []chat.Attachment
 	for i := range 12 {

@@ -78,7 +78,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Any text comes back as it was, and its beginning when it is cut.
+// Any text is decoded unchanged, or its beginning if the file was cut.
 func TestDecodeProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

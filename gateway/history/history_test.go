@@ -199,7 +199,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A large attached file is shown once; the history keeps a line in its place.
+// A large attached file is shown to the model once. The history keeps a line in its place.
 func TestLargeFilesAreNotKept(t *testing.T) {
 	t.Parallel()
 	file := func(n int) agent.File {

@@ -52,7 +52,7 @@ func read(t *testing.T, s []chat.Step) history.Replay {
 	return r
 }
 
-func TestAStoredJournal(t *testing.T) {
+func TestReadStoredJournal(t *testing.T) {
 	r := read(t, storedSteps())
 	if got := texts(r.Said); got != "assistant: Let me see., tool: seen" {
 		t.Errorf("said %q", got)
@@ -79,7 +79,7 @@ func TestAStoredJournal(t *testing.T) {
 	}
 }
 
-// What a Journal writes is read as it was.
+// A journal that was written is read unchanged.
 func TestJournal(t *testing.T) {
 	s := &steps{}
 	earlier := history.Replay{Changing: []string{"0"}, Usage: []agent.ModelUsage{{Model: "m", Calls: 1}}}
@@ -137,7 +137,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-func TestEstimateOfAnAnswerThatDied(t *testing.T) {
+func TestEstimateOfAnInterruptedAnswer(t *testing.T) {
 	stored := storedSteps()
 	running := chat.Turn{State: chat.TurnRunning, Runs: 1}
 	for _, c := range []struct {

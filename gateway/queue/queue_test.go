@@ -51,7 +51,7 @@ func questions(q *queue.Queue) (all []string) {
 	return all
 }
 
-func TestWhatIsOneQuestion(t *testing.T) {
+func TestMessagesThatFormOneQuestion(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	for _, c := range []struct {
 		name     string
@@ -82,7 +82,7 @@ func TestWhatIsOneQuestion(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyWait(t *testing.T) {
+func TestQueueIsLimited(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		offered int
@@ -107,7 +107,7 @@ func TestOnlySoManyWait(t *testing.T) {
 	}
 }
 
-func TestAQuestionRipens(t *testing.T) {
+func TestQuestionIsReadyAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queue.New(rules())
 		q.Add(message("1", "a", more), 0)
@@ -131,7 +131,7 @@ func TestAQuestionRipens(t *testing.T) {
 	})
 }
 
-func TestWhatIsPutBackComesFirstAndTogether(t *testing.T) {
+func TestRequeuedMessagesComeFirstAndTogether(t *testing.T) {
 	q := queue.New(rules())
 	q.Add(message("1", "c"), 0)
 	q.PutBack([]chat.Inbound{message("1", "a").Inbound, message("2", "b").Inbound})
@@ -207,7 +207,7 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotStoredIsNotTaken(t *testing.T) {
+func TestOnlyStoredMessagesAreTaken(t *testing.T) {
 	q, o := queue.New(rules()), new(queue.Offers)
 	q.Offer(message("1", "a"), o)
 	var asked []chat.MessageID

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A message is known once, and for a while only.
+// A message counts as known only for a while.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	a, now := NewAccepted(), time.Now()

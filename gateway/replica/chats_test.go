@@ -9,8 +9,9 @@ import (
 	"telex/internal/chat"
 )
 
-// A chat is given up once nothing has happened there for a while; when the process leaves, as soon as nothing goes on.
-func TestChatsThatAreIdle(t *testing.T) {
+// A chat is released when nothing has happened there for a while. While the process stops, it is released as soon as no turn
+// runs.
+func TestIdleChatsAreReleased(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	of := func(id chat.ChatID) chat.Conversation { return chat.Conversation{Endpoint: "tg", Chat: id} }

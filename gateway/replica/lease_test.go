@@ -28,7 +28,7 @@ func holds(t *testing.T, l *replica.Lease, want bool) {
 	}
 }
 
-// A lease ends before the store's does, counted from when it was asked for.
+// Counted from the request for it, a lease ends here before it ends in the store.
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := time.Now()
@@ -51,7 +51,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// A process that slept through the end of its lease must not trust a timer that is late too.
+// A process that slept through the end of its lease must not rely on a timer, which is late as well.
 func TestLeaseAfterASleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := replica.NewLease(time.Now().Add(-time.Hour))

@@ -15,7 +15,7 @@ import (
 	"telex/gateway/attachment/pdf"
 )
 
-// Files that are damaged or made to exhaust a reader end soon, within limits of memory.
+// Reading damaged or hostile files ends quickly and within memory limits.
 func TestHostileFiles(t *testing.T) {
 	repeat := strings.Repeat
 	content := "BT /F 10 Tf (" + words + ") Tj ET "

@@ -130,7 +130,7 @@ func peakOf(f func()) uint64 {
 }
 
 // The end of the context ends the reading.
-func TestEnd(t *testing.T) {
+func TestContextEndsTheReading(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
