@@ -98,8 +98,8 @@ func (p *person) buttons() []string {
 	return out
 }
 
-// Where nothing streams one message is opened for what asks, and the final is edited into it.
-func TestAskedWithoutStreaming(t *testing.T) {
+// Without streaming, a question opens a message, into which the final is edited.
+func TestQuestionWithoutStreaming(t *testing.T) {
 	for text, gone := range map[string]string{"one": "one", "": placeholder} {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestAskedWithoutStreaming(t *testing.T) {
 	}
 }
 
-// Where nothing can be edited a question is a message of its own, which is nothing of the reply.
-func TestAskedWhereNothingCanBeEdited(t *testing.T) {
+// Where nothing can be edited, a question has a message of its own, which is not part of the reply.
+func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		e := Endpoint{Sender: p, Typer: p, Budget: p.endpoint().Budget}
@@ -149,8 +149,8 @@ func TestAskedWhereNothingCanBeEdited(t *testing.T) {
 	})
 }
 
-// A question of unknown fate is asked once more, and costs the reply nothing.
-func TestAskedWithUnknownOutcome(t *testing.T) {
+// A question whose create has an unknown outcome is sent once more. The reply has as many attempts as before.
+func TestQuestionOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{0: uncertain(false), 1: uncertain(true)})
@@ -163,8 +163,8 @@ func TestAskedWithUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A draft has no buttons: the question makes a message of it, which the final is edited into.
-func TestAskedBesideADraft(t *testing.T) {
+// A draft has no buttons: the question turns it into a message, into which the final is edited.
+func TestQuestionDuringADraft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		s := told(t, p, e, Draft)
@@ -183,7 +183,8 @@ func TestAskedBesideADraft(t *testing.T) {
 	})
 }
 
-// D12: the question that ends the drafts is answered before a message could show the text. The draft vanishes, so a message shows the text all the same.
+// D12: the question that ends the draft is decided before a message could show the text. The draft disappears, so a message
+// shows the text nevertheless.
 func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -203,8 +204,8 @@ func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-// A stream that was not begun yet is none, and one that is full is stopped.
-func TestAskedInsteadOfAStream(t *testing.T) {
+// A question prevents a stream that has not begun, and stops one that is full.
+func TestQuestionInsteadOfAStream(t *testing.T) {
 	for name, text := range map[string]string{"not begun": "", "begun": "one two three ", "second part": strings.Repeat("word ", 30)} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -232,8 +233,8 @@ func TestAskedInsteadOfAStream(t *testing.T) {
 	}
 }
 
-// What is asked in place of a stream stands below all of the text: the person reads it while nothing more comes.
-func TestAskedBelowTheWholeText(t *testing.T) {
+// A question in place of a stream is shown below the whole text, which the person reads while no more text arrives.
+func TestQuestionBelowTheWholeText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		s := told(t, p, e, Native)
@@ -251,8 +252,8 @@ func TestAskedBelowTheWholeText(t *testing.T) {
 	})
 }
 
-// A reply without previews asks in a message below, which is gone once the question is over.
-func TestAskedBesideAMutedReply(t *testing.T) {
+// A reply without previews shows its question in a separate message, which is deleted after the decision.
+func TestQuestionOfAReplyWithoutPreviews(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 40))
 	for _, c := range []struct {
 		name    string
@@ -304,8 +305,8 @@ func TestAskedBesideAMutedReply(t *testing.T) {
 	}
 }
 
-// A process that dies while it asks leaves a question that the next one takes away, or asks in the same message.
-func TestAskedByAProcessThatDied(t *testing.T) {
+// A process dies during a question. The next one deletes the question or shows it in the same message.
+func TestQuestionOfAnEarlierProcess(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		config Config
@@ -338,8 +339,8 @@ func TestAskedByAProcessThatDied(t *testing.T) {
 	}
 }
 
-// There may be no room for a question below what an earlier process had shown.
-func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
+// The text of an earlier process may leave no room for a question below it.
+func TestQuestionBelowALongTextOfAnEarlierProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 62
@@ -356,8 +357,8 @@ func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
 	})
 }
 
-// Where messages have no ids a question is asked once, if it was for the first time that nobody knew that.
-func TestAskedWithoutMessageIDs(t *testing.T) {
+// On a platform without message ids, a question is sent once, if the first call showed that there are none.
+func TestQuestionWithoutMessageIDs(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -374,8 +375,8 @@ func TestAskedWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// What stood apart when a process died is taken away by the next, whatever it knows of it.
-func TestQuestionApartOfAProcessThatDied(t *testing.T) {
+// A separate question of a process that died is deleted by the next one, whatever that knows of it.
+func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},
 		"by its key": func(p *person, _ *Endpoint) {
@@ -406,8 +407,8 @@ func TestQuestionApartOfAProcessThatDied(t *testing.T) {
 	}
 }
 
-// Interrupted while it asks: the text stays, nothing else.
-func TestInterruptedWhileItAsks(t *testing.T) {
+// Only the text stays.
+func TestInterruptedDuringAQuestion(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		for _, text := range []string{"one two three", ""} {
 			t.Run(name+" "+text, func(t *testing.T) {
@@ -428,8 +429,8 @@ func TestInterruptedWhileItAsks(t *testing.T) {
 	}
 }
 
-// A question waits neither for tokens nor for the interval, nor behind a preview that does.
-func TestAskedAtOnce(t *testing.T) {
+// A question waits neither for tokens, nor for the interval, nor behind a preview that waits for them.
+func TestQuestionIsShownAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		c := streamed()
@@ -448,8 +449,8 @@ func TestAskedAtOnce(t *testing.T) {
 	})
 }
 
-// A preview that waits for the budget does not keep a question waiting in its class.
-func TestAskedBeforeOtherPreviews(t *testing.T) {
+// A preview that waits for the budget does not delay a question.
+func TestQuestionOvertakesPreviews(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 4, Window: time.Minute, Burst: 4}}
@@ -467,7 +468,7 @@ func TestAskedBeforeOtherPreviews(t *testing.T) {
 	})
 }
 
-// A question that leaves no room for text stands below it, whole, and the text stays as it was.
+// A question for which the text leaves no room stands below it in a message of its own, and the text stays unchanged.
 func TestLongQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -489,9 +490,9 @@ func TestLongQuestion(t *testing.T) {
 	})
 }
 
-// A message that showed nothing but what asks, and can't be edited any more, is deleted when the reply is interrupted:
-// nothing takes its place.
-func TestAskedInAMessageThatFreezes(t *testing.T) {
+// A message that shows only a question can't be edited any more. It is deleted when the reply is interrupted, and nothing
+// replaces it.
+func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 	for name, next := range map[string]Status{"asked once more": question("yes:2", "And this?"), "decided": {}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -519,9 +520,9 @@ func TestAskedInAMessageThatFreezes(t *testing.T) {
 	}
 }
 
-// A stream of unknown outcome, then a question under its key, then a crash: what is found under the key is a stream,
-// which must be stopped before it is edited.
-func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
+// The create of a stream has an unknown outcome, then a question is created under its key, then the process dies. A stream is
+// found under the key, and must be stopped before it is edited.
+func TestQuestionUnderTheKeyOfAStream(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		p.profile.KeyFor, p.latency = time.Hour, 100*time.Millisecond
@@ -540,8 +541,8 @@ func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
 	})
 }
 
-// A question apart that can't be edited any more is deleted before another one takes its place.
-func TestQuestionApartThatFreezes(t *testing.T) {
+// A separate question that can't be edited any more is deleted before another one replaces it.
+func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 20
@@ -569,8 +570,8 @@ func TestQuestionApartThatFreezes(t *testing.T) {
 	})
 }
 
-// Where nothing can be deleted a question loses its buttons, also when the process dies on the way there.
-func TestQuestionApartKeepsNoButtons(t *testing.T) {
+// Where nothing can be deleted, a question loses its buttons, even if the process dies before.
+func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.latency = 100 * time.Millisecond
@@ -591,9 +592,9 @@ func TestQuestionApartKeepsNoButtons(t *testing.T) {
 	})
 }
 
-// Where nothing can be deleted another question is a new message. The first one loses its buttons before, also where the
-// platform refuses the second.
-func TestAnotherQuestionApart(t *testing.T) {
+// Where nothing can be deleted, another question is a new message. The first one loses its buttons before, even if the platform
+// refuses the second.
+func TestAnotherSeparateQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		e := p.endpoint()
@@ -618,9 +619,9 @@ func TestAnotherQuestionApart(t *testing.T) {
 	})
 }
 
-// Where there are no buttons, a question that an earlier process asked is asked again in its message. Where that can't be edited,
-// it is taken away before the question is asked anew.
-func TestQuestionApartThatRefusesItsEdit(t *testing.T) {
+// Without buttons, a question of an earlier process is repeated in its message. If that can't be edited, it is deleted before
+// the question is sent again.
+func TestSeparateQuestionWhoseEditIsRefused(t *testing.T) {
 	for _, deletes := range []bool{true, false} {
 		t.Run(fmt.Sprint("deletes ", deletes), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

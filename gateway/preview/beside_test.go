@@ -7,9 +7,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Trouble with a question that stands apart is not the reply's: its draft goes on growing.
-// A process that ends before it took its question away says that something may stand.
-func TestQuestionThatWasNotTakenAwayInTime(t *testing.T) {
+// Failures of a separate question don't affect the reply: its draft keeps growing. A process that ends before it has deleted
+// the question reports that it may still be visible.
+func TestSeparateQuestionIsNotDeletedInTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate { return fate{hang: c.op == chat.OpDelete} }
@@ -28,7 +28,7 @@ func TestQuestionThatWasNotTakenAwayInTime(t *testing.T) {
 	})
 }
 
-func TestTroubleWithAQuestionIsNotTheReplys(t *testing.T) {
+func TestFailureOfAQuestionIsNotTheReplys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		e.Editor = nil
@@ -46,8 +46,8 @@ func TestTroubleWithAQuestionIsNotTheReplys(t *testing.T) {
 	})
 }
 
-// A question of an earlier process is nobody's to delete once the chat has moved: its id may be another message's there.
-func TestQuestionApartInAChatThatMoved(t *testing.T) {
+// A question of an earlier process is not deleted after its chat has moved: another message may have its id there.
+func TestSeparateQuestionInAMovedChat(t *testing.T) {
 	for chatID, deletes := range map[chat.ChatID]int{"a": 1, "before": 0} {
 		t.Run(string(chatID), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestQuestionApartInAChatThatMoved(t *testing.T) {
 	}
 }
 
-// Since when people see a question is told of the one that is asked now, and not of another before it.
-func TestAskedIsOfTheNewestQuestion(t *testing.T) {
+// The slot tells since when people have seen the current question, not an earlier one.
+func TestVisibleSinceIsOfTheNewestQuestion(t *testing.T) {
 	t.Parallel()
 	s, now := NewSlot(), time.Now()
 	first, second := question("yes:1", "Really?"), question("yes:2", "Really, really?")

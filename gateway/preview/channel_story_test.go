@@ -44,7 +44,7 @@ func TestDraftIsSentInTheEnd(t *testing.T) { // D2
 	})
 }
 
-// A draft has the button that stops the reply wherever the configuration has one. Messages have it only where they would anyway.
+// A draft has the stop button wherever one is configured. Messages have it only where they would have it without a draft.
 func TestDraftHasTheStopButton(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		stop := chat.Action{ID: "stop:1", Label: "Stop"}
@@ -108,8 +108,8 @@ func TestDraftIsKeptAlive(t *testing.T) {
 	})
 }
 
-// A draft is renewed although the model has begun anew: what people saw is what the draft shows, not the new text.
-func TestRenewedDraftShowsWhatItDid(t *testing.T) {
+// A draft is renewed although the model has started over: it shows the text that people have seen, not the new one.
+func TestRenewedDraftShowsTheSameText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		p.profile.TextLimit = 20
@@ -143,7 +143,7 @@ func TestRefusedDraftFallsBackToEdits(t *testing.T) {
 	})
 }
 
-// On a 429 a draft waits; nothing else is tried meanwhile.
+// After a 429, the draft waits. No other call is made meanwhile.
 func TestBlockedDraftIsNotReplaced(t *testing.T) { // F20
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -202,7 +202,7 @@ func TestStreamOnlyGrows(t *testing.T) { // D13
 	})
 }
 
-// A table's columns grow with its rows: nothing of it is shown that would have to be taken back.
+// The columns of a table grow with its rows, so the table is streamed when it is complete: a stream can't be changed.
 func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -235,7 +235,7 @@ func TestStreamBecomesAMessageInTime(t *testing.T) { // D13, F48
 	})
 }
 
-func TestUncertainAppendIsEditedIn(t *testing.T) {
+func TestAppendOfUnknownOutcomeBecomesAnEdit(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p, e := lavish()
 		p.fate = func(c *call) fate {
@@ -290,8 +290,8 @@ func TestRefusedStreamFallsBackToEdits(t *testing.T) {
 	})
 }
 
-// Beyond the most parts the rest goes as a file; nothing is cut (D8, F52).
-func TestTheRestGoesAsAFile(t *testing.T) {
+// The text after max_parts messages is sent as a file. Nothing is cut (D8, F52).
+func TestRestIsSentAsAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		p.profile.TextLimit = 40
@@ -320,7 +320,7 @@ func TestTheRestGoesAsAFile(t *testing.T) {
 	})
 }
 
-// A reply that is stopped when all of its final stands but the mark that it was shown whole loses none of its lines.
+// The reply is stopped when all of its final is visible, but not yet marked as complete. It loses no line.
 func TestStoppedBehindAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -340,7 +340,7 @@ func TestStoppedBehindAFile(t *testing.T) {
 	})
 }
 
-// The whole final stands in the first message when it is stopped; the stream behind it, of a text that was given up, goes.
+// The whole final is in the first message when it is stopped. The stream behind it, which shows an abandoned text, is deleted.
 func TestStoppedBeforeAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -356,7 +356,7 @@ func TestStoppedBeforeAStream(t *testing.T) {
 	})
 }
 
-func TestRefusedFileGoesOnAsParts(t *testing.T) {
+func TestRefusedFileBecomesMessages(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		p.profile.TextLimit = 40
@@ -376,8 +376,8 @@ func TestRefusedFileGoesOnAsParts(t *testing.T) {
 	})
 }
 
-// A create of unknown outcome is looked for where the platform can be asked (D5).
-func TestUncertainCreateIsLookedFor(t *testing.T) {
+// A create of unknown outcome is searched for if the platform can be searched (D5).
+func TestCreateOfUnknownOutcomeIsSearched(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()
 		e := p.endpoint()
@@ -400,8 +400,8 @@ func TestUncertainCreateIsLookedFor(t *testing.T) {
 	})
 }
 
-// A create may be repeated under its key while the platform remembers it (D5).
-func TestUncertainCreateIsRepeatedUnderItsKey(t *testing.T) {
+// A create may be repeated under its key as long as the platform remembers the key (D5).
+func TestCreateOfUnknownOutcomeIsRepeatedUnderItsKey(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()
 		p.profile.KeyFor = time.Minute
@@ -418,8 +418,8 @@ func TestUncertainCreateIsRepeatedUnderItsKey(t *testing.T) {
 	})
 }
 
-// What a key does not answer any more is looked for: an outage may outlast it (D5).
-func TestUncertainCreateIsLookedForOnceItsKeyIsForgotten(t *testing.T) {
+// When its key has expired, a create is searched for: an outage may last longer than the key (D5).
+func TestCreateOfUnknownOutcomeIsSearchedAfterItsKeyExpired(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()
 		p.profile.KeyFor = time.Minute
@@ -448,8 +448,8 @@ func TestUncertainCreateIsLookedForOnceItsKeyIsForgotten(t *testing.T) {
 	})
 }
 
-// A message that stands and can't be edited any more is replaced, and then deleted (F05, F18).
-func TestFrozenMessageIsReplaced(t *testing.T) {
+// A message that can't be edited any more is replaced, and then deleted (F05, F18).
+func TestMessageThatCannotBeEditedIsReplaced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate {

@@ -41,8 +41,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// Whatever a question says and however a platform counts: it fits, its first and its last line stay, and no more
-// is left out than must be.
+// Any question fits, however the platform counts. Its first and last lines stay, and no more is left out than necessary.
 func TestClipInEveryDialect(t *testing.T) {
 	t.Parallel()
 	dialects := map[string]markup.Dialect{

@@ -22,7 +22,7 @@ func TestFirstDisplayWaitsForMinTokens(t *testing.T) {
 	})
 }
 
-// A slow model is shown after 5 s, with what whole words there are.
+// After 5 s, the whole words of a slow model are shown.
 func TestSlowModelIsShownInWholeWords(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), Config{Enabled: true, MinTokens: 100, Cursor: " ▌"})
@@ -45,7 +45,7 @@ func TestSlowModelHalfAWordIsNotShown(t *testing.T) {
 	})
 }
 
-// A reply that is complete is never shown as a preview first.
+// A reply that is already complete has no preview.
 func TestCompleteReplyIsSentOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -55,7 +55,7 @@ func TestCompleteReplyIsSentOnce(t *testing.T) {
 	})
 }
 
-// F24: the clock runs from the start of a call, not from its end.
+// F24: the interval runs from the start of a call, not from its end.
 func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -82,7 +82,7 @@ func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 	})
 }
 
-// The trailing timer: the last delta is shown though no more come.
+// A timer shows the last delta although no more follow.
 func TestLastDeltaIsShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -93,8 +93,7 @@ func TestLastDeltaIsShown(t *testing.T) {
 	})
 }
 
-// F21: what a person sees already is not sent again; the layout of a text that shows nothing
-// new is not asked for at every delta either.
+// F21: visible text is not sent again. A text that shows nothing new is not laid out again for each delta either.
 func TestUnchangedTextIsNotSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -111,8 +110,8 @@ func TestUnchangedTextIsNotSent(t *testing.T) {
 	})
 }
 
-// D2: where the last preview is the final already, nothing more is sent.
-func TestFinalThatStandsIsNotSentAgain(t *testing.T) {
+// D2: if the last preview equals the final, nothing more is sent.
+func TestVisibleFinalIsNotSentAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), Config{Enabled: true, MinTokens: 3})
 		s.says("one two three", 2*time.Second)
@@ -121,7 +120,7 @@ func TestFinalThatStandsIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// F56: where nothing streams, one send without a cursor.
+// F56: without streaming, there is one send without a cursor.
 func TestSingleSend(t *testing.T) {
 	for name, change := range map[string]func(*Config, *Endpoint){
 		"disabled":  func(c *Config, _ *Endpoint) { c.Enabled = false },
@@ -168,7 +167,7 @@ func TestTypingEnds(t *testing.T) {
 	})
 }
 
-// An indicator that failed is not tried again and spoils nothing.
+// A typing indicator that failed is not repeated and affects nothing else.
 func TestTypingMayFail(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -218,7 +217,7 @@ func TestContextEndsARunAtOnce(t *testing.T) {
 	})
 }
 
-// A final goes ahead of a preview that waits in the budget, with priority.
+// A final overtakes a preview that waits in the budget.
 func TestFinalOvertakesAWaitingPreview(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -234,8 +233,8 @@ func TestFinalOvertakesAWaitingPreview(t *testing.T) {
 	})
 }
 
-// What waited in the budget goes out with the newest text.
-func TestNewestTextGoesOut(t *testing.T) {
+// A call that waited in the budget sends the newest text.
+func TestNewestTextIsSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 1, Window: 10 * time.Second, Burst: 1}}
@@ -248,8 +247,8 @@ func TestNewestTextGoesOut(t *testing.T) {
 	})
 }
 
-// What is shown tells the budget how old the oldest text is that nobody sees yet (D12).
-func TestSinceFollowsWhatIsShown(t *testing.T) {
+// The budget is told how old the oldest unseen text is (D12).
+func TestSinceIsTheAgeOfUnseenText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
 		since := func() time.Time { v, _ := s.slot.load(); return v.Since }
@@ -268,8 +267,8 @@ func TestSinceFollowsWhatIsShown(t *testing.T) {
 	})
 }
 
-// Typing gives way to text and to the end while it waits in the budget.
-func TestTypingWaitsForNobody(t *testing.T) {
+// Text and the end overtake a typing indicator that waits in the budget.
+func TestTextOvertakesTyping(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		then func(s *story)
@@ -303,7 +302,7 @@ func TestTypingWaitsForNobody(t *testing.T) {
 	}
 }
 
-// The end of ctx ends a wait in the budget too.
+// The end of ctx ends a wait in the budget, too.
 func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -324,7 +323,7 @@ func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	})
 }
 
-// Without a cursor a message may turn out to be full as it stands: no call is needed.
+// A message without a cursor may already be full as it is: then no call is needed.
 func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -337,7 +336,7 @@ func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	})
 }
 
-// What Markdown does not show yet is not shown, and not laid out at every delta.
+// Text that Markdown does not show yet is neither shown nor laid out for each delta.
 func TestTextThatShowsNothingYet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -371,7 +370,7 @@ func (c *counting) Render(p markup.Piece) markup.Rendered {
 	return c.Plain.Render(p)
 }
 
-// A call that is granted at once is laid out once.
+// A call that is granted at once needs one layout.
 func TestLayoutIsNotRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

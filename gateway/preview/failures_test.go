@@ -15,8 +15,8 @@ func uncertain(applied bool) fate {
 	return f
 }
 
-// F13, D5: a create of unknown outcome ends the previews. The final follows at most once more.
-func TestUncertainCreate(t *testing.T) {
+// F13, D5: a create of unknown outcome ends the previews. The final is sent at most once more.
+func TestCreateOfUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fates map[int]fate
@@ -60,8 +60,8 @@ func TestUncertainCreate(t *testing.T) {
 	}
 }
 
-// D5, F13: while a platform answers nothing but errors of unknown outcome, the one create that
-// is left is not spent: typing tells when it is back. Whole minutes of outage lose nothing.
+// D5, F13: while every call has an unknown outcome, the last permitted create is not used. The typing indicator shows when the
+// platform is back. An outage of minutes loses nothing.
 func TestOutageOfUnknownOutcomes(t *testing.T) {
 	for _, atEnd := range []bool{false, true} {
 		t.Run(map[bool]string{false: "while streaming", true: "at the end"}[atEnd], func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestOutageOfUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// D5: edits are repeated freely, and what may stand is not taken for what does stand.
-func TestUncertainEdit(t *testing.T) {
+// D5: edits may be repeated. A text that may be visible does not count as visible.
+func TestEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		t.Run(map[bool]string{false: "before effect", true: "after effect"}[applied], func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -115,9 +115,9 @@ func TestUncertainEdit(t *testing.T) {
 	}
 }
 
-// An edit that took effect though nobody said so must not make the final look delivered: the
-// text that the platform acknowledged last is older than what stands.
-func TestFinalAfterAnUncertainPreview(t *testing.T) {
+// An edit of unknown outcome took effect. The final must not count as delivered because it equals the last acknowledged text,
+// which is older.
+func TestFinalAfterAPreviewOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{1: uncertain(true)})
@@ -129,7 +129,7 @@ func TestFinalAfterAnUncertainPreview(t *testing.T) {
 	})
 }
 
-// A preview that hangs is given up after its time; the final follows then.
+// A preview that hangs is abandoned after its timeout. Then the final follows.
 func TestHangingPreviewEdit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -146,7 +146,7 @@ func TestHangingPreviewEdit(t *testing.T) {
 	})
 }
 
-// D6: a preview that a person deleted does not come back as a preview; the final is sent once.
+// D6: after a person deleted a preview, there are no more previews, and the final is sent once.
 func TestDeletedPreview(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -166,7 +166,7 @@ func TestDeletedPreview(t *testing.T) {
 	})
 }
 
-// D6: the same where the final is the first to notice, and F05: nothing is deleted first.
+// D6: the same when the final is the first call to notice. F05: nothing is deleted before.
 func TestDeletedBeforeTheFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -176,8 +176,8 @@ func TestDeletedBeforeTheFinal(t *testing.T) {
 	})
 }
 
-// D5, D6: a create in place of a deleted message is a create like any other.
-func TestDeletedPreviewAndUncertainFinal(t *testing.T) {
+// D5, D6: a create that replaces a deleted message follows the same rules as any other.
+func TestDeletedPreviewAndFinalOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate {
@@ -196,8 +196,8 @@ func TestDeletedPreviewAndUncertainFinal(t *testing.T) {
 	})
 }
 
-// F57: without an id nothing can be edited: no more previews, and the final is sent.
-func TestNameless(t *testing.T) {
+// F57: without an id, nothing can be edited: there are no more previews, and the final is sent.
+func TestNoMessageID(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(*call) fate { return fate{nameless: true} }
@@ -212,7 +212,7 @@ func TestNameless(t *testing.T) {
 	})
 }
 
-func TestNamelessFinal(t *testing.T) {
+func TestFinalWithoutAMessageID(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 10
@@ -230,8 +230,8 @@ func rejectsMarkup(c *call) fate {
 	return fate{}
 }
 
-// F26, F27: refused markup is tried once without, in the previews and in the final.
-func TestRejectedMarkupGoesPlain(t *testing.T) {
+// F26, F27: refused markup is repeated once as plain text, in previews and in the final.
+func TestRefusedMarkupIsSentAsPlainText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.dialect, p.fate = spanned{}, rejectsMarkup
@@ -253,8 +253,8 @@ func TestRejectedMarkupGoesPlain(t *testing.T) {
 	})
 }
 
-// Markup that was refused in an unfinished text gets another chance in the final.
-func TestRejectedPreviewKeepsTheFinalsMarkup(t *testing.T) {
+// The final tries markup again, even if the platform refused the markup of an unfinished text.
+func TestRefusedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.dialect = spanned{}
@@ -268,8 +268,8 @@ func TestRejectedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 	})
 }
 
-// What is refused even without markup is given up, in the previews first, and not repeated.
-func TestRejectedForGood(t *testing.T) {
+// A text that is refused even without markup is given up, first in the previews, and not repeated.
+func TestRefusedAsPlainText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.dialect = spanned{}
@@ -288,7 +288,7 @@ func TestRejectedForGood(t *testing.T) {
 	})
 }
 
-// F06: a text that the platform finds too long is cut in halves until it fits.
+// F06: a text that is too long for the platform is cut in halves until it fits.
 func TestTooLongIsHalved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -322,8 +322,8 @@ func TestTooLongForever(t *testing.T) {
 	})
 }
 
-// D14: access that is refused once, or for minutes, costs no final and leaves no cursor.
-func TestRefusedAccessPasses(t *testing.T) {
+// D14: if access is refused once or for minutes, the final still arrives, and no cursor stays.
+func TestAccessIsRefusedForMinutes(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		for name, refuse := range map[string]func(p *person, c *call) bool{
 			"the first display": func(p *person, c *call) bool { return c.op == chat.OpSend && c.attempt == 0 },
@@ -357,8 +357,8 @@ func TestRefusedAccessPasses(t *testing.T) {
 	}
 }
 
-// A chat that stays closed to the bot is given up when the time of the final is over, and not before.
-func TestRefusedAccessIsTriedForMinutes(t *testing.T) {
+// If the chat stays closed, the reply is given up at the deadline of the final, not earlier.
+func TestAccessIsRefusedForGood(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		t.Run(kind.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -387,7 +387,7 @@ func TestRefusedAccessIsTriedForMinutes(t *testing.T) {
 	}
 }
 
-// A message that waits to be deleted is not left where it is because the call was refused once.
+// A refused deletion is tried again.
 func TestRefusedDeletionIsRepeated(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth, chat.Conflict} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -410,8 +410,8 @@ func TestRefusedDeletionIsRepeated(t *testing.T) {
 	}
 }
 
-// A conflict among pollers and an unreachable network pass.
-func TestTemporaryTrouble(t *testing.T) {
+// A conflict among pollers and an unreachable network are temporary.
+func TestTemporaryFailures(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{0: fail(chat.Temporary), 1: fail(chat.Conflict), 3: fail(chat.Temporary), 4: fail(chat.Temporary)})
@@ -425,7 +425,7 @@ func TestTemporaryTrouble(t *testing.T) {
 	})
 }
 
-// F54: a group that became a supergroup is followed, once.
+// F54: the reply follows a group that became a supergroup, once.
 func TestMovedIsFollowedOnce(t *testing.T) {
 	moved := func(to chat.ChatID) fate {
 		return fate{err: &chat.SendError{Kind: chat.Moved, Moved: to}}

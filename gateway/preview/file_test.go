@@ -131,7 +131,7 @@ func refusing(kind chat.ErrorKind, n int) func(*call) fate {
 	}
 }
 
-// A process that dies between files: what surely stands is not sent again, the rest is.
+// A process dies between files. Files that are certainly visible are not sent again. The others are.
 func TestFilesAfterAKill(t *testing.T) {
 	files := made("a.png", "b.png", "c.png")
 	ending := Ending{Text: "the text", Files: files}
@@ -163,8 +163,9 @@ func TestFilesAfterAKill(t *testing.T) {
 	}
 }
 
-// A text of unknown fate in the place of a file is learned of and deleted first: its key would find it.
-func TestFileInPlaceOfAnUncertainText(t *testing.T) {
+// A text of unknown outcome has the place and the key of a file. Its outcome is found out, and it is deleted, before the file
+// is sent.
+func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p, e := lavish()
 		p.profile.TextLimit, p.profile.KeyFor = 40, time.Hour
@@ -183,7 +184,7 @@ func TestFileInPlaceOfAnUncertainText(t *testing.T) {
 	})
 }
 
-// What is cut between two files stays, and is not deleted for having no text.
+// If a reply is stopped between two files, the first one stays. It is not deleted for having no text.
 func TestCutBetweenFiles(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()

@@ -10,7 +10,7 @@ import (
 	"telex/internal/markup"
 )
 
-// D9: interrupted: what was shown stays, the cursor goes.
+// D9: the visible text stays, without the cursor.
 func TestInterrupted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -35,8 +35,8 @@ func TestInterruptedBeforeAnything(t *testing.T) {
 	})
 }
 
-// D9, D5: an edit of unknown outcome showed more, perhaps. That stays then.
-func TestInterruptedAfterAnUncertainEdit(t *testing.T) {
+// D9, D5: an edit of unknown outcome may have shown more. That text stays.
+func TestInterruptedAfterAnEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		t.Run(map[bool]string{true: "applied", false: "not applied"}[applied], func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestInterruptedAfterAnUncertainEdit(t *testing.T) {
 	}
 }
 
-// A refused edit that takes the cursor away is tried without markup.
-func TestInterruptedAndRejected(t *testing.T) {
+// The edit that removes the cursor is repeated as plain text if it was refused.
+func TestInterruptedAndMarkupRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.dialect = spanned{}
@@ -77,9 +77,8 @@ func TestInterruptedAndRejected(t *testing.T) {
 	})
 }
 
-// D9: failed: what was shown stays, and one line says so, never within a block that the text
-// left open.
-func TestFailedIsSaid(t *testing.T) {
+// D9: after an error, the visible text stays. A note below it says so, outside any block that the text left open.
+func TestFailureHasANote(t *testing.T) {
 	const note = "The answer broke off (7f3a)."
 	for _, c := range []struct {
 		name, text string
@@ -104,7 +103,7 @@ func TestFailedIsSaid(t *testing.T) {
 	}
 }
 
-// A note with formatting of its own stands below the text like any other.
+// A note with its own formatting stands below the text, like any other.
 func TestFormattedNoteStandsBelow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -114,7 +113,7 @@ func TestFormattedNoteStandsBelow(t *testing.T) {
 	})
 }
 
-// A text of which Markdown shows nothing is shown as it was written, not lost.
+// A text of which Markdown shows nothing is shown as it was written.
 func TestTextThatShowsNothing(t *testing.T) {
 	for _, text := range []string{"[a]: https://example.org", "```\n```", "~~~~~~\n~~~~~~", "~~~~~~~~\n~~~~~~~~"} {
 		t.Run(text, func(t *testing.T) {
@@ -133,8 +132,8 @@ func TestEmptyFinal(t *testing.T) {
 	})
 }
 
-// F01, F02, F36: the final wins over the last preview, though it is shorter or quite another.
-func TestFinalWins(t *testing.T) {
+// F01, F02, F36: the final replaces the last preview, even if it is shorter or different.
+func TestFinalReplacesThePreview(t *testing.T) {
 	for _, final := range []string{"one", "quite another text", "one two three"} {
 		t.Run(final, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -146,7 +145,7 @@ func TestFinalWins(t *testing.T) {
 	}
 }
 
-// F10: a text that starts over replaces what stands in the same message.
+// F10: a text that starts over replaces the visible text in the same message.
 func TestResetReplaces(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -161,7 +160,7 @@ func TestResetReplaces(t *testing.T) {
 	})
 }
 
-// A text that starts over with as many bytes as the one before is new all the same.
+// A text that starts over counts as new even if it has as many bytes as the earlier one.
 func TestResetToTheSameLength(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -173,7 +172,7 @@ func TestResetToTheSameLength(t *testing.T) {
 	})
 }
 
-// A reset before anything was shown leaves no trace.
+// A reset before the first display leaves no trace.
 func TestResetBeforeTheFirstDisplay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -187,9 +186,8 @@ func TestResetBeforeTheFirstDisplay(t *testing.T) {
 
 const words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 
-// D8, F16: what outgrows a message goes on in the next while it streams, at once. Full parts
-// are not touched again.
-func TestRollsOver(t *testing.T) {
+// D8, F16: text that does not fit one message continues in the next one at once. Full parts are not edited again.
+func TestLongTextContinuesInTheNextMessage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 26 // 24 and the cursor
@@ -212,7 +210,7 @@ func TestRollsOver(t *testing.T) {
 	})
 }
 
-// A sealed part is edited once more when the final reads differently there.
+// A sealed part is edited again if the final has a different text there.
 func TestFinalMayChangeASealedPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -227,7 +225,7 @@ func TestFinalMayChangeASealedPart(t *testing.T) {
 	})
 }
 
-// D1: what a shorter final leaves over is deleted, after the rest is right (F05).
+// D1: the parts that a shorter final does not need are deleted, after the others are correct (F05).
 func TestSurplusPartsAreDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -247,7 +245,7 @@ func TestSurplusPartsAreDeleted(t *testing.T) {
 	})
 }
 
-// A surplus part that a person deleted is as good as deleted.
+// A surplus part that a person deleted counts as deleted.
 func TestSurplusPartIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -265,7 +263,7 @@ func TestSurplusPartIsGone(t *testing.T) {
 	})
 }
 
-// What can't be deleted loses its cursor at least, and nobody calls that delivered.
+// A surplus part that can't be deleted loses at least its cursor, and the reply does not count as delivered.
 func TestSurplusWithoutDelete(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -302,8 +300,7 @@ func TestSurplusRefused(t *testing.T) {
 	})
 }
 
-// A text that starts over after a part was sealed is not previewed: only the final may touch
-// what is full.
+// A text that starts over after a part was sealed has no previews: only the final may edit full parts.
 func TestResetAfterASeal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -320,7 +317,7 @@ func TestResetAfterASeal(t *testing.T) {
 	})
 }
 
-// F15: a part that failed is repeated alone.
+// F15: only the part that failed is repeated.
 func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -343,7 +340,7 @@ func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	})
 }
 
-// F16: a continuation that failed goes on where it should, not at the beginning.
+// F16: a continuation that failed begins at the same place again, not at the start.
 func TestFailedContinuation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -361,8 +358,8 @@ func TestFailedContinuation(t *testing.T) {
 	})
 }
 
-// F06, F15: a part that is too long is cut smaller, and so is what follows. What stands
-// already, perhaps where nothing can be edited, stays as it is.
+// F06, F15: a part that is too long and the parts after it are cut smaller. The visible parts before it stay unchanged, even
+// where nothing can be edited.
 func TestTooLongPartIsCutAlone(t *testing.T) {
 	for _, note := range []string{"", "note"} {
 		t.Run(note, func(t *testing.T) {
@@ -386,7 +383,7 @@ func TestTooLongPartIsCutAlone(t *testing.T) {
 	}
 }
 
-// A note that is too long is cut, and the text above it left alone.
+// A note that is too long is cut, and the text above it stays unchanged.
 func TestTooLongNote(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -398,7 +395,7 @@ func TestTooLongNote(t *testing.T) {
 	})
 }
 
-// D6: a deleted part does not come back below the later ones; when all are gone all return.
+// D6: a deleted part is not sent again below later ones. If all are deleted, all are sent again.
 func TestDeletedParts(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -424,8 +421,8 @@ func TestDeletedParts(t *testing.T) {
 	}
 }
 
-// A thread that is gone can't be written to: that is not a deleted preview.
-func TestSendToWhatIsGone(t *testing.T) {
+// A deleted thread refuses messages. This is not the same as a deleted preview.
+func TestSendToADeletedThread(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(*call) fate { return fail(chat.Gone) }
@@ -459,7 +456,7 @@ func TestSlot(t *testing.T) {
 	}
 }
 
-// A final that an earlier process sent whole has nothing behind it, whatever its last line is.
+// After a complete final of an earlier process, nothing is sent, whatever its last line is.
 func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	t.Parallel()
 	const text = "&amp; *- [ ] task\n*<b>```\n\\**👨‍👩‍👧 ===\nwords and more of them, words and more of them, ```\n| 1 | 2 |\n" +
@@ -474,8 +471,8 @@ func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	}
 }
 
-// A final is refused, and before its message has lost its cursor the reply is cut: the cursor goes all the same.
-func TestCutAfterARefusal(t *testing.T) {
+// A final is refused, and the reply is stopped before its message has lost the cursor. The cursor is removed nevertheless.
+func TestStoppedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeMessage, Ops: chat.OpEdit, Count: 1, Window: 5 * time.Second, Burst: 1}}
@@ -495,8 +492,9 @@ func TestCutAfterARefusal(t *testing.T) {
 	})
 }
 
-// A message is replaced so that the order stays, and the platform refuses what should take its place: it loses its cursor.
-func TestReplacedByWhatIsRefused(t *testing.T) {
+// A message is to be replaced so that the order is right, and the platform refuses the replacement: the message loses its
+// cursor.
+func TestReplacementIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 20
@@ -517,7 +515,7 @@ func TestReplacedByWhatIsRefused(t *testing.T) {
 	})
 }
 
-// The same, by a process that knows the text from the records of an earlier one alone.
+// The same, by a process that knows the text only from the records of an earlier one.
 func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -538,8 +536,8 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	})
 }
 
-// D7: it was not known whether the edit to the final took effect, and then the platform refused its content for good. What was there before
-// still is, and loses its cursor.
+// D7: the edit to the final has an unknown outcome, and then the platform refuses its content permanently. The earlier text is
+// still visible, and loses its cursor.
 func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -558,8 +556,8 @@ func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
 	})
 }
 
-// The platform refused the edit to the final for now, the final was stopped, and the process died: the next one knows that people still
-// see the previews.
+// The platform refused the edit to the final temporarily, the final was stopped, and the process died. The next one knows that
+// people still see the previews.
 func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -583,8 +581,8 @@ func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	})
 }
 
-// The final was stopped where it met a preview, and the process died before what stands behind it was laid out anew: the next one
-// does that.
+// The final was stopped where it meets a preview, and the process died before the text behind that place was laid out again.
+// The next process does that.
 func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -613,8 +611,8 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	})
 }
 
-// The process died while a final was held up, the final was stopped, and the platform refuses the content of which the record tells.
-// A shorter one takes the cursor away.
+// The process died while the final was delayed, the final was stopped, and the platform refuses the recorded content. A shorter
+// one removes the cursor.
 func TestARecordedFinalIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -636,9 +634,9 @@ func TestARecordedFinalIsRefused(t *testing.T) {
 	})
 }
 
-// The answer was stopped while a question stood below the text, and the platform refuses the text without the question. Less of it
-// takes the question away; a single word goes with it.
-func TestATextWithoutItsQuestionIsRefused(t *testing.T) {
+// The answer was stopped while a question stood below the text, and the platform refuses the text without the question. A shorter
+// text replaces both; a single word is deleted together with the question.
+func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		deletes    bool
@@ -680,8 +678,9 @@ func TestATextWithoutItsQuestionIsRefused(t *testing.T) {
 	}
 }
 
-// Whether the first message of the final stands is not known when the final is stopped. It is made to, and so is what follows.
-func TestStoppedAtASeamThatMayBeOne(t *testing.T) {
+// When the final is stopped, it is unknown whether its first message is visible. That message is edited again, and so are the
+// following ones.
+func TestStoppedAtAPossibleSeam(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()
 		p.profile.TextLimit = 20

@@ -10,7 +10,7 @@ import (
 	"telex/platforms/telegram"
 )
 
-// A draft that stays becomes a message, without its markup where the platform refuses that (D9).
+// A draft that stays becomes a message, as plain text if the platform refuses its markup (D9).
 func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -27,8 +27,7 @@ func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 	})
 }
 
-// What was shown stays even where the platform does not take it any more in one message: it
-// stays in more of them, without a cursor (D9).
+// The visible text stays, in several messages without a cursor if the platform does not accept it in one any more (D9).
 func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		bothWays(t, func(t *testing.T, rated bool) {
@@ -53,7 +52,8 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	}
 }
 
-// The same for a message that was cut before the limit was known, and shows less than it should: no word between those that stand is lost.
+// The same for a message that was cut before the limit was known, and shows less than planned: no word between two messages is
+// lost.
 func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -78,8 +78,8 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	})
 }
 
-// D9: a create is looked for in vain, and the reply is stopped before another message exists. The message that comes later stays,
-// without its cursor: people may have read it.
+// D9: the search for a create finds nothing, and the reply is stopped before it has another message. The message that appears
+// later stays without its cursor, because people may have read it.
 func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -101,9 +101,9 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	})
 }
 
-// A question of unknown outcome is looked for in vain and asked anew, and the reply is stopped. The question that comes late goes, like
-// the other one.
-func TestALateQuestionOfAStoppedReplyGoes(t *testing.T) {
+// The search for a question finds nothing, the question is sent again, and the reply is stopped. The question that appears
+// later is deleted, like the other one.
+func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.LateFor, p.fate = 10*time.Second, nth(map[int]fate{0: {nameless: true}, 1: uncertain(false)}) // so that it stands apart

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// F41: a process that has lost its lease makes no call, whatever it was about to show.
+// F41: a process that has lost its lease makes no call.
 func TestNoCallWithoutALease_F41(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -24,8 +24,8 @@ func nth(fates map[int]fate) func(*call) fate {
 	}
 }
 
-// F04, F19, F20: a 429 on a preview costs nothing but time: silence until it is over, then
-// the newest text in the same message.
+// F04, F19, F20: after a 429, a preview makes no call until retry_after is over. Then the newest text appears in the same
+// message.
 func TestPreviewHonoursRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -46,7 +46,7 @@ func TestPreviewHonoursRetryAfter(t *testing.T) {
 	})
 }
 
-// F03, F12, F22: the final waits exactly as told, in the same message, however long.
+// F03, F12, F22: the final waits exactly for retry_after, however long that is, in the same message.
 func TestFinalHonoursRetryAfter(t *testing.T) {
 	for _, wait := range []time.Duration{time.Second, 37 * time.Second, 3 * time.Hour} {
 		t.Run(wait.String(), func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestFinalHonoursRetryAfter(t *testing.T) {
 	}
 }
 
-// A final outlasts a platform that is away, for a day.
+// A final waits for a day while the platform is unavailable.
 func TestFinalOutlastsAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -85,8 +85,7 @@ func TestFinalOutlastsAnOutage(t *testing.T) {
 	})
 }
 
-// D4: the deadline of a final is 15 minutes after the last retry_after, or a day when the
-// platform is away altogether.
+// D4: the deadline of a final is 15 minutes after the last retry_after, or a day if the platform is unavailable.
 func TestDeadlineOfAFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -117,8 +116,8 @@ func TestDeadlineOfAFinal(t *testing.T) {
 	})
 }
 
-// D4, D14: a message that fails while the platform answers other calls is given up after a quarter of an hour, not
-// after a day, however its failures are classified.
+// D4, D14: a message that fails while the platform answers other calls is given up after 15 minutes, not after a day, whatever
+// the errors are.
 func TestDeadlineOfOneBadMessage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -165,8 +164,8 @@ func TestDeadlineOfOneBadMessage(t *testing.T) {
 	}
 }
 
-// A create that fails and is looked for, over and over, gets on no more than one that can't be looked for.
-func TestDeadlineOfACreateThatIsLookedFor(t *testing.T) {
+// A create that fails and is searched for again and again has the same deadline as one that can't be searched for.
+func TestDeadlineOfACreateThatIsSearched(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate {
@@ -188,7 +187,7 @@ func TestDeadlineOfACreateThatIsLookedFor(t *testing.T) {
 	})
 }
 
-// The time of a final does not begin anew with each process, nor with each wait for the budget.
+// Neither another process nor a wait for the budget restarts the deadline of a final.
 func TestDeadlineSurvivesTheProcess(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct{ ago, want time.Duration }{
@@ -202,8 +201,8 @@ func TestDeadlineSurvivesTheProcess(t *testing.T) {
 	}
 }
 
-// D4: another reply's 429 counts too, even one that comes while the final waits in the queue.
-func TestDeadlineCountsFromAnybodysBlock(t *testing.T) {
+// D4: another reply's 429 counts too, even if it arrives while the final waits in the queue.
+func TestDeadlineCountsFromAnyReplysBlock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 1, Window: 10 * time.Second, Burst: 1}}
@@ -228,8 +227,8 @@ func TestDeadlineCountsFromAnybodysBlock(t *testing.T) {
 	})
 }
 
-// A 429 without retry_after is no licence to hammer.
-func TestRefusalWithoutALength(t *testing.T) {
+// A 429 without retry_after still needs a pause.
+func Test429WithoutRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate {
@@ -246,8 +245,8 @@ func TestRefusalWithoutALength(t *testing.T) {
 	})
 }
 
-// D3, D11, D12: the replies of many chats under one limit that the platform enforces: no 429,
-// every final exact, and all of them in about the time that their calls need.
+// D3, D11, D12: many chats share one limit, which the platform enforces. There is no 429, every final is exact, and all of them
+// take about the time that their calls need.
 func TestManyRepliesUnderOneLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const replies, rate = 40, 10
@@ -307,7 +306,7 @@ func TestManyRepliesUnderOneLimit(t *testing.T) {
 	})
 }
 
-// A long row of failures is one warning, not a page of them.
+// Many failures in a row are logged as one warning.
 func TestFailuresInARowAreOneWarning(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -330,7 +329,7 @@ func TestFailuresInARowAreOneWarning(t *testing.T) {
 	})
 }
 
-// The platform may refuse another call while the store records a create: the create waits for the end of that block (F04).
+// The platform may refuse another call while the store records a create. The create waits for the end of that block (F04).
 func TestBlockWhileTheStoreIsSlow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// An address is compared as a whole with what the asker typed: a model that knows one must not be able to add to it.
+// An address must equal one that the asker typed: a model that knows one must not be able to append to it.
 func TestLinkPreview(t *testing.T) {
 	t.Parallel()
 	const asked = "https://a.example/x"

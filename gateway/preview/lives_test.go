@@ -12,8 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A reply was given up, and the platform takes its texts no more: they are sent again in shorter messages. The process dies in each call of
-// that. The next one finds all words in the records (D7).
+// A reply is given up, and the platform refuses its texts as too long, so they are sent in shorter messages. The process dies
+// in each of these calls. The next one finds all words in the records (D7).
 func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	const first = "one two three four five six seven eight nine ten eleven twelve thirteen"
 	const second = "fourteen fifteen sixteen"
@@ -52,8 +52,9 @@ func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	}
 }
 
-// The platform refused the edit of a message to the final as too long, and the next message was sent. Then the process died, and the final
-// was stopped: the next process knows what the first message shows, also if that is still too long for the platform (D1).
+// The platform refused the edit of a message to the final as too long, and the next message was sent. Then the process died,
+// and the final was stopped. The next process knows what the first message shows, even if that is still too long for the
+// platform (D1).
 func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -191,9 +192,8 @@ func (chronicle) tell(slot *Slot, i, works int) {
 	}
 }
 
-// D1, D9 and D10 when processes die: what asked a person, what the model thought and which files there are is in
-// nobody's way, and nothing of it is left.
-func TestWhoeverDies(t *testing.T) {
+// D1, D9 and D10 when processes die: no question, thought or file of an earlier process is left over or stops the next one.
+func TestProcessesThatDieAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c := chronicles(rt)
@@ -205,9 +205,9 @@ func TestWhoeverDies(t *testing.T) {
 	})
 }
 
-// A part that an earlier process sealed gets no more previews from the next one, which writes the text anew: where its
-// successor begins in that is not known. The final may change it.
-func TestWhatWasSealedByAProcessThatDied(t *testing.T) {
+// The next process writes the text anew, and does not know where the part after a sealed one begins in it. So the sealed part
+// has no more previews. The final may change it.
+func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit, p.profile.KeyFor = 100, time.Hour
@@ -234,9 +234,9 @@ func TestWhatWasSealedByAProcessThatDied(t *testing.T) {
 	})
 }
 
-// D5: two creates of a part whose outcome nobody can learn are all there are, also when the process dies after them: the
-// parts behind it stand already.
-func TestWhatWasGivenUpIsNotTriedByTheNextProcess(t *testing.T) {
+// D5: a part is created at most twice if the outcomes are unknown, even if the process dies afterwards and the parts behind it
+// are already visible.
+func TestAbandonedPartIsNotRepeatedByTheNextProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 20

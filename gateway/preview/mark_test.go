@@ -17,8 +17,8 @@ func stoppable(via Transport) Config {
 // stopped is the ending of a reply that was stopped.
 func stopped() Ending { return Ending{Keep: true, Stopped: true} }
 
-// The mark comes with the edit that takes the cursor away, with the message that a draft becomes, and after the end of a
-// stream. What was shown is told without it.
+// The mark is added by the edit that removes the cursor, by the message that a draft becomes, and after the end of a stream.
+// The recorded text does not contain it.
 func TestStoppedTextIsMarked(t *testing.T) { // D9
 	for name, c := range map[string]struct {
 		via   Transport
@@ -58,8 +58,8 @@ func TestMarkIsLeftOut(t *testing.T) {
 	}
 }
 
-// A final that was complete when it was cut is not marked, and one of which nothing new was shown is.
-func TestFinalThatIsCutIsMarkedIfItIsIncomplete(t *testing.T) {
+// A final that was completely visible when it was stopped is not marked. One of which nothing new was visible is.
+func TestStoppedFinalIsMarkedIfItIsIncomplete(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two three":           "one two three",
 		"one two three four five": "one two three\n\n(stopped)",

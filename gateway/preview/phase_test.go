@@ -16,7 +16,7 @@ import (
 
 var phaseNames = map[phase]string{absent: "absent", standing: "standing", streaming: "streaming", gone: "gone"}
 
-// The drawing of the phases in doc.go is what settle does: every outcome of every call is tried on a message in every phase.
+// Every outcome of every call is tried on a message in every phase: settle changes the phase as the drawing in doc.go says.
 func TestPhasesAreAsDrawn(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("doc.go")
@@ -123,7 +123,7 @@ func everyOutcome() (all []outcome) {
 	return all
 }
 
-// next is asked again and again, also to see whether a call that waits is still wanted: it must leave no trace.
+// next is called often, for example to see whether a waiting call is still wanted. It must not change anything.
 func TestNextChangesNothing(t *testing.T) {
 	t.Parallel()
 	asks := Status{Lines: []string{"May I?"}, Actions: []chat.Action{{ID: "yes"}}, Urgent: true}
@@ -146,7 +146,7 @@ func TestNextChangesNothing(t *testing.T) {
 	}
 }
 
-// The table names a transition for every way in which a call can fail that next may choose.
+// The table has a transition for every failure of every call that next may choose.
 func TestEveryFailureHasATransition(t *testing.T) {
 	t.Parallel()
 	for place, kinds := range map[int][]actionKind{
@@ -165,7 +165,7 @@ func TestEveryFailureHasATransition(t *testing.T) {
 	}
 }
 
-// What is known of a reply stays small enough to be read: a struct has at most 20 fields, four of them booleans.
+// The state of a reply must stay readable: a struct has at most 20 fields, four of them booleans.
 func TestStructsAreSmall(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{

@@ -30,9 +30,9 @@ func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	return got, o
 }
 
-// D14: the owner of a reply learns when it can't be shown, so that the conversation can go on. What holds for every
-// reply, such as a rate limit, and what another call mends at once, is no such trouble.
-func TestTroubleIsReported(t *testing.T) {
+// D14: the gateway is told when a reply can't be shown, so that the conversation can continue. This excludes failures that
+// concern every reply, such as a rate limit, and those that another call corrects at once.
+func TestFailureIsReported(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fates map[int]fate
@@ -58,8 +58,9 @@ func TestTroubleIsReported(t *testing.T) {
 	}
 }
 
-// A reply that is left as it stands for an edited question is in no trouble, also where a late message of it was to be looked for.
-func TestWhatIsLeftAsItStandsIsNoTrouble(t *testing.T) {
+// A reply that stays as it is because its question was edited reports no failure, even if a late message of it was to be
+// searched for.
+func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, slot := newPerson(), NewSlot()
 		p.profile.LateFor, p.fate = 10*time.Second, nth(map[int]fate{0: uncertain(false)})
@@ -104,7 +105,7 @@ func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *s
 	return later
 }
 
-// A reply that waits to try again is asked to do so at once, before the next one makes its message.
+// A reply that waits to try again does so at once, before the next reply creates its message.
 func TestEarlierMessagesComeFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -121,7 +122,7 @@ func TestEarlierMessagesComeFirst(t *testing.T) {
 	})
 }
 
-// What the platform refuses again and again is overtaken after a few seconds, and still delivered once that works.
+// A reply that the platform refuses again and again is overtaken after a few seconds. It is delivered when that succeeds.
 func TestARefusedReplyIsOvertaken(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -141,8 +142,8 @@ func TestARefusedReplyIsOvertaken(t *testing.T) {
 	})
 }
 
-// A reply whose messages stand, or that is over, keeps nobody waiting, whatever becomes of its edits.
-func TestWhoNeedsNoMessageIsNotWaitedFor(t *testing.T) {
+// A reply whose messages all exist, or which has ended, delays no other reply, whatever happens to its edits.
+func TestOnlyRepliesThatNeedAMessageAreWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate {
@@ -172,7 +173,7 @@ func TestWhoNeedsNoMessageIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// The time that a reply waits for those before it is none that it was tried.
+// The time for which a reply waits for earlier ones does not count towards its deadline.
 func TestWaitingForOthersCostsNoTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -190,8 +191,8 @@ func TestWaitingForOthersCostsNoTime(t *testing.T) {
 	})
 }
 
-// A reply that was stopped makes messages while it learns of them, also where other calls come first.
-func TestWhatWasStoppedMayStillMakeMessages(t *testing.T) {
+// A stopped reply may create messages until it knows which ones exist, even if other calls come first.
+func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	s := &state{place: place{ops: chat.OpSend | chat.OpEdit, keyFor: time.Hour}}
@@ -208,8 +209,8 @@ func TestWhatWasStoppedMayStillMakeMessages(t *testing.T) {
 	}
 }
 
-// F39: the next reply waits for the limit while the platform refuses an edit of this one as too long. This one needs another
-// message now, which comes first.
+// F39: the next reply waits for the limit while the platform refuses an edit of this one as too long. This reply now needs
+// another message, which is created first.
 func TestAnotherMessageOfAnEarlierReplyComesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

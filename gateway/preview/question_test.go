@@ -11,8 +11,9 @@ import (
 	"telex/platforms/terminal"
 )
 
-// What a model wants to do is shown as code: what looks like a command, a mention or an address in it is none. How to decide is not.
-func TestWhatIsAskedAboutIsCode(t *testing.T) {
+// A proposed call is shown as code, so that no text in it becomes a command, a mention or a link. The instructions for deciding
+// are normal text.
+func TestProposedCallIsShownAsCode(t *testing.T) {
 	t.Parallel()
 	const before, after = "Allow this?\n", "\nOr use /approve x"
 	const what = "mail {\n  \"to\": \"/approve @everyone <@1> <!channel> evil.org\"\n}"
@@ -43,7 +44,7 @@ func TestWhatIsAskedAboutIsCode(t *testing.T) {
 	}
 }
 
-// A question whose wording the operator chose has code where the call stands.
+// If the operator changed the wording of the question, the lines with the call are code.
 func TestCodeIsWholeLines(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

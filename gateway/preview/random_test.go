@@ -465,9 +465,8 @@ func badSpans(m chat.Outgoing, d markup.Dialect) (wrong []string) {
 	return wrong
 }
 
-// D1 to D9 under random texts, troubles, limits and settings. A failure prints how to run the
-// same schedule again.
-func TestWhateverHappens(t *testing.T) {
+// D1 to D9 with random texts, failures, limits and settings. A failure prints how to run the same schedule again.
+func TestRandomSchedules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := schedules(rt)

@@ -9,9 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// What is recorded of a message that only stops streaming is the Markdown of what it shows: the model may have
-// started over.
-func TestRecordOfWhatStands(t *testing.T) {
+// When a message only stops streaming, the record is the Markdown of its visible text: the model may have started over.
+func TestRecordOfTheVisibleText(t *testing.T) {
 	r := &Reply{state: state{parts: []message{{phase: streaming, source: "one two", shown: display{body: payload{end: 7}}}}}}
 	r.view.Text = "a wholly new text"
 	if got := r.intendedRecord(r.stop(0)).Source; got != "one two" {
@@ -19,7 +18,7 @@ func TestRecordOfWhatStands(t *testing.T) {
 	}
 }
 
-// A part is cut by the next process where it was cut by this one, whatever was learned since (F06).
+// The next process cuts a part at the same place as this one, whatever limit was learned since (F06).
 func TestRecordOfTheCut(t *testing.T) {
 	r := &Reply{state: state{place: place{limit: 35}, cuts: []int{70}}}
 	for i, want := range []int{70, 35} {
@@ -29,8 +28,8 @@ func TestRecordOfTheCut(t *testing.T) {
 	}
 }
 
-// F05: a message that was replaced is deleted when another shows what it showed, not before.
-func TestTheLastMessageStays(t *testing.T) {
+// F05: a replaced message is deleted after another one shows its text, not before.
+func TestReplacedMessageIsDeletedLast(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		part  message
@@ -58,9 +57,9 @@ func TestTheLastMessageStays(t *testing.T) {
 	}
 }
 
-// A create of unknown outcome showed a question; another under its key, without one, must not make the next process take
-// what may stand for a stream, which would leave the question's buttons there.
-func TestRecordKeepsThatAQuestionMayStand(t *testing.T) { // D10
+// A create of unknown outcome showed a question. After another create under its key, without a question, the next process must
+// not take the message for a stream, because then the question's buttons would stay.
+func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	t.Parallel()
 	for _, c := range []struct {
 		kind  actionKind
@@ -74,9 +73,9 @@ func TestRecordKeepsThatAQuestionMayStand(t *testing.T) { // D10
 	}
 }
 
-// A stream shows the line below a heading, the final does not. A preview without an id, which the final replaces, does not make the final
-// be cut like a stream.
-func TestAFinalIsNotCutLikeAStreamForAPreview(t *testing.T) {
+// A stream shows the line below a heading, the final does not. A preview without an id, which the final replaces, does not make
+// the final be cut like a stream.
+func TestFinalIsNotCutLikeAStream(t *testing.T) {
 	s := state{place: place{dialect: markup.Plain{}, limit: 20, grows: true}, cuts: []int{20}, nameless: true}
 	s.parts = []message{{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{rendered: markup.Rendered{Text: "one\n===\ntwo three"}}}}}
 	for _, p := range s.layoutStanding("one\n===\ntwo three four five six", markup.Options{Dialect: s.dialect, Limit: s.limit, Paused: true}) {

@@ -14,7 +14,7 @@ import (
 // D1: a part that is full above a question ends in the middle of a paragraph. What the model writes next leaves a
 // mark in it open for good, so that the paragraph is laid out otherwise. The next part goes on behind the last word all the
 // same, and a stop leaves every word once.
-func TestRegressionPartGoesOnWhereItEndedAboveAQuestion(t *testing.T) {
+func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 60
@@ -29,8 +29,8 @@ func TestRegressionPartGoesOnWhereItEndedAboveAQuestion(t *testing.T) {
 	})
 }
 
-// D7: an emoji of which only the beginning came is not shown, so that no later process puts a question below half of
-// it. The last one before a tool is whole.
+// D7: an incomplete emoji is not shown, so that no later process puts a question below half of it. The last emoji before a tool
+// call is complete.
 func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -51,8 +51,8 @@ func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	})
 }
 
-// D12: a question that has no room in the last part before the file stands apart. It must not fill up that part, in
-// which there is room for more text.
+// D12: a question that does not fit the last part before the file has a message of its own. It must not end that part, which
+// has room for more text.
 func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -71,8 +71,8 @@ func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	})
 }
 
-// F05: nobody knows whether the create of a text took effect, nor that of a question under the same key by the next
-// process. The text is not deleted as a message that shows nothing but the question.
+// F05: the create of a text has an unknown outcome, and so has the create of a question under the same key by the next process.
+// The text must not be deleted as a message that shows only the question.
 func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	for name, transport := range map[string]Transport{"a message": Edit, "a stream": Native} {
 		t.Run(name, func(t *testing.T) {
@@ -125,9 +125,9 @@ func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 	}
 }
 
-// D1: a reply of several messages is stopped. The answer to the create of the first one was lost, so that it must be
-// edited, and it can't be. What takes its place stands below the others, which must follow it.
-func TestRegressionStoppedWhereTheFirstPartIsFrozen(t *testing.T) {
+// D1: a reply of several messages is stopped. The response to the create of the first one was lost, so it must be edited, but
+// it can't be. Its replacement appears below the others, which must be sent again behind it.
+func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		p.profile.TextLimit, p.profile.KeyFor = 60, time.Hour
@@ -153,8 +153,8 @@ func TestRegressionStoppedWhereTheFirstPartIsFrozen(t *testing.T) {
 	})
 }
 
-// A question counts as seen once the platform has confirmed that it stands: what people say before is about something else.
-func TestRegressionQuestionOfUnknownOutcomeIsNotSeen(t *testing.T) {
+// A question counts as visible when the platform has confirmed it. Earlier messages of people refer to something else.
+func TestRegressionQuestionIsVisibleOnceConfirmed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{1: uncertain(false)})
@@ -173,8 +173,8 @@ func TestRegressionQuestionOfUnknownOutcomeIsNotSeen(t *testing.T) {
 	})
 }
 
-// Where nothing can be deleted a question that is over loses its buttons, also when the platform refuses that once.
-func TestRegressionButtonsGoAfterOneRefusal(t *testing.T) {
+// Where nothing can be deleted, a decided question loses its buttons, even if the platform refuses that once.
+func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		e := p.endpoint()
@@ -199,8 +199,8 @@ func TestRegressionButtonsGoAfterOneRefusal(t *testing.T) {
 	})
 }
 
-// D1: a note of several messages, one of which is too long where nothing can be edited: those above it stay as they were
-// cut, and the rest goes on behind them, also in the next process.
+// D1: one part of a note is too long, and nothing can be edited. The parts above it stay as they were cut, and the rest
+// follows, also in the next process.
 func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 	for name, killed := range map[string]bool{"one process": false, "two": true} {
 		t.Run(name, func(t *testing.T) {

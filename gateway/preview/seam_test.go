@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// The final is cut in other places than the previews were, and is stopped behind the edit of its first message: no word stands twice
-// at the seam, none is missing there, and nothing stands below a final that is whole.
+// The final is cut at other places than the previews, and is stopped after the edit of its first message. No word is repeated
+// or missing where the two meet, and nothing stands below a complete final.
 func TestStoppedAtASeam(t *testing.T) {
 	const asks = "May I do this for you now?"
 	for name, c := range map[string]struct {
@@ -56,8 +56,7 @@ func TestStoppedAtASeam(t *testing.T) {
 	}
 }
 
-// The text behind the seam takes one message less, and the first of those that stand there can't be edited: all are replaced, and none
-// stays.
+// The text behind the seam needs one message less, and the first existing one can't be edited: all are replaced and deleted.
 func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -85,8 +84,8 @@ func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// The whole final stands in the first message when it is stopped, and a message of the process before, of which nobody knew, is found
-// only then: it goes.
+// The complete final is in the first message when it is stopped. Only then an unknown message of the earlier process is found:
+// it is deleted.
 func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -106,8 +105,8 @@ func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	})
 }
 
-// An earlier process showed another answer in more messages. The final that takes its place is stopped behind the edit of its first
-// message: what stands is a beginning of the final, and nothing of the other answer.
+// An earlier process showed another answer in more messages. The final that replaces it is stopped after the edit of its first
+// message. The beginning of the final is visible, and nothing of the other answer.
 func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	const other, final = "one two three four five six seven eight nine", "ten eleven twelve thirteen fourteen fifteen"
 	for name, c := range map[string]struct {
@@ -157,8 +156,8 @@ func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	}
 }
 
-// The final is cut in other places than the previews were, the process dies behind the edit of its first message, and the next one is
-// told to stop: what stood behind that message still stands.
+// The final is cut at other places than the previews, the process dies after the edit of its first message, and the next one is
+// told to stop: the text behind that message is still visible.
 func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -182,7 +181,7 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	})
 }
 
-// The message behind the seam is a stream. Words stand above it for which the final has no room there.
+// The message behind the seam is a stream. The message above it shows words for which the final has no room there.
 func TestStoppedAtASeamBeforeAStream(t *testing.T) {
 	const text = "one two three\n---\nfour fivefivefivefivefivefivefive six seven eight"
 	for limit := 32; limit <= 42; limit += 2 {

@@ -15,7 +15,7 @@ func ended(now time.Time, text string) *state {
 	return s
 }
 
-// D4: a refusal that is told after the deadline still says when to come back.
+// D4: a 429 that arrives after the deadline still reports its retry_after.
 func TestRefusalAfterTheDeadline(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -54,7 +54,7 @@ func TestBackoffGrowsWithEachFailureInARow(t *testing.T) {
 	temporary(500 * ms)
 }
 
-// D6: a part that was sent again in place of a deleted one is a part like any other.
+// D6: a part that was sent again because it was deleted is treated like any other.
 func TestResentPartIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -70,8 +70,8 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 	}
 }
 
-// Once it is known that a create made no message, the next one is the first under its key: it may be repeated under it
-// for as long as any other, and nothing of the one before is mixed up with it, such as that this was a stream.
+// When it is known that a create made no message, the next one is the first under its key. It may be repeated as long as any
+// other, and inherits nothing from the earlier one, such as that it was a stream.
 func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -98,7 +98,7 @@ func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	step(doEnd, nil)  // not the end of a stream, which this is not
 }
 
-// While one ending is being stored, no other is: what is stored and what people see would differ.
+// While an ending is being stored, no other one is: otherwise the store and the screen would differ.
 func TestOneEndingIsDecidedAtATime(t *testing.T) {
 	t.Parallel()
 	s := NewSlot()

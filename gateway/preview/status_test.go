@@ -17,7 +17,7 @@ func withProgress() Config {
 	return c
 }
 
-func TestStatusStandsBelowTheTextAndIsGoneFromTheFinal(t *testing.T) {
+func TestStatusStandsBelowTheTextUntilTheFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		s := begin(t, p, withProgress())
@@ -37,7 +37,7 @@ func TestStatusStandsBelowTheTextAndIsGoneFromTheFinal(t *testing.T) {
 	})
 }
 
-// Lines alone open a message only when a tool has worked for three seconds.
+// Without text, status lines open a message only when a tool has run for three seconds.
 func TestStatusAloneOpensAMessageLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -59,7 +59,7 @@ func TestStatusAloneOpensAMessageLate(t *testing.T) {
 	})
 }
 
-func TestStatusIsNotShownWhereItIsNotWanted(t *testing.T) {
+func TestStatusIsNotShownIfSwitchedOff(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		s := begin(t, p, streamed())
@@ -71,8 +71,8 @@ func TestStatusIsNotShownWhereItIsNotWanted(t *testing.T) {
 	})
 }
 
-// What asks a person is shown with the next edit, and its buttons in place of the one that stops.
-func TestWhatAsksHasItsButtons(t *testing.T) {
+// A question is shown with the next edit. Its buttons replace the stop button.
+func TestQuestionReplacesTheStopButton(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		c := streamed()
@@ -93,8 +93,8 @@ func TestWhatAsksHasItsButtons(t *testing.T) {
 	})
 }
 
-// A stream can't take lines back: where somebody is asked it becomes a message that is edited.
-func TestWhatAsksEndsAStream(t *testing.T) {
+// A stream can't remove lines, so a question turns it into a message that is edited.
+func TestQuestionEndsAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		s := told(t, p, e, Native)
@@ -112,7 +112,7 @@ func TestWhatAsksEndsAStream(t *testing.T) {
 	})
 }
 
-// Where there is no room below the text, lines are left out; what asks a person gets room.
+// If the text leaves no room, status lines are left out. A question gets room.
 func TestStatusWithoutRoom(t *testing.T) {
 	for name, urgent := range map[string]bool{"progress": false, "a question": true} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestStatusWithoutRoom(t *testing.T) {
 	}
 }
 
-// What was shown when it was interrupted stays, and lines of tools are nothing of it (D9).
+// The visible text stays after an interruption, without the status lines (D9).
 func TestInterruptedAtAStatus(t *testing.T) {
 	for text, want := range map[string][]string{"": nil, "one two three": {"one two three"}} {
 		t.Run(text, func(t *testing.T) {

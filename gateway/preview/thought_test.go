@@ -15,7 +15,7 @@ import (
 // thinking is that the model thinks, from now on.
 func thinking(thought string) Status { return Status{Thought: thought, ThoughtSince: time.Now()} }
 
-// A thought opens a message once it has lasted, stands above the text, and is gone when it is over.
+// A thought opens a message when it has lasted for a while. It stands above the text, and disappears when it is over.
 func TestThoughtStandsAboveTheText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -37,7 +37,7 @@ func TestThoughtStandsAboveTheText(t *testing.T) {
 	})
 }
 
-// Thoughts that are over at once open nothing, and where nothing streams there are none.
+// Short thoughts open no message, and without streaming no thought is shown.
 func TestThoughtThatIsNotShown(t *testing.T) {
 	for name, c := range map[string]Config{"short": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestThoughtThatIsNotShown(t *testing.T) {
 	}
 }
 
-// A thought is quoted as each dialect quotes, and moves the formats of the text below it.
+// A thought is a quote in each dialect, and the text's formats below it move accordingly.
 func TestThoughtInDialects(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -94,7 +94,7 @@ func TestThoughtInDialects(t *testing.T) {
 	}
 }
 
-// A thought gives way to the text, and to what is asked; it is in no later part and in no stream.
+// Text and questions replace a thought if there is no room. No later part and no stream contains one.
 func TestThoughtGivesWay(t *testing.T) {
 	t.Run("to the text", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
@@ -140,8 +140,8 @@ func TestThoughtGivesWay(t *testing.T) {
 	})
 }
 
-// What an earlier process left is not taken for text, and is gone from what is kept.
-func TestThoughtOfAProcessThatDied(t *testing.T) {
+// The thought of an earlier process does not count as text, and is not kept.
+func TestThoughtOfAnEarlierProcess(t *testing.T) {
 	for text, want := range map[string][]string{"": nil, "one two three": {"one two three"}} {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
