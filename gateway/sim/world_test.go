@@ -140,8 +140,10 @@ func (s schedule) play(*testing.T) *world {
 	}
 	lives := slices.Clone(w.lives)
 	w.mu.Unlock()
-	for _, l := range lives {
+	for _, l := range lives { // all at once: the next receiver would be offered again what nobody was to answer, and might answer it now
 		l.cancel()
+	}
+	for _, l := range lives {
 		<-l.ended
 	}
 	w.mu.Lock()

@@ -1,0 +1,23 @@
+package sim
+
+import (
+	"testing"
+	"time"
+)
+
+// The simulation ends by stopping all processes. The platform offers the last updates again to whoever receives next, and one that was
+// not for the bot may be by then: nothing may begin of it that would be left, since nobody asks any more whether all has ended.
+func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
+	t.Parallel()
+	slow := talk("a0w0x a0w1x")
+	slow.deltas[1].after = longPause
+	s := story("edit", slow, talk("a1w0x"))
+	s.replicas, s.kind.caps.OneReceiver, s.follows, s.repeats = 3, true, true, 2
+	s.says = []say{{user: "ann", kind: "text", place: thread, unnamed: true}, {user: "ann", kind: "text", place: thread}}
+	// In the end the first process receives, the second one takes a while to stop, and the third one could receive meanwhile.
+	s.kills = []kill{
+		{where: atTime, slot: 1, at: time.Millisecond, down: 10 * time.Second}, {where: atTime, slot: 2, at: time.Millisecond, down: 11 * time.Second},
+	}
+	s.cuts = []cut{{slot: 1, what: cutStore, from: 74500 * time.Millisecond, until: 78 * time.Second}}
+	perform(t, s)
+}
