@@ -280,14 +280,14 @@ func spansOf(r markup.Rendered) (spans []chat.Span) {
 }
 
 // partKey returns the idempotency key for every create of one message.
-func (r *Reply) partKey(i int) string {
+func (s *state) partKey(i int) string {
 	if i == questionAt {
-		return fmt.Sprintf("%s.q%d", r.key, r.question.gen)
+		return fmt.Sprintf("%s.q%d", s.key, s.question.gen)
 	}
-	if gen := r.at(i).gen; gen > 0 {
-		return fmt.Sprintf("%s.%d+%d", r.key, i, gen)
+	if gen := s.at(i).gen; gen > 0 {
+		return fmt.Sprintf("%s.%d+%d", s.key, i, gen)
 	}
-	return Key(r.key, i)
+	return Key(s.key, i)
 }
 
 // Key returns the idempotency key of one message of a reply. Some platforms use it as the message's id, too.

@@ -37,8 +37,9 @@
 //
 // Besides its phase, a message has a certainty: whether its visible content is known. While the outcome of a
 // create is unknown, its attempt records how to learn the outcome: by repeating the create under its key, by
-// asking the platform, or not at all. On some platforms a create may take effect late. There, a message that was not
-// found is sent again, and the platform is searched once more later; until then, the lost message counts as superseded.
+// asking the platform, or not at all. On some platforms a create may take effect late, and so it may where the process that
+// made it has only lost its lease. There, a message that was not found is sent again, and the platform is searched once more
+// later; until then, the lost message counts as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

@@ -1,9 +1,63 @@
 package preview
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"telex/internal/chat"
 )
+
+// A replica is paused while its create is under way, and loses its lease. The next owner does not find the message, since the platform
+// takes its time, and sends another one. The message of the paused replica comes, and is found and deleted, also by the owner after that.
+// A process that has the store for itself looks once: with the process, its connections have ended.
+func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		shared, comes  bool
+		keys           time.Duration
+		owners, expect int // how many searches are expected
+	}{
+		{"one owner", true, true, 0, 1, 2}, {"one owner, the key is forgotten", true, true, time.Second, 1, 2}, {"two owners", true, true, 0, 2, 2},
+		{"it never comes", true, false, 0, 1, 2}, {"not shared", false, false, 0, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.KeyFor = c.keys
+				e := p.endpoint()
+				e.Finder = channel{p}
+				if c.shared {
+					e.MayCall = func() bool { return true }
+				}
+				l := live(t, p, e, Config{})
+				p.fate = nth(map[int]fate{0: {hang: true}})
+				l.slot.Finish(Ending{Text: "the final"})
+				l.waits(8 * time.Second)
+				l.again()
+				p.fate = nil
+				l.slot.Finish(Ending{Text: "the final"})
+				l.waits(2 * time.Second)
+				for range c.owners - 1 {
+					l.again()
+					l.slot.Finish(Ending{Text: "the final"})
+				}
+				l.waits(10 * time.Second)
+				equal(t, "messages before", p.sees(), []string{"the final"})
+				if c.comes {
+					p.mu.Lock()
+					p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: "the final"})
+					p.mu.Unlock()
+				}
+				<-l.ended
+				equal(t, "messages", p.sees(), []string{"the final"})
+				if n := p.count(chat.OpFind); n != c.expect {
+					t.Errorf("%d searches, want %d: %s", n, c.expect, fmt.Sprint(p.log()))
+				}
+			})
+		})
+	}
+}
 
 // F41: a process that has lost its lease makes no call.
 func TestNoCallWithoutALease_F41(t *testing.T) {

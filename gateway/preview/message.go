@@ -157,6 +157,8 @@ type attempt struct {
 	create     *chat.Create // the last create, for Find; nil: not needed
 	searchNext string       // chat.Found.Next of the last search
 	searchDue  time.Time    // earliest time of the search
+
+	pendingUntil time.Time // until when an earlier process may still wait for the answer to a create
 }
 
 // open reports whether the outcome of a create is unknown and can still be learned.
@@ -170,7 +172,7 @@ func (m *message) doubtful() bool {
 // resolve records that the outcome is known.
 func (a *attempt) resolve() {
 	a.resolution, a.mixed, a.streams = known, false, false
-	a.create, a.searchNext, a.searchDue = nil, "", time.Time{}
+	a.create, a.searchNext, a.searchDue, a.pendingUntil = nil, "", time.Time{}, time.Time{}
 }
 
 // forget makes the next create the first one under its key.

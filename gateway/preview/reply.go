@@ -76,6 +76,7 @@ func New(o Options) *Reply {
 	r.place = place{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key, ops: o.Endpoint.ops(),
 		dialect: dialect, limit: profile.TextLimit, keyFor: profile.KeyFor, lateFor: profile.LateFor, fileLimit: profile.FileLimit,
+		shared: o.Endpoint.MayCall != nil,
 	}
 	if r.jitter = o.Jitter; r.can(chat.OpTyping) {
 		r.typing = profile.TypingEvery

@@ -8,9 +8,10 @@ import (
 	"telex/internal/chat"
 )
 
-// On some platforms, a create that failed with an unknown outcome may take effect later (Profile.LateFor). Then the
-// platform is searched for its message twice: soon after the failure, and again when the create can't take effect any more.
-// If the second search finds the message and another one has taken its place, the found message is deleted.
+// A create of unknown outcome may take effect later: on some platforms even after it failed (Profile.LateFor), and where several
+// processes share a store, because the process that made it may still wait for the answer. Then the platform is searched for its
+// message twice: soon, and again when the create can't take effect any more. If the second search finds the message and another one
+// has taken its place, the found message is deleted.
 
 // firstSearchDelay is the time between the failure of a create and the first search.
 const firstSearchDelay = 1500 * time.Millisecond
@@ -41,15 +42,8 @@ func (r *Reply) createForFind(a action) *chat.Create {
 // search makes the call that searches for the message of a create.
 func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 	m := r.at(a.part)
-	c := chat.Create{File: m.file}
-	if m.attempt.create != nil {
-		c = *m.attempt.create
-	}
-	if c.Key == "" {
-		c.Key = r.partKey(a.part)
-	}
 	var err error
-	if r.searchResult, err = r.adapter().Finder.Find(ctx, r.to, c, m.attempt.searchNext); err != nil {
+	if r.searchResult, err = r.adapter().Finder.Find(ctx, r.to, r.uncertainCreate(a.part), m.attempt.searchNext); err != nil {
 		return chat.Receipt{}, err
 	}
 	if r.searchResult.Next == "" {
@@ -59,11 +53,41 @@ func (r *Reply) search(ctx context.Context, a action) (chat.Receipt, error) {
 	return chat.Receipt{Ref: r.searchResult.Ref}, nil
 }
 
+// uncertainCreate returns the last create of a part, as far as it is known.
+func (s *state) uncertainCreate(part int) chat.Create {
+	m := s.at(part)
+	c := chat.Create{File: m.file}
+	if m.attempt.create != nil {
+		c = *m.attempt.create
+	}
+	if c.Key == "" {
+		c.Key = s.partKey(part)
+	}
+	return c
+}
+
+// lateUntil returns until when a create of unknown outcome may take effect although a search at now does not find its message. It
+// returns false if it can't, or if nobody can look again.
+func (s *state) lateUntil(a *attempt, now time.Time) (time.Time, bool) {
+	until := now
+	if s.lateFor > 0 {
+		if a.create == nil {
+			return until, false
+		}
+		until = now.Add(s.lateFor)
+	}
+	if at := a.pendingUntil.Add(s.lateFor); at.After(until) {
+		until = at
+	}
+	return until, until.After(now)
+}
+
 // settleFind records the result of a search for the message of a create. A found message shows the payload of one of the
 // creates.
 func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 	p, found := s.at(part), s.searchResult
-	again, gen := p.attempt.create, p.gen
+	create, gen := s.uncertainCreate(part), p.gen
+	late, again := s.lateUntil(&p.attempt, now)
 	switch s.searchResult = (chat.Found{}); {
 	case found.Next != "":
 		p.attempt.searchNext = found.Next
@@ -94,22 +118,23 @@ func (s *state) settleFind(part int, ref chat.MessageRef, now time.Time) {
 		return
 	default:
 		p.attempt.forget()
-		if s.keyFor > 0 || s.lateFor > 0 { // the platform may know the key of a message that a person deleted, and would then create no new one
+		if s.keyFor > 0 || s.lateFor > 0 || again { // the platform may know the key of a message that a person deleted, and would then create no new one
 			p.gen++
 		}
 	}
-	if again != nil && s.lateFor > 0 && part > supersededAt {
+	if again && part > supersededAt {
 		if part == questionAt {
 			part = questionPlace
 		}
-		s.lookLater(*again, part, gen, now)
+		s.lookLater(create, part, gen, late)
 	}
 }
 
 // lookLater plans the second search for the message of a create. The message is superseded, since another takes its place.
-func (s *state) lookLater(c chat.Create, place, gen int, now time.Time) {
+func (s *state) lookLater(c chat.Create, place, gen int, due time.Time) {
+	c.KeyOnly = true
 	m := message{role: roleSuperseded, place: place, gen: gen, shown: display{cursor: true}}
-	m.attempt = attempt{resolution: byFind, create: &c, searchDue: now.Add(s.lateFor)}
+	m.attempt = attempt{resolution: byFind, create: &c, searchDue: due}
 	s.superseded = append(s.superseded, m)
 }
 

@@ -21,3 +21,20 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	s.cuts = []cut{{slot: 1, what: cutStore, from: 74500 * time.Millisecond, until: 78 * time.Second}}
 	perform(t, s)
 }
+
+// D1: a replica is paused while its create is under way. The next owner looks for the message before it has come, and sends another one.
+func TestRegressionCreateSlowerThanALease(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"edit-and-find", "edit-with-keys-and-find"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := story(kind, talk("a0w0x a0w1x"))
+			s.replicas, s.profile.KeyFor, s.config.MinTokens = 2, min(s.profile.KeyFor, time.Second), 100
+			s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 7 * time.Second}}
+			s.says[0].at = 6 * time.Second // the other one owns the chat
+			s.cuts = []cut{{slot: 0, what: cutAll, from: 6500 * time.Millisecond, until: 30 * time.Second}}
+			s.faults = map[int]fault{0: {kind: slowAnswer, after: 14 * time.Second}}
+			perform(t, s)
+		})
+	}
+}

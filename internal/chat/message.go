@@ -201,6 +201,7 @@ type Create struct {
 	After   MessageID // the newest message that was known before the call; empty: none, or the platform does not need it
 	File    bool      // it was to send a file
 	Message Outgoing
+	KeyOnly bool // where messages have keys, only one with its key is it: others may have been made since
 }
 
 // Found is what one call that looks for the message of a create learned.

@@ -29,9 +29,9 @@ func (b *Bot) Newest(chat.Target) chat.MessageID { return "" }
 
 // Find returns the bot's message that was created with c's key, among those of the last day. Files have the key in
 // their names. A stream gets its key only when it is stopped. So if no message has the key, Find takes the bot's newest
-// message in the thread that has no key and is not a file. That message must be newer than the start of the stream. If
-// this process started none, it must be at most ten minutes old. If messages can't be read or are too many, the failure
-// is Rejected.
+// message in the thread that has no key and is not a file, unless c.KeyOnly forbids that. That message must be newer than the
+// start of the stream. If this process started none, it must be at most ten minutes old. If messages can't be read or are too
+// many, the failure is Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string) (chat.Found, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, c chat.Create, _ string)
 	if known {
 		since = began.Add(-clockSkew)
 	}
-	if to.Thread == "" || known && began.IsZero() || newest == nil || newest.key() != "" || len(newest.Files) > 0 || timeOf(newest.TS).Before(since) {
+	if c.KeyOnly || to.Thread == "" || known && began.IsZero() || newest == nil || newest.key() != "" || len(newest.Files) > 0 || timeOf(newest.TS).Before(since) {
 		return chat.Found{}, nil
 	}
 	return chat.Found{Ref: foundRef(to, newest, c.Key)}, nil

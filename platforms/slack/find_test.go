@@ -75,6 +75,9 @@ func TestFindTakesNothingElse(t *testing.T) {
 		if got, ok, _ := find(next, "stream"); !ok || got.ID != ref.Ref.ID {
 			t.Errorf("another process: found %+v, %t, want the stream", got, ok)
 		}
+		if found, err := next.Find(t.Context(), to, chat.Create{Key: "lost", KeyOnly: true}, ""); err != nil || found.Ref.ID != "" {
+			t.Errorf("found %+v, %v by another key only", found.Ref, err)
+		}
 		if err := bot.Stop(t.Context(), ref.Ref, ""); err != nil {
 			t.Fatal(err)
 		}
