@@ -2,9 +2,11 @@ package preview
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 const (
@@ -114,9 +116,17 @@ func (s *state) halve(keep int) {
 	s.limit = max(minLimit, s.limit/2)
 }
 
-// resend sends the text shown so far again, in more and shorter messages. Until that is complete, the records tell what the messages
-// showed before, so that no words are lost if the process dies.
+// resend sends the text shown so far again, in more and shorter messages. The first ones stay if they can't be edited. Until that
+// is complete, the records tell what the messages showed before, so that no words are lost if the process dies.
 func (s *state) resend() {
+	var kept []markup.Part
+	for i := range s.parts {
+		p := &s.parts[i]
+		if !p.exists() || s.can(chat.OpEdit) && p.editable() {
+			break
+		}
+		kept = append(kept, markup.Part{Rendered: p.shown.body.rendered, Plain: p.shown.body.plain})
+	}
 	e := &Ending{Text: s.source, Cut: true}
 	if s.literal = e.Text == ""; s.literal { // the messages show a final, whose Markdown is not known here
 		for i := range s.parts {
@@ -127,7 +137,10 @@ func (s *state) resend() {
 			}
 		}
 	}
-	s.final, s.keptParts, s.cuts = nil, nil, nil
+	for i := range kept {
+		e.Text = strings.TrimPrefix(e.Text, s.parts[i].source)
+	}
+	s.final, s.keptParts, s.cuts = nil, kept, nil
 	s.ending, s.relaid = e, true
 	s.cannot(chat.OpFile) // a file would stay if the turn ran again
 }

@@ -84,6 +84,34 @@ func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	})
 }
 
+// A final was given up while the create of its second message had no answer yet, and repeating that is refused as too long. The first
+// message can't be edited and is still in the chat: its words are not sent again (D1).
+func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.profile.KeyFor = 80, time.Hour
+		e := p.endpoint()
+		e.Editor = nil
+		const first = "one two three four five six seven eight nine ten"
+		second := strings.Repeat("long", 18)
+		p.fate = func(c *call) fate {
+			switch {
+			case strings.HasPrefix(c.m.Text, "long") && len(p.calls) == 2:
+				return fate{hang: true}
+			case strings.HasPrefix(c.m.Text, "long") && len(c.m.Text) > 40:
+				return fail(chat.TooLong)
+			}
+			return fate{}
+		}
+		s := beginAt(t, p, e, streamed(), "key")
+		s.slot.Finish(Ending{Text: first + "\n\n" + second})
+		s.waits(time.Second)
+		s.slot.Cut()
+		s.waits(time.Hour)
+		equal(t, "a person sees", p.sees(), []string{first, second[:40], second[40:]})
+	})
+}
+
 // chronicle is a reply that processes die over, on a platform that fails never.
 type chronicle struct {
 	schedule
