@@ -1,10 +1,9 @@
-// Package discord is a strict local imitation of Discord, for tests, for the demo, and for any bot in any
-// language. It serves one bot: the REST API at /api/v10, the gateway at the WebSocket address that GET
-// /gateway tells, and the files of messages. It lets programs play the people, and remembers everything that
-// a person saw and when.
+// Package discord is a strict local imitation of Discord, for tests, for the demo, and for any bot in any language. It
+// serves one bot: the REST API at /api/v10, the gateway at the WebSocket address that GET /gateway returns, and the
+// files of messages. Programs can act as the people through it, and it records everything that a person saw and when.
 //
-// It is written from the platform's documentation alone and shares no code with the adapter, so that a wrong
-// reading of the platform can't be in both.
+// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
+// misreading of the platform can't be in both.
 //
 // # In Go
 //
@@ -17,14 +16,14 @@
 //	seen := s.Screen(discord.DefaultChannel, time.Now()) // messages, typing, interactions that failed
 //	bad := s.Stats().Violations.Total()
 //
-// It takes the time only from package time, so it runs in virtual time inside a testing/synctest bubble.
-// There, the clock is before the platform's epoch; ids look then as if the server had begun in 2026.
+// The only source of time is package time, so the server runs in virtual time inside a testing/synctest bubble. The
+// clock of a bubble is before the platform's epoch, so ids are then made as if the server had started in 2026.
 //
-// # What there is
+// # People, channels and calls
 //
-// From the start the bot is in DefaultGuild with DefaultChannel and DefaultRole, and DefaultPerson is around.
-// People, channels and guilds of any id come into being with what is said in them; a DM has an id of its own,
-// which DM tells. Calls have these names, for faults and in the records:
+// At the start, the bot is a member of DefaultGuild, which has DefaultChannel, DefaultRole and DefaultPerson. People,
+// channels and guilds are created when their ids are first used in a message. The method DM returns the id of a DM. The
+// calls have these names in faults and records:
 //
 //	getGateway getGatewayBot getMe getUser getApplication getGuilds getGuild getGuildChannels getActiveThreads
 //	createDM getChannel editChannel typing startThread startThreadFrom
@@ -36,23 +35,24 @@
 //
 // # What is enforced
 //
-// Tokens; the rules for texts (2,000 code points, trimmed), embeds, components, files, nonces, mentions and
-// references, with the platform's nested errors; permissions, archived threads and closed DMs; buckets by
-// route and channel with their headers, the global limit, the limit of edits of old messages, the ban for
-// 10,000 invalid requests; the 3 s and 15 min of interactions; on the gateway intents (the text of messages is
-// empty where the bot may not know it), heartbeats, sizes, rates, session starts, resumes with replay. What is
-// answered 429 closes its bucket until retry_after is over, and calls in it are answered 429 as well. Both are
-// violations, which Stats counts with details, as are interactions that got no answer and whatever the
-// gateway closes a connection for; a client that behaves has none. Numbers that the platform keeps to itself
-// are assumptions, marked so in Limits and Options.
+// Tokens. The rules for texts (2,000 code points, trimmed), embeds, components, files, nonces, mentions and references,
+// with the platform's nested errors. Permissions, archived threads and closed DMs. Buckets by route and channel with
+// their headers, the global limit, the limit on edits of old messages, and the ban after 10,000 invalid requests. The 3
+// s and 15 min of interactions. On the gateway: intents (without the privileged intent, most messages arrive without
+// text), heartbeats, sizes, rates, session starts, and resumes with replay.
 //
-// Not there: voice, polls, stickers, reactions, modals beyond their opening, autocomplete, webhooks of
-// people, interactions over HTTP, ETF and zstd on the gateway.
+// A 429 closes its bucket until retry_after is over, and further calls in the bucket get 429 as well. Both are
+// violations, which Stats counts with details. So are interactions without a response, and errors for which the gateway
+// closes a connection. A correct client causes none. Numbers that the platform does not publish are assumptions, and
+// are marked as such in Limits and Options.
+//
+// Not supported: voice, polls, stickers, reactions, modals beyond opening them, autocomplete, webhooks of people,
+// interactions over HTTP, and ETF and zstd on the gateway.
 //
 // # Control over HTTP
 //
-// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there
-// are those below. Ids are strings; a user that is left out is DefaultPerson.
+// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those
+// below. Ids are strings. Without a user, a control means DefaultPerson.
 //
 //	POST   /control/say            {"channel":"…","user":"…","text":"hello"}   → {"channel":"…","message":"…"}
 //	                               fields: Incoming; without channel in the DM; content of files is base64

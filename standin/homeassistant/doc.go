@@ -1,9 +1,9 @@
 // Package homeassistant is a strict local imitation of Home Assistant, for tests and for any bot in any language. It
-// serves the WebSocket API and the REST API of one house, lets programs play the house and the people in it, and
-// remembers every notification that a person saw, with each text it had and when.
+// serves the WebSocket API and the REST API of one house. Programs can act as the house and the people in it, and it
+// records every notification that a person saw, with each version of its text and when.
 //
-// It is written from the platform's documentation alone and shares no code with the adapter, so that a wrong reading
-// of the platform can't be in both.
+// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
+// misreading of the platform can't be in both.
 //
 // # In Go
 //
@@ -15,43 +15,44 @@
 //	seen := s.Screen(time.Now()).In(homeassistant.Panel) // the notifications in the side bar
 //	bad := s.Stats().Violations.Total()
 //
-// Time is only asked of package time, and all waits are on channels, so that all of it runs in virtual time inside a
-// testing/synctest bubble, sockets included.
+// The only source of time is package time, and all waits are on channels, so everything, including sockets, runs in
+// virtual time inside a testing/synctest bubble.
 //
 // # Where things are
 //
-// A client's URL is the address itself: /api/websocket is the socket, /api/ the REST API, Options.Token the
-// long-lived access token of the bot's user, an administrator. Sources:
-// https://developers.home-assistant.io/docs/api/websocket and https://developers.home-assistant.io/docs/api/rest; what
-// these pages leave open (bodies of errors, time limits, checks of arguments) follows the source of Home Assistant.
+// A client's URL is the server's address: the WebSocket is at /api/websocket, the REST API below /api/. Options.Token
+// is the long-lived access token of the bot's user, an administrator. Sources:
+// https://developers.home-assistant.io/docs/api/websocket and https://developers.home-assistant.io/docs/api/rest.
+// Details that these pages leave open (bodies of errors, time limits, checks of arguments) follow the source code of
+// Home Assistant.
 //
-// A Call has the name of the service (such as light.turn_on) whether it arrives over the socket or by REST. Other
-// commands have their type as the name, other REST calls their method and route (such as "GET /api/states"), the
-// opening of a socket is "socket", and its authentication "auth".
+// A Call of a service is named after it (such as light.turn_on), both over the WebSocket and by REST. Other commands
+// are named by their type, and other REST calls by method and route (such as "GET /api/states"). Opening a WebSocket is
+// the call "socket", and its authentication "auth".
 //
 // # What is enforced
 //
-// Routes: a wrong slash at the end is 404, another HTTP method 405. Tokens: 401, auth_invalid; the person gets the
-// notification http-login that a login failed. The order of messages on a socket: auth within ten seconds and first,
-// ids that increase, supported_features as the first command. Fields of commands and of services: a missing field, a
-// wrong type and an unknown field are errors. Targets: entity services need one. A client that reads too slowly is
-// disconnected. What a client does wrong is a violation, which Stats counts with details; a client that behaves has none.
+// Routes: a wrong slash at the end gets 404, another HTTP method 405. Tokens: a wrong one gets 401 or auth_invalid, and
+// the person gets the notification http-login about it. The order of messages on a WebSocket: auth first and within ten
+// seconds, increasing ids, supported_features as the first command. The fields of commands and services: a missing
+// field, a wrong type and an unknown field are errors. Entity services need a target. A client that reads too slowly is
+// disconnected. Errors of the client are violations, which Stats counts with details; a correct client causes none.
 //
-// A client that said coalesce_messages gets several messages in one frame, as an array, whenever several wait.
+// A client with the feature coalesce_messages gets all waiting messages in one frame, as an array.
 //
-// A state that is set to what it was fires no event. A change of the attributes alone keeps last_changed. A new entity
-// has no old_state, a removed one no new_state. An unavailable entity does not react to services. Notifications of the
-// panel don't outlive a restart; states do.
+// Setting a state to its present value fires no event. A change of attributes alone keeps last_changed. The event of a
+// new entity has no old_state, and the event of a removed one no new_state. An unavailable entity ignores services.
+// After a restart, the states are the same, but the notifications of the panel are gone.
 //
-// # What is not
+// # What is missing
 //
-// Users besides the bot's, areas, devices, labels and floors (they select nothing), triggers, templates, the history and
-// logbook APIs, registries, automations, the texts of notifications as Markdown. The conversation agent understands
-// "turn on <name>", "turn off <name>" and "what is <name>".
+// Further users; areas, devices, labels and floors, which select nothing; triggers, templates, the history and logbook
+// APIs, registries, automations; Markdown in notifications. The conversation agent understands "turn on <name>", "turn
+// off <name>" and "what is <name>".
 //
 // # Control over HTTP
 //
-// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there are:
+// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
 //
 //	POST   /control/set_state     {"entity_id":"light.kitchen","state":"on","attributes":{"brightness":200}}
 //	                              → {"fired":true}; fields: Change

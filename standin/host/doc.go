@@ -1,14 +1,14 @@
-// Package host is the machine that a stand-in runs on: its listeners, its connections and the requests in
-// flight, and what can happen to them.
+// Package host manages the listeners, the connections and the running requests of a stand-in. It can pause, cut and
+// restart them.
 //
-// A stand-in is an http.Handler that lets every request in with Enter:
+// A stand-in is an http.Handler that registers every request with Enter:
 //
 //	func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //		cut, down := s.host.Enter()
 //		defer s.host.Leave()
 //		…
 //
-// cut is closed when the request's connection is to be dropped without an answer; whatever waits for something
-// waits for that too. A Host may be called from any goroutine, also with the stand-in's own lock held, but for
-// Serve, Pause and Close, which wait.
+// cut is closed when the request's connection must be dropped without a response, so every wait in a handler also waits
+// for it. All methods are safe for concurrent use. The stand-in may hold its own lock during a call, except for Serve,
+// Pause and Close, which block.
 package host

@@ -1,18 +1,17 @@
-// Package rig is what the stand-ins of chat platforms do alike, whatever the platform: they serve listeners,
-// restart, lose connections, have outages, record calls, let faults hit them, tell watchers, and are controlled
-// over HTTP.
+// Package rig is the part that the stand-ins of all chat platforms share: serving listeners, restarts, lost
+// connections, outages, recorded calls, faults, events for watchers, and control over HTTP.
 //
-// A stand-in embeds a Rig and gives it a Platform: how a request becomes a call, what a call does, and the few
-// faults that only the platform has. Everything is guarded by one mutex, which is the stand-in's.
+// A stand-in embeds a Rig and gives it a Platform, which says how a request becomes a call, what a call does, and which
+// further faults the platform has. One mutex, the stand-in's, guards all state.
 //
-// A method of a platform is a list of rules in the platform's order. It refuses a call by a panic with the platform's
-// error, which Run recovers: RefuseIf is one rule. A rule comes before what the method changes.
+// A method of a platform checks a list of rules in the platform's order. It refuses a call by a panic with the
+// platform's error, which Run recovers; RefuseIf checks one rule. All rules come before the method changes anything.
 //
 // # Control over HTTP
 //
-// Bodies and answers are JSON; an error is {"error": "…"} with status 400, 403 or 404. Unknown fields are errors.
-// Browsers may call only from the same origin. These controls are there on every platform; the package of each
-// lists its own.
+// Bodies and responses are JSON. An error is {"error": "…"} with status 400, 403 or 404. Unknown fields are errors.
+// Browsers may call only from the same origin. Every platform has these controls; each package documents its own in
+// addition.
 //
 //	POST   /control/fault    {"method":"…","nth":2,"times":1,"action":"cut_after"} → {"id":1}
 //	                         fields: Fault of package fault, as far as the platform has them
@@ -28,11 +27,12 @@
 //
 // # Killing a client at an exact moment
 //
-// Add a fault with action pause_before, pause_after or pause_answered for the method in question, wait for the call
-// with GET /control/paused?wait=30, kill -9 the client, and let go of the call: POST /control/resume with
-// {"drop":true} ends it where it is held, so that before its effect it has none; with {} it goes on, as a request
-// does that had left when the client died. In Go, Fault.Do is called at that moment and may kill the client itself.
+// Add a fault with action pause_before, pause_after or pause_answered for the method. Wait for the call with GET
+// /control/paused?wait=30, kill the client with kill -9, and release the call with POST /control/resume. With
+// {"drop":true}, the call ends where it is held, so a call that was held before its effect has none. With {}, the call
+// continues, like a request that was already sent when the client died. In Go, the server calls Fault.Do while the call
+// is held, and Do may kill the client itself.
 //
-// During an outage of kind refuse only the connection that asked for it, and those opened before to the control API,
-// are served; all calls in flight, and all WebSockets, are cut.
+// During an outage of kind refuse, the server serves only the connection that started the outage and older connections
+// to the control API. All running calls and all WebSockets are cut.
 package rig

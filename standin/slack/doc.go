@@ -1,10 +1,9 @@
-// Package slack is a strict local imitation of Slack, for tests, for the demo, and for
-// any bot in any language. It serves one app in one workspace as the platform does: the
-// Web API, Socket Mode, and events posted to a request URL. It lets programs play the
-// people, and remembers everything that a person saw and when.
+// Package slack is a strict local imitation of Slack, for tests, for the demo, and for any bot in any language. It
+// serves one app in one workspace: the Web API, Socket Mode, and events that are posted to a request URL. Programs can
+// act as the people, and it records everything that a person saw and when.
 //
-// It is written from the platform's documentation alone and shares no code with the
-// adapter, so that a wrong reading of the platform can't be in both.
+// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
+// misreading of the platform can't be in both.
 //
 // # In Go
 //
@@ -17,49 +16,47 @@
 //	seen := s.Screen("C1", time.Now()).In(ts) // the thread as it is on the screen
 //	bad := s.Stats().Violations.Total()
 //
-// Time is only asked of package time, and all waits are on channels, so that all of it
-// runs in virtual time inside a testing/synctest bubble, sockets included.
+// The only source of time is package time, and all waits are on channels, so everything, including sockets, runs in
+// virtual time inside a testing/synctest bubble.
 //
 // # Where things are
 //
-// A client's API URL is <address>/api/, with Options.BotToken; apps.connections.open
-// with Options.AppToken answers a ws URL that is good for one socket. People are U…, and
-// D… with the same rest is the direct message with one; C… is a public channel, G… a
-// message of several people; SetChannel makes private ones. They exist from when they are
-// first named, and the bot is in them until RemoveBot.
+// A client's API URL is <address>/api/, with Options.BotToken. With Options.AppToken, apps.connections.open returns a
+// ws URL that is valid for one socket. The ids of people begin with U. D with the rest of a person's id is the direct
+// message with that person. C… is a public channel, and G… a message of several people; SetChannel makes private ones.
+// They are created when their ids are first used, and the bot is a member until RemoveBot.
 //
 // # What is enforced
 //
-// Kinds of tokens and scopes; tiers per method, and chat.postMessage per channel: what
-// exceeds them is answered 429 with Retry-After and closes that scope until this is over.
-// Calls in a closed scope are answered 429 as well. Both are violations, which Stats counts
-// with details, like late acknowledgements, texts that had to be cut, and a reply's ts as
-// thread_ts; a client that behaves has none. Lengths count UTF-16 units of the text as it
-// was sent. Texts: 4,000 in an update, 12,000 of Markdown, 40,000 in a post, which are cut
-// with a warning. Blocks are validated as far as chat bots use them. A message streams for
-// five minutes, then it is broken until an update mends it.
+// Kinds of tokens, and scopes. Rate limits: tiers per method, and a limit on chat.postMessage per channel. A call
+// beyond a limit gets 429 with Retry-After and closes that limit's scope until this time is over, and further calls in
+// the scope get 429 as well. Both are violations, which Stats counts with details. So are late acknowledgements, texts
+// that had to be cut, and the ts of a reply as thread_ts. A correct client causes none.
 //
-// What is not acknowledged within three seconds is delivered again at once, after a minute
-// and after five; commands and buttons are not. A mention in a channel is two events with
-// one ts, and the app hears of its own messages too. Version.Mentions says whom a message
-// calls; all control sequences do, those in code and in Markdown too.
+// Lengths count UTF-16 units of the text as it was sent. The maximum is 4,000 for an update, 12,000 for Markdown and
+// 40,000 for a post; longer posts are cut with a warning. Blocks are validated as far as chat bots use them. A message
+// can stream for five minutes. Then it is shown as broken until an update.
 //
-// An app has a pane: assistants (assistant_view) have threads with a title and with prompts
-// of their own, agents (Options.Agent) have prompts above their Messages tab, and ignore
-// prompts for a thread. While an app streams or shows a status, the thread's session is
-// processing and can be stopped; only the app makes it active again, by the end of a
-// stream or by an empty status.
+// An event that is not acknowledged within three seconds is delivered again at once, after one minute, and after five
+// minutes. Commands and buttons are not delivered again. A mention in a channel causes two events with one ts, and the
+// app gets events about its own messages. Version.Mentions lists whom a message mentions: every control sequence
+// mentions, even in code and in Markdown.
 //
-// # What is not
+// An app has a pane. The pane of an assistant (assistant_view) has threads with titles and prompts of their own. An
+// agent (Options.Agent) has prompts above its Messages tab, and ignores prompts for a thread. While an app streams or
+// shows a status, the session of the thread is processing and a person can stop it. Only the app ends this state, by
+// the end of a stream or an empty status.
 //
-// Workspaces besides the one, chat.postEphemeral, views, reactions, agents.sessions.*, the end of
-// a session after an hour, links found in texts, and app_rate_limited. Events are told whatever the scopes.
-// Forwarded messages come from the same channel. client_msg_id is no idempotency key; nothing documents one. While an outage or a restart
-// lasts, events are still posted to a request URL.
+// # What is missing
+//
+// Further workspaces, chat.postEphemeral, views, reactions, agents.sessions.*, the end of a session after an hour,
+// links in plain texts, and app_rate_limited. Events are sent whatever the scopes are. Forwarded messages come from the
+// same channel. client_msg_id is not an idempotency key, because no documentation calls it one. During an outage or a
+// restart, events are still posted to a request URL.
 //
 // # Control over HTTP
 //
-// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there are:
+// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
 //
 //	POST   /control/say           {"channel":"C1","user":"U7","text":"<@U0STANDIN> hello"} → {"channel":"C1","ts":"…"}
 //	                              fields: Incoming; files' content is base64

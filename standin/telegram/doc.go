@@ -1,10 +1,9 @@
-// Package telegram is a strict local imitation of the Telegram Bot API, for
-// tests, for the demo, and for any bot in any language. It serves one bot on
-// /bot<token>/<method> as the platform does, lets programs play the people, and
-// remembers everything that a person saw and when.
+// Package telegram is a strict local imitation of the Telegram Bot API, for tests, for the demo, and for any bot in any
+// language. It serves one bot at /bot<token>/<method>. Programs can act as the people, and it records everything that a
+// person saw and when.
 //
-// It is written from the platform's documentation alone and shares no code with
-// the adapter, so that a wrong reading of the platform can't be in both.
+// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
+// misreading of the platform can't be in both.
 //
 // # In Go
 //
@@ -17,23 +16,19 @@
 //	seen := s.Screen(1001, time.Now()) // what is on it: messages, files, drafts, typing
 //	bad := s.Stats().Violations.Total()
 //
-// It takes the time only from package time, so it runs in virtual time
-// inside a testing/synctest bubble.
+// The only source of time is package time, so the server runs in virtual time inside a testing/synctest bubble.
 //
 // # What is enforced
 //
-// Tokens, the rules for texts and entities (cleaning, trimming and normalizing
-// included, as a person would see them), message ids (one sequence for private
-// chats and basic groups, one for each supergroup), privacy mode, topics, one
-// poller at a time, and the limits of Limits: what exceeds them is answered 429
-// and closes its scope (a chat, or everything) until retry_after is over. Calls
-// in a closed scope are answered 429 as well. Both are violations, which Stats
-// counts with details; a client that behaves has none. Chat actions and
-// deletions count against no limit, but are refused in a closed scope.
+// Tokens; the rules for texts and entities, with the cleaning, trimming and normalizing that a person sees; message ids
+// (one sequence for private chats and basic groups, one for each supergroup); privacy mode; topics; one poller at a
+// time; and Limits. A call beyond a limit gets 429 and closes its scope (a chat, or everything) until retry_after is
+// over, and further calls in the scope get 429 as well. Both are violations, which Stats counts with details; a correct
+// client causes none. Chat actions and deletions count towards no limit, but a closed scope refuses them.
 //
 // # Control over HTTP
 //
-// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there are:
+// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and these:
 //
 //	POST   /control/say         {"chat":1001,"text":"hello"}            → {"chat":1001,"message_id":1}
 //	                            fields: Incoming; content is base64, an album answers message_ids too
@@ -60,17 +55,18 @@
 //
 // # Webhooks
 //
-// setWebhook lets updates be posted with the secret in X-Telegram-Bot-Api-Secret-Token: those of a chat one after the other,
-// others at the same time. What is not answered with 2xx within a minute comes again, after a second, two, four and so on, or
-// after Retry-After; getWebhookInfo says why. getUpdates is answered 409 meanwhile. Without Options.Dial only addresses on
-// this machine are reached, which need neither HTTPS nor one of the platform's ports.
+// After setWebhook, updates are posted with the secret in X-Telegram-Bot-Api-Secret-Token: the updates of one chat one
+// after the other, those of different chats in parallel. An update that does not get a 2xx response within a minute is
+// posted again after 1 s, 2 s, 4 s and so on, or after Retry-After; getWebhookInfo returns the reason. Meanwhile,
+// getUpdates gets 409. Without Options.Dial, only addresses on this machine are reached. They need neither HTTPS nor
+// one of the platform's ports.
 //
 // # Buttons
 //
-// Messages have inline keyboards (reply_markup), which an edit replaces like the text: one
-// without takes the buttons away. A press brings the bot a callback_query, which it must
-// answer with answerCallbackQuery once, within 15 minutes: until then the client shows that
-// it waits. What is pressed is what the newest version shows.
+// Messages have inline keyboards (reply_markup). An edit replaces the keyboard like the text: an edit without one
+// removes the buttons. A press sends a callback_query to the bot, which must answer it with answerCallbackQuery once,
+// within 15 minutes; until then the client shows that it waits. People can press only the buttons of the newest
+// version.
 //
 // # Replies
 //
@@ -81,16 +77,16 @@
 //
 // # Files
 //
-// A person sends a file with its content, alone or several as an album:
+// A person sends a file with its content, alone or as part of an album:
 //
 //	{"chat":1001,"media":"photo","content":"/9j/4AAQ…","text":"the caption"}
 //	{"chat":1001,"album":[{"media":"photo","content":"…"},{"media":"video","content":"…"}]}
 //	{"chat":1001,"media":"document","file_name":"film.mkv","file_size":3000000000}
 //
-// The bot gets file_ids, of a larger photo those of a small copy too, and fetches with
-// getFile and GET /file/bot<token>/<file_path>. Files above 20 MB are refused, links end
-// after an hour. file_size makes the platform name another size than the true one, or with
-// -1 none, in the download's headers neither. Faults choose downloads by the method "file":
+// The bot gets file_ids; for a large photo, also of a small copy. It downloads with getFile and GET
+// /file/bot<token>/<file_path>. Files above 20 MB are refused, and links expire after an hour. With file_size, the
+// platform reports that size instead of the true one; with -1, it reports none, not even in the headers of the
+// download. In faults, downloads are the method "file":
 //
 //	{"method":"file","action":"drip","rate":100}      bytes per second
 //	{"method":"file","action":"cut_middle"}           after half of the content
@@ -99,12 +95,12 @@
 //
 //	{"method":"sendMessage","action":"late","delay_ms":4000}
 //
-// A server of before 2026, which has no drafts:
+// To imitate a server from before 2026, which has no drafts:
 //
 //	{"method":"sendMessageDraft","action":"status","status":404,"description":"Not Found: method not found"}
 //
 // # The page
 //
-// GET / is a chat page: one types as a person, replies, edits and attaches files, and watches the
-// bot's messages grow as Telegram would show them, drafts with a dashed border.
+// GET / is a chat page on which one can write as a person, reply, edit and attach files, and watch the bot's messages
+// grow as Telegram shows them. Drafts have a dashed border.
 package telegram

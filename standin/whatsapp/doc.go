@@ -1,9 +1,9 @@
 // Package whatsapp is a strict local imitation of the WhatsApp Cloud API (Graph v26.0), for tests, for the demo, and
 // for any bot in any language. It serves one business number: messages, media, and webhooks that are posted to a
-// callback URL. It lets programs play the people, and remembers everything that a person saw and when.
+// callback URL. Programs can act as the people, and it records everything that a person saw and when.
 //
-// It is written from the platform's documentation alone and shares no code with the adapter, so that a wrong reading
-// of the platform can't be in both.
+// It was written from the platform's documentation alone and shares no code with the adapter, so that the same
+// misreading of the platform can't be in both.
 //
 // # In Go
 //
@@ -17,15 +17,15 @@
 //	seen := s.Screen("", time.Now()).Messages // the conversation with DefaultUser as it is on the screen
 //	bad := s.Stats().Violations.Total() + s.Stats().EditAttempts
 //
-// Time is only asked of package time, and all waits are on channels, so that all of it runs in virtual time inside a
+// The only source of time is package time, and all waits are on channels, so everything runs in virtual time inside a
 // testing/synctest bubble.
 //
 // # Where things are
 //
-// A client's API URL is the address itself; paths begin with /v26.0/ or another version. People have a business-scoped
-// user id, CC.<letters and digits>, and a phone number, which HidePhone keeps out of webhooks. They exist from when
-// they are first named, by either: the person US.15551234567 has the phone number 15551234567. Calls have these names,
-// for faults and in the records:
+// A client's API URL is the server's address; paths begin with /v26.0/ or another version. A person has a
+// business-scoped user id, CC.<letters and digits>, and a phone number, which HidePhone keeps out of webhooks. People
+// are created when one of the two is first used: the person US.15551234567 has the phone number 15551234567. The calls
+// have these names in faults and records:
 //
 //	sendMessage markRead uploadMedia getMedia deleteMedia download getPhoneNumber
 //	edit       any attempt to change or delete a message, which is always refused
@@ -35,28 +35,29 @@
 //
 // # What is enforced
 //
-// The access token; parameters, of which unknown ones are errors; the length of texts (4,096), captions, buttons;
-// types and sizes of media, and how long their ids and links are valid; the 24 hours in which the business may answer
-// (131047); messages per second (130429) and per person (131056). Errors look like Graph's. Calls beyond a limit are
-// violations, which Stats counts with details, like attempts to edit, and replies to messages that are not in the
-// conversation; a client that behaves has none. Lengths count UTF-16 units.
+// The access token. Parameters; unknown ones are errors. The lengths of texts (4,096), captions and buttons, in UTF-16
+// units. The types and sizes of media, and how long their ids and links are valid. The 24 hours in which the business
+// may answer (131047). Messages per second (130429) and per person (131056). Errors have Graph's form. Calls beyond a
+// limit are violations, which Stats counts with details. So are attempts to edit, and replies to messages that are not
+// in the conversation. A correct client causes none.
 //
-// Webhooks are signed. One that is not answered with status 200 within 10 seconds comes again, at once and then with
-// growing waits for 7 days. Webhooks about one person come in order, unless one has to be repeated or a fault delays
-// it. With Options.BatchWindow, webhooks share requests: several entries, changes and messages.
+// Webhooks are signed. A webhook that does not get status 200 within 10 seconds is repeated, first at once and then
+// after growing pauses, for 7 days. The webhooks about one person are in order, unless one is repeated or a fault
+// delays it. With Options.BatchWindow, several webhooks share a request: several entries, changes and messages.
 //
-// Numbers that the platform keeps to itself are assumptions, marked so where they are.
+// Numbers that the platform does not publish are assumptions, and are marked as such.
 //
-// # What is not
+// # What is missing
 //
-// Other numbers and accounts, the headers that tell how much of a limit is used, templates, lists, flows, location and contacts from the business, groups, calls. Media
-// that are sent by link are not fetched. Statuses come at once; "played" never comes. Videos and audio are not looked
-// into. While an outage or a restart lasts, webhooks are still posted.
+// Further numbers and accounts; the headers with the used part of a limit; templates, lists and flows; locations and
+// contacts from the business; groups; calls. Media that are sent as a link are not fetched. Statuses are sent at once,
+// but never "played". The content of videos and audio is not read. During an outage or a restart, webhooks are still
+// posted.
 //
 // # Control over HTTP
 //
-// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there are
-// those below. Who is left out as the user is DefaultUser; a phone number does, too.
+// The controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) exist, and those
+// below. Without a user, a control means DefaultUser. A phone number is accepted as the user, too.
 //
 //	POST   /control/say           {"user":"US.7","text":"hello"} → {"message":"wamid.…"}
 //	                              fields: Incoming; files' content is base64
