@@ -30,6 +30,7 @@ type actor struct {
 	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
+	merged  []queue.Message                  // messages of another id of the chat, which are not about the running turn and wait for its end
 	found   time.Time                        // time when they were found, from which their age counts: they may wait for long
 	ticket  *queue.Ticket                    // place in the recovery queue for left and for older messages; nil: nothing was left
 	queue   queue.Queue                      // messages that wait for their turn
@@ -81,11 +82,13 @@ func (a *actor) run() {
 		a.queue.SetRules(a.g.queueRules())
 		a.publish()
 		messages, orders := a.g.take(a)
-		for _, m := range messages {
-			a.guard([]chat.Inbound{m.Inbound}, func() { a.sort(m) })
-		}
+		a.sortAll(messages)
 		for _, order := range orders {
 			a.guard(nil, order)
+		}
+		if a.turn == nil {
+			messages, a.merged = a.merged, nil
+			a.sortAll(messages)
 		}
 		a.collect()
 		a.retryWrites()
@@ -173,6 +176,13 @@ func (a *actor) tellPanic(messages []chat.Inbound, err error) {
 	a.log.Error("panic in a conversation", slog.String("turn", id), slog.Any("error", err))
 	if len(messages) > 0 {
 		a.owe(TextFailed, id, messages...)
+	}
+}
+
+// sortAll handles new messages in order.
+func (a *actor) sortAll(messages []queue.Message) {
+	for _, m := range messages {
+		a.guard([]chat.Inbound{m.Inbound}, func() { a.sort(m) })
 	}
 }
 

@@ -125,8 +125,9 @@ func (g *Gateway) resumeAll(left leftovers) {
 		l := left.of[c]
 		g.wake(c, func(a *actor) {
 			if a.started { // its chat was merged with another's
-				a.orders = append(a.orders, func() { a.left, a.found = append(a.left, l.turns...), found })
-				a.inbox = append(a.inbox, l.messages...)
+				a.orders = append(a.orders, func() {
+					a.left, a.found, a.merged = append(a.left, l.turns...), found, append(a.merged, l.messages...)
+				})
 				return
 			}
 			a.left, a.found, a.inbox, a.ticket = l.turns, found, l.messages, a.endpoint.restored.Enter(a.poke)

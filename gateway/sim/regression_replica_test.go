@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"telex/gateway"
 )
 
 // The simulation ends by stopping all processes. The platform offers the last updates again to whoever receives next, and one that was
@@ -35,6 +38,27 @@ func TestRegressionCreateSlowerThanALease(t *testing.T) {
 			s.cuts = []cut{{slot: 0, what: cutAll, from: 6500 * time.Millisecond, until: 30 * time.Second}}
 			s.faults = map[int]fault{0: {kind: slowAnswer, after: 14 * time.Second}}
 			perform(t, s)
+		})
+	}
+}
+
+// A chat gets a new id while two replicas own the old and the new one. What waited under the old id is not about the answer that is given
+// under the new one, and does not interrupt it.
+func TestRegressionRetryFromBeforeAMove(t *testing.T) {
+	t.Parallel()
+	for _, waits := range []say{{kind: "retry"}, {kind: "text"}} {
+		t.Run(waits.kind, func(t *testing.T) {
+			t.Parallel()
+			first, second := talk("a0w0x"), talk("a2w0x a2w1x")
+			first.deltas[0].after, second.deltas[1].after = time.Minute, 2*time.Minute
+			s := story("edit", first, talk("a1w0x"), second)
+			s.replicas, s.busy = 2, gateway.Interrupt
+			waits.at, waits.place, waits.user = time.Second, 1, "ann"
+			s.says = []say{{place: 1, user: "ben", kind: "text"}, waits, {at: 3 * time.Second, place: 1, user: "ann", kind: "text"}}
+			s.accidents = []accident{{at: 2 * time.Second, place: 1, kind: "move"}}
+			if w := perform(t, s); !slices.Contains(w.see(1), "a2w0x a2w1x") {
+				t.Errorf("people see %q", w.see(1))
+			}
 		})
 	}
 }
