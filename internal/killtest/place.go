@@ -165,15 +165,15 @@ func (p slackPlace) posts() (list []post) {
 // edits holds for a whole workspace. If only one platform is wanted, the others are left out.
 func (c *cluster) places(n int) (list []place) {
 	for i := 0; len(list) < n; i++ {
-		if p := c.place(i); c.only == "" || p.name() == c.only {
+		if p := c.place(i, int64(firstChat+len(list))); c.only == "" || p.name() == c.only {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-func (c *cluster) place(i int) place {
-	switch user := int64(firstChat + i); {
+func (c *cluster) place(i int, user int64) place {
+	switch {
 	case i%15 == 14:
 		return slackPlace{c.slack, strconv.FormatInt(user, 10)}
 	case i%15%4 == 1:
