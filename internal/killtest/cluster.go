@@ -285,8 +285,15 @@ const (
 	paused    = "stopped by SIGSTOP"
 	restarted = "restarted in order"
 	// A daemon that loses its lease goes on as a new replica, so this is a fault.
-	endedItself = "ended by itself"
+	endedItself     = "ended by itself"
+	databaseStopped = "the database is stopped"
+	databaseKilled  = "the database is killed"
 )
+
+// fault reports whether the event interrupts answers by itself.
+func (e event) fault() bool {
+	return slices.Contains([]string{killed, paused, endedItself, databaseStopped, databaseKilled}, e.What)
+}
 
 // note records an event and prints it.
 func (c *cluster) note(replica, what string) {
@@ -344,7 +351,7 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 	for _, end := range []struct {
 		what string
 		do   func() error
-	}{{"the database is stopped", c.database.Stop}, {"the database is killed", c.database.Kill}} {
+	}{{databaseStopped, c.database.Stop}, {databaseKilled, c.database.Kill}} {
 		if outside.Pause(ctx, c.length*3/10) != nil {
 			return nil
 		}

@@ -26,17 +26,19 @@ type clusterResult struct {
 	Answers  int     `json:"answers"`
 	Requests int     `json:"requests"` // to the model; more than answers, since a killed daemon's answers begin anew
 	talkVerdict
-	Events    []event        `json:"events"`
-	ByReplica map[string]int `json:"by_replica"` // requests to the model
-	First     spread         `json:"first"`      // from a question to the model's request, where no other question waited
-	Recovery  spread         `json:"recovery"`   // from a kill until a growing reply of the killed daemon was taken up by another one
-	Grown     spread         `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
-	Ours      spread         `json:"ours"`       // the same without the time in which the model wrote again what was shown
-	Quiet     spread         `json:"quiet"`      // the longest interruption of a reply, with no event near
-	Disturbed spread         `json:"disturbed"`  // the same, with an event meanwhile
-	Longest   []string       `json:"longest"`    // of all interruptions
-	Recovered []recovery     `json:"recovered"`
-	Errors    map[string]int `json:"errors"` // how often the daemons' logs say what
+	Events    []event           `json:"events"`
+	ByReplica map[string]int    `json:"by_replica"` // requests to the model
+	First     spread            `json:"first"`      // from a question to the model's request, where no other question waited
+	Recovery  spread            `json:"recovery"`   // from a kill until a growing reply of the killed daemon was taken up by another one
+	Grown     spread            `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
+	GrownOnce spread            `json:"grown_once"` // of those with no second fault meanwhile
+	Ours      spread            `json:"ours"`       // of those, without the time in which the model wrote again what was shown
+	Quiet     spread            `json:"quiet"`      // the longest interruption of a reply, with no event near
+	Disturbed spread            `json:"disturbed"`  // the same, with an event meanwhile
+	ByPlace   map[string]spread `json:"by_place"`   // the latter by platform
+	Longest   []string          `json:"longest"`    // of all interruptions
+	Recovered []recovery        `json:"recovered"`
+	Errors    map[string]int    `json:"errors"` // how often the daemons' logs say what
 	rolling   bool
 }
 
@@ -130,7 +132,9 @@ func (c *cluster) judge(ctx context.Context) (r clusterResult, err error) {
 	r.First = spreadOf(first)
 	r.Recovery = spreadBy(r.Recovered, func(r recovery) time.Duration { return r.TakenUp })
 	r.Grown = spreadBy(r.Recovered, func(r recovery) time.Duration { return r.Grown })
-	r.Ours = spreadBy(r.Recovered, recovery.ours)
+	once := func(r recovery) bool { return !r.Again }
+	r.GrownOnce = spreadBy(r.Recovered, func(r recovery) time.Duration { return r.Grown }, once)
+	r.Ours = spreadBy(r.Recovered, recovery.ours, once)
 	r.interrupted(c.interruptions(posts))
 	r.Events = c.events
 	if err := outside.WriteJSON(filepath.Join(c.dir, "telegram.json"), c.world.Telegram.Calls()); err != nil {
@@ -199,6 +203,10 @@ func (r *clusterResult) interrupted(list []interruption) {
 	length := func(i interruption) time.Duration { return i.Duration }
 	r.Quiet = spreadBy(list, length, func(i interruption) bool { return i.calm })
 	r.Disturbed = spreadBy(list, length, func(i interruption) bool { return !i.calm })
+	r.ByPlace = make(map[string]spread)
+	for _, name := range []string{"telegram", "discord", "slack"} {
+		r.ByPlace[name] = spreadBy(list, length, func(i interruption) bool { return !i.calm && i.place == name })
+	}
 	slices.SortFunc(list, func(a, b interruption) int { return cmp.Compare(b.Duration, a.Duration) })
 	for _, i := range list[:min(5, len(list))] {
 		r.Longest = append(r.Longest, i.where)
@@ -226,9 +234,14 @@ func (r clusterResult) print(out io.Writer) {
 	fmt.Fprintf(out, "question to the model's request: %v\n", r.First)
 	fmt.Fprintf(out, "reply of a killed replica: taken up %v (bar %v)\n", r.Recovery, maxRecovery)
 	fmt.Fprintf(out, "  people see it grow:            %v\n", r.Grown)
-	fmt.Fprintf(out, "  without the model's rewriting: %v\n", r.Ours)
+	fmt.Fprintf(out, "  with no second fault:          %v\n", r.GrownOnce)
+	fmt.Fprintf(out, "  and without the rewriting:     %v\n", r.Ours)
 	fmt.Fprintf(out, "reply stood still, quiet:        %v\n", r.Quiet)
 	fmt.Fprintf(out, "  with an event meanwhile:       %v (bar of -rolling %v)\n", r.Disturbed, maxInterruption)
+	for _, name := range slices.Sorted(maps.Keys(r.ByPlace)) {
+		fmt.Fprintf(out, "    %-28s %v\n", "on "+name+":", r.ByPlace[name])
+	}
+	fmt.Fprintln(out, "  the longest:")
 	for _, where := range r.Longest {
 		fmt.Fprintf(out, "    %s\n", where)
 	}

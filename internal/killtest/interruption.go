@@ -16,6 +16,7 @@ const near = 15 * time.Second
 type interruption struct {
 	time.Duration
 	from  time.Time
+	place string // the platform
 	calm  bool   // no event was near
 	where string // in words
 }
@@ -39,7 +40,7 @@ func (c *cluster) interruptions(posts [][]post) (list []interruption) {
 // interruption returns the longest interruption of a message. All messages on the platform share its limits.
 func (c *cluster) interruption(t *talk, p post, all []post) interruption {
 	from, to := p.versions[0].at, p.versions[len(p.versions)-1].at
-	worst := interruption{calm: !slices.ContainsFunc(c.events, func(e event) bool { return e.At.Add(near).After(from) && e.At.Before(to) })}
+	worst := interruption{place: t.place.name(), calm: !slices.ContainsFunc(c.events, func(e event) bool { return e.At.Add(near).After(from) && e.At.Before(to) })}
 	for i, v := range p.versions[1:] {
 		since := p.versions[i].at
 		gap := v.at.Sub(since)

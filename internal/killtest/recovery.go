@@ -22,6 +22,8 @@ type recovery struct {
 	Grown time.Duration `json:"grown"`
 	// Rewriting is the part of Grown in which the model wrote again what was shown already.
 	Rewriting time.Duration `json:"rewriting"`
+	// Again says that something else went wrong before it grew, such as a pause of the daemon that had taken it up.
+	Again bool `json:"again"`
 }
 
 // ours is the part of Grown that telex itself is responsible for.
@@ -47,6 +49,9 @@ func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) 
 			r.TakenUp = min(r.TakenUp, began)
 			r.Rewriting = max(0, min(run.wrote(shown).Sub(e.At), r.Grown)-began) // the last run is the one that people see
 		}
+		r.Again = slices.ContainsFunc(c.events, func(other event) bool {
+			return other.fault() && other.At.After(e.At) && other.At.Before(e.At.Add(r.Grown))
+		})
 		list = append(list, r)
 	}
 	return list
