@@ -56,20 +56,33 @@ func situations() []string {
 	}
 }
 
+// situationsOfReplicas are what they must have met on top, if several processes share the store.
+func situationsOfReplicas() []string {
+	return []string{
+		"kill: " + leaseLost, "kill: " + inOrder, "turns that another replica takes", "messages that another replica received",
+		"edits that are passed to the owner of the chat", "clocks that differ",
+		withoutStore, withoutPlatform, pausedReplica, signalLost, answerLost,
+	}
+}
+
 // enough is how many schedules meet every situation.
 const enough = 300
 
 // all is how many schedules meet every exception too: an exception that no schedule needs hides what it stands for.
 const all = 22_500
 
-// missing returns the situations that none of many schedules met; nothing when there were too few to tell, or not of every kind.
-func (t *total) missing() (none []string) {
+// missing returns the situations that none of many schedules met, of one process or of replicas; nothing when there were too few to tell, or
+// not of every kind.
+func (t *total) missing(replicas bool) (none []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.counts["schedules"] < enough || slices.ContainsFunc(kinds(), func(k kind) bool { return t.counts["schedules: "+k.name] == 0 }) {
 		return nil
 	}
 	want := situations()
+	if replicas {
+		want = append(want, situationsOfReplicas()...)
+	}
 	if t.counts["schedules"] >= all {
 		want = append(want, "presses of the button of a draft")
 		rare := rareExceptions()
@@ -94,6 +107,8 @@ func (w *world) summarize() {
 	w.counts.add("schedules by measure: "+string(w.s.measure), 1)
 	w.counts.add("schedules by style: "+string(w.s.style), 1)
 	w.counts.add("processes", len(w.lives))
+	w.counts.add("clocks that differ", len(w.s.clocks))
+	w.counts.add(signalLost, int(w.signalsLost.Load()))
 	w.counts.add("calls", len(w.calls))
 	w.counts.add("turns", len(w.order))
 	w.counts.add("messages that people wrote", len(w.messages))

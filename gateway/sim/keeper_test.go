@@ -117,6 +117,7 @@ func (k *keeper) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound
 	}, func() {
 		if fresh {
 			w.accepted(m)
+			w.messages[numberOf(m.ID)].receiver = k.l
 		}
 	})
 	return fresh, err

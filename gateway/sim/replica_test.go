@@ -28,6 +28,15 @@ const (
 	cutAll      = "paused" // it does not run: its calls go on when it wakes, and it has heard nothing
 )
 
+// What happens to replicas, as it is counted.
+const (
+	withoutStore    = "fault: replica without the store"
+	withoutPlatform = "fault: replica without the platform"
+	pausedReplica   = "fault: replica paused"
+	signalLost      = "fault: signal lost"
+	answerLost      = "fault: answer of the store lost"
+)
+
 var errAway = errors.New("the store is away")
 
 // drawReplicas draws several replicas and what happens between them.
@@ -179,6 +188,7 @@ func (l *life) wakes(ctx context.Context) bool {
 	if !paused {
 		return true
 	}
+	l.count(pausedReplica)
 	return !l.isDead() && ctx.Err() == nil
 }
 
@@ -188,12 +198,16 @@ func (l *life) reachPlatform(ctx context.Context) error {
 	paused := l.isCut(cutAll)
 	l.wakes(ctx)
 	if paused || l.isCut(cutPlatform) {
-		l.w.mu.Lock()
-		l.w.counts.add("fault: replica without the platform", 1)
-		l.w.mu.Unlock()
+		l.count(withoutPlatform)
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return nil
+}
+
+func (l *life) count(what string) {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.w.counts.add(what, 1)
 }
 
 // unsent notes a call that never left its process, and returns its error.
@@ -217,6 +231,7 @@ func (k *keeper) reach(ctx context.Context) error {
 	if until.IsZero() {
 		return nil
 	}
+	l.count(withoutStore)
 	select {
 	case <-time.After(time.Until(until)):
 		return nil
@@ -240,7 +255,7 @@ func (k *keeper) agree(ctx context.Context, do func() error, note func()) error 
 	if err == nil && lost {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.counts.add("fault: answer of the store lost", 1)
+		w.counts.add(answerLost, 1)
 		return errAway
 	}
 	return err
@@ -349,9 +364,11 @@ func (k *keeper) Listen(ctx context.Context, heard func(chat.Signal)) error {
 		return err
 	}
 	return k.store.Listen(ctx, func(s chat.Signal) {
-		if !k.l.isCut(cutStore) && !k.l.isCut(cutAll) {
-			heard(s)
+		if k.l.isCut(cutStore) || k.l.isCut(cutAll) {
+			k.l.w.signalsLost.Add(1) // the mutex may be held
+			return
 		}
+		heard(s)
 	})
 }
 
@@ -367,6 +384,9 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 		}
 		for _, m := range taken.Messages {
 			k.l.w.note("replica %d takes %s of kind %d", k.l.id, m.Message.ID, m.Message.Kind)
+			if k.l.w.messages[numberOf(m.Message.ID)].receiver != k.l {
+				k.l.w.counts.add("messages that another replica received", 1)
+			}
 		}
 	})
 	if err == nil {
@@ -398,7 +418,11 @@ func (k *keeper) Forward(ctx context.Context, c chat.Conversation, in chat.Inbou
 	err = k.agree(ctx, func() error {
 		owned, err = k.store.Forward(ctx, c, in)
 		return err
-	}, nil)
+	}, func() {
+		if owned && in.Kind == chat.Edited {
+			k.l.w.counts.add("edits that are passed to the owner of the chat", 1)
+		}
+	})
 	return owned, err
 }
 

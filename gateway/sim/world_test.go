@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,7 @@ type written struct {
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
+	receiver  *life       // which accepted it
 	edits     []time.Time // by its writer
 	stops     string      // the turn whose draft has the button that was pressed; empty: it is no such press
 	joined    bool        // it was put to a turn that ran, ahead of what waited
@@ -48,29 +50,30 @@ type world struct {
 	acked     int
 	newUpdate chan struct{} // closed and replaced when there are more
 
-	turns      map[string]*turnLog
-	order      []*turnLog
-	calls      []*call
-	arrivals   []*call
-	failed     []*call // that never left their process
-	told       []block
-	penalties  []penalty
-	blocks     []chat.Block
-	moved      map[chat.ChatID]chat.ChatID
-	movedAt    time.Time
-	bad        map[string]time.Time // until when the platform fails with one message
-	reminded   time.Time
-	reminders  int       // how often
-	knocked    time.Time // when a stranger was given a code last
-	texts      int       // calls but for typing
-	indicators int
-	writes     int
-	hooks      []hook
-	paces      map[chat.UserID][]time.Time // the turns of people that were counted
-	counted    map[turnsOf]int
-	agreed     int // writes by which replicas agree
-	ids        int
-	inbox      int // messages that were accepted
+	turns       map[string]*turnLog
+	order       []*turnLog
+	calls       []*call
+	arrivals    []*call
+	failed      []*call // that never left their process
+	told        []block
+	penalties   []penalty
+	blocks      []chat.Block
+	moved       map[chat.ChatID]chat.ChatID
+	movedAt     time.Time
+	bad         map[string]time.Time // until when the platform fails with one message
+	reminded    time.Time
+	reminders   int       // how often
+	knocked     time.Time // when a stranger was given a code last
+	texts       int       // calls but for typing
+	indicators  int
+	writes      int
+	hooks       []hook
+	paces       map[chat.UserID][]time.Time // the turns of people that were counted
+	counted     map[turnsOf]int
+	agreed      int // writes by which replicas agree
+	signalsLost atomic.Int64
+	ids         int
+	inbox       int // messages that were accepted
 
 	questions []*question
 	consents  []consented
