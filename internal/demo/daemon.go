@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// restartAfter is how long a killed daemon stays away, as the unit's RestartSec has it.
+	// restartAfter is the pause before a killed daemon is started again, like RestartSec of the systemd unit.
 	restartAfter = 2 * time.Second
-	// askEvery is how often the daemon is asked how it is.
+	// askEvery is the interval between two reads of the daemon's status.
 	askEvery = 400 * time.Millisecond
 	// startTime is how long the daemon may take until it is connected everywhere.
 	startTime = 20 * time.Second
@@ -117,7 +117,7 @@ func (d *daemon) launch() error {
 	return <-started
 }
 
-// keep asks the daemon how it is, and starts it again when it has ended, until ctx ends.
+// keep reads the daemon's status regularly, and starts the daemon again when it has ended, until ctx ends.
 func (d *daemon) keep(ctx context.Context) {
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
@@ -173,7 +173,7 @@ func (d *daemon) read(ctx context.Context) (status admin.Status, err error) {
 	return status, json.NewDecoder(res.Body).Decode(&status)
 }
 
-// kill ends the process as the loss of power does.
+// kill ends the process with SIGKILL, so that nothing is cleaned up.
 func (d *daemon) kill() {
 	d.mu.Lock()
 	p := d.process
@@ -184,7 +184,7 @@ func (d *daemon) kill() {
 	d.pulse.beat()
 }
 
-// stop ends the process in an orderly way.
+// stop ends the process with SIGTERM and waits for it.
 func (d *daemon) stop() error {
 	d.mu.Lock()
 	p := d.process
@@ -201,7 +201,7 @@ func (d *daemon) stop() error {
 	}
 }
 
-// daemonView is what the page says of the daemon.
+// daemonView is the daemon's status on the page.
 type daemonView struct {
 	State         string // running, starting or killed
 	PID           int
@@ -225,7 +225,7 @@ func (d *daemon) view() daemonView {
 	return v
 }
 
-// endpoint returns what the daemon says of one of its endpoints.
+// endpoint returns the status of one of the daemon's endpoints.
 func (v daemonView) endpoint(name string) admin.EndpointStatus {
 	for _, e := range v.Status.Endpoints {
 		if e.Name == name {

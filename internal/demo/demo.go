@@ -22,7 +22,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// Options say how the demo behaves.
+// Options are the settings of the demo.
 type Options struct {
 	Program string        // the binary whose command "run" is the daemon
 	Listen  string        // address of the page; empty: a free port
@@ -51,8 +51,8 @@ type demo struct {
 	slack    *slack.Server
 	whatsapp *whatsapp.Server
 	house    *homeassistant.Server
-	models   [2]*openai.Server // of which the first is not asked if there is a real model
-	gates    [2]*gate          // before them
+	models   [2]*openai.Server // the first one is unused if there is a real model
+	gates    [2]*gate          // in front of the models
 	program  *program          // the client of the API server
 	daemon   *daemon
 	columns  []*column
@@ -105,8 +105,8 @@ func (d *demo) begin(ctx context.Context) error {
 	o := d.o
 	d.telegram = telegram.New(telegram.Options{Latency: o.Latency, GrowingIDs: true, Log: o.Log})
 	d.discord = discord.New(discord.Options{Latency: o.Latency, Log: o.Log})
-	d.slack = slack.New(slack.Options{Latency: o.Latency, Agent: true, Log: o.Log})                                     //nolint:contextcheck // what it delivers has a life of its own
-	d.whatsapp = whatsapp.New(whatsapp.Options{Latency: o.Latency, CallbackURL: "http://" + webhook + "/", Log: o.Log}) //nolint:contextcheck // likewise
+	d.slack = slack.New(slack.Options{Latency: o.Latency, Agent: true, Log: o.Log})                                     //nolint:contextcheck // deliveries must not end with ctx
+	d.whatsapp = whatsapp.New(whatsapp.Options{Latency: o.Latency, CallbackURL: "http://" + webhook + "/", Log: o.Log}) //nolint:contextcheck // the same
 	d.house = homeassistant.New(homeassistant.Options{Latency: o.Latency, Log: o.Log})
 	for i := range d.models {
 		d.models[i] = openai.New(openai.Options{Key: demoKey, Rate: o.Rate, Models: []string{"*"}, Log: o.Log})
@@ -158,7 +158,7 @@ func (d *demo) begin(ctx context.Context) error {
 	return nil
 }
 
-// server is what begin starts.
+// server is a stand-in.
 type server interface {
 	Serve(l net.Listener) error
 	Close() error
@@ -183,7 +183,7 @@ func (d *demo) listenAt(ctx context.Context, s server, address string) (url stri
 	return "http://" + l.Addr().String(), nil
 }
 
-// end stops the daemon in an orderly way, then the stand-ins.
+// end stops the daemon with SIGTERM, and then the stand-ins.
 func (d *demo) end() (err error) {
 	if d.daemon != nil {
 		d.program.close() // else the daemon would wait for its requests
@@ -213,7 +213,7 @@ func watchOne[E any](d *demo, events iter.Seq[E]) {
 	})
 }
 
-// teach lets a stand-in model use the house and look at what is attached.
+// teach lets a stand-in model call the house's tools and describe attachments.
 func teach(m *openai.Server) error {
 	for about, do := range map[string]string{
 		"kitchen light on":  `say="I can do that. It changes something in the house, so I ask you first." call="ha_call_service {\"domain\":\"light\",\"service\":\"turn_on\",\"entity_id\":\"light.kitchen\"}"`,
@@ -226,7 +226,7 @@ func teach(m *openai.Server) error {
 	return nil
 }
 
-// config returns the daemon's configuration. Everything in it is as an operator would write it, but for the addresses.
+// config returns the daemon's configuration. Except for the addresses, an operator would write the same.
 func (d *demo) config(urls map[string]string, api, admin, webhook string) []byte {
 	key, name := demoKey, "standin"
 	if m := d.o.Model; m.BaseURL != "" {

@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// tags are those of Telegram's formats, in entities and in rich messages.
+// tags returns the HTML tags of a format of Telegram, in entities and in rich messages.
 func tags(format string) (open, closing string) {
 	if tag, ok := map[string]string{
 		"bold": "strong", "italic": "em", "underline": "u", "strikethrough": "del", "code": "code", "marked": "mark",
@@ -31,7 +31,7 @@ func tags(format string) (open, closing string) {
 	return "", ""
 }
 
-// anchor is the tags of a link, of which only harmless ones are links.
+// anchor returns the tags of a link. It returns none for schemes that might do harm.
 func anchor(address string) (open, closing string) {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme == "" {
@@ -43,7 +43,7 @@ func anchor(address string) (open, closing string) {
 	return fmt.Sprintf(`<a href="%s" target="_blank" rel="noopener noreferrer">`, template.HTMLEscapeString(u.String())), "</a>"
 }
 
-// entities draws a text of Telegram. Entities count UTF-16 units; those that cross are left out, as they can't come.
+// entities draws a text of Telegram. Entities count UTF-16 units; overlapping ones are left out, because the platform sends none.
 func entities(text string, list []telegram.Entity) template.HTML {
 	units := utf16.Encode([]rune(text))
 	slices.SortStableFunc(list, func(a, b telegram.Entity) int {
@@ -73,7 +73,7 @@ func entities(text string, list []telegram.Entity) template.HTML {
 			out.WriteString(closing)
 			from = end
 			if (e.Type == "pre" || strings.HasSuffix(e.Type, "blockquote")) && from < to && units[from] == '\n' {
-				from++ // a block brings its own line break
+				from++ // a block element already breaks the line
 			}
 		}
 		write(from, to)

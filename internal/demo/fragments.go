@@ -11,7 +11,7 @@ import (
 	"telex/standin/discord"
 )
 
-// maxMessages is how many messages of a place the page shows.
+// maxMessages is the number of messages of a place that the page shows.
 const maxMessages = 30
 
 // newColumns returns the places in the order of the page.
@@ -28,21 +28,21 @@ func (d *demo) newColumns() []*column {
 // fragment is a part of the page that changes.
 type fragment struct {
 	ID string `json:"id"`
-	// In is the list that it is an item of, and After the item before it; empty: it is the first.
+	// In is the list that contains this item, and After the item before it; empty: it is the first.
 	In    string `json:"in,omitempty"`
 	After string `json:"after,omitempty"`
 	HTML  string `json:"html"`
 }
 
-// messageView is a message as its template gets it.
+// messageView is the input of a message's template.
 type messageView struct {
 	message
 	DOM, Column string
-	First       bool // of several of the same writer
+	First       bool // the first of several messages of the same writer
 	Bot         string
 }
 
-// columnView is what changes of a column beside its messages.
+// columnView is the part of a column that changes, without its messages.
 type columnView struct {
 	*column
 	figures
@@ -55,7 +55,7 @@ type columnView struct {
 	Outage   time.Duration
 }
 
-// score is what was promised and is to be seen.
+// score compares what people see with the promises.
 type score struct {
 	Asked, Complete, Open, Cursors, Violations, Refused, Kills int
 }
@@ -74,7 +74,7 @@ type state struct {
 	messages map[string][]messageView // by column
 }
 
-// look returns what is to be seen now.
+// look returns the present state.
 func (d *demo) look(now time.Time) state {
 	s := state{Daemon: d.daemon.view(), messages: make(map[string][]messageView), Model: d.o.Model.Name}
 	for i, g := range d.gates {
@@ -137,7 +137,7 @@ func (s *score) add(v columnView, list []message) {
 	s.Refused += v.Refused
 	for i, m := range list {
 		if m.Growing && i < len(list)-1 {
-			s.Cursors++ // what comes behind it says that nothing will
+			s.Cursors++ // a later message shows that this one will not grow any more
 		}
 		if m.Mine || i > 0 && !list[i-1].Mine {
 			continue

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// mode is what a gate does to requests.
+// mode is the treatment of requests.
 type mode string
 
 const (
@@ -21,7 +21,7 @@ const (
 	breaks  mode = "breaks"  // cuts each answer off in its middle
 )
 
-// breakAfter is how much of an answer comes through before the gate cuts it off, in bytes of its events.
+// breakAfter is the number of bytes of an answer that pass before the gate cuts it off.
 const breakAfter = 96 << 10
 
 // gate is a proxy in front of a model, so that the demo can make even a real model fail.
@@ -33,7 +33,7 @@ type gate struct {
 	counts gateCounts
 }
 
-// gateCounts is what came through a gate.
+// gateCounts counts the requests at a gate.
 type gateCounts struct {
 	Mode    mode
 	Asked   int // requests for an answer
@@ -69,8 +69,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.leave()
-	// The whole request is read first. Else, an answer that begins before the end of the request can be cut off by this proxy's
-	// client, which closes its connection.
+	// The whole request is read first. Otherwise an answer that begins before the end of the request could be cut off, because
+	// this proxy's HTTP client would close its connection.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -99,7 +99,7 @@ func (g *gate) leave() {
 	g.counts.Writing--
 }
 
-// set changes what the gate does, also for answers in progress.
+// set changes the mode, also for answers in progress.
 func (g *gate) set(m mode) error {
 	if m != answers && m != refuses && m != breaks {
 		return fmt.Errorf("unknown mode %q", m)

@@ -20,11 +20,10 @@ import (
 // dialect reads the markup of a platform.
 type dialect struct {
 	md     goldmark.Markdown
-	before func(string) string // nil: the text is read as it is
+	before func(string) string // prepares the text; nil: unchanged
 }
 
-// html draws a text. Whatever stands in it, there are only tags of this package and of goldmark, which leaves out links of
-// other schemes.
+// html renders a text. The result contains only tags of this package and of goldmark, which leaves out links of other schemes.
 func (d dialect) html(source string) template.HTML {
 	if d.before != nil {
 		source = d.before(source)
@@ -42,7 +41,7 @@ func discordMarkdown() dialect {
 	return dialect{md: newMarkdown(m, parser.NewLinkParser(), parser.NewATXHeadingParser())}
 }
 
-// plainMarks are those of WhatsApp and of mrkdwn.
+// plainMarks returns the marks of WhatsApp and of mrkdwn.
 func plainMarks() marks { return marks{'*': {"", "strong"}, '_': {"", "em"}, '~': {"", "del"}} }
 
 // whatsappMarkup reads https://faq.whatsapp.com/539178204879377.
@@ -62,13 +61,13 @@ func slackMarkdown() dialect {
 	return dialect{md: goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))}
 }
 
-// slackLink is a link of mrkdwn, of which the address is shown.
+// slackLink matches a link of mrkdwn. Its address is shown.
 var slackLink = regexp.MustCompile(`<(https?://[^|>]*)(?:\|[^>]*)?>`)
 
-// inlineFence are three backticks that something follows in their line, which is no code of Markdown.
+// inlineFence matches three backticks with text behind them in the same line, which is no code block in Markdown.
 var inlineFence = regexp.MustCompile("(?m)^```([^\n`]+?)(```)?$")
 
-// withFences gives three backticks lines of their own.
+// withFences puts three backticks on a line of their own.
 func withFences(s string) string {
 	return inlineFence.ReplaceAllStringFunc(s, func(line string) string {
 		inner, closed := strings.CutSuffix(line[3:], "```")
@@ -79,8 +78,8 @@ func withFences(s string) string {
 	})
 }
 
-// newMarkdown returns a reader of a Markdown with some marks, whose lines end where they end, and where a text without a
-// heading parser has no headings.
+// newMarkdown returns a parser of Markdown with the given marks. It keeps each line break. Without a heading parser, there are
+// no headings.
 func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) goldmark.Markdown {
 	blocks := []util.PrioritizedValue{
 		util.Prioritized(parser.NewListParser(), 300), util.Prioritized(parser.NewListItemParser(), 400),
@@ -109,7 +108,7 @@ func newMarkdown(m marks, link parser.InlineParser, heading parser.BlockParser) 
 // marks are the marks of a dialect.
 type marks map[byte][]string
 
-// mark is a text between marks: for goldmark one that is struck through, which is the kind that markRenderer draws.
+// mark is a text between marks. It has goldmark's node kind for strikethrough, which markRenderer renders.
 type mark struct {
 	extast.Strikethrough
 
@@ -119,7 +118,7 @@ type mark struct {
 // markParser reads the marks of one character.
 type markParser struct {
 	char byte
-	tags []string // by the number of characters; empty: they mean nothing
+	tags []string // by the number of characters; empty: no meaning
 }
 
 // Trigger implements parser.InlineParser.
@@ -169,7 +168,7 @@ func (markRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 		switch {
 		case !entering:
-			_, _ = w.WriteString("</" + m.tag + ">") // the renderer tells of errors at its end
+			_, _ = w.WriteString("</" + m.tag + ">") // the renderer returns errors at its end
 		case m.tag == "span":
 			_, _ = w.WriteString(`<span class="spoiler" tabindex="0">`)
 		default:

@@ -23,15 +23,15 @@ import (
 var files embed.FS
 
 const (
-	// drawEvery is how long the page waits at least between two states of it.
+	// drawEvery is the minimum time between two updates of the page.
 	drawEvery = 120 * time.Millisecond
-	// tickEvery is how often it is drawn although nothing happened: clocks run.
+	// tickEvery is the interval of updates without a change: clocks run.
 	tickEvery = time.Second
 	// maxAsk is the largest question, in bytes.
 	maxAsk = 20 << 20
 )
 
-// contentPolicy lets the page load what this server embeds, and nothing else.
+// contentPolicy lets the page load only the files that this server embeds.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -69,7 +69,7 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	safe := p.safely(mux)
 	whole := http.NewServeMux()
 	whole.Handle("/", safe)
-	whole.Handle("/telegram/", p.onlyLocal(http.StripPrefix("/telegram", d.telegram))) // it has headers of its own
+	whole.Handle("/telegram/", p.onlyLocal(http.StripPrefix("/telegram", d.telegram))) // it sets its own headers
 	address := d.o.Listen
 	if address == "" {
 		address = "127.0.0.1:0"
@@ -82,7 +82,7 @@ func (d *demo) servePage(ctx context.Context) (url string, err error) {
 	return url, err
 }
 
-// onlyLocal refuses requests under foreign names, with which another site's page could reach this one.
+// onlyLocal refuses requests with a foreign host name: another site's page could reach this one with it (DNS rebinding).
 func (p *page) onlyLocal(next http.Handler) http.Handler {
 	host, _, err := net.SplitHostPort(p.o.Listen)
 	own := err == nil && host != ""
@@ -99,7 +99,7 @@ func (p *page) onlyLocal(next http.Handler) http.Handler {
 	})
 }
 
-// safely sets the headers of all answers and refuses what other sites send.
+// safely sets the security headers of all responses and refuses requests of other sites.
 func (p *page) safely(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return p.onlyLocal(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,14 +143,14 @@ func (p *page) index(w http.ResponseWriter, _ *http.Request) {
 // choice is an option of a select.
 type choice struct{ Value, Name string }
 
-// latencies are what can be added to each call.
+// latencies are the choices of time that can be added to each call.
 func latencies() []choice {
 	return []choice{{"0s", "its usual time"}, {"300ms", "0.3 s more"}, {"1s", "1 s more"}, {"3s", "3 s more"}}
 }
 
-// update is what a browser gets.
+// update is an event for the browser.
 type update struct {
-	All   bool       `json:"all,omitempty"` // what is not among the parts is gone
+	All   bool       `json:"all,omitempty"` // messages that are not among the parts are removed
 	Parts []fragment `json:"parts,omitempty"`
 	Gone  []string   `json:"gone,omitempty"`
 }
@@ -209,7 +209,7 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act answers a form. A browser without the script gets the page anew.
+// act handles a form. A browser without the script loads the page again.
 func (p *page) act(do func(r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAsk)
@@ -293,7 +293,7 @@ func attached(r *http.Request) (*attachment, error) {
 	return &attachment{Name: head.Filename, Mime: kind, Content: content}, nil
 }
 
-// column returns the one that a form names.
+// column returns the column that a form names.
 func (p *page) column(r *http.Request) (*column, error) {
 	key := r.FormValue("column")
 	for _, c := range p.columns {
@@ -347,7 +347,7 @@ func (p *page) flip(r *http.Request) error {
 	return nil
 }
 
-// later switches something on for a time, or off.
+// later returns the end of a fault that is switched on for a time, or zero if it is switched off.
 func later(now, until time.Time, lasts time.Duration) time.Time {
 	if until.After(now) {
 		return time.Time{}
@@ -355,7 +355,7 @@ func later(now, until time.Time, lasts time.Duration) time.Time {
 	return now.Add(lasts)
 }
 
-// file answers with a file that somebody sent: pictures are shown, all else is kept.
+// file serves a file that somebody sent: pictures are shown, other files downloaded.
 func (p *page) file(w http.ResponseWriter, r *http.Request) {
 	c, err := p.column(r)
 	if err != nil {

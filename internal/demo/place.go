@@ -15,7 +15,7 @@ import (
 	"telex/standin/rig"
 )
 
-// cursor is the built-in cursor, which the demo leaves as it is.
+// cursor is the default cursor, which the demo does not change.
 const cursor = "▌"
 
 // question is what a person sends.
@@ -32,25 +32,25 @@ type attachment struct {
 
 func (a *attachment) isImage() bool { return strings.HasPrefix(a.Mime, "image/") }
 
-// message is one message as a client draws it.
+// message is one message as a client shows it.
 type message struct {
 	ID      string
-	Mine    bool // of the person
+	Mine    bool // a person's message
 	At      time.Time
 	Edits   int
-	Edited  string // how the client marks it; empty: it does not
-	Quote   string // of what it answers
+	Edited  string // the client's mark of an edit; empty: none
+	Quote   string // of the message that it answers
 	Body    template.HTML
 	Files   []file
 	Buttons []button
 	Ticks   string // WhatsApp: sent, delivered or read
 	Growing bool   // it ends with the cursor
-	Plain   string // what stands in it, for people who listen
+	Plain   string // its text, for screen readers
 }
 
 type button struct{ ID, Label, Style string }
 
-// file is one below a message.
+// file is a file below a message.
 type file struct {
 	ID, Name string
 	Image    bool
@@ -63,11 +63,11 @@ type screen struct {
 	Activity string // such as "typing…"
 }
 
-// figures say how a place's limit is used, as its stand-in counts.
+// figures are the use of a place's limit according to its stand-in.
 type figures struct {
 	Limit       string // in words
 	Used, Max   int
-	Calls       int // that change what people see, in all
+	Calls       int // number of calls that change what people see
 	Refused     int // with 429
 	Blocked     time.Time
 	Violations  int
@@ -94,19 +94,19 @@ type column struct {
 	troubles disturbance
 }
 
-// disturbance is what goes wrong at a place.
+// disturbance is the faults at a place.
 type disturbance struct {
-	Latency       time.Duration // on top of the usual
+	Latency       time.Duration // in addition to Options.Latency
 	Storm, Outage time.Time     // until when
 }
 
-// How long what is switched on lasts.
+// How long faults last.
 const (
 	stormTime  = 15 * time.Second
 	outageTime = 10 * time.Second
 )
 
-// trouble changes what goes wrong, and lets the place know.
+// trouble changes the faults of a place.
 func (c *column) trouble(now time.Time, change func(*disturbance)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +120,7 @@ func (c *column) troubled() disturbance {
 	return c.troubles
 }
 
-// faulty is what all stand-ins have.
+// faulty is the control of faults that all stand-ins have.
 type faulty[C any] interface {
 	ClearFaults()
 	Fault(f fault.Fault[C]) int
@@ -147,13 +147,13 @@ func disturb[C any](s faulty[C], visible []string, limited fault.Fault[C], d dis
 // budget is a platform limit.
 type budget struct {
 	visible []string // the calls that show something
-	counted []string // those among them that the limit is about
+	counted []string // the calls among them that count towards the limit
 	window  time.Duration
 	max     int
 	what    string
 }
 
-// read counts calls; head returns what all calls have.
+// read counts calls.
 func (b budget) read(calls []rig.Call, now time.Time) figures {
 	f := figures{Limit: b.what, Max: b.max}
 	for _, c := range calls {
@@ -174,7 +174,7 @@ func (b budget) read(calls []rig.Call, now time.Time) figures {
 	return f
 }
 
-// heads returns what all calls have.
+// heads returns the common part of calls.
 func heads[C any](calls []C, head func(C) rig.Call) []rig.Call {
 	out := make([]rig.Call, len(calls))
 	for i, c := range calls {
@@ -186,7 +186,7 @@ func heads[C any](calls []C, head func(C) rig.Call) []rig.Call {
 // growing reports whether a text is a preview.
 func growing(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), cursor) }
 
-// brief shortens what a message answers.
+// brief shortens the text of a quoted message.
 func brief(text string) string {
 	words := []rune(strings.Join(strings.Fields(strings.ReplaceAll(text, "```", "")), " "))
 	if len(words) > 60 {
@@ -195,7 +195,7 @@ func brief(text string) string {
 	return string(words)
 }
 
-// none is the error of what does not exist (any more).
+// none is the error about something that does not exist (any more).
 func none(what, id string) error {
 	return fmt.Errorf("there is no %s %q here", what, cmp.Or(id, "without a name"))
 }

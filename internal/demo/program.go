@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// askAgain is how long the program waits after a failure, and askTimes how often it asks in all.
+	// askAgain is the pause after a failure, and askTimes the maximum number of attempts.
 	askAgain = time.Second
 	askTimes = 8
 	// answerTime bounds one request.
 	answerTime = 5 * time.Minute
 )
 
-// program is a client of the daemon's API server, as any program is: it sends what is new in its session, reads a stream, and asks
-// again when that breaks off.
+// program is a client of the daemon's API server. It sends the new part of its session, reads a stream, and repeats the request if
+// the stream breaks off.
 type program struct {
 	url   string
 	pulse *pulse
@@ -134,7 +134,7 @@ func (p *program) change(e *exchange, f func()) {
 	p.pulse.beat()
 }
 
-// ask makes one request, whose answer begins anew.
+// ask makes one request, whose answer replaces that of an earlier attempt.
 func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	p.change(e, func() { e.answer.Reset(); e.events = 0 })
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -163,7 +163,7 @@ func (p *program) ask(ctx context.Context, e *exchange) (err error) {
 	return p.read(res, e)
 }
 
-// read takes the pieces of a stream until its end.
+// read reads a stream to its end.
 func (p *program) read(res *http.Response, e *exchange) error {
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 1<<20)
@@ -195,7 +195,7 @@ func (p *program) read(res *http.Response, e *exchange) error {
 	return errors.New("the connection broke off")
 }
 
-// parts is a question as the API takes it.
+// parts returns a question in the API's form.
 func parts(q question) any {
 	if q.File == nil {
 		return q.Text

@@ -2,7 +2,7 @@ package demo
 
 import "sync"
 
-// pulse wakes everybody who waits for a change.
+// pulse wakes all goroutines that wait for a change.
 type pulse struct {
 	mu   sync.Mutex
 	next chan struct{}
@@ -10,7 +10,7 @@ type pulse struct {
 
 func newPulse() *pulse { return &pulse{next: make(chan struct{})} }
 
-// beat tells that something changed.
+// beat reports a change.
 func (p *pulse) beat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -18,7 +18,7 @@ func (p *pulse) beat() {
 	p.next = make(chan struct{})
 }
 
-// changed is closed with the next beat.
+// changed returns a channel that the next beat closes.
 func (p *pulse) changed() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

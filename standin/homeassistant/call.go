@@ -25,7 +25,7 @@ type Call struct {
 	Data json.RawMessage `json:"data,omitempty"`
 
 	id         json.RawMessage // of a command
-	subscribes *subscription   // what it adds to its socket
+	subscribes *subscription   // the subscription that it adds to its socket
 }
 
 // Ways of a call.
@@ -69,7 +69,7 @@ func invalidFormat(text string) *refusal {
 	return &refusal{code: codeFormat, text: text, status: http.StatusBadRequest}
 }
 
-// validationError refuses what a service can't do. By REST it is an internal error.
+// validationError refuses an impossible call of a service. By REST it is an internal error.
 func validationError(key, text string) *refusal {
 	return &refusal{code: codeValidation, text: "Validation error: " + text, key: key, status: http.StatusInternalServerError}
 }

@@ -60,7 +60,7 @@ type socket struct {
 	commands      int
 }
 
-// put queues a message; the Server's mutex is held. It returns what is closed once the client has it.
+// put queues a message; the Server's mutex is held. It returns a channel that is closed when the client has received it.
 func (k *socket) put(data []byte) <-chan struct{} {
 	o := outgoing{data: data, written: make(chan struct{})}
 	k.out = append(k.out, o)
@@ -148,8 +148,8 @@ func (s *Server) unregister(k *socket) {
 	s.Publish("socket", Event{Sockets: len(s.sockets)})
 }
 
-// readSocket takes what the client sends until the connection ends. The commands begin in order; one that Home
-// Assistant runs as a task does not keep those after it waiting.
+// readSocket handles the client's messages until the connection ends. The commands begin in order. A command that Home
+// Assistant runs as a task does not delay later ones.
 func (s *Server) readSocket(ctx context.Context, conn *websocket.Conn, k *socket, work *sync.WaitGroup, cut <-chan struct{}) {
 	previous := make(chan struct{})
 	close(previous)
@@ -212,7 +212,7 @@ func (s *Server) isStalled(k *socket) bool {
 	return k.stalled
 }
 
-// exchange answers a command. What the command subscribes to begins with the answer, so that no event overtakes it.
+// exchange answers a command. The subscription begins with the answer, so that no event overtakes it.
 func (s *Server) exchange(ctx context.Context, k *socket, call *Call, cut <-chan struct{}, refused *rig.Answer, run func() rig.Answer) {
 	s.Exchange(ctx, call, cut, refused, run, func(a rig.Answer) {
 		if a.Status == rig.Gone {
@@ -288,8 +288,8 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 	}
 }
 
-// take removes from the queue what goes out in the next frame: one message, or all for a client that takes arrays.
-// What a fault has broken would break an array, so it goes alone. The Server's mutex is held.
+// take removes the messages of the next frame from the queue: one, or all for a client that accepts arrays. A message that a
+// fault has broken would break the array, so it is sent alone. The Server's mutex is held.
 func (k *socket) take() []outgoing {
 	n := min(1, len(k.out))
 	if k.coalesce && !slices.ContainsFunc(k.out, func(o outgoing) bool { return !json.Valid(o.data) }) {
