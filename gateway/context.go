@@ -68,7 +68,7 @@ func (a *actor) thread(ctx context.Context, t *turn) []chat.Quote {
 	defer cancel()
 	quotes, err := a.endpoint.account().threads.ReadThread(ctx, first.To, first.ID, history.MaxThreadMessages)
 	if err != nil {
-		a.log.Warn("what was written in the thread before was not read", slog.String("turn", t.id), slog.Any("error", err))
+		a.log.Warn("the earlier messages of the thread were not read", slog.String("turn", t.id), slog.Any("error", err))
 	}
 	return history.WithoutGreeting(quotes, a.g.texts()[TextGreeting])
 }

@@ -191,7 +191,7 @@ func (a *actor) resume(rec chat.Turn) {
 		a.conclusion(rec, e, preview.Outcome{})
 		return
 	}
-	log.Info("running again what an earlier process began", slog.Int("runs", rec.Runs))
+	log.Info("running a turn of an earlier process again", slog.Int("runs", rec.Runs))
 	a.start(rec)
 }
 

@@ -161,7 +161,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	t.journal = history.NewJournal(a.g.store.steps, rec.ID, rec.Runs+1, t.earlier)
 	if rec.Runs > t.earlier.Through { // the next process must not estimate this usage again
 		if err := t.journal.StoreUsage(a.g.deliveries, t.earlier.Usage); err != nil {
-			a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
+			a.log.Error("the turn's usage was not stored", slog.String("turn", t.id), slog.Any("error", err))
 		}
 	}
 	var err error

@@ -21,7 +21,7 @@ func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsa
 		return
 	}
 	if err := store(a.g.deliveries, t.result.UsageByModel); err != nil {
-		a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
+		a.log.Error("the turn's usage was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 }
 

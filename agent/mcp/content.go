@@ -24,7 +24,7 @@ const (
 // output converts a result. If the tool reports a failure, output returns an error with the tool's text for the model.
 func output(res *sdk.CallToolResult) (agent.Output, error) {
 	if res.InputRequests != nil {
-		return agent.Output{}, errors.New("the tool asks something back, and nobody can be asked here")
+		return agent.Output{}, errors.New("the tool asks for further input, which is not supported here")
 	}
 	var t contentParts
 	for i, content := range res.Content {
@@ -37,7 +37,7 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 	if len(t.texts) == 0 && res.StructuredContent != nil { // servers should also send it as text, but some don't
 		raw, err := json.Marshal(res.StructuredContent)
 		if err != nil {
-			return agent.Output{}, fmt.Errorf("read what the tool returned: %w", err)
+			return agent.Output{}, fmt.Errorf("read the tool's result: %w", err)
 		}
 		t.say(string(raw))
 	}

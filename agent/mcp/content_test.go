@@ -71,7 +71,7 @@ func TestOutput(t *testing.T) {
 		},
 		{
 			name: "asks back", res: sdk.CallToolResult{InputRequests: sdk.InputRequestMap{}},
-			err: "the tool asks something back, and nobody can be asked here",
+			err: "the tool asks for further input, which is not supported here",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestACallIsMadeOnce(t *testing.T) {
 	}
 	virtual(t, Server{Name: "it"}, made, func(t *testing.T, c *Client, _ *memory, log *said) {
 		_, err := find(t, c, "it_busy").Call(t.Context(), agent.Input{Arguments: `{}`})
-		if n := calls.Load(); n != 1 || err == nil || !strings.Contains(err.Error(), "asks something back") {
+		if n := calls.Load(); n != 1 || err == nil || !strings.Contains(err.Error(), "asks for further input") {
 			t.Errorf("called %d times: %v\n%s", n, err, log)
 		}
 	})

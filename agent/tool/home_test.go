@@ -174,8 +174,8 @@ func TestStates(t *testing.T) {
 		`{"area":"Kitchen","domain":"light"}`:       kitchen,
 		`{"entity_id":"light.kitchen"}`:             kitchen + "\nsince: 2026-11-23T10:00:00+00:00\nbrightness: 120\neffects: [\"a\",\"b\"]",
 		`{"entity_id":"light.garage"}`:              "error: there is no entity light.garage; find the right id with search, domain or area",
-		`{"entity_id":"../config"}`:                 "error: this is no entity id; write one such as light.kitchen, or search for it",
-		`{"entity_id":"light.kitchen?x","area":""}`: "error: this is no entity id; write one such as light.kitchen, or search for it",
+		`{"entity_id":"../config"}`:                 "error: this is not an entity id; write one such as light.kitchen, or search for it",
+		`{"entity_id":"light.kitchen?x","area":""}`: "error: this is not an entity id; write one such as light.kitchen, or search for it",
 	} {
 		got, err := newHomeServer(t).call(t, HAStates, arguments)
 		if err != nil {
@@ -248,7 +248,7 @@ func TestService(t *testing.T) {
 		},
 		{`{"domain":"../x","service":"turn_on"}`, "", "", "error: the domain and the service are names such as light and turn_on, without a dot"},
 		{`{"domain":"light","service":"light.turn_on"}`, "", "", "error: the domain and the service are names such as light and turn_on, without a dot"},
-		{`{"domain":"light","service":"turn_on","entity_id":"Kitchen"}`, "", "", `error: "Kitchen" is no entity id; write one such as light.kitchen`},
+		{`{"domain":"light","service":"turn_on","entity_id":"Kitchen"}`, "", "", `error: "Kitchen" is not an entity id; write one such as light.kitchen`},
 		{`{"domain":"light","service":"turn_on","data":{"entity_id":"light.secret"}}`, "", "", "error: entity_id stands beside data, not in it"},
 	} {
 		h := newHomeServer(t)

@@ -163,7 +163,7 @@ func (h *home) command(ctx context.Context, command map[string]any, v any) error
 		return errors.New(says + ". " + outcomeUnknown)
 	}
 	if err := json.Unmarshal(answer.Result, v); err != nil {
-		return errors.New("it was done, and what Home Assistant answered can't be read")
+		return errors.New("the call was made, but Home Assistant's response can't be read")
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (h *home) connect(ctx context.Context) (*websocket.Conn, error) {
 	case welcome.Type == "auth_invalid":
 		err = &homeError{status: http.StatusUnauthorized}
 	case welcome.Type != "auth_ok":
-		err = errors.New("what answers is not Home Assistant")
+		err = errors.New("the server at this address is not Home Assistant")
 	default:
 		return ws, nil
 	}
@@ -237,7 +237,7 @@ func into(v any) func(io.Reader) error {
 			return nil
 		}
 		if json.Unmarshal(data, v) != nil {
-			return errors.New("it is not what the API's documentation says")
+			return errors.New("the response does not have the documented form")
 		}
 		return nil
 	}

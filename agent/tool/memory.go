@@ -90,7 +90,7 @@ func (m memory) known(ctx context.Context, person string) ([]Fact, error) {
 	}
 	known, err := m.facts.Facts(ctx, person)
 	if err != nil {
-		return nil, fmt.Errorf("look up what is remembered: %w", err)
+		return nil, fmt.Errorf("read the remembered facts: %w", err)
 	}
 	return known, nil
 }

@@ -136,7 +136,7 @@ func (a serviceArgs) check() error {
 	}
 	for _, id := range a.entities() {
 		if !homeEntity.MatchString(id) {
-			return fmt.Errorf("%q is no entity id; write one such as light.kitchen", agent.Clip(agent.OneLine(id), 100))
+			return fmt.Errorf("%q is not an entity id; write one such as light.kitchen", agent.Clip(agent.OneLine(id), 100))
 		}
 	}
 	return nil

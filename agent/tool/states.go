@@ -84,7 +84,7 @@ func (h *home) states(ctx context.Context, _ agent.Input, args statesArgs) (agen
 // one returns all data of an entity.
 func (h *home) one(ctx context.Context, id string) (agent.Output, error) {
 	if !homeEntity.MatchString(id) {
-		return agent.Output{}, errors.New("this is no entity id; write one such as light.kitchen, or search for it")
+		return agent.Output{}, errors.New("this is not an entity id; write one such as light.kitchen, or search for it")
 	}
 	var s homeState
 	err := h.call(ctx, http.MethodGet, "states/"+id, nil, into(&s))
@@ -115,7 +115,7 @@ func (h *home) area(ctx context.Context, name string) ([]string, error) {
 		"template": "{{ area_entities(area) | to_json }}", "variables": map[string]string{"area": name},
 	}, into(&text))
 	if status(err) == http.StatusUnauthorized {
-		return nil, errors.New("areas can't be looked up: the access token belongs to a user who is no administrator; use domain or search")
+		return nil, errors.New("areas can't be looked up: the access token belongs to a user who is not an administrator; use domain or search")
 	}
 	if err != nil {
 		return nil, err

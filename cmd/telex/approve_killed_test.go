@@ -128,7 +128,7 @@ func TestKilledWithAServerThatComesLate(t *testing.T) {
 	daemon.kill()
 	open := bench.shut()
 	daemon = daemon.again()
-	daemon.awaitLog("running again what an earlier process began", 1)
+	daemon.awaitLog("running a turn of an earlier process again", 1)
 	p.press(p.person, p.where, asked, "Approve")
 	daemon.awaitLog("a tool call was decided", 1)
 	open()

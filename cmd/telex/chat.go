@@ -109,7 +109,7 @@ func questionOf(args []string, in *os.File) (string, error) {
 		return "", fmt.Errorf("read the question: %w", err)
 	}
 	if question = strings.TrimSpace(string(text)); question == "" {
-		return "", usageError(errors.New("there is no question: nothing is on standard input"))
+		return "", usageError(errors.New("there is no question: standard input is empty"))
 	}
 	if len(text) > maxQuestion {
 		return "", usageError(fmt.Errorf("the question is longer than %d bytes", maxQuestion))

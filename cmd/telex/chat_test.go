@@ -89,7 +89,7 @@ func TestChatFails(t *testing.T) {
 		{"refused", "{{standin status=400}} hi", []string{"--demo"}, exitFailed, "", "could not be used"},
 		{"breaks off", "{{standin fail=2}} say: one two three", []string{"--demo"}, exitFailed, "one two\n", "could not be used"},
 		{"nothing asked", " \n", []string{"--demo"}, exitUsage, "", "no question"},
-		{"bad session", "hi", []string{"--demo", "--session", "a b"}, exitUsage, "", "no name of a session"},
+		{"bad session", "hi", []string{"--demo", "--session", "a b"}, exitUsage, "", "not a session name"},
 		{"no config", "hi", nil, exitConfig, "", "config"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

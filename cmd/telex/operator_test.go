@@ -75,7 +75,7 @@ func TestPairing(t *testing.T) {
 				t.Errorf("stdout %q, stderr %q, want who waits alone", stdout, stderr)
 			}
 			_, stderr = s.command(t, exitFailed, "pair", "approve", "00000000")
-			wantText(t, "stderr", stderr, "telex: there is no such code, or it is not valid any more\n")
+			wantText(t, "stderr", stderr, "telex: the code is unknown or has expired\n")
 			stdout, _ = s.command(t, exitDone, "pair", "approve", strings.ToLower(code))
 			if want := "telegram:user:1001 (Ada) is let in.\n"; stdout != want {
 				t.Errorf("approve: got %q, want %q", stdout, want)

@@ -43,7 +43,7 @@ func setupCommand() *cobra.Command {
 			case errors.Is(err, context.Canceled):
 				return errors.New("setup was interrupted")
 			case errors.Is(err, app.ErrNotSetUp):
-				return fmt.Errorf("%w: correct what is named above, and run telex setup again", err)
+				return fmt.Errorf("%w: correct the settings named above, and run telex setup again", err)
 			default:
 				return err
 			}

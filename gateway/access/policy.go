@@ -61,7 +61,7 @@ const (
 
 // Errors of Approve and Revoke.
 var (
-	ErrCode   = errors.New("there is no such code, or it is not valid any more")
+	ErrCode   = errors.New("the code is unknown or has expired")
 	ErrNobody = errors.New("nobody with this id was let in by a code")
 )
 

@@ -47,7 +47,7 @@ func Shrink(ctx context.Context, data []byte) (Picture, error) {
 	mediaType := http.DetectContentType(data)
 	f, ok := formatOf(mediaType)
 	if !ok {
-		return Picture{}, fmt.Errorf("%w: %s is no picture", ErrUnreadable, mediaType)
+		return Picture{}, fmt.Errorf("%w: %s is not a picture", ErrUnreadable, mediaType)
 	}
 	config, err := f.config(bytes.NewReader(data))
 	if err != nil {

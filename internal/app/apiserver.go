@@ -22,7 +22,7 @@ func (a *App) apiOptions(c *config.Config, asks runner) ([]apiserver.Options, er
 		}
 		kept, ok := o.Store.(apiserver.Store)
 		if !ok {
-			return nil, errors.New("the store can't keep what the API server needs")
+			return nil, errors.New("the store can't keep the responses of the API server")
 		}
 		var keys []apiserver.Key
 		for _, k := range s.Keys {

@@ -19,7 +19,7 @@ type facts struct {
 var _ tool.Facts = facts{}
 
 // errFacts is the only error that a model sees: the real one contains file names.
-var errFacts = errors.New("what is remembered can't be reached right now")
+var errFacts = errors.New("the remembered facts can't be reached right now")
 
 // Facts returns the facts about a person, oldest first.
 func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
@@ -57,6 +57,6 @@ func about[T any](ctx context.Context, f facts, person string, ask func(chat.Per
 	case ctx.Err() != nil: // its turn was stopped
 		return answer, ctx.Err()
 	}
-	f.log.Error("what people asked to be remembered can't be read or stored", slog.Any("error", err))
+	f.log.Error("the remembered facts can't be read or stored", slog.Any("error", err))
 	return answer, errFacts
 }

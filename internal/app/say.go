@@ -18,7 +18,7 @@ import (
 )
 
 // ErrNotExact means that the visible messages differ from the answer.
-var ErrNotExact = errors.New("what the person saw at the end is not exactly the answer")
+var ErrNotExact = errors.New("the text that the person saw at the end differs from the answer")
 
 // demoPerson is the asker, in a private chat.
 const demoPerson = 1001

@@ -111,7 +111,7 @@ func (s supervisor) check(ctx context.Context, within time.Duration, alive func(
 	checking, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	late := time.AfterFunc(within+lateCheck, func() {
-		s.log.Error("watchdog ping withheld: the check for what hangs does not return")
+		s.log.Error("watchdog ping withheld: the check for hanging parts does not return")
 	})
 	defer late.Stop()
 	err := alive(checking)

@@ -225,7 +225,7 @@ func (h *testGateway) wantGrowth(to chat.Target, final string) {
 			h.Errorf("a cursor stands in the middle of %q", v.Text)
 		}
 		if !strings.Contains(letters(final), letters(text)) {
-			h.Errorf("shown was %q, which is no piece of %q", v.Text, final)
+			h.Errorf("the screen showed %q, which is not a part of %q", v.Text, final)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func questionCases() []testCase {
 			for range 4 {
 				pass(time.Minute)
 				if got := moved(); got != before {
-					h.Errorf("while nobody answers there were %d calls and changes, before %d", got, before)
+					h.Errorf("while nobody answered there were %d calls and changes, before %d", got, before)
 				}
 				h.wantQuestion(w, q)
 			}
@@ -286,7 +286,7 @@ func (h *testGateway) wantEnded(w Presser, q question, runs int, told string) {
 	for _, v := range h.Versions(to)[q.seen:] {
 		piece := letters(v.Text)
 		if v.Text != aside && !strings.Contains(letters(final), piece) && !strings.Contains(letters(q.text), piece) {
-			h.Errorf("shown was %q, which is no piece of the question or the answer", v.Text)
+			h.Errorf("the screen showed %q, which is not a part of the question or the answer", v.Text)
 		}
 	}
 	if h.can().Edit {

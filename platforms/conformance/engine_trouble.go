@@ -353,7 +353,7 @@ func (s *scene) stopped(stop func(h *testGateway, to chat.Target)) {
 			shown, marked = strings.CutSuffix(list[0], stopMark())
 		}
 		if !marked || !strings.HasPrefix(text, shown) || !strings.Contains(shown, "word20") || shown == text {
-			h.Errorf("shown are %q, want what there was when it was stopped, and the mark", list)
+			h.Errorf("shown are %q, want the text at the time of the stop, and the mark", list)
 		}
 	}
 }

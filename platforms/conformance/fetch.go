@@ -40,7 +40,7 @@ func fetchCases() []testCase {
 			s.Attach(s.Group(), attached(100), 100)
 			for _, in := range r.take() { // the platform may deliver it or not
 				if in.Addressed || len(in.Attachments) != 1 {
-					s.Errorf("got %+v, want one attachment that is for nobody", in)
+					s.Errorf("got %+v, want one attachment of a message that is not addressed to the bot", in)
 				}
 			}
 			r.stop(s)

@@ -54,7 +54,7 @@ func findCases() []testCase {
 			ref := s.send(to, "one")
 			s.Remove(ref)
 			if got, ok, err := s.ask(f, to, tried("one")); err != nil || ok && got != ref { // the message existed, so finding it is correct, too
-				s.Errorf("Find = %+v, %t, %v, want nothing or what was %+v", got, ok, err, ref)
+				s.Errorf("Find = %+v, %t, %v, want nothing or %+v", got, ok, err, ref)
 			}
 		})},
 		{"a file is found by its key (D5)", findsByKey(func(s *scene, f preview.Finder, to chat.Target) {

@@ -112,7 +112,7 @@ func sendCases() []testCase {
 			}
 			if !s.adapter.Capabilities().Draft && p.DraftFor != 0 || !s.adapter.Capabilities().Stream && p.StreamFor != 0 ||
 				!s.adapter.Capabilities().Typing && p.TypingEvery != 0 {
-				s.Errorf("the profile promises what the capabilities do not: %+v", p)
+				s.Errorf("the profile promises more than the capabilities: %+v", p)
 			}
 			if s.adapter.Capabilities().Edit && p.EditInterval <= 0 {
 				s.Errorf("edit interval = %v", p.EditInterval)

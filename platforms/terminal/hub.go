@@ -244,7 +244,7 @@ var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // CheckSession returns an error if a name can't be that of a session.
 func CheckSession(name string) error {
 	if !sessionName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a session: 1 to 64 of the characters a-z, A-Z, 0-9, dot, _ and -", name)
+		return fmt.Errorf("%q is not a session name: 1 to 64 of the characters a-z, A-Z, 0-9, dot, _ and -", name)
 	}
 	return nil
 }

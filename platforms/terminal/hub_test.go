@@ -195,7 +195,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 	for _, tt := range []struct{ name, frame, want string }{
 		{"another one is there", `{"hello":{"version":1,"session":"main"}}`, "open in another terminal"},
 		{"another version", `{"hello":{"version":2,"session":"x"}}`, "restart the daemon"},
-		{"bad session", `{"hello":{"version":1,"session":"a b"}}`, "no name of a session"},
+		{"bad session", `{"hello":{"version":1,"session":"a b"}}`, "not a session name"},
 		{"no hello", `{"stop":{}}`, "must be a hello"},
 	} {
 		conn := s.dial()

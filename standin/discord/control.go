@@ -52,7 +52,7 @@ func controlCall(do func(controlRequest) (any, error)) func(*http.Request) (any,
 	return rig.Posted(func(c controlRequest) (any, error) {
 		for _, id := range []string{c.Guild, c.User, c.Role} {
 			if id != "" && !isSnowflake(id) {
-				return nil, fmt.Errorf("%q is no id", id)
+				return nil, fmt.Errorf("%q is not an id", id)
 			}
 		}
 		return do(c)

@@ -42,7 +42,7 @@ func (d Disturbance) check() error {
 	case GatewayReconnect, GatewayInvalidate, GatewayDrop, GatewayZombie, GatewayForget, GatewayRefuse, GatewayMute, GatewayBeat:
 	case GatewayClose:
 		if d.Code < 1000 || d.Code > 4999 || d.Code == 1005 || d.Code == 1006 || d.Code == 1015 {
-			return fmt.Errorf("gateway close: %d is no close code", d.Code)
+			return fmt.Errorf("gateway close: %d is not a close code", d.Code)
 		}
 	default:
 		return fmt.Errorf("unknown gateway disturbance %q", d.Kind)

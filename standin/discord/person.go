@@ -144,7 +144,7 @@ func (s *Server) addEmbeds(c *channel, m *Message) {
 func (in Incoming) check() error {
 	for _, id := range []string{in.Channel, in.Guild, in.User} {
 		if id != "" && !isSnowflake(id) {
-			return fmt.Errorf("%q is no id", id)
+			return fmt.Errorf("%q is not an id", id)
 		}
 	}
 	if utf8.RuneCountInString(in.Text) > maxContent {

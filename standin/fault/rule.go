@@ -105,7 +105,7 @@ func (f *Fault[C]) Check(actions ...string) error {
 	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0 || f.For < 0 || f.ForMS < 0:
 		return fmt.Errorf("fault %s: negative number", f.Action)
 	case f.Action == Status && (f.Status < 400 || f.Status > 599):
-		return fmt.Errorf("fault status: %d is no error status", f.Status)
+		return fmt.Errorf("fault status: %d is not an error status", f.Status)
 	case f.Action == Drip && f.Rate < 1:
 		return errors.New("fault drip: rate must be 1 byte per second or more")
 	}

@@ -50,7 +50,7 @@ func TestControl(t *testing.T) {
 		{"POST", "limits", `{"published":{"group_per_minute":3}}`, 200, "{}"},
 		{"POST", "limits", `{"off":true}`, 200, "{}"},
 		{"POST", "fault", `{"action":"explode"}`, 400, "unknown fault action"},
-		{"POST", "fault", `{"method":"getMe","action":"status","status":200}`, 400, "no error status"},
+		{"POST", "fault", `{"method":"getMe","action":"status","status":200}`, 400, "not an error status"},
 		{"POST", "fault", `{"method":"getMe","action":"latency","delay_ms":1}`, 200, `{"id":1}`},
 		{"DELETE", "fault", "", 200, "{}"},
 		{"GET", "paused", "", 200, "[]"},

@@ -51,7 +51,7 @@ func checkFault(f *Fault) error {
 		switch f.Code {
 		case 0, CodeAppCalls, CodeAccountCalls, CodeThroughput, CodePair:
 		default:
-			return fmt.Errorf("fault rate_limit: %d is no code of a limit", f.Code)
+			return fmt.Errorf("fault rate_limit: %d is not the code of a limit", f.Code)
 		}
 	}
 	return f.Check(

@@ -31,10 +31,10 @@ func (s *Server) SetPerson(p Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.UserID != "" && !userPattern.MatchString(p.UserID) {
-		return fmt.Errorf("person: %q is no business-scoped user id", p.UserID)
+		return fmt.Errorf("person: %q is not a business-scoped user id", p.UserID)
 	}
 	if p.Phone != "" && normalizePhone(p.Phone) != p.Phone {
-		return fmt.Errorf("person: %q is no phone number in digits", p.Phone)
+		return fmt.Errorf("person: %q is not a phone number in digits", p.Phone)
 	}
 	c, err := s.findOrAdd(cmp.Or(p.UserID, p.Phone))
 	if err != nil {
@@ -121,9 +121,9 @@ func (s *Server) ChangeNumber(user, phone, userID string) error {
 	case c == nil:
 		return fmt.Errorf("change number: no person %q", user)
 	case normalizePhone(phone) != phone || s.byPhone[phone] != nil:
-		return fmt.Errorf("change number: %q is no free phone number in digits", phone)
+		return fmt.Errorf("change number: %q is not an unused phone number in digits", phone)
 	case !userPattern.MatchString(userID) || s.persons[userID] != nil:
-		return fmt.Errorf("change number: %q is no free business-scoped user id", userID)
+		return fmt.Errorf("change number: %q is not an unused business-scoped user id", userID)
 	}
 	old := c.person
 	delete(s.persons, old.UserID)

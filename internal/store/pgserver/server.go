@@ -118,7 +118,7 @@ func (s *Server) dropRoot() error {
 		s.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		return os.Chown(s.dir, int(uid), int(gid))
 	}
-	return errors.New("no user postgres or nobody to run PostgreSQL as")
+	return errors.New("there is neither a user postgres nor a user nobody to run PostgreSQL as")
 }
 
 func freePort() (int, error) {

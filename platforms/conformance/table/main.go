@@ -68,7 +68,7 @@ func draw(ctx context.Context, tests *exec.Cmd, out io.Writer) error {
 		return fmt.Errorf("run the tests: %w", context.Cause(ctx))
 	}
 	if readErr != nil {
-		return fmt.Errorf("read what the tests said: %w", readErr)
+		return fmt.Errorf("read the tests' output: %w", readErr)
 	}
 	if _, writeErr := io.WriteString(out, t.complaints()+t.String()); writeErr != nil {
 		return fmt.Errorf("draw the table: %w", writeErr)

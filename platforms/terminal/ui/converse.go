@@ -44,7 +44,7 @@ type linePrinter struct {
 func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options, out linePrinter, on ...tea.ProgramOption) error {
 	m := newModel(c, w, o)
 	if _, err := io.WriteString(out, m.history(w.History, out.width)); err != nil {
-		return fmt.Errorf("print what was said: %w", err)
+		return fmt.Errorf("print the answer: %w", err)
 	}
 	before := func(_ tea.Model, msg tea.Msg) tea.Msg {
 		if size, ok := msg.(tea.WindowSizeMsg); ok {

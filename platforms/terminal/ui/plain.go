@@ -173,7 +173,7 @@ func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io
 	}
 	fmt.Fprintln(trouble)
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read what is typed: %w", err)
+		return fmt.Errorf("read the terminal's input: %w", err)
 	}
 	return nil
 }
