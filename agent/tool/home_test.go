@@ -290,7 +290,7 @@ func TestServiceErrors(t *testing.T) {
 	h.will(`"success":true,"result":"` + strings.Repeat("x", 2<<20) + `"`)
 	want("a large answer", "broke off", false)
 	h.will(`"success":true,"result":7`)
-	want("no object", "it was done", true)
+	want("no object", "the call was made", true)
 	h.answer("websocket", func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) })
 	want("a banned address", "nothing was done: Home Assistant refused the connection", true)
 	h.answer("websocket", func(w http.ResponseWriter) {
