@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -310,6 +311,11 @@ func (a *actor) sendCode(in chat.Inbound) {
 		return
 	}
 	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
+	if errors.Is(err, chat.ErrManyRequests) { // of people who asked other replicas at the same time
+		a.log.Info("message refused: too many people wait to be let in", slog.String("person", a.person(in).String()))
+		a.drop(in)
+		return
+	}
 	if err != nil {
 		id := newID()
 		a.log.Error("pairing code could not be issued", slog.String("turn", id), slog.Any("error", err))

@@ -386,9 +386,40 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	w.await("an answer", func() bool { return len(w.texts(ada)) == 2 && w.texts(ada)[1] == "thanks" })
 	list[1].tell(t, exitDone, "pair", "revoke", fmt.Sprintf("telegram:user:%d", ada))
 	awaitCount(t, "word of the revocation", func() bool { return !knows() })
-	for _, r := range list {
-		r.stop()
+
+	// Three strangers may wait, whichever daemon receives them and whichever answers.
+	const strangers = 8
+	coded := func() (n int) {
+		for i := range int64(strangers) {
+			n += len(w.texts(ada + 1 + i))
+		}
+		return n
 	}
+	for i := range int64(strangers) - 1 {
+		w.says(ada+1+i, "let me in")
+	}
+	refused := func() (n int) {
+		for _, r := range list {
+			n += len(containing(r.log(), "message refused"))
+		}
+		return n
+	}
+	awaitCount(t, "refusals", func() bool { return refused() >= strangers-1-3 })
+	w.await("codes", func() bool { return coded() == 3 })
+	for i, r := range list {
+		if codes := pairCode.FindAllString(r.tell(t, exitDone, "pair", "list"), -1); len(codes) != 3 {
+			t.Errorf("replica %d lists the codes %q, want 3", i, codes)
+		}
+	}
+	list[0].stop()
+	list[1].awaitLog("this replica receives from now on", 1)
+	before := refused()
+	w.says(ada+strangers, "let me in")
+	awaitCount(t, "a refusal by the other daemon", func() bool { return refused() > before })
+	if n := coded(); n != 3 {
+		t.Errorf("%d strangers got an answer, want 3", n)
+	}
+	list[1].stop()
 }
 
 // A process that stops hands over at once, and the other one continues its growing replies.
@@ -444,9 +475,11 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	other.stop()
 }
 
+// recovery is how long the replies of a replica that died may stand still: the lease of 5 s, and the time to take the chat over.
+const recovery = 8 * time.Second
+
 // Another process continues the answers of a killed process within 8 seconds, in the same messages.
-func TestPostgreSQLReplicaKilled(t *testing.T) {
-	t.Parallel()
+func replicaKilled(t *testing.T) {
 	const chats = 6
 	server := pgtest.Start(t, true)
 	_, dsn := server.Create(t, "")
@@ -458,12 +491,12 @@ func TestPostgreSQLReplicaKilled(t *testing.T) {
 	<-list[0].ended
 	w.says(ada+chats, "say: anybody there?")
 	w.await("an answer of the other one", func() bool { return complete(w.texts(ada+chats), 1) })
-	if took := time.Since(killed); took > 8*time.Second {
+	if took := time.Since(killed); took > recovery {
 		t.Errorf("a question in the meantime was answered after %v", took)
 	}
 	w.await("all answers", func() bool { return w.answered(chats, 0) })
 	for i := range chats {
-		if stood := gap(w.replies(int64(ada + i))[0], killed); stood > 8*time.Second {
+		if stood := gap(w.replies(int64(ada + i))[0], killed); stood > recovery {
 			t.Errorf("the answer in chat %d stood still for %v", ada+i, stood)
 		}
 	}
@@ -520,8 +553,9 @@ func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	}
 }
 
-// A process that is paused for longer than its lease sends nothing and stores nothing when it wakes up; then it joins again.
-func TestPostgreSQLReplicaPaused(t *testing.T) {
+// A process that is paused for much longer than its lease sends nothing and stores nothing when it wakes up; then it joins again. The
+// other process has continued its reply by then, as soon as that of a killed process. A process of another database is killed meanwhile.
+func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
 	name, dsn := server.Create(t, "")
@@ -532,24 +566,40 @@ func TestPostgreSQLReplicaPaused(t *testing.T) {
 	paused, other := owner(t, list, ada)
 	began := time.Now()
 	paused.signal(syscall.SIGSTOP)
-	w.await("the other one to go on", func() bool { return len(other.way.since(began)) > 0 })
-	time.Sleep(time.Until(began.Add(10 * time.Second))) // twice the lease
+	w.await("the answer", func() bool {
+		texts := w.texts(ada)
+		return len(texts) == 1 && texts[0] == openai.Answer("words: 160")
+	})
+	if stood := gap(w.replies(ada)[0], began); stood > recovery {
+		t.Errorf("the answer stood still for %v", stood)
+	}
+	awaitCount(t, "the end of the turn", func() bool {
+		return len(server.Query(t, name, "SELECT id FROM turn WHERE ended_at IS NULL")) == 0
+	})
+	stored := func() (rows []string) {
+		for _, table := range []string{"turn", "part", "step", "entry", "inbox", "session", "usage", "block", "chat"} {
+			rows = append(rows, server.Query(t, name, fmt.Sprintf("SELECT '%[1]s ' || %[1]s::text FROM %[1]s ORDER BY 1", table))...)
+		}
+		return rows
+	}
+	before := stored()
+	t.Run("killed", replicaKilled) // the pause is long enough for that
+	time.Sleep(time.Until(began.Add(30 * time.Second)))
 	woke := time.Now()
 	paused.signal(syscall.SIGCONT)
 	paused.awaitLog("the lease on the store is lost", 1)
 	paused.awaitLog("joined the replicas", 2)
-	w.await("the answer", func() bool { return complete(w.texts(ada), 1) })
-	if calls := paused.way.since(woke); len(calls) > 0 {
-		t.Errorf("the process that was paused made calls: %v", calls)
-	}
-	w.wantTexts(ada, openai.Answer("words: 160"))
 	awaitCount(t, "both replicas", func() bool {
 		s := paused.sees(t)
 		return s.LeasesLost >= 1 && len(s.Replicas) == 2 && s.Self == s.Replicas[1].ID
 	})
-	awaitCount(t, "the end of the turn", func() bool {
-		return len(server.Query(t, name, "SELECT id FROM turn WHERE ended_at IS NULL")) == 0
-	})
+	if calls := paused.way.since(woke); len(calls) > 0 {
+		t.Errorf("the process that was paused made calls: %v", calls)
+	}
+	if after := stored(); !slices.Equal(after, before) {
+		t.Errorf("the store has changed\nfrom %q\nto   %q", before, after)
+	}
+	w.wantTexts(ada, openai.Answer("words: 160"))
 	if n := server.Query(t, name, "SELECT count(*)::text FROM entry"); n[0] != "2" {
 		t.Errorf("the history has %s entries, want 2", n[0])
 	}

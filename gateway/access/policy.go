@@ -28,7 +28,8 @@ type Store interface {
 type Requests interface {
 	// PairingRequests returns all pairing requests, oldest first, including expired ones.
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
-	// SavePairingRequest stores a request, replacing the person's earlier one.
+	// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too many others
+	// are valid: another process may have stored them.
 	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
 }
 
@@ -48,16 +49,8 @@ type Moves interface {
 	Moves(ctx context.Context) ([]chat.Move, error)
 }
 
-// CodeLife is how long a code is valid.
-const CodeLife = time.Hour
-
-const (
-	// maxRequests is the maximum number of open pairing requests per endpoint, so that strangers can't fill the
-	// list and an operator can read it.
-	maxRequests = 3
-	// maxName is the maximum length of a name that a stranger chose, in characters.
-	maxName = 64
-)
+// maxName is the maximum length of a name that a stranger chose, in characters.
+const maxName = 64
 
 // Errors of Approve and Revoke.
 var (
@@ -178,7 +171,7 @@ func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 			waiting++
 		}
 	}
-	if waiting >= maxRequests {
+	if waiting >= chat.MaxPairingRequests {
 		return false
 	}
 	d.changes++
@@ -297,7 +290,7 @@ func (d *Policy) expire() {
 	now := time.Now()
 	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool {
 		age := now.Sub(k.At)
-		return age >= CodeLife || age <= -CodeLife
+		return age >= chat.PairingLife || age <= -chat.PairingLife
 	})
 }
 

@@ -122,7 +122,7 @@ func TestPairing_limitsOpenRequests(t *testing.T) {
 		if !d.NeedsCode(chat.Person{Endpoint: "other", User: "1"}, "") {
 			t.Error("another endpoint has no room")
 		}
-		time.Sleep(CodeLife)
+		time.Sleep(chat.PairingLife)
 		if !d.NeedsCode(person(4), "x") || len(d.PairingRequests()) != 1 {
 			t.Error("codes last longer than an hour")
 		}

@@ -14,6 +14,8 @@ import (
 var (
 	ErrFenced  = errors.New("the turn is not current") // it ended, or its session was reset
 	ErrUnknown = errors.New("not in the store")        // no such turn, or no such unfinished message
+	// ErrManyRequests: MaxPairingRequests other people already wait at the endpoint.
+	ErrManyRequests = errors.New("too many people wait to be let in")
 )
 
 // Pending is an accepted message that nothing has answered yet.
@@ -185,6 +187,14 @@ type Used struct {
 	Turns int    // that used something
 	Last  string // the model that answered last, of those that used something
 }
+
+const (
+	// PairingLife is how long the code of a pairing request is valid.
+	PairingLife = time.Hour
+	// MaxPairingRequests is the maximum number of valid pairing requests per endpoint, so that strangers can't fill the list and an
+	// operator can read it.
+	MaxPairingRequests = 3
+)
 
 // PairingRequest is a person who is not let in and was given a code.
 type PairingRequest struct {

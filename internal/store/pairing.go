@@ -15,10 +15,13 @@ func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, er
 	})
 }
 
-// SavePairingRequest stores a request, replacing the person's earlier one.
+// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too many others are
+// valid.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
-		t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, millis(k.At))
+		if t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, millis(k.At), millis(k.At.Add(-chat.PairingLife)), chat.MaxPairingRequests) == 0 {
+			t.fail(chat.ErrManyRequests)
+		}
 	})
 }
 

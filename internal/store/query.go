@@ -204,7 +204,8 @@ const (
 	listPairingRequests = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
 
 	savePairingRequest = `
-INSERT INTO knocking (endpoint, person, name, code, at) VALUES (?, ?, ?, ?, ?)
+INSERT INTO knocking (endpoint, person, name, code, at) SELECT ?1, ?2, ?3, ?4, ?5
+WHERE (SELECT COUNT(*) FROM knocking WHERE endpoint = ?1 AND person <> ?2 AND at > ?6) < ?7
 ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, code = excluded.code, at = excluded.at`
 
 	deletePairingRequest = `DELETE FROM knocking WHERE endpoint = ? AND person = ?`

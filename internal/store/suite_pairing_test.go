@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 
@@ -35,6 +36,21 @@ func testPairingRequests(f *fixture) {
 	check(first, same)
 	f.must(f.Admit(ctx, chat.Admission{Person: ada(), At: start}))
 	check(same)
+
+	// Only so many people of an endpoint may wait at once, whose codes are still valid.
+	late := func(n int) chat.PairingRequest {
+		user := chat.UserID(fmt.Sprint("late", n))
+		return chat.PairingRequest{Person: chat.Person{Endpoint: "tg", User: user}, Code: string(user), At: start.Add(chat.PairingLife + time.Duration(n)*time.Second)}
+	}
+	for n := range chat.MaxPairingRequests {
+		f.must(f.SavePairingRequest(ctx, late(n))) // the one above is over
+	}
+	f.is(f.SavePairingRequest(ctx, late(3)), chat.ErrManyRequests)
+	f.must(f.SavePairingRequest(ctx, late(1))) // again
+	elsewhere := late(4)
+	elsewhere.Endpoint = "slack"
+	f.must(f.SavePairingRequest(ctx, elsewhere))
+	check(same, late(0), late(1), late(2), elsewhere)
 }
 
 func testAdmitted(f *fixture) {

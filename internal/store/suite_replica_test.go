@@ -3,8 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +60,7 @@ func replicaSuite(t *testing.T, place func(t *testing.T, run func(*cluster))) {
 		{"ReplicaReceives_F55", testReplicaReceive},
 		{"ReplicaIsSignalled", testReplicaSignals},
 		{"ReplicaClaims", testReplicaClaims},
+		{"ReplicaLimitsPairing", testReplicaPairing},
 		{"ReplicaCountsTurns", testReplicaTurns},
 		{"ReplicaOwnsAMovedChat_F54", testReplicaMove},
 	} {
@@ -494,6 +497,28 @@ func testReplicaSignals(c *cluster) {
 	a.must(a.Unregister(a.Context()))
 	if got := ofB(); got&chat.SignalWork == 0 {
 		c.Fatalf("unregister: b hears %b", got)
+	}
+}
+
+// However many people ask at once, and at whichever replica, no more than the limit wait at an endpoint.
+func testReplicaPairing(c *cluster) {
+	replicas := []*process{c.process("tg"), c.process("tg"), c.process("tg")}
+	refused := make(chan error, 12)
+	var asks sync.WaitGroup
+	for i := range cap(refused) {
+		asks.Go(func() {
+			user := chat.UserID(fmt.Sprint(i))
+			refused <- replicas[i%len(replicas)].SavePairingRequest(c.Context(), chat.PairingRequest{Person: chat.Person{Endpoint: "tg", User: user}, Code: string(user), At: time.Now()})
+		})
+	}
+	asks.Wait()
+	for range cap(refused) {
+		if err := <-refused; err != nil && !errors.Is(err, chat.ErrManyRequests) {
+			c.Error(err)
+		}
+	}
+	if list, err := replicas[0].PairingRequests(c.Context()); err != nil || len(list) != chat.MaxPairingRequests {
+		c.Errorf("%d people wait (%v), want %d", len(list), err, chat.MaxPairingRequests)
 	}
 }
 

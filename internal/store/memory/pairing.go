@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -19,6 +20,15 @@ func (s *Store) PairingRequests(context.Context) ([]chat.PairingRequest, error) 
 // SavePairingRequest implements access.Requests.
 func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) error {
 	defer s.lock()()
+	others := 0
+	for p, other := range s.requests {
+		if p.Endpoint == k.Endpoint && p != k.Person && k.At.Sub(other.At) < chat.PairingLife {
+			others++
+		}
+	}
+	if others >= chat.MaxPairingRequests {
+		return fmt.Errorf("store code: %w", chat.ErrManyRequests)
+	}
 	s.requests[k.Person] = k
 	s.signal(chat.SignalAccess)
 	return nil

@@ -70,10 +70,14 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 	})
 }
 
-// SavePairingRequest stores a request, replacing the person's earlier one.
+// SavePairingRequest stores a request, replacing the person's earlier one. It fails with chat.ErrManyRequests if too many others are
+// valid. The lock lets it see those that other processes store at the same time.
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
-		t.queue(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At)
+		t.exec(lockEndpoint, lockPairing, k.Endpoint)
+		if t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At, k.At.Add(-chat.PairingLife), chat.MaxPairingRequests) == 0 {
+			t.fail(chat.ErrManyRequests)
+		}
 		t.signal(0, chat.SignalAccess)
 	})
 }

@@ -236,7 +236,8 @@ INSERT INTO fact (endpoint, person, number, body, at) SELECT $1, $2, newest, $3,
 const (
 	listPairingRequests = `SELECT endpoint, person, name, code, at FROM pairing_request ORDER BY at, endpoint, person`
 	savePairingRequest  = `
-INSERT INTO pairing_request (endpoint, person, name, code, at) VALUES ($1, $2, $3, $4, $5)
+INSERT INTO pairing_request (endpoint, person, name, code, at) SELECT $1, $2, $3, $4, $5
+WHERE (SELECT count(*) FROM pairing_request WHERE endpoint = $1 AND person <> $2 AND at > $6) < $7
 ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, code = excluded.code, at = excluded.at`
 	deletePace           = `DELETE FROM pace WHERE endpoint = $1 AND person = $2`
 	deletePairingRequest = `DELETE FROM pairing_request WHERE endpoint = $1 AND person = $2`

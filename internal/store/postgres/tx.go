@@ -24,6 +24,7 @@ const (
 	lockWriters = 2          // held by every writing transaction: exclusively by one that must be alone
 	lockSchema  = 3          // held by a process that brings the schema up to date
 	lockShares  = 0x74656c73 // a class of its own, with a number for each endpoint
+	lockPairing = 0x74656c70 // the same
 )
 
 const (

@@ -1,0 +1,177 @@
+//go:build postgres
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/store/pgtest"
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// answersIn returns the chats in which a replica writes an answer now.
+func (r *replica) answersIn(t *testing.T) (list []int64) {
+	t.Helper()
+	var status struct {
+		Conversations []struct{ Conversation, Turn string }
+	}
+	if err := json.Unmarshal([]byte(r.tell(t, exitDone, "status", "--json")), &status); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range status.Conversations {
+		var chat int64
+		if _, err := fmt.Sscanf(c.Conversation, "telegram:%d", &chat); err == nil && c.Turn != "" {
+			list = append(list, chat)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// asked returns the newest model request of a question.
+func (w *world) asked(question string) (newest openai.Request, ok bool) {
+	for _, r := range w.model.Requests() {
+		if r.Question == question {
+			newest, ok = r, true
+		}
+	}
+	return newest, ok
+}
+
+// wantSoon checks how long some things took to reach the owner of a chat, from the person to the last daemon's model or tool. The
+// half of them must have taken less than 200 ms: the rest may have met a busy machine.
+func wantSoon(t *testing.T, what string, took []time.Duration) {
+	t.Helper()
+	slices.Sort(took)
+	t.Logf("%s: %v", what, took)
+	if median := took[len(took)/2]; median > 200*time.Millisecond {
+		t.Errorf("%s reached the owner of the chat after %v, want 200ms", what, median)
+	}
+}
+
+// What a person does in a chat of another replica than the one that receives, reaches that one at once: an edited question, /stop, and
+// an approval by a button.
+//
+//nolint:paralleltest // it measures times that other tests beside it would change
+func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {
+	const chats, atLeast = 8, 3
+	server := pgtest.Start(t, true)
+	_, dsn := server.Create(t, "")
+	w, bench := newWorld(t, telegram.Options{}, openai.Options{}), newWorkbench(t)
+	list := w.replicas(2, dsn, sections{more: bench.section()}) // the first one receives
+	for _, r := range list {
+		r.awaitLog("MCP server tells its tools", 1)
+	}
+
+	question := func(chat int64) string { return fmt.Sprintf("words: %d", 10*chat) }
+	edited := func(chat int64) string { return fmt.Sprintf("words: %d", 10*chat+1) }
+	messages := make(map[int64]int)
+	for chat := int64(ada); chat < ada+chats; chat++ {
+		messages[chat] = w.telegram.Say(telegram.Incoming{User: chat, FirstName: "Ada", Text: question(chat)})
+	}
+	w.await("answers that grow", func() bool {
+		for chat := range messages {
+			if len(w.texts(chat)) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	owned := list[1].answersIn(t)
+	if len(owned) < atLeast {
+		t.Fatalf("the replica that does not receive owns %d of %d chats", len(owned), chats)
+	}
+	var edits, stops []time.Duration
+	for _, chat := range owned {
+		began := time.Now()
+		w.telegram.Say(telegram.Incoming{User: chat, EditOf: messages[chat], Text: edited(chat)})
+		awaitCount(t, "an answer to the edited question", func() bool {
+			r, ok := w.asked(edited(chat))
+			return ok && !r.FirstToken.IsZero()
+		})
+		r, _ := w.asked(edited(chat))
+		edits = append(edits, r.Time.Sub(began))
+
+		began = time.Now()
+		w.says(chat, "/stop")
+		awaitCount(t, "the end of the answer", func() bool {
+			r, _ = w.asked(edited(chat))
+			return r.End != ""
+		})
+		stops = append(stops, max(0, r.LastToken.Sub(began)))
+	}
+	wantSoon(t, "an edit", edits)
+	wantSoon(t, "/stop", stops)
+	for chat := range messages {
+		if !slices.Contains(owned, chat) {
+			w.says(chat, "/stop")
+		}
+	}
+	w.await("the end of all answers", func() bool {
+		for chat := range messages {
+			if !complete(w.texts(chat), 1) {
+				return false
+			}
+		}
+		return true
+	})
+
+	names := make(map[int64]string)
+	for chat := range messages {
+		names[chat] = fmt.Sprint("guest", chat)
+		bench.letGo("stock", names[chat])
+		bench.letGo("prices", names[chat])
+		bench.letGo("order", names[chat])
+		question, rules := party(names[chat])
+		for _, r := range rules {
+			if err := w.model.Rule(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.says(chat, question)
+	}
+	pending := func(chat int64) (m telegram.Message, ok bool) {
+		posts := w.replies(chat)
+		m = posts[len(posts)-1]
+		return m, len(m.Last().Keyboard) > 0 && strings.Contains(m.Text(), mayI)
+	}
+	w.await("questions for approval", func() bool {
+		for chat := range messages {
+			if _, ok := pending(chat); !ok {
+				return false
+			}
+		}
+		return true
+	})
+	if owned = list[1].answersIn(t); len(owned) < atLeast {
+		t.Fatalf("the replica that does not receive owns %d of %d chats", len(owned), chats)
+	}
+	var presses []time.Duration
+	for _, chat := range owned {
+		m, _ := pending(chat)
+		began := time.Now()
+		if w.telegram.Press(chat, chat, m.ID, telegramPost(m).last().button(t, "Approve")) == "" {
+			t.Fatal("the button can't be pressed")
+		}
+		bench.awaitCall("order", names[chat])
+		presses = append(presses, time.Since(began))
+	}
+	wantSoon(t, "an approval", presses)
+	w.await("the answers", func() bool {
+		for _, chat := range owned {
+			if texts := w.texts(chat); texts[len(texts)-1] != saysAll {
+				return false
+			}
+		}
+		return true
+	})
+	for _, r := range list {
+		r.stop()
+	}
+}
