@@ -463,6 +463,35 @@ func TestReplicasKnowWhoElseReceives(t *testing.T) {
 	}
 }
 
+// Strangers who write to all replicas at once get three codes together. The others get no answer, now or later.
+func TestReplicasLetThreeStrangersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
+		var asks sync.WaitGroup
+		for i := range 8 {
+			asks.Go(func() {
+				m := ask("let me in")
+				m.Sender.ID = chat.UserID(fmt.Sprint(20 + i))
+				r[i%2].say(t, in(chat.ChatID(m.Sender.ID), m))
+			})
+		}
+		asks.Wait()
+		later(time.Minute)
+		if got := r[0].sees(); len(got) != 3 {
+			t.Errorf("strangers see %q, want three codes", got)
+		}
+		for i, f := range r {
+			if list := f.gateway.Policy().PairingRequests(); len(list) != 3 {
+				t.Errorf("replica %d knows the requests %v, want three", i, list)
+			}
+		}
+		pending, err := r[0].store.Pending(t.Context())
+		if err != nil || len(pending) > 0 {
+			t.Errorf("messages wait: %v, %v", pending, err)
+		}
+	})
+}
+
 // A pairing at one replica holds at all of them, and so does a block.
 func TestReplicasShareAccessAndBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
