@@ -239,6 +239,7 @@ func (m *member) unregister(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, renewWait)
 	defer cancel()
 	m.lease.Lose() // from now on others may own the chats
+	m.retireShares(ctx)
 	if err := m.store.Unregister(ctx); err != nil {
 		m.g.Log.Error("the other replicas take over only after the lease", slog.Any("error", err))
 	}

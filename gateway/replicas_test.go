@@ -376,6 +376,46 @@ func TestReplicaThatStopsHandsOver(t *testing.T) {
 	})
 }
 
+// counted is a platform that counts the calls of the whole endpoint.
+type counted struct{ *branch }
+
+func (c counted) Profile(to chat.Target) chat.Profile {
+	p := c.branch.Profile(to)
+	p.Limits = append(p.Limits, chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: 30, Window: time.Minute, Burst: 30})
+	return p
+}
+
+// What a replica that stops in order has not used of a limit belongs to the others at once. Otherwise a minute's limit would be locked for
+// a minute after each restart.
+func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, false, func(o *gateway.Options) { o.Endpoints[0].Platform = counted{o.Endpoints[0].Platform.(*branch)} })
+		later(3 * time.Second)
+		r[0].say(t, ask("a"))
+		later(5 * time.Second)
+		if err := r[0].stop(); err != nil {
+			t.Fatal(err)
+		}
+		r[0].branch.mu.Lock()
+		made := len(r[0].called)
+		r[0].branch.mu.Unlock()
+		var held []int
+		if err := r[1].store.Share(t.Context(), "tg", func(others []chat.Claim) []chat.Claim {
+			for _, c := range others {
+				if c.Dead {
+					held = append(held, c.Held)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if made == 0 || len(held) != 1 || held[0] < made || held[0] > made+2 { // and typing
+			t.Errorf("the replica that stopped holds %v of 30 calls, want about the %d that it has made", held, made)
+		}
+	})
+}
+
 // A replica that stops finishes its running answers, since other replicas answer everybody else. If they began again elsewhere,
 // their text would not grow for a while. The last replica hands over at once: nobody is answered until the next process starts.
 func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {

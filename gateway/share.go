@@ -81,3 +81,17 @@ func (m *member) share(ctx context.Context) error {
 	}
 	return failed
 }
+
+// retireShares leaves to the others what this replica has not used of the limits. It makes no calls any more. If that fails, the others
+// wait until its whole shares are over.
+func (m *member) retireShares(ctx context.Context) {
+	for id, e := range m.g.current().endpoints {
+		left := e.budget.Retire()
+		if len(left) == 0 {
+			continue
+		}
+		if err := m.store.Share(ctx, id, func([]chat.Claim) []chat.Claim { return slices.Clone(left) }); err != nil {
+			m.g.Log.Warn("the shares of limits are given up late", slog.Any("error", err))
+		}
+	}
+}

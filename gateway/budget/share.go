@@ -106,6 +106,24 @@ func (b *Budget) Claims() (list []chat.Claim) {
 	return list
 }
 
+// Retire gives up all shares, and returns the claims that are left: the calls that the platform still counts. No call is granted any more
+// that counts in a limit of the endpoint.
+func (b *Budget) Retire() []chat.Claim {
+	b.mu.Lock()
+	if b.shares != nil {
+		for _, s := range b.shares.of {
+			s.part = 0
+		}
+		for _, s := range b.scopes {
+			for _, m := range s.meters {
+				b.setPart(m, time.Now())
+			}
+		}
+	}
+	b.mu.Unlock()
+	return b.Claims()
+}
+
 // demand adds what is used and wanted of a meter to a claim.
 func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
 	m.prune(now)

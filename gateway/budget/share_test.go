@@ -21,7 +21,11 @@ type table struct {
 
 // settle lets a process share. lost loses the request or the answer.
 func (tb *table) settle(b *Budget, id chat.ReplicaID, lost string) {
-	mine := b.Claims()
+	tb.exchange(b, id, lost, b.Claims(), Divided)
+}
+
+// exchange replaces the claims of a process.
+func (tb *table) exchange(b *Budget, id chat.ReplicaID, lost string, mine []chat.Claim, decide func(mine, others []chat.Claim) []chat.Claim) {
 	if lost == "request" {
 		return
 	}
@@ -39,7 +43,7 @@ func (tb *table) settle(b *Budget, id chat.ReplicaID, lost string) {
 	for i := range mine {
 		mine[i].Replica = id
 	}
-	mine = Divided(mine, others)
+	mine = decide(mine, others)
 	tb.claims = append(others, mine...)
 	tb.mu.Unlock()
 	if lost != "answer" {
@@ -61,6 +65,7 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 		pauses := rapid.SliceOfN(ms(0, 5000), processes, processes).Draw(rt, "pauses")
 		callers := rapid.SliceOfN(rapid.IntRange(1, 20), processes, processes).Draw(rt, "callers")
 		deaths := rapid.SliceOfN(ms(0, 60_000), processes, processes).Draw(rt, "deaths")
+		retire := rapid.Bool().Draw(rt, "retire") // processes stop in order
 		losses := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "", "request", "answer"}), 1, 40).Draw(rt, "losses")
 		var mu sync.Mutex
 		var arrivals []time.Time
@@ -105,6 +110,9 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 						for n := p; time.Now().Before(until); n++ {
 							tb.settle(b, id, losses[n%len(losses)])
 							time.Sleep(time.Second)
+						}
+						if retire {
+							tb.exchange(b, id, losses[p%len(losses)], b.Retire(), func(mine, _ []chat.Claim) []chat.Claim { return mine })
 						}
 						calls.Wait()
 						tb.mu.Lock()
