@@ -78,7 +78,7 @@ func (a *actor) clear(before time.Time) (marked bool) {
 	return marked
 }
 
-// stands reports whether a message of a reply's text exists and shows some of it.
+// stands reports whether a part exists in the chat and shows text of the reply.
 func stands(p chat.Part) bool {
 	return p.Index >= 0 && p.Text != "" && slices.Contains([]chat.PartState{chat.PartStands, chat.PartSealed, chat.PartStreams, chat.PartResent}, p.State)
 }

@@ -219,8 +219,8 @@ func (s *state) shownText(now time.Time) (text string, due time.Time) {
 
 // waitOrRenew waits until due, or for an event if due is zero. If the typing indicator or a draft expires earlier, it
 // renews that. With ignoreText, new text does not end the wait.
-func (s *state) waitOrRenew(now, due time.Time, deaf bool) action {
-	a := action{kind: doWait, until: due, ignoreText: deaf}
+func (s *state) waitOrRenew(now, due time.Time, ignoreText bool) action {
+	a := action{kind: doWait, until: due, ignoreText: ignoreText}
 	sooner := func(t time.Time) {
 		if a.until.IsZero() || t.Before(a.until) {
 			a.until = t

@@ -13,7 +13,7 @@ const (
 	telegramEdit = 1500 * time.Millisecond // telex's own edit interval on Telegram
 	manyChats    = 1000
 	partLimit    = 4096 // UTF-16 units, https://core.telegram.org/bots/api#sendmessage
-	// afterwards is how long a scenario continues after its last final, to notice calls that come too late.
+	// afterwards is how long a scenario continues after the last complete answer was shown, to notice calls that come too late.
 	afterwards = time.Second
 	// idleFor is how long a daemon is idle before its memory is measured.
 	idleFor = time.Second

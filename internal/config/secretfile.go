@@ -72,7 +72,7 @@ func (d *decoder) secretPlaces(name string) (paths []string, where string) {
 		"a relative path is looked up beside the configuration file, and in the folder " + SecretsDir + " there"
 }
 
-// SecretsDir is the folder of secret files beside the configuration file, and the id of the unit's credentials.
+// SecretsDir is the folder of secret files beside the configuration file, and the id of the credentials that the systemd unit loads.
 const SecretsDir = "secrets"
 
 // readFirstExisting reads the first file that exists.

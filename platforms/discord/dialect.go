@@ -31,7 +31,7 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols and enables list items.
+// Shape returns the symbols of plain text (for bullets, check boxes and rules), and lists as Discord's own syntax.
 func (Dialect) Shape() markup.Shape {
 	s := markup.Plain{}.Shape()
 	s.Extras = markup.Lists

@@ -39,7 +39,7 @@ type incoming struct {
 	} `json:"message_snapshots"`
 
 	backlog bool  // written before this connection was opened
-	seq     int64 // of its event; 0: read by a backfill
+	seq     int64 // sequence number of the event that brought the message; 0: it was read from the history after a gap
 }
 
 // user holds the used fields of a user.

@@ -178,11 +178,11 @@ func (r *chatRequest) checkTools() {
 		"Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 }
 
-// speaker matches a name before a message, as programs for groups write it.
+// speaker matches the name of the speaker before a message of a group chat, which telex writes there: "[Ann] ".
 var speaker = regexp.MustCompile(`^\[[^\]\n]{1,80}\] `)
 
-// said returns the conversation without directives and without names before messages, and the settings of the last user
-// message.
+// said returns the messages of the conversation without their speakers and without the directives for this stand-in (see the
+// package comment), and the settings that the directives of the last user message make.
 func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text

@@ -113,7 +113,7 @@ func (s *Server) threadReplies(r *request, c *channel) any {
 	root := c.byTS[ts]
 	failIf(root == nil || root.EphemeralTo != "" || (!root.Alive() && len(c.replies(ts)) == 0), "thread_not_found")
 	var list []*Message
-	if p.after == "" { // the parent always comes first
+	if p.after == "" { // the first page begins with the parent message, whatever the time range is
 		list = append(list, root)
 	}
 	for _, m := range c.replies(ts) {

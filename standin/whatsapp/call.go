@@ -288,7 +288,7 @@ func (s *Server) number(r *request) any {
 // displayNumber is Number in readable form.
 const displayNumber = "+1 555-078-3881"
 
-// finish counts the end of a call.
+// finish counts a finished call by its error code, and returns attributes for the log.
 func (s *Server) finish(call *Call, _ rig.Answer) []slog.Attr {
 	if call.Code != 0 {
 		s.stats.ByCode[call.Code]++

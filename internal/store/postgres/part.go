@@ -56,7 +56,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 	return func(yield func(string, chat.Part) bool) {
 		for _, p := range list {
 			var whole chat.Part
-			if err := json.Unmarshal(p.content, &whole); err != nil { // costs one unnecessary edit
+			if err := json.Unmarshal(p.content, &whole); err != nil { // without its content the message is edited once more than needed
 				t.log.Error("content of a part can't be read", slog.String("turn", p.turn), slog.Any("error", err))
 			}
 			whole.First = shifted(whole.First, t.ahead)
