@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Store configures where conversations are stored.
@@ -26,7 +30,10 @@ func (d DSN) IsSQLite() bool { return d.Reveal() == SQLite }
 
 // masked returns the DSN for display: without the password and without parameters, one of which may be a password.
 func (d DSN) masked() string {
-	u, err := url.Parse(d.Reveal())
+	if d.IsSQLite() {
+		return SQLite
+	}
+	u, _, err := d.parse()
 	if err != nil {
 		return redacted
 	}
@@ -37,6 +44,30 @@ func (d DSN) masked() string {
 	return u.String()
 }
 
+// parse parses the URL of a database, which may have several hosts: net/url understands only one, and no address of IPv6 among others.
+// Its error may show the password.
+func (d DSN) parse() (u *url.URL, hosts []string, err error) {
+	scheme, rest, _ := strings.Cut(d.Reveal(), "://")
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	user := strings.LastIndex(rest[:end], "@") + 1
+	all := rest[user:end]
+	for host := range strings.SplitSeq(all, ",") {
+		if u, err = url.Parse(scheme + "://" + rest[:user] + host + rest[end:]); err != nil {
+			return nil, nil, err
+		}
+		if h := u.Hostname(); h != "" {
+			hosts = append(hosts, h)
+		}
+	}
+	if u.Host != "" {
+		u.Host = all
+	}
+	return u, hosts, nil
+}
+
 const storeDSN = "store.dsn"
 
 // validateStore validates a DSN, and masks its password wherever it appears.
@@ -45,13 +76,19 @@ func (d *decoder) validateStore(s Store) {
 		return
 	}
 	const hint = "write sqlite, or postgres://USER:PASSWORD@HOST:5432/DATABASE with special characters of the password percent-encoded"
-	u, err := url.Parse(s.DSN.Reveal()) // its error would show the password
-	switch {
-	case err != nil, u.Scheme != "postgres" && u.Scheme != "postgresql", u.Hostname() == "" && !u.Query().Has("host"),
-		manyAts(s.DSN.Reveal()):
+	u, hosts, err := s.DSN.parse()
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || len(hosts) == 0 && !u.Query().Has("host") || manyAts(s.DSN.Reveal()) {
 		d.failAt(d.at(storeDSN), hint, "invalid URL of a database in %s", storeDSN)
 		return
-	case !u.Query().Has("sslmode") && u.Hostname() != "" && !isLoopback(u.Hostname()):
+	}
+	switch reason, ok := driverAccepts(s.DSN.Reveal()); {
+	case !ok && reason == "":
+		d.failAt(d.at(storeDSN), hint, "invalid URL of a database in %s", storeDSN)
+		return
+	case !ok:
+		d.failAt(d.at(storeDSN), "correct its parameters", "invalid URL of a database in %s: %s", storeDSN, reason)
+		return
+	case !u.Query().Has("sslmode") && slices.ContainsFunc(hosts, func(h string) bool { return !isLoopback(h) }):
 		d.warnAt(d.at(storeDSN), "%s does not say how the connection is encrypted; add sslmode=verify-full, or sslmode=disable in a trusted network", storeDSN)
 	}
 	passwords := []string{u.Query().Get("password"), u.Query().Get("sslpassword")}
@@ -61,6 +98,26 @@ func (d *decoder) validateStore(s Store) {
 	for _, password := range passwords {
 		d.sensitive = append(d.sensitive, NewSecret(password), NewSecret(url.QueryEscape(password)), NewSecret(url.PathEscape(password)))
 	}
+}
+
+// driverAccepts reports whether the database's driver can read a URL. The reason shows neither the URL nor a password; it is empty if
+// it might.
+func driverAccepts(dsn string) (reason string, ok bool) {
+	_, err := pgxpool.ParseConfig(dsn)
+	if err == nil {
+		return "", true
+	}
+	e, known := errors.AsType[*pgconn.ParseConfigError](err)
+	if !known {
+		return "", false
+	}
+	bare := *e
+	bare.ConnString = ""
+	reason = strings.TrimPrefix(strings.Join(strings.Fields(bare.Error()), " "), "cannot parse ``: ")
+	if strings.HasPrefix(reason, "failed to parse") { // what it quotes may be a part of the password
+		return "", false
+	}
+	return reason, false
 }
 
 // manyAts reports whether more than one @ stands before the path of a URL. net/url ends the password at the last one, libpq and the

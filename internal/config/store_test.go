@@ -20,6 +20,24 @@ func TestStoreDSN(t *testing.T) {
 			dsn: "postgres://telex:hidden-pass@db/telex", shown: "postgres://telex@db/telex",
 			warning: "store.dsn does not say how the connection is encrypted; add sslmode=verify-full, or sslmode=disable in a trusted network",
 		},
+		{
+			dsn: "postgres://u:hidden-pass@[::1]:5432,host/db?sslmode=verify-full", shown: "postgres://u@[::1]:5432,host/db",
+		},
+		{dsn: "postgres://u:hidden-pass@localhost,[::1]:5433/db", shown: "postgres://u@localhost,[::1]:5433/db"},
+		{
+			dsn: "postgres://u:hidden-pass@[::1],db:5433/db", shown: "postgres://u@[::1],db:5433/db",
+			warning: "store.dsn does not say how the connection is encrypted; add sslmode=verify-full, or sslmode=disable in a trusted network",
+		},
+		{dsn: "postgres://u:hidden-pass@h,i:port/d", wrong: invalid},
+		{dsn: "postgres://u:hidden-pass@h/d?sslmode=maybe", wrong: "invalid URL of a database in store.dsn: failed to configure TLS (sslmode is invalid); correct its parameters"},
+		{
+			dsn:   "postgres://u:hidden-pass@h/d?sslmode=disable&connect_timeout=soon",
+			wrong: "invalid URL of a database in store.dsn: invalid connect_timeout (strconv.ParseInt: parsing \"soon\": invalid syntax); correct its parameters",
+		},
+		{
+			dsn:   "postgres://u:hidden-pass@h/d?sslmode=disable&pool_max_conns=many",
+			wrong: "invalid URL of a database in store.dsn: cannot parse pool_max_conns (strconv.ParseInt: parsing \"many\": invalid syntax); correct its parameters",
+		},
 		{dsn: "mysql://u:hidden-pass@h/d", wrong: invalid},
 		{dsn: "/var/lib/telex.db", wrong: invalid},
 		{dsn: "postgres://u:hidden-pass", wrong: invalid},

@@ -132,15 +132,18 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 
 // parse reads a DSN and adds what the store needs of each connection. Its error does not show the DSN, which holds a password.
 func parse(dsn string) (*pgxpool.Config, error) {
-	u, err := url.Parse(dsn)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return nil, errDSN
 	}
 	c, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, wrongDSN(err)
 	}
-	q := u.Query()
+	_, after, _ := strings.Cut(dsn, "?") // the driver can parse several hosts, net/url can't
+	q, err := url.ParseQuery(after)
+	if err != nil {
+		return nil, errDSN
+	}
 	if !q.Has("pool_max_conns") {
 		c.MaxConns = poolSize
 	}
