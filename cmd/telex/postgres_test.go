@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/internal/store/pgserver"
 	"telex/internal/store/pgtest"
 	"telex/standin/openai"
 	"telex/standin/telegram"
@@ -70,6 +71,16 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	wantText(t, "stderr of restore", stderr, "the store is a PostgreSQL database: restore it with pg_restore")
 	stdout, _ = run(exitDone, "config", "show")
 	wantText(t, "configuration", stdout, "  dsn: postgres://telex@127.0.0.1:")
+
+	server.Exec(t, "test1", "CREATE ROLE reader LOGIN PASSWORD '"+pgserver.Password+"'", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", "ALTER DATABASE test1 SET synchronous_commit = off")
+	stdout, _ = run(exitFailed, "store", "check")
+	wantText(t, "stdout of check", stdout, ": intact, but at risk\n  synchronous_commit is off: ", "under PostgreSQL")
+	server.Exec(t, "test1", "ALTER DATABASE test1 RESET synchronous_commit")
+	reads := launch{env: []string{s.env}}.start(t, "doctor", "--config", w.config(database(t, strings.Replace(dsn, "//telex:", "//reader:", 1))))
+	if code := reads.exit(patience); code != exitFailed {
+		t.Errorf("doctor: exit %d, want %d", code, exitFailed)
+	}
+	wantText(t, "doctor", reads.stdout.String(), "problem  store: ", " is at risk: the user reader may not change the table ", "→ docs/operations.md, under PostgreSQL\n")
 
 	daemon.stop()
 	stdout, _ = run(exitDone, "store", "migrate")
@@ -326,7 +337,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	p := run(exitDone, "store", "copy", "--from", "sqlite")
 	wantText(t, "stdout of copy", p.stdout.String(), "conversation     1\n", "entry            2\n", "copied from "+s.file+", every row counted on both sides")
 	p = run(exitFailed, "store", "copy", "--from", "sqlite")
-	wantText(t, "stderr of copy", p.stderr.String(), "the database is not empty: it has 1 rows in the table conversation")
+	wantText(t, "stderr of copy", p.stderr.String(), "telex: copy store: the database is not empty: it has 1 rows in the table conversation")
 	daemon = launch{env: []string{s.env}}.start(t, "run", "--config", config)
 	daemon.awaitLog("receiving", 1)
 	w.ask("And once more")

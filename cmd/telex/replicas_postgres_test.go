@@ -274,7 +274,10 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	if code := twin.exit(patience); code != exitFailed {
 		t.Errorf("a twin: exit %d, want %d", code, exitFailed)
 	}
-	wantText(t, "stderr of the twin", twin.stderr.String(), "in use by another process", "or give this one a state directory of its own")
+	wantText(t, "stderr of the twin", twin.stderr.String(), "the state directory "+a.dir+" is in use by another process", "or give this one a state directory of its own")
+	if strings.Contains(twin.stderr.String(), "telex.db") {
+		t.Error("the twin names a file that is not there")
+	}
 	a.stop()
 	b.stop()
 }

@@ -84,6 +84,9 @@ func (d *doctor) store(ctx context.Context) []finding {
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("%s is damaged: %s", report.Path, strings.Join(report.Problems, "; "))
 	}
+	if err == nil && len(report.Risks) > 0 {
+		err = fmt.Errorf("%s is at risk: %s", report.Path, strings.Join(report.Risks, "; "))
+	}
 	if err != nil {
 		return []finding{{check, problem, err.Error(), mendStore(at)}}
 	}

@@ -14,8 +14,8 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// ErrDamaged is returned by CheckStore for a damaged store, after it reported the problems.
-var ErrDamaged = errors.New("the store is damaged")
+// ErrDamaged is returned by CheckStore for a store that is damaged or at risk, after it reported the problems.
+var ErrDamaged = errors.New("the store is damaged or at risk")
 
 // BackupStore copies the store in the state directory of env to a new file, and reports that. A daemon may use the
 // store meanwhile. It overwrites no file.
@@ -66,7 +66,7 @@ func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	if err := o.report(report); err != nil {
 		return err
 	}
-	if len(report.Problems) > 0 {
+	if len(report.Problems)+len(report.Risks) > 0 {
 		return ErrDamaged
 	}
 	return nil
@@ -177,6 +177,9 @@ func errNoStore(path string) error {
 func (o Output) report(rep store.Report) error {
 	if len(rep.Problems) > 0 {
 		return o.line("%s: damaged\n  %s\nWhat to do about it is in docs/operations.md, under The store.", rep.Path, strings.Join(rep.Problems, "\n  "))
+	}
+	if len(rep.Risks) > 0 {
+		return o.line("%s: intact, but at risk\n  %s\nWhat to do about it is in docs/operations.md, under PostgreSQL.", rep.Path, strings.Join(rep.Risks, "\n  "))
 	}
 	if rep.Schema < rep.Knows {
 		return o.line("%s: sound\n  schema %d; telex run brings it to %d, and only then can its contents be counted", rep.Path, rep.Schema, rep.Knows)

@@ -16,6 +16,7 @@ type Report struct {
 	Schema        int64    // version of the file's schema
 	Knows         int64    // newest schema version that this program knows
 	Problems      []string // empty: the file is intact
+	Risks         []string // what may damage it, or keeps the daemon from using it
 	Conversations int64
 	Entries       int64 // of all histories
 	Keys          int64 // all known messages, including finished ones

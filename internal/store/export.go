@@ -12,13 +12,20 @@ import (
 // Tables reads all data of a store at one moment, for a copy in another database.
 type Tables struct{ t *tx }
 
-// Export calls use with the tables. It fails with ErrOlder if the store's schema is not up to date.
+// Export calls use with the tables, and returns its error. It fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
-	return r.viewCurrent(ctx, "read store", func(t *tx) {
-		if err := use(Tables{t}); err != nil {
+	var refused error // by use, which has read without an error
+	err := r.viewCurrent(ctx, "read store", func(t *tx) {
+		if err := use(Tables{t}); t.err == nil {
+			refused = err
+		} else if err != nil {
 			t.fail(err)
 		}
 	})
+	if err != nil {
+		return err
+	}
+	return refused
 }
 
 // Rows yields the rows of a query with this number of columns, as SQLite stores them. Err returns its error.

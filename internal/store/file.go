@@ -25,7 +25,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err
 	}
-	if s.lock, err = takeLock(s.path); err != nil {
+	if s.lock, err = takeLock(s.path, s.path); err != nil {
 		return err
 	}
 	reserve := newReserve(s.path, s.log, s.now)

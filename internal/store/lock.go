@@ -19,8 +19,8 @@ var errHeld = errors.New("lock is held")
 // the database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
 
-// takeLock locks the store at path. The kernel releases the lock when the process ends for any reason.
-func takeLock(path string) (*lock, error) {
+// takeLock locks the store at path, which errors call held. The kernel releases the lock when the process ends for any reason.
+func takeLock(path, held string) (*lock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR, fileMode)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +35,7 @@ func takeLock(path string) (*lock, error) {
 		return nil, err
 	}
 	if err := tryLock(f); err != nil {
-		err = explainLock(path, f, err)
+		err = explainLock(held, name, f, err)
 		_ = f.Close() // nothing was written
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func Reserve(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
 	}
-	l, err := takeLock(File(dir))
+	l, err := takeLock(File(dir), "the state directory "+dir)
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +61,19 @@ func Reserve(dir string) (release func() error, err error) {
 }
 
 // explainLock returns an error that says why the lock file f of the store at path can't be locked.
-func explainLock(path string, f *os.File, err error) error {
+func explainLock(held, name string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
 		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
-			"stop that one, or give this one a state directory of its own", path, ErrLocked, readHolder(f))
+			"stop that one, or give this one a state directory of its own", held, ErrLocked, readHolder(f))
 	}
-	return fmt.Errorf("lock %s.lock: %w", path, err)
+	return fmt.Errorf("lock %s: %w", name, err)
 }
 
 // CheckLock returns an error that wraps ErrLocked if another process holds the store at path. It creates no
 // file.
 func CheckLock(path string) error {
-	f, err := os.Open(path + ".lock")
+	name := path + ".lock"
+	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -81,7 +82,7 @@ func CheckLock(path string) error {
 	}
 	defer func() { _ = f.Close() }() // nothing was written; closing also drops the lock
 	if err := tryLock(f); err != nil {
-		return explainLock(path, f, err)
+		return explainLock(path, name, f, err)
 	}
 	return nil
 }

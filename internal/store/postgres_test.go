@@ -114,8 +114,8 @@ func TestPostgreSQLCopy(t *testing.T) {
 	defer mustClose(t, daemon)
 	_, err = daemon.Register(t.Context(), chat.Replica{Name: "host"})
 	f.must(err)
-	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, store.ErrLocked) {
-		t.Errorf("a copy beside a daemon: got %v, want %v", err, store.ErrLocked)
+	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, store.ErrLocked) || !strings.HasPrefix(err.Error(), "copy store: database ") {
+		t.Errorf("a copy beside a daemon: got %v, want %v, of the copy", err, store.ErrLocked)
 	}
 	f.must(daemon.Unregister(t.Context()))
 	copied, err := to.Copy(t.Context(), from.Reader)

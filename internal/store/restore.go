@@ -35,7 +35,7 @@ func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	if err := os.MkdirAll(filepath.Dir(r.path), dirMode); err != nil {
 		return Restored{}, err
 	}
-	lock, err := takeLock(r.path)
+	lock, err := takeLock(r.path, r.path)
 	if err != nil {
 		return Restored{}, err
 	}

@@ -20,6 +20,11 @@ WHERE NOT i.indisvalid AND c.relnamespace = ANY (current_schemas(false)::regname
 	listInvalidConstraints = `
 SELECT conrelid::regclass || ': ' || conname FROM pg_constraint
 WHERE NOT convalidated AND connamespace = ANY (current_schemas(false)::regnamespace[]) ORDER BY 1`
+	findUnwritable = `
+SELECT current_user::text, min(relname::text), count(*) > 1 FROM pg_class
+WHERE relkind = 'r' AND relnamespace = ANY (current_schemas(false)::regnamespace[])
+    AND NOT (has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+HAVING count(*) > 0`
 	countAll = `
 SELECT (SELECT count(*) FROM conversation), (SELECT count(*) FROM entry), (SELECT count(*) FROM inbox),
     (SELECT count(*) FROM inbox WHERE done_at IS NULL), (SELECT count(*) FROM turn WHERE ended_at IS NULL)`
@@ -38,7 +43,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 		return rep, nil
 	}
 	err = s.view(ctx, "check store", func(t *tx) {
-		rep.Problems = t.problems()
+		rep.Problems, rep.Risks = t.problems(), t.risks()
 		if len(rep.Problems) > 0 {
 			return // what is missing can't be counted
 		}
@@ -56,7 +61,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	return rep, err
 }
 
-// problems lists what is wrong with the schema and with the server's settings.
+// problems lists what is wrong with the schema.
 func (t *tx) problems() (list []string) {
 	for _, table := range tables() {
 		for _, c := range table.columns {
@@ -72,11 +77,25 @@ func (t *tx) problems() (list []string) {
 	for _, constraint := range rows(t, value[string], listInvalidConstraints) {
 		list = append(list, "constraint "+constraint+" is not validated")
 	}
+	return list
+}
+
+// risks lists what is wrong with the server's settings and with the rights of the user.
+func (t *tx) risks() (list []string) {
 	for _, setting := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
 		var value string
 		if t.first([]any{&value}, `SELECT current_setting($1)`, setting); value == "off" {
 			list = append(list, setting+" is off: a crash of the server loses messages that were accepted")
 		}
+	}
+	var user, table string
+	var others bool
+	if t.first([]any{&user, &table, &others}, findUnwritable) {
+		and := ""
+		if others {
+			and = ", and others"
+		}
+		list = append(list, fmt.Sprintf("the user %s may not change the table %s%s: make it the owner of the database and its tables", user, table, and))
 	}
 	return list
 }

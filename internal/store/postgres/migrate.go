@@ -70,8 +70,27 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	return s.up(ctx)
 }
 
-// refuse fails if a process runs that could not use the newest schema.
+// refuseForeign fails if a database without telex's schema has a table of the same name as one of telex. It is left as it is.
+func (s *Store) refuseForeign(ctx context.Context, conn *pgx.Conn) error {
+	var names []string
+	for _, t := range tables() {
+		names = append(names, t.name)
+	}
+	var name string
+	err := conn.QueryRow(ctx, `SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NOT NULL LIMIT 1`, names).Scan(&name)
+	if err == nil {
+		return fmt.Errorf("%s is %w: it has a table %s that telex did not make: give telex a database of its own", s.name, store.ErrForeign, name)
+	}
+	return orNone(err)
+}
+
+// refuse fails if a process runs that could not use the newest schema, or if the database is somebody else's.
 func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
+	if s.from == 0 {
+		if err := s.refuseForeign(ctx, conn); err != nil {
+			return err
+		}
+	}
 	if s.from < firstShared {
 		return s.refuseAlone(ctx, conn)
 	}

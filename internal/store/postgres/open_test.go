@@ -4,6 +4,8 @@ package postgres
 
 import (
 	"errors"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,4 +65,45 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 		_, err = program{t, dsn, knows}.open(migrate)
 		p.fails(err, store.ErrForeign, "give telex a database of its own")
 	}
+
+	name, dsn = server.Create(t, "") // of a program that has a table of the same name as telex
+	server.Exec(t, name, "CREATE TABLE turn (id bigint)")
+	_, err = program{t, dsn, knows}.open(true)
+	p.fails(err, store.ErrForeign, "has a table turn that telex did not make")
+	if tables := server.Query(t, name, "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"); !slices.Equal(tables, []string{"turn"}) {
+		t.Errorf("the database has the tables %q now", tables)
+	}
+}
+
+// What endangers a store that is not damaged is said as what it is.
+func TestPostgreSQLAtRisk(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, true)
+	name, dsn := server.Create(t, "")
+	knows, err := known()
+	p := program{t, dsn, knows}
+	p.must(err)
+	s, err := p.open(true)
+	p.must(err)
+	p.must(s.Close())
+	check := func(dsn string, risks ...string) {
+		t.Helper()
+		s, err := program{t, dsn, knows}.open(false)
+		p.must(err)
+		rep, err := s.Check(t.Context())
+		p.must(errors.Join(err, s.Close()))
+		if len(rep.Problems) > 0 || !slices.Equal(rep.Risks, risks) {
+			t.Errorf("got the problems %q and the risks %q, want the risks %q", rep.Problems, rep.Risks, risks)
+		}
+	}
+	check(dsn)
+	server.Exec(t, name, "CREATE ROLE reader LOGIN", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", "ALTER DATABASE "+name+" SET synchronous_commit = off")
+	const off = "synchronous_commit is off: a crash of the server loses messages that were accepted"
+	check(dsn, off)
+	u, err := url.Parse(dsn)
+	p.must(err)
+	password, _ := u.User.Password()
+	server.Exec(t, name, "ALTER ROLE reader PASSWORD '"+password+"'")
+	u.User = url.UserPassword("reader", password)
+	check(u.String(), off, "the user reader may not change the table admission, and others: make it the owner of the database and its tables")
 }
