@@ -48,7 +48,7 @@ func (c *cluster) interruption(t *talk, p post, all []post) interruption {
 			continue
 		}
 		// Each reply gets at least its share of the platform's limit.
-		pace := t.place.pace(together(all, since, v.at))
+		pace := t.place.pace(together(all, since, v.at), max(1, len(c.replicas)))
 		if gap-pace > worst.Duration {
 			worst.Duration, worst.from = gap-pace, since
 			worst.where = fmt.Sprintf("%.1f s beyond %.1f s from %s in %s, chat %d: %s", (gap - pace).Seconds(), pace.Seconds(), since.Format("15:04:05.0"), t.place.name(), t.number, clip(p.text()))

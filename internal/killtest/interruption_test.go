@@ -41,12 +41,12 @@ func TestInterruption(t *testing.T) {
 		"long before the next event":   {person, reply(0, 1.5, 5), nil, 6, 2, true},
 		"a group is slower":            {group, reply(0, 3, 6.5), nil, 2, 0.5, false},
 		"many share the limit":         {person, reply(0, 1.5, 5), crowd(89), 2, 0.5, false},
-		"Slack's limit is a workspace": {slackPerson, reply(0, 1.5, 7.5), crowd(4), 2, 0, false},
-		"Slack alone":                  {slackPerson, reply(0, 1.5, 7.5), nil, 2, 4.5, false},
+		"Slack alone":                  {slackPerson, reply(0, 1.5, 9.2), nil, 2, 0.5, false},
+		"Slack's limit is a workspace": {slackPerson, reply(0, 1.5, 12.8), crowd(3), 2, 0.5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := &cluster{events: []event{{At: at(tt.event), What: restarted}}}
+			c := &cluster{replicas: make([]*replica, 3), events: []event{{At: at(tt.event), What: restarted}}}
 			got := c.interruption(&talk{place: tt.place}, tt.reply, append(tt.among, tt.reply))
 			if (got.Duration-seconds(tt.want)).Abs() > time.Millisecond || got.calm != tt.calm || (got.where != "") != (tt.want > 0) {
 				t.Errorf("got %v, calm %t, %q; want %v s, calm %t", got.Duration, got.calm, got.where, tt.want, tt.calm)
