@@ -33,6 +33,7 @@ type actor struct {
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
 	merged  []queue.Message                  // messages of another id of the chat, which are not about the running turn and wait for its end
 	found   time.Time                        // time when they were found, from which their age counts: they may wait for long
+	taken   map[string]time.Time             // when turns were taken over from other replicas, by their ids
 	ticket  *queue.Ticket                    // place in the recovery queue for left and for older messages; nil: nothing was left
 	queue   queue.Queue                      // messages that wait for their turn
 	owed    []note                           // lines that wait until earlier replies are delivered
@@ -54,8 +55,8 @@ const maxFixedLines = 5
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
 	return &actor{
 		g: g, endpoint: e, conversation: c, news: make(chan struct{}, 1), queue: queue.New(g.queueRules()),
-		marked: make(map[chat.MessageID]chan struct{}),
-		log:    g.Log.With(slog.String("conversation", c.String())),
+		marked: make(map[chat.MessageID]chan struct{}), taken: make(map[string]time.Time),
+		log: g.Log.With(slog.String("conversation", c.String())),
 	}
 }
 

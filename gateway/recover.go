@@ -127,10 +127,12 @@ func (g *Gateway) resumeAll(left leftovers) {
 			if a.started { // its chat was merged with another's
 				a.orders = append(a.orders, func() {
 					a.left, a.found, a.merged = append(a.left, l.turns...), found, append(a.merged, l.messages...)
+					a.takesOver(l.turns)
 				})
 				return
 			}
 			a.left, a.found, a.inbox, a.ticket = l.turns, found, l.messages, a.endpoint.restored.Enter(a.poke)
+			a.takesOver(l.turns)
 			for _, m := range l.messages {
 				a.inherit(m.Inbound)
 			}
@@ -144,6 +146,15 @@ func (g *Gateway) resumeAll(left leftovers) {
 	}
 	if turns+messages > 0 {
 		g.Log.Info("going on where the last process ended", slog.Int("turns", turns), slog.Int("messages", messages))
+	}
+}
+
+// takesOver notes that turns come from other replicas, which may still live.
+func (a *actor) takesOver(turns []chat.Turn) {
+	for _, rec := range turns {
+		if a.g.shared != nil {
+			a.taken[rec.ID] = a.found
+		}
 	}
 }
 

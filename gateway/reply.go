@@ -62,7 +62,7 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 	}
 	return preview.Options{
 		Endpoint: a.endpoint.account().out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
-		Recorder: recorder{a.g, rec.ID, a.endpoint, rec.To.Chat}, Parts: rec.Parts, Jitter: rand.Float64,
+		Recorder: recorder{a.g, rec.ID, a.endpoint, rec.To.Chat}, Parts: rec.Parts, Taken: a.taken[rec.ID], Jitter: rand.Float64,
 		Log: a.log.With(slog.String("turn", rec.ID)),
 	}
 }

@@ -34,8 +34,9 @@ type action struct {
 	until      time.Time // doWait: the end of the wait; zero: only an event ends it
 	ignoreText bool      // doWait: new text does not end the wait
 	desired
-	calls int    // number of calls known to follow, including this one; 0 counts as 1
-	added string // doAppend, doStop: the text to append
+	repeats bool   // it repeats an edit, or waits for that
+	calls   int    // number of calls known to follow, including this one; 0 counts as 1
+	added   string // doAppend, doStop: the text to append
 }
 
 // Indexes of messages that are not part of the text.

@@ -39,6 +39,7 @@ type lives struct {
 	notes  *notebook
 	ep     Endpoint
 	config Config
+	shared bool // with other processes, which don't end with the next one
 }
 
 func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
@@ -57,8 +58,12 @@ func (l *lives) again(told ...Status) {
 	}
 	ctx, cancel := context.WithCancel(l.t.Context())
 	l.slot, l.cancel, l.ended = NewSlot(), cancel, make(chan struct{})
+	var taken time.Time
+	if l.shared {
+		taken = time.Now()
+	}
 	r := New(Options{
-		Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
+		Taken: taken, Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
 		Recorder: l.notes, Parts: slices.Clone(l.notes.parts), Log: slog.New(slog.DiscardHandler),
 	})
 	for _, status := range told {

@@ -15,10 +15,13 @@ func (s *state) remaining(now time.Time) action {
 	first, later, calls := action{kind: doEnd}, action{kind: doEnd}, 0
 	for _, d := range s.atEnd() {
 		a := s.plan(d, now)
+		if a.kind == doEnd {
+			a = s.repeat(d, now)
+		}
 		switch {
 		case a.kind == doEnd:
 			continue
-		case a.kind == doWait && d.part <= supersededAt: // other messages need not wait for a late search
+		case a.kind == doWait && (a.repeats || d.part <= supersededAt): // other messages need not wait for a late search
 			if later.kind == doEnd || a.until.Before(later.until) {
 				later = a
 			}
@@ -33,6 +36,21 @@ func (s *state) remaining(now time.Time) action {
 	}
 	first.calls = calls
 	return first
+}
+
+// repeat repeats the edit of a message that shows what it should, if an edit of another process may have taken effect after that.
+func (s *state) repeat(d desired, now time.Time) action {
+	m := s.at(d.part)
+	if m.foreignEdits.IsZero() || !m.editable() || !s.can(chat.OpEdit) || d.aim != aimShow && d.aim != aimStay {
+		return action{kind: doEnd}
+	}
+	if d.aim == aimStay {
+		d = desired{part: d.part, display: s.withoutCursor(d.part), keepsText: true, class: d.class}
+	}
+	if now.Before(m.foreignEdits) {
+		return action{kind: doWait, until: m.foreignEdits, ignoreText: true, desired: d, repeats: true}
+	}
+	return action{kind: doEdit, desired: d, repeats: true}
 }
 
 // atEnd returns the aims of all messages for the ending. Superseded messages are deleted last.

@@ -27,10 +27,8 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 				p.profile.KeyFor = c.keys
 				e := p.endpoint()
 				e.Finder = channel{p}
-				if c.shared {
-					e.MayCall = func() bool { return true }
-				}
 				l := live(t, p, e, Config{})
+				l.shared = c.shared
 				p.fate = nth(map[int]fate{0: {hang: true}})
 				l.slot.Finish(Ending{Text: "the final"})
 				l.waits(8 * time.Second)

@@ -48,11 +48,13 @@ type message struct {
 	earlierBody payload // text that the message may still show if shown has no text
 	source      string  // Markdown of its text, without that of earlier messages
 
-	start       markup.Mark  // start of its text
-	nextStart   *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
-	streamStart time.Time    // time when the stream began
-	gen         int          // number of earlier messages in this place; each has its own idempotency key
-	place       int          // superseded: index in the text
+	start markup.Mark // start of its text
+	// foreignEdits is until when edits of another process may take effect. If the message got its last edit before, that is repeated.
+	foreignEdits time.Time
+	nextStart    *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
+	streamStart  time.Time    // time when the stream began
+	gen          int          // number of earlier messages in this place; each has its own idempotency key
+	place        int          // superseded: index in the text
 
 	abandoned bool // the platform refuses its content permanently
 	plain     bool // the platform refused its markup: plain text only
@@ -132,6 +134,7 @@ func (m *message) certaintyAfter(d display) certainty {
 func (m *message) renew() {
 	m.phase, m.certainty, m.file, m.shown.cursor, m.shown.mark = absent, sure, false, false, ""
 	m.attempt.forget()
+	m.foreignEdits = time.Time{}
 	m.gen++
 }
 

@@ -139,10 +139,10 @@ func (a action) needsMessage() bool {
 }
 
 // inTrouble reports whether the conversation should continue without this ending: the platform refuses to show it, or only
-// a late search is left. Rate limits don't count, since they affect the next reply, too. Failures that lead to another
+// late checks are left. Rate limits don't count, since they affect the next reply, too. Failures that lead to another
 // call at once don't count either.
 func (s *state) inTrouble() bool {
-	return s.ending != nil && !s.ending.Stand && (s.failuresInRow > 0 && s.onlyWaitHelps || s.onlySearchLeft())
+	return s.ending != nil && !s.ending.Stand && (s.failuresInRow > 0 && s.onlyWaitHelps || s.onlyChecksLeft())
 }
 
 // reportTrouble calls onTrouble when the trouble with the ending begins or is over.

@@ -73,7 +73,7 @@ func (s *state) restoreCertainty(known []message) {
 		p, k := &s.parts[i], &known[i]
 		if p.phase == standing && k.phase == standing && p.ref == k.ref {
 			end := p.shown.body.end
-			p.certainty, p.shown, p.earlierBody = k.certainty, k.shown, k.earlierBody
+			p.certainty, p.shown, p.earlierBody, p.foreignEdits = k.certainty, k.shown, k.earlierBody, k.foreignEdits
 			p.shown.body.end = end
 		}
 	}
@@ -88,7 +88,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 		// The create may have taken effect: at most one more follows, with the final.
 		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // a stream has no cursor
 		s.recordUncertainCreate(m, now)
-		m.attempt.pendingUntil = s.pendingUntil(now)
+		m.attempt.pendingUntil = s.taken.Add(callTimeout)
 		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= maxTries && m.attempt.unresolved > 0 {
 			m.attempt.unresolved = maxUncertainCreates
 		}
@@ -109,18 +109,12 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	case chat.PartStands, chat.PartResent:
 		m.phase = standing
 	}
+	if until := s.taken.Add(previewTimeout); m.exists() && r.Cursor && until.After(now) {
+		m.foreignEdits = until
+	}
 	if m.exists() && r.Ref.Target.Chat != s.to.Chat {
 		m.renew()
 	}
-}
-
-// pendingUntil returns until when a create of an earlier process may still be under way: where several share the store, that process may
-// live, and have lost only its lease.
-func (s *state) pendingUntil(now time.Time) time.Time {
-	if !s.shared {
-		return now
-	}
-	return now.Add(callTimeout)
 }
 
 // recorded returns the payload in the record of a message.

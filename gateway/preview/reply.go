@@ -20,6 +20,7 @@ type Options struct {
 	Slot     *Slot
 	Recorder Recorder    // nil: nothing is stored
 	Parts    []chat.Part // records of an earlier process, or of the run of this one that ended with After
+	Taken    time.Time   // when the reply was taken over from a process that may still live, and wait for the answer to a call; zero: it was not
 	After    Outcome     // outcome of the same reply's last run in this process; zero if there was none
 	Before   []*Slot     // earlier replies of the conversation that may still create messages; theirs come first
 	// Troubled is called with true when the ending can't be shown at the moment, except for a rate limit, and
@@ -76,7 +77,7 @@ func New(o Options) *Reply {
 	r.place = place{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key, ops: o.Endpoint.ops(),
 		dialect: dialect, limit: profile.TextLimit, keyFor: profile.KeyFor, lateFor: profile.LateFor, fileLimit: profile.FileLimit,
-		shared: o.Endpoint.MayCall != nil,
+		taken: o.Taken,
 	}
 	if r.jitter = o.Jitter; r.can(chat.OpTyping) {
 		r.typing = profile.TypingEvery

@@ -3,6 +3,7 @@ package preview
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -138,8 +139,11 @@ func (s *state) lookLater(c chat.Create, place, gen int, due time.Time) {
 	s.superseded = append(s.superseded, m)
 }
 
-// onlySearchLeft reports whether the ending has nothing left to do but a second search.
-func (s *state) onlySearchLeft() bool {
+// onlyChecksLeft reports whether the ending has nothing left to do but a second search, or an edit that is repeated.
+func (s *state) onlyChecksLeft() bool {
+	if slices.ContainsFunc(s.parts, func(m message) bool { return !m.foreignEdits.IsZero() }) && s.remaining(time.Now()).repeats {
+		return true
+	}
 	for _, m := range s.superseded {
 		if !m.exists() && m.attempt.open() {
 			a := s.remaining(time.Now())

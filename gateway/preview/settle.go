@@ -69,6 +69,9 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		}
 	default:
 		p.certainty = sure
+		if !s.lastCall.Before(p.foreignEdits) {
+			p.foreignEdits = time.Time{}
+		}
 	}
 	if p.unsure() {
 		p.replace(a.display)

@@ -131,7 +131,7 @@ type place struct {
 	streamFor   time.Duration // maximum duration of a stream; 0: previews are not streams
 	grows       bool          // previews began as streams: the layout may only append
 	lateFor     time.Duration // time after which the message of a create of unknown outcome is searched again; 0: never
-	shared      bool          // several processes share the store
+	taken       time.Time     // Options.Taken
 	keyFor      time.Duration // time for which a create may be repeated under its key
 }
 

@@ -119,7 +119,11 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 	place := n % maxParts
 	switch {
 	case r.State == chat.PartIntended && r.Create != nil:
-		s.lookLater(*r.Create, place, n/maxParts, s.pendingUntil(now).Add(s.lateFor))
+		due := now
+		if until := s.taken.Add(callTimeout); until.After(now) {
+			due = until
+		}
+		s.lookLater(*r.Create, place, n/maxParts, due.Add(s.lateFor))
 		s.superseded[len(s.superseded)-1].stored = true
 		return
 	case r.State != chat.PartFrozen:

@@ -50,6 +50,9 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 	switch e.Kind {
 	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
 		switch m := f.message; {
+		case a.repeats && e.Kind != chat.Gone: // it shows that already, unless an edit of another process took effect
+			m.foreignEdits = time.Time{}
+			return
 		case a.mark != "": // the mark may be the cause
 			s.cfg.StopMark = ""
 			return

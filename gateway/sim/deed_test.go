@@ -146,7 +146,7 @@ func (w *world) judgeEffect(d *deed) {
 	}
 }
 
-// stoppedBefore says that a command that stops a turn was taken before a moment. Questions that came after it wait until it ends.
+// stoppedBefore says that the process that answers had learned of a command that stops a turn before a moment. Questions that came after it wait until it ends.
 func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(memoryMoved)
@@ -154,7 +154,7 @@ func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	}
 	return slices.ContainsFunc(w.messages, func(m *written) bool {
 		other := m.stops != "" && m.stops != t.id
-		return m.place == t.place && !other && w.ends(m, w.asker(t)) && m.accepted.After(t.begun[0].at) && m.accepted.Before(at)
+		return m.place == t.place && !other && w.ends(m, w.asker(t)) && m.accepted.After(t.begun[0].at) && !m.heard.IsZero() && m.heard.Before(at)
 	})
 }
 

@@ -17,14 +17,15 @@ type exception string
 
 // What stands beside a reply.
 const (
-	leftBehind     exception = "left behind in a chat that moved"
-	withoutID      exception = "message without an id"
-	unchangeable   exception = "can neither be edited nor deleted"
-	questionStays  exception = "a question that can't be deleted"
-	unknownCreate  exception = "create of unknown outcome"
-	longerBefore   exception = "longer before, and nothing can be deleted"
-	deletedBetween exception = "a message between others was deleted by the person"
-	editedAgain    exception = "edited once more after it was given up for now"
+	leftBehind      exception = "left behind in a chat that moved"
+	withoutID       exception = "message without an id"
+	unchangeable    exception = "can neither be edited nor deleted"
+	questionStays   exception = "a question that can't be deleted"
+	unknownCreate   exception = "create of unknown outcome"
+	longerBefore    exception = "longer before, and nothing can be deleted"
+	deletedBetween  exception = "a message between others was deleted by the person"
+	editedAgain     exception = "edited once more after it was given up for now"
+	editedBySeveral exception = "edited once more after a replica took over"
 )
 
 // What is missing in a reply, or what comes late.
@@ -54,14 +55,15 @@ const (
 // exceptions are all of them, with their reasons.
 func exceptions() map[exception]string {
 	return map[exception]string{
-		leftBehind:     "A message id of the old chat means nothing in the new chat. Nobody can change what stands in the old one.",
-		withoutID:      "The platform made the message and did not tell its id. The bot can't edit, delete or find it.",
-		unchangeable:   "The platform refuses to edit the message, and it has no deletion. The message stays beside the one that replaces it.",
-		questionStays:  "A question is a message of its own. The platform has no deletion, so the question stays, without its buttons where it can be edited.",
-		unknownCreate:  "D5: the platform does not tell whether the create took effect, and the bot can't look. The final follows once more.",
-		longerBefore:   "The final has fewer messages than the previews, and the platform has no deletion. The last messages keep their text.",
-		deletedBetween: "A person deleted a message that has others below it. No platform puts a new message between two others.",
-		editedAgain:    "D15: edits are recorded after the call. A reply that is taken up again does not know whether its last edit took effect, and an edit may be repeated.",
+		leftBehind:      "A message id of the old chat means nothing in the new chat. Nobody can change what stands in the old one.",
+		withoutID:       "The platform made the message and did not tell its id. The bot can't edit, delete or find it.",
+		unchangeable:    "The platform refuses to edit the message, and it has no deletion. The message stays beside the one that replaces it.",
+		questionStays:   "A question is a message of its own. The platform has no deletion, so the question stays, without its buttons where it can be edited.",
+		unknownCreate:   "D5: the platform does not tell whether the create took effect, and the bot can't look. The final follows once more.",
+		longerBefore:    "The final has fewer messages than the previews, and the platform has no deletion. The last messages keep their text.",
+		deletedBetween:  "A person deleted a message that has others below it. No platform puts a new message between two others.",
+		editedAgain:     "D15: edits are recorded after the call. A reply that is taken up again does not know whether its last edit took effect, and an edit may be repeated.",
+		editedBySeveral: "D10: an edit of a replica that was paused may take effect after that of the next owner, who can't know whether there is one, and edits once more when it must be over.",
 
 		sentAnewBelow:  "The platform refuses to edit a message that has others below it, and it has no deletion. The new message stands below them.",
 		refusedContent: "The platform refuses the text of the final, with and without markup. What stands stays, without a cursor.",
@@ -162,7 +164,7 @@ func rareExceptions() map[exception]schedule {
 	}
 	twins.faults = map[int]fault{2: {kind: cutBefore}}
 	twins.kills = []kill{{where: afterCall, n: 11, down: 3 * time.Second}}
-	return map[exception]schedule{crowded: crowd, deletedBetween: between, editedAgain: again, sameText: twins}
+	return map[exception]schedule{crowded: crowd, deletedBetween: between, editedAgain: again, sameText: twins, editedBySeveral: lateEdit()}
 }
 
 func TestRareExceptions(t *testing.T) {

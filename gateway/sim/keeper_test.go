@@ -46,6 +46,7 @@ type turnLog struct {
 	usage    []chat.Usage
 	line     string
 	states   map[partOfLife]chat.PartState // as each process stored it last
+	taken    map[*life]time.Time           // when replicas took it over first
 }
 
 // partOfLife is one message of the reply as one process dealt with it.
@@ -144,7 +145,7 @@ func (k *keeper) begun(t chat.Turn) {
 	w := k.l.w
 	tl := w.turns[t.ID]
 	if tl == nil {
-		tl = &turnLog{id: t.ID, replaces: t.Replaces, place: w.placeOf(t.To.Chat, t.To.Thread), states: map[partOfLife]chat.PartState{}}
+		tl = &turnLog{id: t.ID, replaces: t.Replaces, place: w.placeOf(t.To.Chat, t.To.Thread), states: map[partOfLife]chat.PartState{}, taken: map[*life]time.Time{}}
 		for _, m := range t.Messages {
 			n := numberOf(m.ID)
 			tl.place = w.messages[n].place

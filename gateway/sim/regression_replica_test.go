@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,40 @@ func TestRegressionCreateSlowerThanALease(t *testing.T) {
 			s.faults = map[int]fault{0: {kind: slowAnswer, after: 14 * time.Second}}
 			perform(t, s)
 		})
+	}
+}
+
+// lateEdit is a schedule in which a replica is paused while its edit is under way. The next owner makes the message final before that edit
+// takes effect.
+func lateEdit() schedule {
+	s := story("edit", talk(numbered(15)))
+	s.replicas = 2
+	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 7 * time.Second}}
+	s.says[0].at = 6 * time.Second // the other one owns the chat
+	s.cuts = []cut{{slot: 0, what: cutAll, from: 7500 * time.Millisecond, until: 30 * time.Second}}
+	s.faults = map[int]fault{1: {kind: slowAnswer, after: 9 * time.Second}}
+	return s
+}
+
+// D10: no cursor remains. The edit of a paused replica takes effect after the final that the next owner has shown.
+func TestRegressionEditSlowerThanALease(t *testing.T) {
+	t.Parallel()
+	w := perform(t, lateEdit())
+	equal(t, "what the person sees", w.see(0), []string{numbered(15)})
+}
+
+// A replica that can't reach the store can't know that somebody stopped the answer: another one accepted that. It learns of it soon after.
+func TestRegressionUndoneBesideTheOwner(t *testing.T) {
+	t.Parallel()
+	s := story("edit", calling("a0w0x", "a0w1x", change, change))
+	s.tools, s.approval, s.replicas = true, time.Hour, 2
+	s.reactions = []reaction{{kind: doAlways, after: time.Second}}
+	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 6500 * time.Millisecond}}
+	s.says[0].at = 6 * time.Second // the other one owns the chat, and receives each second update
+	s.says = append(s.says, say{at: 8200 * time.Millisecond, user: "ann", kind: "help"}, say{at: 8500 * time.Millisecond, user: "ann", kind: "undo"})
+	s.cuts = []cut{{slot: 0, what: cutStore, from: 8300 * time.Millisecond, until: 9600 * time.Millisecond}}
+	if w := perform(t, s); w.effects() != 2 {
+		t.Errorf("%d calls took effect\n%s", w.effects(), strings.Join(w.story(), "\n"))
 	}
 }
 

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// What is sent again although it stands.
+
+// givenUpFor is how long a reply rests at least that was given up for now, before it is taken up again.
+const givenUpFor = 10 * time.Minute
+
+// runAt returns how often the turn of a call had been begun when the call was made.
+func (w *world) runAt(c *call) (n int) {
+	if t := w.turns[c.turn]; t != nil {
+		for _, b := range t.begun {
+			if !b.at.After(c.at) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// mayBeOverwritten says that another process edited the message of a call, or made it as a preview, and that the one that makes the call has
+// waited for the end of an edit of that one since it took over.
+func (w *world) mayBeOverwritten(c *call) bool {
+	const longest = 10 * time.Second // for which a preview's edit is waited for
+	t := w.turns[c.turn]
+	if w.s.replicas == 0 || t == nil || c.m.Preview || !slices.ContainsFunc(w.calls, func(o *call) bool {
+		return o.life != c.life && o.id == c.id && o.to.Chat == c.to.Chat && o.m.Preview && (o.op == chat.OpEdit || o.creates())
+	}) {
+		return false
+	}
+	at, taken := t.taken[c.life]
+	return taken && c.at.Sub(at) >= longest
+}
+
+// judgeRepeats judges that nobody is sent what already stands (D2, F21).
+func (w *world) judgeRepeats() {
+	type place struct {
+		life *life
+		run  int // of the turn: the next one, by this process or another, may not know what stands
+		id   chat.MessageID
+	}
+	type sent struct {
+		chat.Outgoing
+		at time.Time
+	}
+	last := map[place]sent{}
+	repeated := map[place]bool{}
+	doubted := map[string]bool{} // what a create with this key finds is not known
+	for _, t := range w.order {
+		for p, s := range t.states {
+			doubted[p.key] = doubted[p.key] || s == chat.PartIntended
+		}
+	}
+	for _, c := range w.calls {
+		if c.op != chat.OpSend && c.op != chat.OpEdit {
+			if c.op != chat.OpTyping && c.op != chat.OpDraft && c.op != chat.OpFind {
+				delete(last, place{c.life, w.runAt(c), c.id})
+			}
+			continue
+		}
+		if c.creates() && c.unknown() {
+			doubted[c.m.Key] = true
+		}
+		p := place{c.life, w.runAt(c), c.id}
+		old, known := last[p]
+		again := known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) && slices.Equal(old.Actions, c.m.Actions)
+		switch {
+		case again && c.at.Sub(old.at) >= givenUpFor:
+			w.except(editedAgain)
+		case again && w.mayBeOverwritten(c) && !repeated[p]:
+			repeated[p] = true
+			w.except(editedBySeveral)
+		case again:
+			w.complain("D2: %s is sent again what it shows: %s", c.id, c)
+		}
+		switch {
+		case c.creates() && doubted[c.m.Key]:
+			delete(last, p)
+		case c.err == nil && !c.done.IsZero():
+			last[p] = sent{c.m, c.at}
+		default:
+			delete(last, p)
+		}
+	}
+}
