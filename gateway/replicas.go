@@ -63,7 +63,8 @@ type Ownership interface {
 	Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error
 	// Forward passes a message that is not stored (an edit, a deletion, an operator's order) to the owner of its chat, in
 	// order with the messages that Accept stores. Take gives it once, and it is gone then. Without an owner nothing
-	// happens, and Forward returns false: nothing is unfinished there.
+	// happens, and Forward returns false: nothing is unfinished there. The same goes for a dead owner if no replica runs the endpoint:
+	// nobody would take the message.
 	Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error)
 	// Receive makes this replica the receiver of an endpoint if no other live replica is, and reports whether it is.
 	Receive(ctx context.Context, e chat.EndpointID) (bool, error)

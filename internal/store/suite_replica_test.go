@@ -417,6 +417,15 @@ func testReplicaForward(c *cluster) {
 	b.must(b.Drop(b.Context(), to, "2"))
 	b.must(b.Free(b.Context(), false, to))
 	forward(false)
+
+	// Nobody would carry out what is left to the next owner of a chat whose endpoint nobody runs.
+	b.accept(to, "3")
+	forward(true)
+	other := c.process("dc")
+	b.must(b.Unregister(b.Context()))
+	if got, err := other.Forward(other.Context(), to, edit); err != nil || got {
+		c.Fatalf("got %t, %v, for a chat whose endpoint nobody runs", got, err)
+	}
 }
 
 func testReplicaReceive(c *cluster) {

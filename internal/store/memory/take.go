@@ -91,6 +91,16 @@ func (s *Store) isUnfinished(p place) bool {
 		slices.ContainsFunc(s.inbox, func(m *accepted) bool { return s.home(m.Conversation) == p })
 }
 
+// runs reports whether a replica with a lease runs an endpoint.
+func (s *Store) runs(e chat.EndpointID) bool {
+	for id := range s.replicas {
+		if r := s.alive(id); r != nil && slices.Contains(r.Endpoints, e) {
+			return true
+		}
+	}
+	return false
+}
+
 // Forward implements gateway.Ownership.
 func (s *Store) Forward(_ context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	defer s.lock()()
@@ -98,7 +108,7 @@ func (s *Store) Forward(_ context.Context, c chat.Conversation, in chat.Inbound)
 		return false, chat.ErrLost
 	}
 	o := s.chats[s.home(c)]
-	if o == nil {
+	if o == nil || s.ownerOf(o) == nil && !s.runs(c.Endpoint) {
 		return false, nil
 	}
 	s.receive(c, in, true)

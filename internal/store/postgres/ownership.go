@@ -209,7 +209,7 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 }
 
 // Forward passes a message that is not stored for long to the owner of its chat. Without an owner, dead or alive, nothing happens, and
-// it returns false.
+// it returns false; also if the owner is dead and nobody runs the endpoint, so that the chat gets no other one.
 func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -217,13 +217,13 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 	}
 	return resultOf(ctx, s.add, "forward message", func(t *tx) bool {
 		var owner chat.ReplicaID
-		var leaving, owned, lives bool
+		var leaving, owned, lives, runs bool
 		b := &pgx.Batch{}
 		if t.self != 0 {
 			t.lease(b, &leaving)
 		}
-		t.row(b, &owned, []any{&owner, &lives}, findAnyOwner, c.Endpoint, c.Chat)
-		if t.send(b); !owned {
+		t.row(b, &owned, []any{&owner, &lives, &runs}, findAnyOwner, c.Endpoint, c.Chat)
+		if t.send(b); !owned || !lives && !runs {
 			return false
 		}
 		t.queue(addForwarded, c.Chat, t.ensure(&pgx.Batch{}, keepConversation, c), body, t.now)

@@ -73,9 +73,10 @@ const (
 	findLiveOwner = `
 SELECT h.owner FROM chat h JOIN replica r ON r.id = h.owner
 WHERE ` + chatIs + ` AND NOT h.free AND r.expires > clock_timestamp() FOR KEY SHARE OF h`
-	// findAnyOwner finds owners that are dead, too, and tells whether they are.
+	// findAnyOwner finds owners that are dead, too, and tells whether they are, and whether a replica runs the endpoint.
 	findAnyOwner = `
-SELECT h.owner, NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp())
+SELECT h.owner, NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp()),
+    EXISTS (SELECT FROM replica WHERE h.endpoint = ANY (endpoints) AND expires > clock_timestamp())
 FROM chat h WHERE ` + chatIs + ` AND h.owner IS NOT NULL FOR KEY SHARE OF h`
 
 	makeChat = `
