@@ -128,6 +128,10 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	if m.id, err = m.store.Register(ctx, m.self()); err != nil {
 		return err
 	}
+	self := m.self()
+	self.Began = time.Now()
+	self.Renewed = self.Began
+	m.peers.Store(&[]chat.Replica{self}) // until the first renewal tells of the others
 	return m.reload(ctx)
 }
 

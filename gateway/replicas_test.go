@@ -103,7 +103,8 @@ type severed struct {
 	*memory.Store
 	mu   sync.Mutex
 	away bool
-	lost int // so many turns can't begin because the lease is over
+	mute chan struct{} // not nil: a renewal waits until it is closed
+	lost int           // so many turns can't begin because the lease is over
 }
 
 var errAway = errors.New("the database is away")
@@ -126,6 +127,9 @@ func (s *severed) reach() error {
 func (s *severed) Renew(ctx context.Context, self chat.Replica) ([]chat.Replica, error) {
 	if err := s.reach(); err != nil {
 		return nil, err
+	}
+	if s.mute != nil {
+		<-s.mute
 	}
 	return s.Store.Renew(ctx, self)
 }
@@ -528,6 +532,24 @@ func TestReplicasLetThreeStrangersWait(t *testing.T) {
 		pending, err := r[0].store.Pending(t.Context())
 		if err != nil || len(pending) > 0 {
 			t.Errorf("messages wait: %v, %v", pending, err)
+		}
+	})
+}
+
+// A replica that has joined knows itself, also before its first renewal has ended.
+func TestReplicasKnowThemselvesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := make(chan struct{})
+		r := fleet(t, 1, false, func(o *gateway.Options) {
+			o.Self.Name = "host"
+			o.Store.(*severed).mute = answers
+		})
+		later(500 * time.Millisecond)
+		s := r[0].gateway.Overview().Replica
+		close(answers)
+		if len(s.Peers) != 1 || s.Peers[0].ID != s.ID || s.ID == 0 || s.Peers[0].Name != "host" || s.Peers[0].Began.IsZero() ||
+			!slices.Equal(s.Peers[0].Endpoints, []chat.EndpointID{"tg"}) {
+			t.Errorf("it has the id %d and knows %+v", s.ID, s.Peers)
 		}
 	})
 }

@@ -25,8 +25,8 @@ type Replicas struct {
 	Self     int64     `json:"self"`            // id of the answering daemon; 0: its store is not shared, or it has not joined yet
 	Trouble  string    `json:"error,omitempty"` // why it can't renew its lease
 	Lost     int64     `json:"leases_lost"`     // by this daemon since its start
-	Replicas []Replica `json:"replicas"`        // oldest first; empty: the store can't be shared
-	shared   bool
+	Shared   bool      `json:"shared"`          // the store can be shared
+	Replicas []Replica `json:"replicas"`        // oldest first; empty: the store can't be shared, or the daemon has no lease
 }
 
 // Replica is one of the daemons that share a store.
@@ -125,7 +125,7 @@ func (a *App) replicas() Replicas {
 	if r == nil {
 		return out
 	}
-	out.shared = true
+	out.Shared = true
 	out.Self, out.Lost, out.Trouble = int64(r.ID), r.Lost, a.storeTrouble(r)
 	now := time.Now()
 	for _, p := range r.Peers {

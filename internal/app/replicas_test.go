@@ -167,6 +167,10 @@ func TestReplicasThatDiffer(t *testing.T) {
 	if err := writeReplicas(Output{Results: out}, Replicas{}); err != nil || !strings.Contains(out.String(), "has its store for itself") {
 		t.Errorf("got %q, %v", out, err)
 	}
+	out.Reset()
+	if err := writeReplicas(Output{Results: out}, Replicas{Shared: true}); err != nil || !strings.Contains(out.String(), "is joining the daemons") {
+		t.Errorf("got %q, %v", out, err)
+	}
 }
 
 // The endpoint of a terminal is the same after each start, and another one for each daemon.

@@ -44,8 +44,11 @@ func writeReplicas(o Output, r Replicas) error {
 		}
 	}
 	if len(r.Replicas) == 0 {
-		if r.Trouble != "" {
+		switch {
+		case r.Trouble != "":
 			return nil
+		case r.Shared:
+			return o.line("This daemon is joining the daemons that share its database. Ask again in a second.")
 		}
 		return o.line("This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
 			"several daemons can share their work; docs/scale.md says how.")

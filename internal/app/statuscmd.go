@@ -57,7 +57,7 @@ var ErrNotWell = errors.New("the daemon is not well")
 func (a *App) daemonStatus(ctx context.Context, page *statusPage, c *config.Config) DaemonStatus {
 	s := statusOf(page.status(ctx))
 	s.PID, s.Config = os.Getpid(), absolute(c.File())
-	if r := a.replicas(); r.shared {
+	if r := a.replicas(); r.Shared {
 		s.Replicas = &r
 	}
 	if err := a.alive(ctx); err != nil {
