@@ -126,7 +126,7 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 		return
 	}
 	switch p := &s.parts[a.part]; {
-	case len(s.view.Text) < s.recoveredLength && !p.blank():
+	case s.isBehind() && !p.blank():
 		shown := p.shown.body
 		if p.plain {
 			shown = plainPayload(shown)
@@ -204,8 +204,8 @@ func (s *state) active() (int, markup.Mark) {
 // the model is slow. If it returns no text, due is the time when it will return some without a new delta; zero: never.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
-	if len(text) < s.recoveredLength {
-		return "", time.Time{} // an earlier process showed more than this
+	if s.isBehind() {
+		return "", time.Time{}
 	}
 	if s.displayed || s.view.Tokens >= s.cfg.MinTokens || s.view.Status.urgent() {
 		return text, time.Time{}
@@ -215,6 +215,11 @@ func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	}
 	text = text[:strings.LastIndexFunc(text, unicode.IsSpace)+1]
 	return strings.TrimRightFunc(text, unicode.IsSpace), time.Time{}
+}
+
+// isBehind reports whether an earlier process showed as much as there is now, or more.
+func (s *state) isBehind() bool {
+	return s.recoveredLength > 0 && len(s.view.Text) <= s.recoveredLength
 }
 
 // waitOrRenew waits until due, or for an event if due is zero. If the typing indicator or a draft expires earlier, it

@@ -233,6 +233,29 @@ func TestProcessesThatDieAnywhere(t *testing.T) {
 	})
 }
 
+// The next process writes the text anew. It makes no call before it has more to show than an earlier one: the next growth would wait an
+// interval for that.
+func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		s := live(t, p, p.endpoint(), streamed())
+		s.says("one two three", 5*time.Second)
+		s.again()
+		calls := len(s.calls)
+		for _, word := range []string{"one", " two", " three"} { // the shown text is reached exactly
+			s.says(word, 3*time.Second)
+		}
+		if more := len(s.calls) - calls; more > 0 {
+			t.Errorf("%d calls before there was more to show", more)
+		}
+		s.says(" four", 200*time.Millisecond)
+		equal(t, "at once a person sees", s.sees(), []string{"one two three four ▌"})
+		if o := s.ends(Ending{Text: "one two three four"}); !o.Delivered {
+			t.Errorf("outcome %+v", o)
+		}
+	})
+}
+
 // The next process writes the text anew, and does not know where the part after a sealed one begins in it. So the sealed part
 // has no more previews. The final may change it.
 func TestPartThatAnEarlierProcessSealed(t *testing.T) {
