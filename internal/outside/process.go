@@ -12,8 +12,10 @@ import (
 	"time"
 )
 
-// stopPatience is how long a process may take to end in order.
-const stopPatience = 45 * time.Second // shutdown_grace is 30 s, and a replica uses all of it if another one goes on
+// stopPatience is how long a process may take to end in order: as long as the service manager waits before it kills the daemon. A
+// daemon may use its shutdown_grace, which is 30 s unless the configuration says otherwise, and write its last edits after it. A
+// replica uses nearly all of the grace for answers that it has begun: others take over only what it has not.
+const stopPatience = 45 * time.Second // TimeoutStopSec in deploy/telex.service
 
 // Process is a running program.
 type Process struct {
