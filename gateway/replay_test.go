@@ -230,6 +230,25 @@ func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
+// A turn that is old and waits for a person was taken up again. An edit of its question makes it begin anew, and it is not too old.
+func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		impatient := func(o *gateway.Options) { o.MaxAge, o.ApprovalTimeout, o.OnEdit = time.Minute, 10*time.Minute, gateway.Restart }
+		l.open(t, impatient)
+		l.say(t, revised(chat.Text, "m1", "light"))
+		later(70 * time.Second)
+		l.kill()
+		l.open(t, impatient)
+		later(5 * time.Second)
+		l.say(t, revised(chat.Edited, "m1", "light, please"))
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		equal(t, "messages", l.sees(), []string{switched})
+	})
+}
+
 // A call that has begun does not wait for a person, so its turn may become too old.
 func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -126,6 +126,7 @@ func (a *actor) startOver(t *turn) {
 		a.say(t.in, a.g.texts().line(TextFailed, t.id))
 	case again:
 		a.log.Info("the answer starts over: its question was edited", slog.String("turn", t.id))
+		rec.Began = time.Now() // its question is as old as its edit
 		a.left = slices.Insert(a.left, 0, rec)
 	default:
 		e, growth := preview.Ending{Keep: true, Stopped: true}, chat.Growth{Usage: history.Usage(t.result.UsageByModel)}
