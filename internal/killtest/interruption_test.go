@@ -3,15 +3,11 @@ package main
 import (
 	"testing"
 	"time"
-
-	"telex/standin/telegram"
 )
 
 // A reply stands still beyond its pace: telex's own interval, or its share of the platform's limit if many replies grow at once.
 func TestInterruption(t *testing.T) {
 	t.Parallel()
-	server := telegram.New(telegram.Options{})
-	defer server.Close()
 	start := time.Unix(1000, 0)
 	at := func(s float64) time.Time { return start.Add(seconds(s)) }
 	reply := func(times ...float64) (p post) {
@@ -26,7 +22,7 @@ func TestInterruption(t *testing.T) {
 		}
 		return list
 	}
-	person, group := telegramPlace{server, 5, 5}, telegramPlace{server, -5, 5}
+	person, group := telegramPlace{chat: 5}, telegramPlace{chat: -5}
 	slackPerson := slackPlace{}
 	for name, tt := range map[string]struct {
 		place place

@@ -97,8 +97,12 @@ func TestOvertakenOnSlack(t *testing.T) {
 		}
 	}))
 	defer app.Close()
-	server := slack.New(slack.Options{RequestURL: app.URL}) //nolint:contextcheck // what it delivers has a life of its own
-	defer server.Close()
+	server := slack.New(slack.Options{RequestURL: app.URL})
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	p := slackPlace{server, "1001"}
 	events := server.Watch(t.Context())
 	for _, mark := range []string{"A1x0z", "A1x1z", "A1x2z"} {
