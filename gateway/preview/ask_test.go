@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +41,8 @@ type lives struct {
 	ep     Endpoint
 	config Config
 	shared bool // with other processes, which don't end with the next one
+
+	troubled atomic.Bool // the conversation may go on without the ending
 }
 
 func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
@@ -63,7 +66,7 @@ func (l *lives) again(told ...Status) {
 		taken = time.Now()
 	}
 	r := New(Options{
-		Taken: taken, Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
+		Taken: taken, Troubled: l.troubled.Store, Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
 		Recorder: l.notes, Parts: slices.Clone(l.notes.parts), Log: slog.New(slog.DiscardHandler),
 	})
 	for _, status := range told {

@@ -57,6 +57,50 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
+// A replica is paused while a preview is on its way, and loses its lease. The next owner makes the message final, and repeats that when the
+// preview must have taken effect. The conversation does not wait for it. What is refused is not repeated again.
+func TestEditOfAPausedReplicaComesLate(t *testing.T) {
+	final := "one two three four."
+	for _, c := range []struct {
+		name   string
+		shared bool
+		says   time.Duration // how long after the takeover the final is known
+		fate   fate          // of the repeated edit
+		want   []string
+	}{
+		{"at once", true, 0, fate{}, []string{"2s edit 1: " + final, "12s edit 1: " + final}},
+		{"refused", true, 0, fail(chat.TooLong), []string{"2s edit 1: " + final, "12s edit 1: " + final + " (too long)"}},
+		{"later than that", true, 11 * time.Second, fate{}, []string{"13s edit 1: " + final}},
+		{"not shared", false, 0, fate{}, []string{"2s edit 1: " + final}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				l := live(t, p, p.endpoint(), streamed())
+				l.says("one two three", 2*time.Second)
+				l.shared = c.shared
+				l.again()
+				time.Sleep(c.says)
+				n := 0
+				p.fate = func(*call) fate {
+					if n++; n == 2 {
+						return c.fate
+					}
+					return fate{}
+				}
+				l.slot.Finish(Ending{Text: final})
+				l.waits(time.Second)
+				if parkable := l.troubled.Load(); parkable != (len(c.want) > 1) {
+					t.Errorf("the conversation may go on: %t", parkable)
+				}
+				<-l.ended
+				equal(t, "calls", l.log()[1:], c.want)
+				equal(t, "messages", p.sees(), []string{final})
+			})
+		})
+	}
+}
+
 // F41: a process that has lost its lease makes no call.
 func TestNoCallWithoutALease_F41(t *testing.T) {
 	bubble(t, func(t *testing.T) {
