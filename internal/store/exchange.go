@@ -14,9 +14,9 @@ const MaxChain = 1000
 // the same transaction.
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	return s.update(ctx, "store turn "+x.Turn, func(t *tx) {
-		row, grown := turnRow{conversation: t.ensure(x.Conversation), user: x.User}, x.Growth
+		row, grown := TurnRow{Conversation: t.ensure(x.Conversation), User: x.User}, x.Growth
 		var found int64
-		if x.After > 0 && !t.first([]any{&found}, findEntry, x.After, row.conversation) {
+		if x.After > 0 && !t.first([]any{&found}, findEntry, x.After, row.Conversation) {
 			grown = chat.Growth{Usage: grown.Usage}
 		}
 		t.grow(x.Turn, row, grown)

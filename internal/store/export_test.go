@@ -62,7 +62,7 @@ func Commits(s *Store) int { return int(s.by.commits.Load()) }
 // Append adds to a history without a turn, as older versions did.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
-		row := turnRow{conversation: t.ensure(c)}
+		row := TurnRow{Conversation: t.ensure(c)}
 		for _, e := range entries {
 			t.grow("", row, chat.Growth{History: [][]byte{[]byte(e)}})
 		}

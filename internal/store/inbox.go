@@ -91,34 +91,43 @@ func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
 	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
-// pending returns the messages of listPending or listTaken. A message that can't be read is logged and skipped,
-// so that it does not block the others.
+// pending returns the messages of listPending or listTaken that can be read.
 func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
-	type message struct {
-		chat.Pending
-		row    int64
-		origin chat.ChatID
-		id     chat.MessageID
-		body   []byte
-	}
-	columns := func(m *message) []any {
+	columns := func(m *MessageRow) []any {
 		c := &m.Conversation
-		return []any{&m.row, &c.Endpoint, &c.Chat, &c.Thread, &m.origin, &m.id, &m.body, (*storedTime)(&m.Accepted), &m.Begun}
+		return []any{&m.Row, &c.Endpoint, &c.Chat, &c.Thread, &m.Origin, &m.Body, (*storedTime)(&m.Accepted), &m.Begun}
 	}
 	for m := range each(t, columns, query, args...) {
-		if err := json.Unmarshal(m.body, &m.Message); err != nil {
-			t.log.Error("accepted message can't be read", slog.Int64("row", m.row),
-				slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret for answering
-			continue
+		if m.Decode(t.log) {
+			list = append(list, m.Pending)
 		}
-		m.Message.At = m.Message.At.UTC()
-		if m.origin != m.Conversation.Chat && m.Message.To.Chat == m.origin {
-			m.Message.To.Chat = m.Conversation.Chat
-			m.Message.Reply = false // in the new chat the id belongs to another message
-		}
-		list = append(list, m.Pending)
 	}
 	return list
+}
+
+// MessageRow is an unfinished message as it is stored. Package postgres uses it, too.
+type MessageRow struct {
+	chat.Pending
+	Row    int64
+	Turn   string      // of a list for several turns
+	Origin chat.ChatID // the chat's id when the message was accepted
+	Body   []byte
+}
+
+// Decode reads the message from its body. A message that can't be read is logged and skipped, so that it does not block the others:
+// then Decode returns false.
+func (m *MessageRow) Decode(log *slog.Logger) bool {
+	if err := json.Unmarshal(m.Body, &m.Message); err != nil {
+		log.Error("accepted message can't be read", slog.Int64("row", m.Row),
+			slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret for answering
+		return false
+	}
+	m.Message.At = m.Message.At.UTC()
+	if m.Origin != m.Conversation.Chat && m.Message.To.Chat == m.Origin {
+		m.Message.To.Chat = m.Conversation.Chat
+		m.Message.Reply = false // in the new chat the id belongs to another message
+	}
+	return true
 }
 
 // candidate is an unfinished message.

@@ -12,7 +12,7 @@ import (
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.mustFindTurn(id)
-		if row.state != chat.TurnRunning || row.fenced && !chat.OnlyUsage(steps) {
+		if row.State != chat.TurnRunning || row.Fenced && !chat.OnlyUsage(steps) {
 			t.fail(ErrFenced)
 		}
 		for _, step := range steps {

@@ -14,7 +14,7 @@ import (
 func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.update(ctx, "record part", func(t *tx) {
 		bare := p
-		if t.mustFindTurn(turn).hasEnded() {
+		if t.mustFindTurn(turn).Ended() {
 			if p.State == chat.PartIntended {
 				t.fail(ErrFenced)
 			}

@@ -32,12 +32,12 @@ WHERE conversation = ? AND message = ? AND state <> 'done'
 ORDER BY CASE state WHEN 'pending' THEN 0 ELSE 1 END, id`
 
 	listPending = `
-SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.message, i.body, i.accepted_at, i.attempts
+SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.body, i.accepted_at, i.attempts
 FROM inbox i JOIN conversation c ON c.id = i.conversation
 WHERE i.state = 'pending' ORDER BY i.id`
 
 	listTaken = `
-SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.message, i.body, i.accepted_at, i.attempts
+SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.body, i.accepted_at, i.attempts
 FROM inbox i JOIN conversation c ON c.id = i.conversation
 WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 

@@ -84,16 +84,16 @@ func (t *tx) entries(conversation, behind int64) []chat.Entry {
 
 // grow adds a turn's entries, usage and compaction to its session. It deletes the turn that this one replaces only if
 // there are new entries.
-func (t *tx) grow(turn string, row turnRow, g chat.Growth) {
-	if row.replaces != "" && len(g.History) > 0 {
-		t.exec(deleteTurnEntries, row.conversation, row.replaces)
+func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
+	if row.Replaces != "" && len(g.History) > 0 {
+		t.exec(deleteTurnEntries, row.Conversation, row.Replaces)
 	}
 	for _, body := range g.History {
-		t.exec(addEntry, row.conversation, turn, row.user, t.now, string(body))
+		t.exec(addEntry, row.Conversation, turn, row.User, t.now, string(body))
 	}
 	t.saveUsage(turn, row, g.Usage)
-	if g.Compaction != nil && !row.stale {
-		t.exec(saveCompaction, row.conversation, g.Compaction.Summary, g.Compaction.Upto, t.now)
+	if g.Compaction != nil && !row.Stale {
+		t.exec(saveCompaction, row.Conversation, g.Compaction.Summary, g.Compaction.Upto, t.now)
 	}
 }
 

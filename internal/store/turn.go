@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// released is the state of a turn that ended before it answered anything. The other states are chat's.
-const released chat.TurnState = "released"
+// Released is the state of a turn that ended before it answered anything. The other states are chat's.
+const Released chat.TurnState = "released"
 
 // Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin
 // fails with ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the
@@ -23,8 +23,8 @@ func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 // begin is like Begin, within a transaction.
 func (t *tx) begin(turn chat.Turn) {
 	row := t.turn(turn.ID)
-	if row.exists {
-		if row.state != chat.TurnRunning || row.fenced {
+	if row.Exists {
+		if !row.Runs() {
 			t.fail(ErrFenced)
 		}
 		t.all([]string{rerunTurn, retakeMessages}, turn.ID)
@@ -55,9 +55,9 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
 		switch {
-		case row.state == chat.TurnDecided:
+		case row.State == chat.TurnDecided:
 			return
-		case row.state != chat.TurnRunning, row.fenced:
+		case !row.Runs():
 			t.fail(ErrFenced)
 		}
 		t.exec(decideTurn, string(d.Ending), id)
@@ -71,11 +71,11 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
-		if row.state != chat.TurnRunning || row.fenced {
+		if !row.Runs() {
 			t.fail(ErrFenced)
 		}
 		for _, m := range messages {
-			if waiting, ok := t.waitingMessage(row.conversation, m); ok {
+			if waiting, ok := t.waitingMessage(row.Conversation, m); ok {
 				t.exec(takeMessage, id, waiting)
 			}
 		}
@@ -97,18 +97,11 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
-		if row.hasEnded() {
+		if row.Ended() {
 			return
 		}
-		forgotten = row.fenced
-		grown := g
-		if row.state == chat.TurnRunning {
-			grown.Usage = slices.Concat(g.Usage, g.Undecided)
-		}
-		if row.fenced {
-			grown = chat.Growth{Usage: grown.Usage}
-		}
-		t.grow(id, row, grown)
+		forgotten = row.Fenced
+		t.grow(id, row, row.Additions(g))
 		t.endTurn(id, chat.TurnDone)
 		t.exec(finishMessages, t.now, id)
 	})
@@ -123,14 +116,14 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
-		if row.hasEnded() {
+		if row.Ended() {
 			return
 		}
-		if row.state == chat.TurnDecided {
+		if row.State == chat.TurnDecided {
 			t.fail(ErrFenced)
 		}
 		t.saveUsage(id, row, used)
-		t.endTurn(id, released)
+		t.endTurn(id, Released)
 		t.exec(releaseMessages, id)
 	})
 }
@@ -164,28 +157,48 @@ func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	})
 }
 
-// turnRow holds the state that decides whether a turn may write.
-type turnRow struct {
-	exists       bool
-	conversation int64
-	state        chat.TurnState
-	fenced       bool
-	stale        bool // its summary is not accepted
-	user         chat.UserID
-	replaces     string
+// TurnRow is the state that decides whether a turn may write. Package postgres uses it, too.
+type TurnRow struct {
+	Exists       bool
+	Conversation int64
+	State        chat.TurnState
+	Fenced       bool
+	Stale        bool // its summary is not accepted
+	User         chat.UserID
+	Replaces     string
 }
 
-func (r turnRow) hasEnded() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
+// Columns are the columns of the query of a turn.
+func (r *TurnRow) Columns() []any {
+	return []any{&r.Conversation, &r.State, &r.Fenced, &r.Stale, &r.User, &r.Replaces}
+}
 
-func (t *tx) turn(id string) (row turnRow) {
-	row.exists = t.first([]any{&row.conversation, &row.state, &row.fenced, &row.stale, &row.user, &row.replaces}, findTurn, id)
+// Runs reports whether the turn is running and may add to the history.
+func (r TurnRow) Runs() bool { return r.State == chat.TurnRunning && !r.Fenced }
+
+// Ended reports whether the turn is over.
+func (r TurnRow) Ended() bool { return r.State != chat.TurnRunning && r.State != chat.TurnDecided }
+
+// Additions returns the part of g that the session gets when the turn ends.
+func (r TurnRow) Additions(g chat.Growth) chat.Growth {
+	if r.State == chat.TurnRunning {
+		g.Usage = slices.Concat(g.Usage, g.Undecided)
+	}
+	if r.Fenced {
+		return chat.Growth{Usage: g.Usage}
+	}
+	return g
+}
+
+func (t *tx) turn(id string) (row TurnRow) {
+	row.Exists = t.first(row.Columns(), findTurn, id)
 	return row
 }
 
 // mustFindTurn is like turn, but fails if the turn does not exist.
-func (t *tx) mustFindTurn(id string) turnRow {
+func (t *tx) mustFindTurn(id string) TurnRow {
 	row := t.turn(id)
-	if !row.exists {
+	if !row.Exists {
 		t.fail(ErrUnknown)
 	}
 	return row

@@ -34,15 +34,15 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	})
 }
 
-func (t *tx) saveUsage(turn string, row turnRow, usage []chat.Usage) {
-	where := row.conversation
-	if row.fenced && row.user == "" && len(usage) > 0 { // the asker was deleted
+func (t *tx) saveUsage(turn string, row TurnRow, usage []chat.Usage) {
+	where := row.Conversation
+	if row.Fenced && row.User == "" && len(usage) > 0 { // the asker was deleted
 		var endpoint chat.EndpointID
 		t.first([]any{&endpoint}, endpointOf, where)
 		where = t.anonymous(endpoint)
 	}
 	for _, u := range usage {
-		t.exec(addUsage, row.user, turn, u.Model, t.now, int64(u.Prompt), int64(u.Cached),
+		t.exec(addUsage, row.User, turn, u.Model, t.now, int64(u.Prompt), int64(u.Cached),
 			int64(u.Completion), int64(u.Reasoning), int64(u.Calls), boolToInt(u.Estimated), where)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -118,36 +117,19 @@ func (s *Store) Pending(ctx context.Context) ([]chat.Pending, error) {
 	})
 }
 
-// storedMessage is a row of the inbox.
-type storedMessage struct {
-	chat.Pending
-	turn   string
-	row    int64
-	origin chat.ChatID
-	body   []byte
-}
-
-// messages returns the messages of listWaiting or listTaken. A message that can't be read is logged and skipped, so that it does
-// not block the others.
-func (t *tx) messages(query string, args ...any) []storedMessage {
-	var list []storedMessage
-	for _, m := range rows(t, func(m *storedMessage) []any {
+// messages returns the messages of listWaiting or listTaken that can be read.
+func (t *tx) messages(query string, args ...any) []store.MessageRow {
+	list := rows(t, func(m *store.MessageRow) []any {
 		c := &m.Conversation
-		return []any{&m.turn, &m.row, &c.Endpoint, &c.Chat, &c.Thread, &m.origin, &m.body, &m.Accepted, &m.Begun}
-	}, query, args...) {
-		if err := json.Unmarshal(m.body, &m.Message); err != nil {
-			t.log.Error("accepted message can't be read", slog.Int64("row", m.row),
-				slog.String("conversation", m.Conversation.String()), slog.Any("error", err)) // the id is not logged, because it may contain a secret for answering
-			continue
+		return []any{&m.Turn, &m.Row, &c.Endpoint, &c.Chat, &c.Thread, &m.Origin, &m.Body, &m.Accepted, &m.Begun}
+	}, query, args...)
+	readable := list[:0]
+	for _, m := range list {
+		if m.Decode(t.log) {
+			readable = append(readable, m)
 		}
-		m.Message.At = m.Message.At.UTC()
-		if m.origin != m.Conversation.Chat && m.Message.To.Chat == m.origin {
-			m.Message.To.Chat = m.Conversation.Chat
-			m.Message.Reply = false // in the new chat the id belongs to another message
-		}
-		list = append(list, m)
 	}
-	return list
+	return readable
 }
 
 // candidate is an unfinished message.

@@ -16,7 +16,7 @@ import (
 func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.update(ctx, "record part", func(t *tx) {
 		kept := p
-		if t.existing(turn).ended() {
+		if t.existing(turn).Ended() {
 			if p.State == chat.PartIntended {
 				t.fail(store.ErrFenced)
 			}
@@ -74,7 +74,7 @@ func (t *tx) parts(turns []string) iter.Seq2[string, chat.Part] {
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.add(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.existing(id)
-		if row.state != chat.TurnRunning || row.fenced && !chat.OnlyUsage(steps) {
+		if row.State != chat.TurnRunning || row.Fenced && !chat.OnlyUsage(steps) {
 			t.fail(store.ErrFenced)
 		}
 		for _, step := range steps {

@@ -99,16 +99,16 @@ func entryColumns(e *chat.Entry) []any { return []any{&e.ID, &e.Turn, &e.User, &
 
 // grow adds a turn's entries, usage and compaction to its session. The turn that it replaces is deleted only if there are new
 // entries.
-func (t *tx) grow(turn string, row turnRow, g chat.Growth) {
-	if row.replaces != "" && len(g.History) > 0 {
-		t.queue(deleteTurnEntries, row.conversation, row.replaces)
+func (t *tx) grow(turn string, row store.TurnRow, g chat.Growth) {
+	if row.Replaces != "" && len(g.History) > 0 {
+		t.queue(deleteTurnEntries, row.Conversation, row.Replaces)
 	}
 	for _, body := range g.History {
-		t.queue(addEntry, row.conversation, turn, row.user, t.now, bytesOf(body))
+		t.queue(addEntry, row.Conversation, turn, row.User, t.now, bytesOf(body))
 	}
 	t.saveUsage(turn, row, g.Usage)
-	if g.Compaction != nil && !row.stale {
-		t.queue(saveCompaction, row.conversation, []byte(g.Compaction.Summary), g.Compaction.Upto, t.now)
+	if g.Compaction != nil && !row.Stale {
+		t.queue(saveCompaction, row.Conversation, []byte(g.Compaction.Summary), g.Compaction.Upto, t.now)
 	}
 }
 

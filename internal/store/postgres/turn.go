@@ -2,16 +2,12 @@ package postgres
 
 import (
 	"context"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"telex/internal/chat"
 	"telex/internal/store"
 )
-
-// released is the state of a turn that ended before it answered anything. The other states are chat's.
-const released chat.TurnState = "released"
 
 // Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin fails with
 // ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the rest: turns of one
@@ -29,8 +25,8 @@ func (s *Store) Begin(ctx context.Context, turn chat.Turn) error {
 func (t *tx) begin(turn chat.Turn) {
 	conversation := t.take(turn.Conversation)
 	row := t.turn(turn.ID)
-	if row.exists {
-		if row.state != chat.TurnRunning || row.fenced {
+	if row.Exists {
+		if !row.Runs() {
 			t.fail(store.ErrFenced)
 		}
 		t.all([]string{rerunTurn, retakeMessages}, turn.ID)
@@ -59,9 +55,9 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) {
 		row := t.existing(id)
 		switch {
-		case row.state == chat.TurnDecided:
+		case row.State == chat.TurnDecided:
 			return
-		case row.state != chat.TurnRunning, row.fenced:
+		case !row.Runs():
 			t.fail(store.ErrFenced)
 		}
 		t.queue(decideTurn, id, d.Ending)
@@ -75,10 +71,10 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
 	return s.update(ctx, "join turn "+id, func(t *tx) {
 		row := t.existing(id)
-		if row.state != chat.TurnRunning || row.fenced {
+		if !row.Runs() {
 			t.fail(store.ErrFenced)
 		}
-		t.queue(joinMessages, id, row.conversation, texts(messages))
+		t.queue(joinMessages, id, row.Conversation, texts(messages))
 	})
 }
 
@@ -96,17 +92,10 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) {
 		row := t.existing(id)
-		if row.ended() {
+		if row.Ended() {
 			return
 		}
-		grown := g
-		if row.state == chat.TurnRunning {
-			grown.Usage = slices.Concat(g.Usage, g.Undecided)
-		}
-		if row.fenced {
-			grown = chat.Growth{Usage: grown.Usage}
-		}
-		t.grow(id, row, grown)
+		t.grow(id, row, row.Additions(g))
 		t.endTurn(id, chat.TurnDone)
 		t.queue(finishMessages, t.now, id)
 	})
@@ -117,14 +106,14 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.existing(id)
-		if row.ended() {
+		if row.Ended() {
 			return
 		}
-		if row.state == chat.TurnDecided {
+		if row.State == chat.TurnDecided {
 			t.fail(store.ErrFenced)
 		}
 		t.saveUsage(id, row, used)
-		t.endTurn(id, released)
+		t.endTurn(id, store.Released)
 		t.queue(releaseMessages, id, t.self)
 	})
 }
@@ -155,7 +144,7 @@ func (t *tx) turns(query string, args ...any) []chat.Turn {
 		at[turns[i].ID] = &turns[i]
 	}
 	for _, m := range t.messages(listTaken, ids) {
-		at[m.turn].Messages = append(at[m.turn].Messages, m.Message)
+		at[m.Turn].Messages = append(at[m.Turn].Messages, m.Message)
 	}
 	for turn, part := range t.parts(ids) {
 		at[turn].Parts = append(at[turn].Parts, part)
@@ -169,37 +158,20 @@ func (t *tx) turns(query string, args ...any) []chat.Turn {
 	return turns
 }
 
-// turnRow is the state that decides whether a turn may write.
-type turnRow struct {
-	exists       bool
-	conversation int64
-	state        chat.TurnState
-	fenced       bool
-	stale        bool // its summary is not accepted
-	user         chat.UserID
-	replaces     string
-}
-
-func (r turnRow) ended() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
-
-func (r *turnRow) columns() []any {
-	return []any{&r.conversation, &r.state, &r.fenced, &r.stale, &r.user, &r.replaces}
-}
-
 // turn reads a turn. The transaction holds its conversation already.
-func (t *tx) turn(id string) (row turnRow) {
-	row.exists = t.first(row.columns(), findTurn, id)
+func (t *tx) turn(id string) (row store.TurnRow) {
+	row.Exists = t.first(row.Columns(), findTurn, id)
 	return row
 }
 
 // existing holds the conversation of a turn and then reads the turn, in one round trip. It fails if the turn does not exist, or if
 // another replica owns its chat.
-func (t *tx) existing(id string) (row turnRow) {
+func (t *tx) existing(id string) (row store.TurnRow) {
 	b := &pgx.Batch{}
 	t.fence(b, fenceTurn, id)
 	b.Queue(holdConversationOfTurn, id)
-	t.row(b, &row.exists, row.columns(), findTurn, id)
-	if t.send(b); !row.exists {
+	t.row(b, &row.Exists, row.Columns(), findTurn, id)
+	if t.send(b); !row.Exists {
 		t.fail(store.ErrUnknown)
 	}
 	return row

@@ -26,15 +26,15 @@ func (s *Store) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	})
 }
 
-func (t *tx) saveUsage(turn string, row turnRow, usage []chat.Usage) {
-	where := row.conversation
-	if row.fenced && row.user == "" && len(usage) > 0 { // who asked was deleted
+func (t *tx) saveUsage(turn string, row store.TurnRow, usage []chat.Usage) {
+	where := row.Conversation
+	if row.Fenced && row.User == "" && len(usage) > 0 { // who asked was deleted
 		var endpoint chat.EndpointID
 		t.first([]any{&endpoint}, endpointOf, where)
 		where = t.nowhere(endpoint)
 	}
 	for _, u := range usage {
-		t.queue(addUsage, where, row.user, turn, u.Model, t.now, u.Prompt, u.Cached, u.Completion, u.Reasoning, u.Calls, u.Estimated)
+		t.queue(addUsage, where, row.User, turn, u.Model, t.now, u.Prompt, u.Cached, u.Completion, u.Reasoning, u.Calls, u.Estimated)
 	}
 }
 
@@ -51,10 +51,10 @@ func (s *Store) Account(ctx context.Context, o store.AccountOptions) (store.Acco
 func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	what := "store turn " + x.Turn
 	_, err := s.write(ctx, &call{what: what, kind: "write", once: true, key: what, do: func(t *tx) {
-		row, grown := turnRow{conversation: t.hold(x.Conversation), user: x.User}, x.Growth
+		row, grown := store.TurnRow{Conversation: t.hold(x.Conversation), User: x.User}, x.Growth
 		if x.After > 0 {
 			var known bool
-			if t.first([]any{&known}, findEntry, x.After, row.conversation); !known {
+			if t.first([]any{&known}, findEntry, x.After, row.Conversation); !known {
 				grown = chat.Growth{Usage: grown.Usage}
 			}
 		}
