@@ -37,7 +37,7 @@ func TestCallBufferJoinsFragments(t *testing.T) {
 		if form == "index" || form == "repeated" { // only an index or an id lets fragments be mixed
 			for left := len(fragments); left > 0; {
 				i := rapid.IntRange(0, n-1).Draw(t, "next")
-				// Calls begin in their order, then go on in any.
+				// Calls begin in order; their further fragments come in any order.
 				for j := range i {
 					if len(fragments[j]) > 0 && fragments[j][0].Name != "" && last[j].Name == "" {
 						i = j

@@ -131,7 +131,7 @@ func TestJournal(t *testing.T) {
 		t.Errorf("got %q", got.Text)
 	}
 	mended, open := mend(j.steps, j.begun)
-	// What was said after the last step is not in the journal.
+	// The journal does not contain the text after the last step.
 	if want := transcript(got.Append[:len(got.Append)-2]); transcript(mended) != want || len(open) > 0 || len(j.begun) > 0 {
 		t.Errorf("kept\n%s\nopen %v, begun %v\nwant\n%s", transcript(mended), open, j.begun, want)
 	}

@@ -152,7 +152,7 @@ func TestLimitsSpanThePipeline(t *testing.T) {
 	})
 }
 
-// slowly is a script whose first answer takes its time.
+// slowly is a script whose first answer is slow.
 type slowly struct {
 	script
 	takes time.Duration

@@ -16,7 +16,7 @@ func TestInvalidArguments(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		schema, arguments string
-		misfit            string // part of what is said; empty: nothing
+		misfit            string // part of the error; empty: valid
 	}{
 		"fits":                   {`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, `{"n":1}`, ""},
 		"another type":           {`{"type":"object","properties":{"n":{"type":"integer"}}}`, `{"n":"one"}`, `want "integer"`},

@@ -177,7 +177,7 @@ func TestForgetAfterARestartEndsTheUnfinishedTurn(t *testing.T) {
 	})
 }
 
-// pending has a message wait in the store, as if the last process had not come to handle it.
+// pending stores a waiting message, as if the last process had not handled it.
 func (l *life) pending(t *testing.T, in chat.Inbound) {
 	t.Helper()
 	in.ID = "pending"
@@ -220,7 +220,7 @@ func TestPairing_requestIsNotRepeated(t *testing.T) {
 	}
 }
 
-// hearing is a model that takes what is said to it after a while, and then thinks until it is told to end.
+// hearing is a model that reads steering messages after a while, and then thinks until it is stopped.
 type hearing struct{ *script }
 
 func (h hearing) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -370,7 +370,7 @@ func TestRetryOfNothingIsDecidedOnce(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
 		l.platform.failing(&chat.SendError{Kind: chat.Temporary})
-		l.say(t, command("stop")) // whose answer is under way
+		l.say(t, command("stop")) // whose answer is being delivered
 		l.say(t, command("retry"))
 		later(50 * time.Millisecond)
 		l.say(t, ask("b"))

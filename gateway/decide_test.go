@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// moody is a store that takes its time, or fails, for what a decision needs of it.
+// moody is a store that is slow or fails in the calls that a decision needs.
 type moody struct {
 	gateway.Store
 	mu             sync.Mutex

@@ -89,7 +89,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 	}
 }
 
-// spy counts what is stored, and can fail.
+// spy is a store that counts writes, and can fail.
 type spy struct {
 	*memory.Store
 	accepted int

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// journal keeps what is logged, which goes on while a test reads it.
+// journal is a log in memory. It can be read while it is written.
 type journal struct {
 	mu   sync.Mutex
 	text strings.Builder

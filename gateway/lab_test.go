@@ -80,7 +80,7 @@ type lamp struct {
 	takes    time.Duration
 	pictures []agent.Image
 	says     string // of itself, to the model
-	reads    bool   // it changes nothing, and asks all the same
+	reads    bool   // it changes nothing, but needs approval
 	proposes string // in place of the arguments
 	made     []agent.File
 }

@@ -122,7 +122,7 @@ func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 		l.platform.hangs = false
 		l.begin(t, nil)
 		later(time.Minute)
-		// One that was under way, and one or two for the rest: the first may not know of all.
+		// One note was already on its way. One or two follow for the rest, because the first of them may not know of all messages.
 		if n := len(l.sees()); n < 2 || n > 3 {
 			t.Errorf("got %d notes, want 2 or 3", n)
 		}

@@ -24,7 +24,7 @@ func inChat(c chat.ChatID, text string) chat.Inbound {
 	return in
 }
 
-// onlyOldGroup lets in whoever writes in the group, by the id that it had.
+// onlyOldGroup lets in everybody in the group with the old id.
 func onlyOldGroup(o *gateway.Options) {
 	o.Access = access.Rules{Allow: []access.Rule{{Endpoint: "tg", Chat: "-5"}}}
 	o.Models = models()

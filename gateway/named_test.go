@@ -167,7 +167,7 @@ func TestStopButton(t *testing.T) {
 		if got := h.sees(); len(got) != 1 || strings.Contains(got[0], "▌") || p.button() != "" {
 			t.Errorf("a person sees %q with button %q", got, p.button())
 		}
-		// A press that comes late is about what is over, not about what came next.
+		// A late press refers to an answer that is over, not to the next one.
 		h.answers["next"] = strings.Repeat("next ", 50)
 		h.say(t, inThread(ask("next")))
 		later(2 * time.Second)

@@ -441,7 +441,7 @@ func TestMessageWhileItsActorEnds(t *testing.T) {
 	})
 }
 
-// watched is a store that remembers what it was given.
+// watched is a store that records the messages that it was given.
 type watched struct {
 	gateway.Store
 	accepted []chat.Inbound

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// refusing lets the platform refuse what refuse says, or nothing.
+// refusing sets which calls the platform refuses; nil: none.
 func (p *platform) refusing(refuse func(op chat.Op, text string) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -41,7 +41,7 @@ type platform struct {
 	mu       sync.Mutex
 	messages []*shown
 	accept   func(context.Context, chat.Inbound) error
-	runs     []error // what the next Runs return at once
+	runs     []error // the errors that the next Runs return at once
 	started  int
 	lasts    time.Duration // of the runs that fail
 	resumes  []string
@@ -56,7 +56,7 @@ type platform struct {
 
 	sendPanics, editPanics int // how many of the next calls do
 
-	files    map[string][]byte // what is attached, by id
+	files    map[string][]byte // attachments by id
 	fetched  []string
 	commands []chat.CommandSpec // of the menu
 	admins   []chat.UserID

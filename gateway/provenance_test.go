@@ -18,7 +18,7 @@ import (
 	"telex/internal/chat"
 )
 
-// desk is the built-in tools, in place of the lamp. What fetch would read, and what was remembered, is noted.
+// desk is the built-in tools, in place of the lamp. It records the addresses that fetch would read, and the facts.
 type desk struct {
 	notes notes
 	tools tool.Fixed

@@ -192,7 +192,7 @@ func TestAMessageThatIsTooLongIsRefused(t *testing.T) {
 	})
 }
 
-// hears returns what it is told to hear.
+// hears is a transcription with a fixed result.
 type hears string
 
 func (h hears) Transcribe(context.Context, string, []byte) (string, error) {

@@ -129,7 +129,7 @@ func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 		later(5 * time.Second)
 		l.say(t, ask("yes"))
 		later(5 * time.Second)
-		l.say(t, ask("yes")) // about what is being done already
+		l.say(t, ask("yes")) // about a call that runs already
 		later(10 * time.Second)
 		if l.button("approve:") == "" || l.times() != 1 {
 			t.Fatalf("ran %d times, sees %q", l.times(), l.sees())
@@ -370,7 +370,7 @@ func TestFullDiskPreventsChangingCalls(t *testing.T) {
 	})
 }
 
-// forgetful is a store that can't take one kind of step.
+// forgetful is a store that fails to store one kind of step.
 type forgetful struct {
 	gateway.Store
 	kind chat.StepKind

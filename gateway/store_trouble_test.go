@@ -238,7 +238,7 @@ func TestShutdownWhileAnEndingCannotBeStored(t *testing.T) {
 	})
 }
 
-// sleepy is a store that takes its time over messages that stand.
+// sleepy is a store that is slow for messages that are already visible.
 type sleepy struct{ gateway.Store }
 
 func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {

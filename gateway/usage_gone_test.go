@@ -30,7 +30,7 @@ func TestUsage_ofADeletedTurnAfterAKill(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ask    chat.Inbound
 		before func(t *testing.T, l *lab, c chat.Conversation) // while the first process runs
-		after  []chat.Inbound                                  // what waits for the second process
+		after  []chat.Inbound                                  // messages that wait for the second process
 	}{
 		"forgotten": {private, func(t *testing.T, l *lab, c chat.Conversation) {
 			if err := l.store.Forget(t.Context(), c); err != nil {

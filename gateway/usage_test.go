@@ -100,7 +100,7 @@ func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 				}
 				open()
 				l.say(t, ask("dictate"))
-				for n := range kills { // each a little later, since what was shown is stored within a second, and is not shown again
+				for n := range kills { // each a little later: a shown text is stored within a second, and not shown again
 					later(time.Duration(40+2*n) * time.Second)
 					l.kill()
 					open()

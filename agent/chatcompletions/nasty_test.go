@@ -12,7 +12,7 @@ import (
 	"telex/agent/chatcompletions"
 )
 
-// streaming returns a stream of chunks; one that is no JSON stands as it is.
+// streaming returns a stream of chunks. A chunk that is not JSON is sent unchanged.
 func streaming(chunks ...string) string {
 	var b strings.Builder
 	for _, c := range chunks {

@@ -17,7 +17,7 @@ import (
 	"telex/agent"
 )
 
-// rawServer answers requests of the protocol by hand: whatever answer returns for a method stands there as it is.
+// rawServer answers requests of the protocol by hand: it sends the result of answer unchanged.
 func rawServer(t *testing.T, answer func(w http.ResponseWriter, method string, id json.RawMessage)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

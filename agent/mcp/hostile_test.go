@@ -141,7 +141,7 @@ func (c *stuckConn) Write(ctx context.Context, m jsonrpc.Message) error {
 
 func (c *stuckConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	time.Sleep(lastAnswer * 3 / 4) // what was under way ends first
+	time.Sleep(lastAnswer * 3 / 4) // running calls end first
 	return c.Connection.Close()
 }
 

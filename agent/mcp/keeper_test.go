@@ -53,7 +53,7 @@ func TestNoProcessIsLeft(t *testing.T) {
 	for name, script := range escapes {
 		for _, end := range []string{"stopped", "killed"} {
 			if name == "kills its keeper" && end == "killed" {
-				continue // whoever could end it is gone when the daemon dies before it learns of the keeper's end
+				continue // the daemon died before it noticed the keeper's end, so nobody is left to end it
 			}
 			t.Run(name+", "+end, func(t *testing.T) {
 				t.Parallel()

@@ -24,7 +24,7 @@ import (
 	"telex/agent"
 )
 
-// playVar makes this binary a server of the kind that is its value.
+// playVar is the environment variable that makes this binary a server. Its value is the kind of server.
 const playVar = "TELEX_MCP_PLAYS"
 
 // play is a server on standard input and output.
@@ -162,7 +162,7 @@ func newTestServer() *sdk.Server {
 	return s
 }
 
-// said keeps what is logged.
+// said is a log in memory.
 type said struct {
 	mu   sync.Mutex
 	text strings.Builder

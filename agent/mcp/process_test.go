@@ -72,7 +72,7 @@ func TestProgressIsReportedInOrder(t *testing.T) {
 		if err != nil || out.Text != "done" {
 			t.Fatalf("progress: %q, %v", out.Text, err)
 		}
-		// What comes after the answer is not told any more.
+		// Progress after the answer is not reported.
 		if want := []string{"step 1 (25 %)", "step 2 (50 %)", "step 3 (75 %)"}; !slices.Equal(steps, want[:len(steps)]) {
 			t.Fatalf("the steps are %q", steps)
 		}

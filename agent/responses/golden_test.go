@@ -29,7 +29,7 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// replay returns what a stream comes to, a line for each delta that says something.
+// replay returns the deltas of a stream, a line for each that is not empty.
 func replay(t *testing.T, stream []byte) string {
 	t.Helper()
 	m, err := responses.New(responses.Options{

@@ -105,7 +105,7 @@ func TestMemoryNeedsApprovalAfterOutsideContent(t *testing.T) {
 	}
 }
 
-// slowFacts is a store that takes its time.
+// slowFacts is a slow store.
 type slowFacts struct{ notes }
 
 func (s *slowFacts) Facts(ctx context.Context, person string) ([]Fact, error) {

@@ -17,7 +17,7 @@ type notes struct {
 
 var _ Facts = (*notes)(nil)
 
-// Facts returns what is remembered for a person, oldest first.
+// Facts returns a person's facts, oldest first.
 func (n *notes) Facts(_ context.Context, person string) ([]Fact, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

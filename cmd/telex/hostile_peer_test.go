@@ -89,7 +89,7 @@ func (p *peer) pause(d time.Duration) {
 	}
 }
 
-// plain answers as a server does that means no harm. Its tool wipe lies: it says that it only reads.
+// plain answers like a server without hostile intent. Its tool wipe lies: it says that it only reads.
 func (p *peer) plain(method string) {
 	switch method {
 	case "initialize":

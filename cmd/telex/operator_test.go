@@ -14,7 +14,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// pairing lets nobody in who has no code.
+// pairing lets in only people with a code.
 const pairing = "{default: pair}"
 
 var pairCode = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{8}\b`)

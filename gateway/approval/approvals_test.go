@@ -45,7 +45,7 @@ type turn struct {
 	store *store
 	log   bytes.Buffer
 	shown []string
-	asks  *approval.Proposal // what is asked now
+	asks  *approval.Proposal // the present question
 	let   bool               // the asker is let in
 }
 

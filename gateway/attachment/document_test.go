@@ -183,7 +183,7 @@ func peakOf(f func()) uint64 {
 	}
 }
 
-// check checks what must hold for whatever is read.
+// check checks what holds for every result.
 func check(t *testing.T, name string, data []byte) {
 	t.Helper()
 	q := read(t, name, data)

@@ -42,7 +42,7 @@ type lives struct {
 	config Config
 	shared bool // with other processes, which don't end with the next one
 
-	troubled atomic.Bool // the conversation may go on without the ending
+	troubled atomic.Bool // the conversation may continue without the ending
 }
 
 func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
@@ -52,7 +52,7 @@ func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
 	return l
 }
 
-// again kills the process, if there is one, and begins another, for which nobody has said anything but what is told.
+// again kills the process, if there is one, and starts another one, which knows only the given statuses.
 func (l *lives) again(told ...Status) {
 	if l.cancel != nil {
 		l.cancel()

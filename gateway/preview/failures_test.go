@@ -292,9 +292,9 @@ func TestRefusedAsPlainText(t *testing.T) {
 func TestTooLongIsHalved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		p.profile.TextLimit = 100 // what it says
+		p.profile.TextLimit = 100 // the published limit
 		p.fate = func(c *call) fate {
-			if len([]rune(c.m.Text)) > 35 { // what it means
+			if len([]rune(c.m.Text)) > 35 { // the real limit
 				return fail(chat.TooLong)
 			}
 			return fate{}

@@ -137,7 +137,7 @@ func chronicles(t *rapid.T) chronicle {
 	return c
 }
 
-// play lets the reply happen and returns what is wrong with its end. Where nothing was cut off in doubt that is exact.
+// play plays the reply and returns the errors of its end. The judgement is exact if no call has an unknown outcome.
 func (c chronicle) play(t *testing.T) (wrong []string) {
 	p := newPerson()
 	p.profile, p.dialect, p.latency = c.profile, c.dialect, c.latency

@@ -71,7 +71,7 @@ type block struct {
 // fate is what happens to one call. The zero fate is success.
 type fate struct {
 	err      *chat.SendError
-	applied  bool          // it takes effect all the same
+	applied  bool          // it takes effect nevertheless
 	nameless bool          // it succeeds without an id
 	hang     bool          // the answer never comes
 	latency  time.Duration // on top
@@ -175,7 +175,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// arrive notes that a call starts, and what is wrong with that.
+// arrive records the start of a call, and what is wrong with it.
 func (p *person) arrive(c *call) fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -88,7 +88,7 @@ type outcome struct {
 	err error
 }
 
-// fits says that next may choose the call in a state: what is there can be changed, and what is not can be made.
+// fits reports whether next may choose the call in a state: only an existing message can be changed, and only a missing one created.
 func (o outcome) fits(s *state) bool {
 	m := &s.parts[0]
 	switch o.a.kind {

@@ -80,7 +80,7 @@ func schedules(t *rapid.T) schedule {
 	s.deletes = s.edits || rapid.Bool().Draw(t, "deletes")
 	s.finds = s.edits && rapid.IntRange(0, 4).Draw(t, "finds") == 0
 	switch keys := s.edits && rapid.IntRange(0, 4).Draw(t, "keys") == 0; {
-	case keys && s.finds: // what the key does not answer any more is looked for
+	case keys && s.finds: // a create whose key has expired is searched for
 		s.profile.KeyFor = span("key for", 100, 120_000)
 	case keys:
 		s.profile.KeyFor = 24 * time.Hour
@@ -121,7 +121,7 @@ func schedules(t *rapid.T) schedule {
 	return s
 }
 
-// endings is how the reply ends: with what was said, with something else, or early.
+// endings draws how the reply ends: with the written text, with another text, or early.
 func endings(t *rapid.T, deltas []delta) Ending {
 	var text strings.Builder
 	for _, d := range deltas {
@@ -188,7 +188,7 @@ func has(calls []*call, kind chat.ErrorKind) bool {
 	return slices.ContainsFunc(calls, func(c *call) bool { return c.err != nil && chat.AsSendError(c.err).Kind == kind })
 }
 
-// play runs the schedule and returns what is wrong with what the person saw.
+// play runs the schedule and returns the errors in what the person saw.
 func (s schedule) play(t *testing.T) []string {
 	p := newPerson()
 	p.profile, p.dialect, p.latency, p.fate = s.profile, s.dialect, s.latency, s.fate()
@@ -257,7 +257,7 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 			continued := !known[c.m.Key]
 			known[c.m.Key] = known[c.m.Key] || c.err == nil
 			if gap := c.at.Sub(last); !last.IsZero() && gap < s.config.Interval && !continued && len(c.m.Actions) == 0 {
-				if early++; early > 3*s.questions() { // what is full makes room for them at once
+				if early++; early > 3*s.questions() { // full messages make room for them at once
 					say("%v: preview %v after the one before", at, gap)
 				}
 			}
@@ -298,7 +298,7 @@ func (s schedule) questions() (n int) {
 	return n
 }
 
-// isQuestion says that a message is none of the reply's parts.
+// isQuestion reports whether a key belongs to a separate question instead of a part of the reply.
 func isQuestion(key string) bool { return strings.Contains(key, ".q") }
 
 // stray says that a call may have made a message that nothing can tell us of.
@@ -357,7 +357,7 @@ func (s schedule) judgeFinal(p *person, got []chat.Outgoing, hopeless, grown boo
 		return a.Text == b.Text && (slices.Equal(a.Spans, b.Spans) || has(p.calls, chat.Rejected))
 	}
 	switch {
-	case hopeless, s.removes > 0: // what stands must be of the final at least
+	case hopeless, s.removes > 0: // visible text must at least belong to the final
 		if has(p.calls, chat.TooLong) {
 			return nil
 		}
@@ -386,18 +386,18 @@ func bareOf(text, cursor string) string {
 	return text
 }
 
-// judgeKept judges an interrupted reply: what was shown stands, without a cursor (D9).
+// judgeKept judges an interrupted reply: the shown text stays, without a cursor (D9).
 func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless bool) []string {
 	if !o.Delivered && !hopeless { // a draft can be kept only as a message
 		return []string{fmt.Sprintf("D9: interrupted and not delivered: %v", o.Err)}
 	}
-	grown := map[string]bool{} // what streams said before the end
+	grown := map[string]bool{} // the texts of streams before the end
 	for _, m := range p.messages {
 		for _, v := range m.versions[:len(m.versions)-1] {
 			grown[v.Text] = true
 		}
 	}
-	// What a stream was about to say when a process died was the last payload that it tried: it may have been seen.
+	// When a process died, the last payload that its stream had tried may have been seen.
 	tried := func(text string) bool {
 		return slices.ContainsFunc(p.calls, func(c *call) bool {
 			said, added := strings.CutSuffix(text, c.m.Text)
@@ -416,7 +416,7 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 	return nil
 }
 
-// final is what the reply must end as.
+// final is the expected final.
 func (s schedule) final(grown bool) []markup.Part {
 	st := state{place: place{cfg: s.config, dialect: s.dialect, limit: s.profile.TextLimit}, ending: &s.ending}
 	if s.files {
@@ -432,7 +432,7 @@ func (s schedule) final(grown bool) []markup.Part {
 	return st.final
 }
 
-// squeeze is what the messages say, wherever they are cut.
+// squeeze returns the text of messages without regard to where they are cut.
 func squeeze(messages []chat.Outgoing) string {
 	var b strings.Builder
 	for _, m := range messages {

@@ -108,7 +108,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
-// counter is a log that counts what is a warning or worse.
+// counter is a log that counts warnings and errors.
 type counter struct{ n *int }
 
 func (c counter) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

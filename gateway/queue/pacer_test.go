@@ -26,7 +26,7 @@ func TestPacer(t *testing.T) {
 		if granted != 34 || tickets[32].Waits() || tickets[34].Waits() || !tickets[35].Waits() {
 			t.Errorf("%d conversations went on after two have left, want 34, without the one that did not wait", granted)
 		}
-		time.Sleep(2 * time.Minute) // whoever hangs holds up nobody for longer
+		time.Sleep(2 * time.Minute) // a conversation that hangs delays others no longer than this
 		synctest.Wait()
 		if granted != 99 {
 			t.Errorf("%d conversations went on, want all that waited", granted)

@@ -88,7 +88,7 @@ func TestQueueIsLimited(t *testing.T) {
 		offered int
 		piece   bool
 		send    int
-		want    int // that were added
+		want    int // number of added messages
 	}{
 		{"messages", 0, false, 5, 3},
 		{"with what is offered to the turn", 2, false, 5, 1},

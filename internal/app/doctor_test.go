@@ -237,7 +237,7 @@ func (p *patient) damage() {
 	}
 }
 
-// hold is another daemon with the same store.
+// hold locks a store, like another daemon that uses it.
 func (p *patient) hold() func() {
 	p.Helper()
 	s, err := store.Open(p.Context(), store.Options{Path: store.File(p.state)})

@@ -32,7 +32,7 @@ func TestFull(t *testing.T) {
 	fillUp(t, path, s, func() { limit(1 << 20); clock.advance(store.KeepEvery) })
 }
 
-// openTimed opens a store whose time stands still.
+// openTimed opens a store with a clock that stands still.
 func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	t.Helper()
 	c := &clock{}
@@ -43,7 +43,7 @@ func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	return s, c
 }
 
-// What is under way is paid for with the reserve, once. While that is gone no message is taken, and the first that
+// The reserve is used once, to end running turns. While that is gone no message is taken, and the first that
 // is taken again says so (F43).
 func TestReserve(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// modelPeople is what a store keeps of people beside what they said.
+// modelPeople is the model of a store's data about people, without their messages.
 type modelPeople struct {
 	consents []modelConsent
 	facts    map[chat.Person][]chat.Fact

@@ -180,7 +180,7 @@ func testMoveWaiting(f *fixture) {
 	f.remembers(supergroup(), "answered")
 }
 
-// A turn that may not decide any more may not in the new chat either, and one that may still may.
+// A fenced turn stays fenced in the new chat, and any other turn may still decide.
 func testMoveFences(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")

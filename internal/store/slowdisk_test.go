@@ -66,7 +66,7 @@ func installDisk() error {
 	return nil
 }
 
-// pointer is the address that SQLite, whose memory the collector does not move, gave.
+// pointer returns an address that SQLite gave. The garbage collector does not move SQLite's memory.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
 // address is how SQLite, translated to Go, calls a function.

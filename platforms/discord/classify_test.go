@@ -163,7 +163,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// An answer that can't be read leaves open whether the message stands; its key tells.
+// After an unreadable response, it is unknown whether the message exists. Its key shows it.
 func TestUnreadableAnswer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", `{"id":""}`, `{"id":5}`, errorPage} {

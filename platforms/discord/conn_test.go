@@ -30,7 +30,7 @@ const (
 	scriptedURL = "ws://discord.test/gateway"
 )
 
-// scripted is a server whose n-th connection to the gateway, from 1, plays what a test says, after Hello.
+// scripted is a server. After Hello, the test plays its n-th connection to the gateway, counted from 1.
 type scripted struct {
 	t     *testing.T
 	net   *memnet.Listener

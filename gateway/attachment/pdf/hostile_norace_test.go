@@ -22,7 +22,7 @@ func TestHostileFiles(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file     []byte
 		text     bool // the beginning is read
-		unlisted bool // it is no error, whatever comes
+		unlisted bool // neither text nor an error is expected
 	}{
 		"a stream of gigabytes":          {page(packed("", content+repeat(" ", 100<<20))), true, false},
 		"many such streams":              {page("[" + repeat("5 0 R ", 1000) + "]"), false, true},

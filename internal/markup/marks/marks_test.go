@@ -102,7 +102,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What is not over yet has no marks that would end it.
+// Formats that are still open get no closing marks.
 func TestWriteOpen(t *testing.T) {
 	t.Parallel()
 	for _, style := range []markup.Style{markup.Bold, markup.Italic, markup.Strike, markup.Code, markup.Pre} {
