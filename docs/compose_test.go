@@ -14,7 +14,7 @@ import (
 // composeFile is what our files use of the Compose specification, https://docs.docker.com/reference/compose-file/. Any other key is
 // an error, so that a misspelt one is found without Docker.
 type composeFile struct {
-	Telex    composeService `yaml:"x-telex"` // what several services have in common
+	Telex    composeService `yaml:"x-telex"` // the common part of several services
 	Services map[string]composeService
 	Secrets  map[string]struct{ File string }
 	Volumes  map[string]*struct{}

@@ -56,7 +56,7 @@ func secrets(name string) (string, bool) {
 	return value, ok
 }
 
-// What a page says to write is taken as it stands; a block without models stands for these sections alone.
+// A configuration in a page is used unchanged. A block without models is only these sections.
 func TestSetupConfigs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"setup-telegram.md", "setup-discord.md", "setup-slack.md", "setup-whatsapp.md", "setup-homeassistant.md"} {
@@ -121,7 +121,7 @@ func manifests(t *testing.T) (socket, http slack.Manifest) {
 	return found[0], found[1]
 }
 
-// What Slack asks of a manifest: https://docs.slack.dev/reference/app-manifest, and of each event its scope.
+// Slack's rules for a manifest: https://docs.slack.dev/reference/app-manifest. Each event needs its scope.
 func TestSlackManifest(t *testing.T) {
 	t.Parallel()
 	m, _ := manifests(t)
@@ -170,7 +170,7 @@ func TestSlackManifest(t *testing.T) {
 	}
 }
 
-// The lines for HTTP differ from the manifest in what is said, and all lead to one address.
+// The lines for HTTP differ from the manifest as the page says, and all lead to one address.
 func TestSlackManifestHTTP(t *testing.T) {
 	t.Parallel()
 	socket, m := manifests(t)

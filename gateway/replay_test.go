@@ -234,7 +234,9 @@ func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
-		impatient := func(o *gateway.Options) { o.MaxAge, o.ApprovalTimeout, o.OnEdit = time.Minute, 10*time.Minute, gateway.Restart }
+		impatient := func(o *gateway.Options) {
+			o.MaxAge, o.ApprovalTimeout, o.OnEdit = time.Minute, 10*time.Minute, gateway.Restart
+		}
 		l.open(t, impatient)
 		l.say(t, revised(chat.Text, "m1", "light"))
 		later(70 * time.Second)

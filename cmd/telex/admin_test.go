@@ -214,7 +214,7 @@ func TestProbesOfADaemon(t *testing.T) {
 	}
 }
 
-// The page shows that an answer grows, and what it says only if the configuration wants that.
+// The page shows that an answer grows. It shows the text only if the configuration allows that.
 func TestStatusPageOfADaemon(t *testing.T) {
 	t.Parallel()
 	for _, showText := range []bool{false, true} {

@@ -127,7 +127,7 @@ func TestAPIServer(t *testing.T) {
 	d.stop()
 }
 
-// Documents are read as in chats, by both APIs: the model gets their text, and a scan as it is.
+// Both APIs read documents like chats do: the model gets their text. A scan is passed on unchanged.
 func TestAPIServerDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})

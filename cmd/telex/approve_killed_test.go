@@ -36,7 +36,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	for _, n := range networks {
 		places = append(places, beginParty(bench, n, model, 1, n.name+", pressed after"))
 	}
-	// Telegram keeps what is pressed for who comes; Discord and Slack tell the person at once that nobody is there.
+	// Telegram keeps a press for the next process. Discord and Slack tell the person at once that the bot is away.
 	away := beginParty(bench, networks[0], model, 2, "telegram, pressed before")
 	asked := make(map[*place]post)
 	for _, p := range append(places, away) {
@@ -116,8 +116,8 @@ func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	}
 }
 
-// What was approved before a crash, or while nobody was there, is done also when the server of the tool comes up later
-// than the daemon.
+// A call that was approved before a crash, or while no daemon ran, is made even if its tool's server starts later than the
+// daemon.
 func TestKilledWithAServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

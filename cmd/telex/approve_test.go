@@ -242,7 +242,7 @@ func (tt transport) check(t *testing.T, p *place, bench *workbench, first string
 	}
 }
 
-// checkAudit checks that the log says of n calls what was decided about them, and by whom.
+// checkAudit checks that the log has n decisions about calls, and who made them.
 func checkAudit(t *testing.T, daemon *process, n int, decision string) {
 	t.Helper()
 	list := daemon.logged("a tool call was decided")

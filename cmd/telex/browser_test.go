@@ -280,7 +280,7 @@ new MutationObserver(() => {
 	t.Logf("%d steps", len(seen))
 }
 
-// The page redraws itself every second, and what it said was gone with that.
+// The page redraws itself every second. A message that it shows must survive that.
 func TestBrowserKeepsNotSentInSight(t *testing.T) {
 	t.Parallel()
 	p := openPage(t, desktop)

@@ -72,7 +72,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A topic that does not exist is wrong usage, whatever level it is on.
+// An unknown topic is wrong usage, on every level.
 func TestUnknownHelpTopic(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{

@@ -43,7 +43,7 @@ func TestConversationsAreApart(t *testing.T) {
 	w.wantTexts(1002, "1. system: Be brief.\n2. user: history:")
 }
 
-// D9, F11, F39: what was shown stays without its cursor, and the new message is answered.
+// D9, F11, F39: the shown text stays without its cursor, and the new message is answered.
 func TestNewMessageInterrupts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -124,7 +124,7 @@ func TestCommands(t *testing.T) {
 	lines(2)
 	w.ask("/start")
 	lines(3)
-	w.ask("/etc/hosts is a file") // looks like a command and is none
+	w.ask("/etc/hosts is a file") // not a command, although it begins with a slash
 	p.awaitLog("turn ended", 1)
 	texts := w.texts(ada)
 	if texts[0] != "Nichts läuft." || !strings.Contains(texts[1], "/new") || texts[2] != texts[1] {
@@ -212,7 +212,7 @@ func TestMessageWithoutText(t *testing.T) {
 	w.wantTexts(ada, "I could not read photo.jpg (it could not be fetched). I can read text and pictures.")
 }
 
-// F43, F44: what was written while no daemon ran is answered when one does.
+// F43, F44: messages from while no daemon ran are answered by the next one.
 func TestMessagesWaitForTheDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -147,7 +147,7 @@ const (
 	mentionsUs   = "@telex_bot "
 )
 
-// Two bots on one platform differ in what is configured for each.
+// Two bots on one platform have separate configurations.
 func TestTwoEndpointsOfOneKind(t *testing.T) {
 	t.Parallel()
 	for _, environment := range []string{"", "true", "false"} {
@@ -200,7 +200,7 @@ func TestPrecedenceOfStreaming(t *testing.T) {
 			if got := len(w.replies(ada)[0].Versions) > 1; got != c.want {
 				t.Errorf("the answer was shown while it was written: %t, want %t", got, c.want)
 			}
-			if !w.model.Requests()[0].Stream { // whatever people see: a silent model is noticed so
+			if !w.model.Requests()[0].Stream { // the request streams nevertheless, so that a silent model is noticed
 				t.Error("the model was not asked to stream")
 			}
 		})

@@ -15,7 +15,7 @@ import (
 // answerInWords is a question whose answer is plain text and takes about two seconds.
 const answerInWords = "words: 200"
 
-// F05, F08, F12, F13: whatever happens to a call, the person ends up with the whole answer once.
+// F05, F08, F12, F13: after any fault of a call, the person sees the whole answer once.
 func TestPlatformFaults(t *testing.T) {
 	t.Parallel()
 	inject := func(f telegram.Fault) func(*world) { return func(w *world) { w.telegram.Fault(f) } }

@@ -224,7 +224,7 @@ func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 	}{
 		{"Deny", "denied", "Not done: the person denied this call. Do not call it again unless you are asked to.", 0},
 		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 1},
-		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 2}, // what the model wrote is no person's word
+		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 2}, // text of the model is not text of a person
 	} {
 		w.ask("What is new?")
 		var m telegram.Message

@@ -56,7 +56,7 @@ func (g *garbage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"ok":true,"result":%s}`, answer)
 }
 
-// Whatever a platform sends, the daemon answers each message once and continues.
+// After any garbage from a platform, the daemon answers each message once and continues.
 func TestGarbageUpdates(t *testing.T) {
 	t.Parallel()
 	message := func(update, id int, text string) string {

@@ -267,7 +267,7 @@ func forking() []misbehaviour {
 		return func(p *peer) {
 			c := exec.CommandContext(context.Background(), "sh", "-c", strings.ReplaceAll(script, "$N", p.word))
 			c.Stderr = os.Stderr
-			_ = c.Run() // whatever it comes to
+			_ = c.Run() // any result is fine
 		}
 	}
 	return []misbehaviour{

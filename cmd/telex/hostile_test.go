@@ -23,7 +23,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// maxPeak is the memory that the daemon may take, whatever servers of tools do.
+// maxPeak is the maximum memory of the daemon, whatever the tool servers do.
 const maxPeak = 150 << 20
 
 // hostileCase is one hostility done in one way.

@@ -16,12 +16,12 @@ import (
 type limitCase struct {
 	name           string        // of the key
 	models, more   string        // the configuration that sets it; models are settings of the model
-	question       string        // that reaches it
+	question       string        // the question that reaches it
 	rules          []openai.Rule // of the model
-	line           string        // what people read, with {id} for the turn's
+	line           string        // the line that people read, with {id} for the turn's
 	stop           string        // the Result's reason
-	logged, reason string        // the log line and what it says of why, beside the turn's own line
-	told           string        // what the model is told; empty: nothing
+	logged, reason string        // the log line and its reason, in addition to the turn's own line
+	told           string        // the text that the model reads; empty: none
 }
 
 func limitCases(bench *workbench) []limitCase {

@@ -157,8 +157,8 @@ func telegramNetwork(r remote) network {
 	}
 }
 
-// withDrafts puts what was shown in drafts before the versions of the message that took their place: one that is shown
-// now has no id.
+// withDrafts puts the texts of drafts before the versions of the message that replaced the draft. A draft that is still visible
+// has no id.
 func withDrafts(posts []post, drafts []telegram.Draft) []post {
 	if len(drafts) == 0 {
 		return posts

@@ -125,7 +125,7 @@ func TestUncertainSends(t *testing.T) {
 	t.Logf("%d answers, %d creates cut after they took effect", len(networks)*each, len(networks)*each)
 }
 
-// TestDiscordGatewayDrops: what is asked while the connection is cut and resumes are refused is answered once.
+// TestDiscordGatewayDrops: the connection is cut and resumes are refused. A question of that time is answered once.
 func TestDiscordGatewayDrops(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -133,7 +133,7 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	const drops = 20
 	var places, answers []string
 	for i := range drops {
-		if i%10 == 9 { // that somebody wrote to the bot for the first time is told by the session alone, and it will be lost
+		if i%10 == 9 { // only the session reports a person's first message, and it will be lost
 			d.await(places[i-1], answers[i-1])
 		}
 		question := fmt.Sprintf("words: %d", 20+i)
@@ -161,8 +161,8 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	daemon.stop()
 }
 
-// TestKilledOnThreePlatforms: a daemon that is killed over and over loses nothing that was asked, also while there is none,
-// and where creates can be told apart it doubles nothing (D10, F43, F44).
+// TestKilledOnThreePlatforms: the daemon is killed again and again. No question is lost, not even one from while no daemon ran,
+// and where creates can be told apart, none is answered twice (D10, F43, F44).
 func TestKilledOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -183,7 +183,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 			shown = append(shown, versions[len(versions)-1])
 		}
 		want := asked[n.name][where]
-		if n.name == "telegram" { // what stands beside a reply is nobody's fault there
+		if n.name == "telegram" { // a duplicate is possible there, and not an error
 			shown = slices.DeleteFunc(shown, func(text string) bool { return !slices.Contains(want, text) })
 			shown = slices.Compact(shown)
 		}

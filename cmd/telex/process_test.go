@@ -59,7 +59,7 @@ func (o *output) load() (text string, changed <-chan struct{}) {
 	return o.buffer.String(), o.changed
 }
 
-// await waits until what was written satisfies ok.
+// await waits until the output satisfies ok.
 func (o *output) await(ctx context.Context, ok func(text string) bool) bool {
 	for {
 		text, changed := o.load()

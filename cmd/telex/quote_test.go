@@ -58,7 +58,7 @@ type quoteCase struct {
 	say func(who, text, about string, picture []byte) string
 	// press lets Ada press a button of a message there.
 	press func(p post, label string)
-	// mention precedes what is meant for the bot.
+	// mention precedes messages to the bot.
 	mention string
 	// begins is what the model reads before the first question.
 	begins string
@@ -97,8 +97,8 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// TestInstructionsInQuotes: a model that does what a quoted message says makes no call by that. The asker, who typed none of it,
-// is asked about each, and denies it.
+// TestInstructionsInQuotes: the model follows instructions in a quoted message. The asker did not type them, so each call waits
+// for approval, which the asker refuses.
 func TestInstructionsInQuotes(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatformsWith(t, sections{more: "tools: {enabled: [fetch, memory]}"})

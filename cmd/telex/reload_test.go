@@ -237,7 +237,7 @@ func TestReloadToken(t *testing.T) {
 	r.daemon.stop()
 }
 
-// An endpoint that is added receives; one that is removed answers what it has accepted, and no more.
+// An added endpoint receives. A removed one answers its accepted messages, and no others.
 func TestReloadEndpoints(t *testing.T) {
 	t.Parallel()
 	const second = "987654321:CCwhole-process-second-token-0000"

@@ -75,7 +75,7 @@ func (r remote) post(path string, object any) {
 	r.exchange(http.MethodPost, path, bytes.NewReader(body))
 }
 
-// ask sends an object and reads what it is answered with.
+// ask sends an object and reads the response.
 func (r remote) ask(path string, object, answer any) {
 	r.t.Helper()
 	body, err := json.Marshal(object)
@@ -93,7 +93,7 @@ func (r remote) say(text string) {
 	r.post("/control/say", telegram.Incoming{User: ada, FirstName: "Ada", Text: text})
 }
 
-// decode reads what is at a path.
+// decode reads the value at a path.
 func decode[T any](r remote, path string) (v T) {
 	r.t.Helper()
 	if err := json.Unmarshal([]byte(r.get(path)), &v); err != nil {
@@ -129,7 +129,7 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 	return list
 }
 
-// awaitEvent waits until ok holds, which is looked at with every event of the stand-in. On failure it tells what was seen.
+// awaitEvent waits until ok holds. It checks after every event of the stand-in. On failure, it prints what was seen.
 func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)

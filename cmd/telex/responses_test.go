@@ -9,8 +9,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// An answer streams through the Responses API as it does through the other one, and what is in the
-// way is overcome there too.
+// An answer streams through the Responses API like through Chat Completions, and survives the same faults.
 func TestAnswersThroughResponses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 150})

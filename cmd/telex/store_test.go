@@ -205,7 +205,7 @@ func TestStoreMissing(t *testing.T) {
 	}
 }
 
-// A store that can't be used is left as it is, by the daemon too, which does not start.
+// An unusable store is left unchanged, and the daemon does not start.
 func TestStoreUnusable(t *testing.T) {
 	t.Parallel()
 	const page = 4096

@@ -8,8 +8,8 @@ import (
 	"telex/standin/openai"
 )
 
-// What a tool returns besides text follows the answer: the picture, then the file, each as a message of its own and as it
-// was made. The model is told of both.
+// The files of a tool follow the answer unchanged, each as a message of its own: the picture, then the file. The model is told
+// of both.
 func TestFilesOfToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const answer = "Here is the plan, and who sits where."

@@ -37,7 +37,7 @@ func TestTools(t *testing.T) {
 	if err := json.Unmarshal(requests[0].Body, &asked); err != nil || len(asked.Tools) != 2 {
 		t.Errorf("the model was offered %+v, %v", asked.Tools, err)
 	}
-	// The next question is asked with what was called and answered before.
+	// The request for the next question contains the earlier calls and their results.
 	w.ask("words: 3")
 	p.awaitLog("turn ended", 2)
 	if body := string(w.model.Requests()[2].Body); !strings.Contains(body, "Mars/Olympus") || !strings.Contains(body, `"tool_call_id"`) {
@@ -45,7 +45,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// fetch reads no address inside, whoever asks, and asks a person about addresses that nobody wrote, who may say no.
+// fetch reads no private address for anybody. A person must approve addresses that nobody typed.
 func TestFetchIsGuarded(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an address inside was read") }))

@@ -23,11 +23,11 @@ import (
 type workbench struct {
 	t       *testing.T
 	url     string
-	picture []byte // that plan draws
+	picture []byte // the picture that plan returns
 
 	mu    sync.Mutex
 	gates map[string]*gate
-	door  chan struct{} // what comes in waits until it is closed; nil: it is open
+	door  chan struct{} // calls wait until it is closed; nil: it is open
 }
 
 // gate is where the calls of one tool for one name wait.
@@ -126,7 +126,7 @@ func (b *workbench) call(ctx context.Context, tool string, arguments json.RawMes
 		return &sdk.CallToolResult{Content: content}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-b.t.Context().Done(): // whoever called may be gone without a word
+	case <-b.t.Context().Done(): // the caller may be gone already
 		return nil, context.Cause(b.t.Context())
 	}
 }

@@ -31,7 +31,7 @@ func (s told) Session(context.Context, chat.Conversation) (chat.Session, []chat.
 	return chat.Session{}, out, nil
 }
 
-// Of a turn people saw one answer, however often the model was called for it, and nothing of what tools said.
+// People saw one answer of a turn, however often the model was called, and no text of tools.
 func TestLastLines(t *testing.T) {
 	t.Parallel()
 	call := []agent.ToolCall{{ID: "1", Name: "look", Arguments: "{}"}}

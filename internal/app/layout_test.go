@@ -141,7 +141,7 @@ func bagNames() []string {
 	return []string{"util", "utils", "common", "types", "helper", "helpers", "misc"}
 }
 
-// pkg is one package's source: file paths below the module's root, and what is in them.
+// pkg is the source of a package: file paths below the module's root, and the files.
 type pkg struct {
 	Path  string // below the module
 	Files map[string]string
@@ -342,7 +342,7 @@ func load(t *testing.T) []pkg {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", // what does not build is listed too
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", // packages that don't build are listed, too
 		"-json=ImportPath,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
@@ -403,7 +403,7 @@ func TestLayoutIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := map[string]string{} // what a package may import, by its path
+	drawn := map[string]string{} // the imports that a package may have, by its path
 	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {

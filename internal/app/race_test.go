@@ -26,7 +26,7 @@ func packagesOf(t *testing.T, kind string) (list []string) {
 	return list
 }
 
-// concurrency returns the first thing in a file that is concurrent or needs what is; nothing when there is none.
+// concurrency returns the first thing in a file that is concurrent or needs concurrency; empty: none.
 func concurrency(f *ast.File) (found string) {
 	for _, i := range f.Imports {
 		switch name, _ := strconv.Unquote(i.Path.Value); name {

@@ -34,8 +34,8 @@ func (l *watchedLog) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A service manager that can't be told, and a watchdog that makes no sense, are said in the log and stop
-// nothing. What they are told otherwise is tested with whole processes.
+// An unreachable service manager and an invalid watchdog interval are logged, and stop nothing. Tests with whole processes
+// check the notifications themselves.
 func TestServiceManagerThatDoesNotListen(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "none"))
 	t.Setenv("WATCHDOG_USEC", "soon")

@@ -153,7 +153,7 @@ func (l *syncLog) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String returns what was written.
+// String returns the log so far.
 func (l *syncLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -76,7 +76,7 @@ streaming: {enabled: true}
 	}
 }
 
-// The shortest configuration answers a model with a small window, whatever cap stands on its answers.
+// With the shortest configuration, a model with a small window answers, whatever the limit on its answers is.
 func TestShortestConfiguration_smallWindow(t *testing.T) {
 	for name, model := range map[string]string{
 		"as it is":                ``,

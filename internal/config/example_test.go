@@ -32,7 +32,7 @@ func TestExampleParses(t *testing.T) {
 	}
 }
 
-// What the example sets is what holds without it, but for what has no default.
+// Each value in the example is the default, if the key has one.
 func TestExampleStatesDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := Load(exampleFile, exampleEnv)
@@ -142,8 +142,7 @@ func uncomment(text string) (string, int) {
 	return strings.Join(lines, "\n"), count
 }
 
-// prose reports whether an indented comment goes on with a sentence: such a line follows a comment that ends
-// in no full stop.
+// prose reports whether an indented comment continues a sentence: the comment before it does not end with a full stop.
 func prose(lines []string, i int) bool {
 	before := strings.TrimSpace(lines[i-1])
 	return strings.HasPrefix(before, "# ") && !strings.HasSuffix(before, ".")

@@ -54,7 +54,7 @@ texts: {hello: "true"}
 	}
 }
 
-// What Show prints is a configuration again, but for its secrets, and prints the same.
+// The output of Show is a valid configuration, except for its secrets, and Show prints it unchanged.
 func TestShowReadsBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -67,7 +67,7 @@ log: {format: json}
 `,
 	} {
 		first := show(t, mustParse(t, text, nil))
-		unmasked := strings.ReplaceAll(first, "token: '[redacted]'", "token: '1:a'") // the mask is no token
+		unmasked := strings.ReplaceAll(first, "token: '[redacted]'", "token: '1:a'") // the mask is not a token
 		if second := show(t, mustParse(t, unmasked, nil)); second != first {
 			t.Errorf("%s: read back, Show prints\n%s\nwant\n%s", name, second, first)
 		}

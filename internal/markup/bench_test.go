@@ -36,7 +36,7 @@ func BenchmarkSplit10000(b *testing.B) {
 	}
 }
 
-// The two must cost about the same: what is before the mark is not parsed.
+// Both must cost about the same, because the text before the mark is not parsed.
 func BenchmarkFromMarkIn1000(b *testing.B)  { fromMark(b, 1000) }
 func BenchmarkFromMarkIn10000(b *testing.B) { fromMark(b, 10000) }
 
@@ -81,8 +81,7 @@ func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
 	}
 }
 
-// What a preview costs depends on the part it shows. Bytes and allocations say how
-// much is parsed, and are the same on a busy machine.
+// The cost of a preview depends on its visible part. Bytes and allocations measure the parsed text, even on a busy machine.
 func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 	for _, o := range []Options{{Open: true}, {Open: true, Append: true}, {}} {
 		cost := func(n int) (bytes, allocs uint64) {
@@ -94,7 +93,7 @@ func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 		}
-		cost(1000) // what is made once
+		cost(1000) // for the caches that are made once
 		bytes, allocs := cost(10 << 10)
 		manyBytes, manyAllocs := cost(1 << 20)
 		if manyBytes > 2*bytes || manyAllocs > 2*allocs {

@@ -73,7 +73,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// Half a formula is not shown, and what is none after all is not held back.
+// An incomplete formula is not shown. Text that only looked like the beginning of one is.
 func TestGrowingFormulas(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
@@ -172,7 +172,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// No prefix shows half a tag, and what is shown only gets longer.
+// No prefix shows an incomplete tag, and the visible text only grows.
 func TestGrowingDetails(t *testing.T) {
 	t.Parallel()
 	src := "a\n\n<details>\n<summary>Why <b>not</b></summary>\n\nbecause **x**\n\n</details>\n\nend"

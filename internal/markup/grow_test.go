@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// appender writes marks into the text, as a stream of Markdown needs them: what goes on
-// later is left open.
+// appender writes marks into the text, as a stream of Markdown needs them: formats that continue later are left open.
 type appender struct{ marker }
 
 func (a appender) Render(p Piece) Rendered {
@@ -33,7 +32,7 @@ func (marker) marks() map[Style]string {
 	return map[Style]string{Bold: "**", Italic: "_", Strike: "~~", Code: "`", Heading: "**"}
 }
 
-// D13: whatever follows, what an append-only message shows stays.
+// D13: the visible text of an append-only message never changes, whatever follows.
 func TestAppendedTextStays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

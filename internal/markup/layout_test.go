@@ -202,7 +202,7 @@ func TestHealing(t *testing.T) {
 	}
 }
 
-// A text that pauses ends with a whole character; its marks are healed all the same.
+// A text that pauses ends with a complete character, and its open marks are closed nevertheless.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{"**a 👩\u200d💻": "<b>a 👩\u200d💻</b>", "caf\u00e9": "caf\u00e9", "a ❤\ufe0f": "a ❤\ufe0f", "a 👩\u200d": "a", "a 🇩": "a"} {
@@ -351,7 +351,7 @@ func TestNonsenseIsCheap(t *testing.T) {
 	}
 }
 
-// What begins like an address is looked at as far as one can go: a square of this would take hours.
+// The work for text that looks like an address grows linearly. A square would take hours here.
 func TestNoAddressIsCheap(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"_a", "ab_", "a.b-c", "*a@", "(www."} {

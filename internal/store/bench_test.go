@@ -35,7 +35,7 @@ func BenchmarkRecord(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		part.Text = part.Source[:i%len(part.Source)] // what does not change costs nothing
+		part.Text = part.Source[:i%len(part.Source)] // an unchanged part costs nothing
 		if err := s.Record(b.Context(), "t", part); err != nil {
 			b.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// The first bytes of every page say what is in it; without them the store is refused, wherever the page is.
+// The first bytes of every page give its type. If they are damaged on any page, the store is refused.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

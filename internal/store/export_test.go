@@ -69,7 +69,7 @@ func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...strin
 	})
 }
 
-// Parts returns what is kept of a turn's reply, whether it has ended or not.
+// Parts returns the stored parts of a turn's reply, even after its end.
 func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err error) {
 	err = r.view(ctx, "read parts", func(t *tx) { parts = t.parts(turn) })
 	return parts, err

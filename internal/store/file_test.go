@@ -353,8 +353,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// A log without its file is what is left when somebody moves half of a store away. SQLite would play it into
-// whatever file takes the place.
+// A log without its file remains if somebody moves half of a store away. SQLite would apply it to any file that takes the
+// place.
 func TestFileGoneLogLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

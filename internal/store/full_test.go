@@ -137,7 +137,7 @@ func TestRefusedMessagesBeginNothing(t *testing.T) {
 	})
 }
 
-// fillUp accepts messages until the store is full, then makes room and sees what is there.
+// fillUp accepts messages until the store is full, makes room, and checks the contents.
 func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 	t.Helper()
 	c := private("1")

@@ -79,7 +79,7 @@ func TestWhatIsForgottenOfARunningTurnIsGone(t *testing.T) {
 	}
 }
 
-// So is what somebody does not want to be remembered any more.
+// The same holds for deleted facts.
 func TestForgottenFactsAreGone(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"

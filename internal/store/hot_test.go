@@ -61,5 +61,5 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	}()
 	f := &fixture{T: t, Store: s}
 	f.accept(private("7"), "1")
-	f.waits("tg:7/1") // what was not committed would have moved it
+	f.waits("tg:7/1") // an uncommitted change would have moved it
 }

@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// A child process that is being started shares the lock file until it runs its own program. Close lets the next one
-// in all the same.
+// A child process shares the lock file until it runs its own program. After Close, the next owner can lock the store
+// nevertheless.
 func TestLockWhileAProcessStarts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -78,7 +78,7 @@ func (m *model) moveSessions(moved func(*chat.Conversation) bool) {
 	}
 }
 
-// undo deletes the newest turn of what counts, and returns what it said.
+// undo deletes the newest turn that is not summarized, and returns its entries.
 func (m *model) undo(c chat.Conversation) (undone []string) {
 	c = m.now(c)
 	turn := ""

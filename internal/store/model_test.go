@@ -47,7 +47,7 @@ type modelUsage struct {
 
 type modelMessage struct {
 	key      chat.Conversation // as accepted
-	in       chat.Conversation // as it is now
+	in       chat.Conversation // with the chat's present id
 	id       chat.MessageID
 	state    string
 	attempts int
@@ -462,7 +462,7 @@ func (p *player) drop(*rapid.T) {
 	p.m.drop(c, id, time.Now())
 }
 
-// begin takes some of what waits, most often, so that turns get on.
+// begin takes some of the waiting messages. It is drawn most often, so that there are turns.
 func (p *player) begin(*rapid.T) {
 	c, ids := p.conversation(), []chat.MessageID{}
 	for range rapid.IntRange(1, 2).Draw(p.T, "messages") {
@@ -535,7 +535,7 @@ func (p *player) block(*rapid.T) {
 	}
 }
 
-// sweep lets time pass, and deletes what is over where that is done.
+// sweep lets time pass, and deletes expired rows in the stores that do so.
 func (p *player) sweep(*rapid.T) {
 	time.Sleep(time.Duration(rapid.IntRange(0, 96).Draw(p.T, "hours")) * time.Hour)
 	retention := time.Duration(rapid.IntRange(0, 5).Draw(p.T, "retention")) * 24 * time.Hour

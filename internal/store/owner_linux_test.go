@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// What root makes in the directory of somebody else is theirs: the store, its log, the lock, the reserve, and what a
-// restore makes. A user that is not root can't try it, and its files are its own anyway.
+// Files that root makes in another user's directory belong to that user: the store, its log, the lock, the reserve, and those
+// of a restore. Only root can run this test.
 func TestFilesGetTheOwnerOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	const uid, gid = 61234, 61235

@@ -27,7 +27,7 @@ func restoreAt() store.Options {
 	return store.Options{Now: func() time.Time { return now }}
 }
 
-// A backup takes the store's place; the store that was there is kept whole, with what was only in its log, twice too.
+// A backup replaces the store. The replaced store is kept whole, with its log, even the second time.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t), t.TempDir()

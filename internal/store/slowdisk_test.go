@@ -135,7 +135,7 @@ func (d *slowDir) wait(began time.Time) {
 	d.done = append(d.done, span{began, time.Now()})
 }
 
-// beside is how much of a time no sync was under way.
+// beside returns for how long of a call no sync was running.
 func (d *slowDir) beside(call span) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

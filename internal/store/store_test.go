@@ -114,8 +114,7 @@ func TestBackupIsAStore(t *testing.T) {
 	f.fails(s.Backup(t.Context(), filepath.Join(file, "no directory")))
 }
 
-// The copy that becomes the backup takes the place of nobody's file, is nobody else's to read, and does not stay when
-// the backup fails.
+// The copy that becomes the backup overwrites no file, can be read by its owner only, and is removed if the backup fails.
 func TestBackupBesideOthers(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)

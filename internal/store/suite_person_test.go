@@ -106,7 +106,7 @@ func testNotesFenced(f *fixture) {
 	f.fails(f.Note(ctx, "2"))
 	used := step(chat.StepUsage, "", "tokens")
 	f.fails(f.Note(ctx, "2", used, said))
-	f.must(f.Note(ctx, "2", used)) // it counts all the same
+	f.must(f.Note(ctx, "2", used)) // it counts nevertheless
 	f.notes(said, said, used)
 	f.must(f.End(ctx, "2", chat.Growth{}))
 }

@@ -418,7 +418,7 @@ func testReplicaForward(c *cluster) {
 	b.must(b.Free(b.Context(), false, to))
 	forward(false)
 
-	// Nobody would carry out what is left to the next owner of a chat whose endpoint nobody runs.
+	// If no replica runs the endpoint of a chat, nobody would handle a message for the chat's next owner.
 	b.accept(to, "3")
 	forward(true)
 	other := c.process("dc")
@@ -509,7 +509,7 @@ func testReplicaSignals(c *cluster) {
 	}
 }
 
-// However many people ask at once, and at whichever replica, no more than the limit wait at an endpoint.
+// However many people ask at the same time at different replicas, no more requests than the limit wait at an endpoint.
 func testReplicaPairing(c *cluster) {
 	replicas := []*process{c.process("tg"), c.process("tg"), c.process("tg")}
 	refused := make(chan error, 12)

@@ -105,7 +105,7 @@ func testJoin(f *fixture) {
 	f.waits("tg:1/5", "tg:2/2", "tg:1/3!", "tg:1/1!", "tg:1/2!")
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
-	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // which was used all the same, and once
+	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // its usage counts nevertheless, once
 	pending, err := f.Pending(ctx)
 	f.must(err)
 	if len(pending) != 4 || pending[1].Message.ID != "2" || pending[1].Begun != 0 {
@@ -162,7 +162,7 @@ func testCompaction(f *fixture) {
 	if s, _ := f.session(c); s.Compactions != 2 || !s.At.Equal(start.Add(time.Second)) {
 		f.Errorf("got %+v, want two compactions", s)
 	}
-	f.ask("4", c, "u", chat.Growth{Compaction: less}) // stands for less than what is there
+	f.ask("4", c, "u", chat.Growth{Compaction: less}) // covers less than the stored one
 	f.keeps(c, "abc", "3 u: d")
 	f.ask("5", c, "u", chat.Growth{Compaction: f.upto(c, "all", 0)})
 	f.keeps(c, "all")
@@ -197,7 +197,7 @@ func testUndo(f *fixture) {
 	f.must(f.End(ctx, "beside", growth("f")))
 	f.run("late", c, "u", "")
 	undoes("beside: d", "beside: f")
-	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // it tells of what was undone
+	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // it contains undone messages
 	undoes("3: e")
 	f.reopen()
 	undoes("2: c")
@@ -288,7 +288,7 @@ func testErase(f *fixture) {
 	f.must(f.End(ctx, "eve's", late))
 	f.keeps(c, "", "2 eve: c", "eve's eve: late") // its summary may tell of her
 	f.uses(chat.UsageOf{Conversation: c}, 21, 3)
-	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // who forgets has used it all the same
+	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // the usage stays after a deletion
 	if s, _ := f.session(c); s.Model != "m" || s.Compactions != 0 || !s.At.IsZero() {
 		f.Errorf("got %+v, want the model and no summary", s)
 	}
@@ -334,7 +334,7 @@ func testUsed(f *fixture) {
 	slack := chat.Conversation{Endpoint: "slack", Chat: "1"}
 	f.ask("5", slack, "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 7}}})
 	f.run("6", c, "ada", "")
-	f.must(f.Forget(ctx, c)) // the tokens are used all the same
+	f.must(f.Forget(ctx, c)) // the tokens count nevertheless
 	f.fails(f.Decide(ctx, "6", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	f.must(f.End(ctx, "6", chat.Growth{Undecided: ten}))
 	f.reopen()

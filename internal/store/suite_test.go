@@ -41,7 +41,7 @@ func memoryOpener() opener {
 	return func(context.Context) (gateway.Store, error) { return m, nil }
 }
 
-// The store and its stand-in must do the same: what is simulated with the one has to hold for the other.
+// SQLite and the store in memory must do the same, because the simulation uses the latter.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	template := empty(t)
@@ -121,8 +121,7 @@ func (f *fixture) accept(c chat.Conversation, ids ...chat.MessageID) {
 	}
 }
 
-// waiting returns "conversation/message" of all that is not finished: what is pending, and with a "!" what an
-// unfinished turn has.
+// waiting returns "conversation/message" of all unfinished messages, with a "!" for those of an unfinished turn.
 func (f *fixture) waiting() []string {
 	f.Helper()
 	list := []string{}
@@ -454,7 +453,7 @@ func testTurn(f *fixture) {
 	}
 }
 
-// The answer to a command is known when its turn begins: there is no moment at which a model would be asked.
+// The answer to a command is known when its turn begins, so no model is ever asked for it.
 func testDecidedFromTheStart(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -546,7 +545,7 @@ func testTaken(f *fixture) {
 	f.begin("new", c, "1", "3") // answered together with the message that came
 	f.must(f.Record(f.Context(), "old", chat.Part{State: chat.PartStands, Text: "kept"}))
 	f.must(f.End(f.Context(), "old", growth("begun")))
-	f.waits("tg:1/1!", "tg:1/3!") // what it had left is finished, what was taken is not
+	f.waits("tg:1/1!", "tg:1/3!") // its remaining messages are finished, the taken one is not
 	if got := f.unfinished(); got.ID != "new" {
 		f.Fatalf("got %+v, want new", got)
 	}
@@ -638,7 +637,7 @@ func testDecideTwice(f *fixture) {
 	for range 2 {
 		f.must(f.Decide(f.Context(), "t", decision("x", "once")))
 	}
-	f.must(f.Forget(f.Context(), c)) // a decided turn is delivered all the same
+	f.must(f.Forget(f.Context(), c)) // a decided turn is still delivered
 	f.must(f.Decide(f.Context(), "t", decision("y", "twice")))
 	f.remembers(c)
 	if got := f.unfinished(); string(got.Ending) != "x" || got.Void {

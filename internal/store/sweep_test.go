@@ -11,8 +11,7 @@ import (
 	"telex/internal/store"
 )
 
-// Thousands of rows that are over go in many transactions, between which others write; whoever writes meanwhile waits
-// for one of them at most.
+// Thousands of expired rows are deleted in many transactions. Other writes run in between, and wait for one of them at most.
 func TestSweepOfMuch(t *testing.T) {
 	t.Parallel()
 	messages := 3000

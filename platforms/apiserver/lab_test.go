@@ -52,7 +52,7 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
-// keeper is a store in memory that keeps nothing for whoever has gone, or fails.
+// keeper is a store in memory. It keeps nothing of deleted people, and can fail.
 type keeper struct {
 	*memory.Store
 	fails error

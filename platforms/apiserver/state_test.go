@@ -623,7 +623,7 @@ func wireRequest(body string) string {
 	return fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", secret, len(body), body)
 }
 
-// A stream that is silent says every 15 seconds that it goes on, before the first piece too (F58).
+// A silent stream gets a keep-alive every 15 seconds, also before its first piece (F58).
 func TestSignsOfLife_F58(t *testing.T) {
 	t.Parallel()
 	inMemory(t, runner(func(_ context.Context, _ agent.Turn, emit func(agent.Event)) (agent.Result, error) {

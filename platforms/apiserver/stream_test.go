@@ -66,7 +66,7 @@ func valid(s spoken) spoken {
 	return s
 }
 
-// Whatever an agent tells, streams have the order of events that the official SDKs' accumulators accept, and say the same as the
+// With any events of an agent, streams have the order of events that the official SDKs accept, and the same content as the
 // answer in one piece.
 func TestStreamsOfAnyTurn(t *testing.T) {
 	var script turnScript
@@ -151,8 +151,7 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// What was sent can't be taken back: thinking whose beginning was not marked gets the mark of its end, and an answer that starts over
-// fails.
+// Sent text can't be taken back. Thinking without an opening mark gets the closing mark, and an answer that starts over fails.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`

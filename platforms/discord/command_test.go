@@ -27,7 +27,7 @@ func commands() []chat.CommandSpec {
 	}
 }
 
-// asked runs a bot that offers commands, lets a person use /ask, and returns what was accepted.
+// asked runs a bot that offers commands, lets a person use /ask, and returns the accepted message.
 func asked(t *testing.T, w *world, to chat.Target, question string) (*discord.Bot, *runs, chat.Inbound) {
 	t.Helper()
 	bot := w.bot(discarded(), conformance.Proper)
@@ -298,8 +298,8 @@ func TestAcknowledgementIsRepeated(t *testing.T) {
 	}
 }
 
-// A process that knows nothing of a command answers it all the same: as the one before began to, or
-// through the channel where that never told Discord that the command was received.
+// A process that does not know a command answers it nevertheless: like the earlier process began to, or through the channel if
+// Discord was never told that the command was received.
 func TestAnotherProcessAnswersACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()

@@ -424,7 +424,7 @@ func (w *world) Attach(to chat.Target, f conformance.File, _ int64) {
 	}
 }
 
-// OpenFiles says that the address of a file lets in whoever knows it.
+// OpenFiles says that everybody with the URL of a file can download it.
 func (w *world) OpenFiles() {}
 
 func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("attachment", f.OnFetch())) }

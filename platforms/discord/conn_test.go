@@ -49,7 +49,7 @@ type scriptedLink struct {
 	ctx   context.Context //nolint:containedctx // of the connection.
 	ws    *websocket.Conn
 	n     int
-	first int // opcode of what the client said first
+	first int // opcode of the client's first message
 	seq   int
 }
 
@@ -229,7 +229,7 @@ func TestSessionCanNotBeTakenUp(t *testing.T) {
 	}
 }
 
-// Guilds that say one after the other what was written in them are all asked.
+// Guilds that are announced one after the other are all asked for missed messages.
 func TestGuildsComeSlowly(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		var guilds []any

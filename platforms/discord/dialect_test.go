@@ -74,7 +74,7 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// Discord looks for the end of a style in whatever is within it.
+// Discord searches for the end of a style in all the text within it.
 func TestDialectKeepsFragileOut(t *testing.T) {
 	t.Parallel()
 	bold := []markup.Format{{Style: markup.Bold, Start: 0, End: 22}}
@@ -121,7 +121,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	}
 	piece := spy.Pieces[wire]
 	for _, f := range piece.Formats {
-		if f.Open { // what is still open is none yet
+		if f.Open { // an open format does not count yet
 			return
 		}
 		label := piece.Text[f.Start:f.End]
@@ -176,7 +176,7 @@ func pingsInCode(p markup.Piece) (n int) {
 	return n
 }
 
-// goes is where a link goes, as it is written.
+// goes returns the target of a link as it is written.
 func goes(url string) string {
 	return strings.ReplaceAll(marks.Destination(url, "http", "https"), "@", "%40")
 }

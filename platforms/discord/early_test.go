@@ -54,8 +54,7 @@ func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// An interaction is acknowledged in time while an earlier event is still being handled: where a message was written is asked
-// for, or the store takes its time.
+// An interaction is acknowledged in time, even while an earlier event is being handled and waits for the API or the store.
 func TestInteractionsAreAcknowledgedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

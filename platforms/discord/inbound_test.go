@@ -304,7 +304,7 @@ func TestDecodeInteraction(t *testing.T) {
 	}
 }
 
-// Errors of decoding tell nothing of what was written.
+// Errors of decoding contain no text of messages.
 func TestDecodeErrorsAreSilent(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{

@@ -9,7 +9,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Commands that stay as they are keep their ids, and so what people pinned; what is no longer offered goes.
+// Unchanged commands keep their ids, so that people's pins stay. Commands that are no longer offered are deleted.
 func TestCommandsThatStay(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

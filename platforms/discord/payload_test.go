@@ -236,7 +236,7 @@ func TestGatewayAddress(t *testing.T) {
 	}
 }
 
-// A command that opens an Activity is not ours: it stays, as it is.
+// A command that opens an Activity is not the bot's: it stays unchanged.
 func TestEntryPointStays(t *testing.T) {
 	t.Parallel()
 	const foreign = `{"id":"9","type":4,"name":"launch","description":"","handler":2,"contexts":null,"integration_types":[0,1]}`

@@ -73,8 +73,8 @@ func TestQuotedByIntent(t *testing.T) {
 	}
 }
 
-// With the intent what is written in a thread follows. A session of a process without the intent is not gone on with: it
-// would never tell a text.
+// With the intent, the messages of a thread follow a question. A session of a process without the intent is not resumed,
+// because it would never contain texts.
 func TestThreadIsFollowed(t *testing.T) {
 	inBubble(t, standin.Options{MessageContent: true}, func(t *testing.T, w *world) {
 		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
@@ -250,7 +250,7 @@ func TestAnsweredAlone(t *testing.T) {
 		w.status(to)
 		in := r.one()
 		_ = r.stop()
-		bot := w.alone() // the id of the message says to another process what it is
+		bot := w.alone() // the id of the message shows another process that it was an interaction
 		r.again(bot)
 		if in.Kind != chat.Command || in.Command != "status" || in.Reply != true {
 			t.Errorf("accepted is %+v", in)

@@ -130,8 +130,8 @@ func TestSessionIsLost(t *testing.T) {
 	}
 }
 
-// A process that follows takes up the session of the one before, however that ended; later it asks for
-// what was missed.
+// The next process resumes the session of the earlier one, however that ended. If it starts too late for that, it asks for the
+// missed messages.
 func TestProcessGoesOn(t *testing.T) {
 	for name, away := range map[string]time.Duration{"soon": time.Minute, "later": time.Hour, "much later": 20 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestProcessIsAwayForDays(t *testing.T) {
 	})
 }
 
-// While what was missed is asked for, trouble with that loses nothing, and neither does a store that is full.
+// Failures while missed messages are read lose nothing. Neither does a full store.
 func TestTroubleWhileAsking(t *testing.T) {
 	for name, trouble := range map[string]func(w *world, r *runs){
 		"a rate limit": func(w *world, _ *runs) {

@@ -13,7 +13,7 @@ import (
 	"telex/standin/fault"
 )
 
-// divided runs two bots: one receives, and the other answers what is put into the channel.
+// divided runs two bots: one receives, and the other answers the messages in the channel.
 func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.Inbound) {
 	t.Helper()
 	receives := w.bot(discarded(), conformance.Proper)

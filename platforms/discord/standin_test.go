@@ -127,7 +127,7 @@ func (r *runs) from() chat.Resume {
 	return chat.Resume{Cursor: r.resume.Cursor, Places: slices.Clone(r.resume.Places)}
 }
 
-// take returns what was accepted since the last take.
+// take returns the messages that were accepted since the last take.
 func (r *runs) take() []chat.Inbound {
 	time.Sleep(quiet)
 	synctest.Wait()
@@ -138,7 +138,7 @@ func (r *runs) take() []chat.Inbound {
 	return list
 }
 
-// wantTexts checks what was accepted since the last take.
+// wantTexts checks the messages that were accepted since the last take.
 func (r *runs) wantTexts(want ...string) {
 	r.t.Helper()
 	var got []string

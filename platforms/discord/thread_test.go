@@ -168,7 +168,7 @@ func TestOneThreadIsForgone(t *testing.T) {
 				edit(t, bot, ref, "one, and more")
 				w.wantShown(w.Group(), "one, and more", "two")
 				w.server.ClearFaults()
-				r.take() // that the question is gone
+				r.take() // the deletion of the question
 				w.say(standin.DefaultChannel, "and now?")
 				if next := r.one(); next.To.Thread == "" {
 					t.Errorf("the next answer goes to %+v, want a thread", next.To)
@@ -262,7 +262,7 @@ func TestThreadsEndToEnd(t *testing.T) {
 	}
 }
 
-// A thread that was archived is taken out to edit what is in it; one that is locked is closed.
+// An archived thread is opened again to edit its messages. A locked one refuses edits.
 func TestArchivedThread(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

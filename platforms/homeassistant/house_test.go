@@ -217,7 +217,7 @@ func start(t *testing.T, b *homeassistant.Bot) *running {
 	return r
 }
 
-// texts returns what was accepted since the last call, after a time.
+// texts returns the messages that were accepted since the last call, after a time.
 func (r *running) texts(after time.Duration) []string {
 	wait(after)
 	r.mu.Lock()

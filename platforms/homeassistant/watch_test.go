@@ -43,7 +43,7 @@ func TestWatchIncludes(t *testing.T) {
 	}
 }
 
-// An id that Home Assistant would not give to an entity is nobody's.
+// An id that Home Assistant would not give to an entity is ignored.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	const frameOf = `{"type":"event","event":{"event_type":"state_changed","data":{"old_state":{"entity_id":%[1]q,"state":"off"},"new_state":{"entity_id":%[1]q,"state":"on"}}}}`
@@ -146,8 +146,8 @@ func TestWatcherIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever happens: what is told of an entity continues what was told before, never twice within the cooldown, and in the end
-// the newest state is told.
+// In any story: a report about an entity continues the one before, is never repeated within the cooldown, and in the end the
+// newest state is reported.
 func TestWatcherProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

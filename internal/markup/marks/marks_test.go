@@ -8,7 +8,7 @@ import (
 	"telex/internal/markup"
 )
 
-// toy is a small platform: it escapes marks with backslashes, and makes links of what begins with "https:".
+// toy is a small platform: it escapes marks with backslashes, and makes links of words that begin with "https:".
 type toy struct {
 	rules Rules
 }

@@ -106,7 +106,7 @@ failed beside its cases: telex/platforms/slack
 	}
 }
 
-// Whatever the tests print, there is a table.
+// Any output of the tests gives a table.
 func FuzzTable(f *testing.F) {
 	f.Add(said("telegram", "TestConformance", "a=pass", "b=no Find", "c="))
 	f.Add(`{"Action":"attr","Key":"case"}` + "\n{}\nx\n" + `{"Action":"fail"}`)
@@ -120,7 +120,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// The exit is that of the tests, whatever the table says.
+// The exit code is that of the tests, whatever the table contains.
 func TestDraw(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -99,7 +99,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// However an error quotes a secret, it is in no text of its chain, and what is free of it can still be recognized.
+// No text in the chain of an error contains a secret, however it is quoted, and errors without one can still be recognized.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "1:a secret/b"

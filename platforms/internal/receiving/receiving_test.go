@@ -69,7 +69,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// Reading is tried again while that may help, and waits as it is asked to.
+// Reading is repeated if that may help, after the requested pause.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	limited := &chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second}
@@ -110,7 +110,7 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// Trouble with one piece makes the others neither wait nor fail; what is found is read next, and what fails again later.
+// If one piece fails, the others neither wait nor fail. Newly found pieces are read next, and pieces that fail again later.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	temporary, gone := &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Gone}
