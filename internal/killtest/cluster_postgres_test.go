@@ -32,8 +32,15 @@ func TestPostgreSQLCluster(t *testing.T) {
 				t.Errorf("got %+v, want nothing lost, doubled, unfinished, out of order, beyond a limit, or otherwise wrong", r.talkVerdict)
 			}
 			// Twice the bars: the machine may be busy.
-			if o.rolling && r.Disturbed.Max > 2*maxInterruption.Seconds() || r.Recovery.Max > 2*maxRecovery.Seconds() {
-				t.Errorf("replies went on after %+v, and stood still for %+v", r.Recovery, r.Disturbed)
+			if r.Recovery.Max > 2*maxRecovery.Seconds() {
+				t.Errorf("replies were taken up after %+v", r.Recovery)
+			}
+			// On Slack, the edits of a minute that a stopped daemon made are missing until the minute is over (docs/scale.md).
+			most := map[string]time.Duration{"telegram": 2 * maxInterruption, "discord": 2 * maxInterruption, "slack": time.Minute}
+			for name, stood := range r.ByPlace {
+				if o.rolling && stood.Max > most[name].Seconds() {
+					t.Errorf("on %s, replies stood still for %+v, want at most %v", name, stood, most[name])
+				}
 			}
 			if least := map[bool]int{false: 2, true: 3}[o.rolling]; len(r.Events) < 2*least || r.Answers < o.chats {
 				t.Errorf("%d events and %d answers are too few to show anything", len(r.Events), r.Answers)
