@@ -38,6 +38,8 @@ type member struct {
 	lease   *replica.Lease
 	chats   *replica.Chats
 	leaving atomic.Bool
+	rejoins bool // this process had a lease before, and lost it
+	joined  time.Time
 
 	renewing chan struct{} // capacity 1: a renewal is under way
 	peers    atomic.Pointer[[]chat.Replica]
@@ -51,6 +53,7 @@ type member struct {
 	mu       sync.Mutex
 	receives map[chat.EndpointID]bool // the endpoints with one receiver for which it is this process
 	divided  map[chat.EndpointID]bool // the endpoints whose limits are shared
+	excused  map[string]bool          // turns that are to run again and whose last run ended with a lease, not with its process
 
 	shareNow chan struct{} // capacity 1: a limit has no share yet
 }
@@ -105,12 +108,12 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 
 // register makes this process a replica, trying until it succeeds or ctx ends.
 func (g *Gateway) register(ctx context.Context) (*member, error) {
-	m := &member{g: g, store: g.shared, chats: replica.NewChats(), accepted: replica.NewAccepted(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), shareNow: make(chan struct{}, 1)}
+	m := &member{g: g, store: g.shared, chats: replica.NewChats(), accepted: replica.NewAccepted(), renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), receives: make(map[chat.EndpointID]bool), divided: make(map[chat.EndpointID]bool), excused: make(map[string]bool), rejoins: g.lostLeases.Load() > 0, shareNow: make(chan struct{}, 1)}
 	for ; ctx.Err() == nil; pause(ctx, renewEvery) {
 		asked := time.Now()
 		err := m.registerOnce(ctx)
 		if err == nil {
-			m.lease = replica.NewLease(asked)
+			m.lease, m.joined = replica.NewLease(asked), time.Now()
 			g.leaseErr.Store(nil)
 			g.Log.Info("joined the replicas", slog.Int64("replica", int64(m.id)))
 			return m, nil
@@ -133,6 +136,41 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	self.Renewed = self.Began
 	m.peers.Store(&[]chat.Replica{self}) // until the first renewal tells of the others
 	return m.reload(ctx)
+}
+
+// excuse notes that the last run of a turn ended because its replica lost the lease, if that is likely: this one lost its lease at
+// about the same time, and lives. So the turn is not what ended it.
+func (m *member) excuse(rec chat.Turn) {
+	if !m.rejoins || time.Since(m.joined) > chat.LeaseTime || rec.State != chat.TurnRunning {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.excused[rec.ID] = true
+}
+
+// excusedRuns returns how many runs of a turn, 0 or 1, did not end with their process, although no process stored that. through is the
+// last run whose end was stored.
+func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
+	m := g.member.Load()
+	if m == nil || rec.Runs <= through {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.excused[rec.ID] {
+		return 1
+	}
+	return 0
+}
+
+// forgetExcuse forgets the excuse of a turn once the turn's journal has it.
+func (g *Gateway) forgetExcuse(turn string) {
+	if m := g.member.Load(); m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.excused, turn)
+	}
 }
 
 // self describes this process for the others.

@@ -15,7 +15,7 @@ import (
 )
 
 // maxRuns is how often a turn is begun: once, and twice more if the process died. A turn that kills every process must not run
-// forever. Runs that a shutdown ended don't count. A restart by an edit counts.
+// forever. Runs that a shutdown or a lost lease ended don't count. A restart by an edit counts.
 const maxRuns = 3
 
 // leftover is the unfinished work of an earlier process in one conversation.
@@ -189,7 +189,7 @@ func (a *actor) resume(rec chat.Turn) {
 		panic(err) // guard logs it and tells the person
 	}
 	a.endpoint.resumed()
-	crashes := rec.Runs - r.HandedOver
+	crashes := rec.Runs - r.HandedOver - a.g.excusedRuns(rec, r.Through)
 	// A turn that waits for a person is neither too old nor the cause of a crash.
 	if (crashes >= maxRuns || a.found.Sub(rec.Began) > a.g.current().MaxAge) && !asked.Pending(a.found, r.Ran) {
 		log.Warn("closing a turn of an earlier process", slog.Int("runs", rec.Runs), slog.Int("crashes", crashes), slog.Time("began", rec.Began))

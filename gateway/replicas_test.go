@@ -333,6 +333,28 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	})
 }
 
+// A turn whose replica lost its lease again and again is run again each time: it is not what kills the process. The limit of three runs is
+// for those that are.
+func TestLostLeasesAreNotTheTurnsFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 1, true, nil)[0]
+		long := strings.Repeat("word ", 150)
+		r.answers["a"] = long
+		r.say(t, ask("a"))
+		for range 4 {
+			later(3 * time.Second)
+			r.store.sever(true)
+			later(7 * time.Second)
+			r.store.sever(false)
+		}
+		later(time.Minute)
+		if begun, _ := r.runs(); begun != 5 {
+			t.Errorf("the model was asked %d times, want once more after each lease", begun)
+		}
+		equal(t, "people see", r.sees(), []string{strings.TrimSpace(long)})
+	})
+}
+
 // The chats of a dead replica are taken over when its lease ends, not at the next regular check.
 func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -158,12 +158,14 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		a.takeUpSteps(t, rec.Steps)
 	}
 	t.earlier.Usage = a.earlierUsage(*rec, t.earlier)
+	t.earlier.HandedOver += a.g.excusedRuns(*rec, t.earlier.Through)
 	t.journal = history.NewJournal(a.g.store.steps, rec.ID, rec.Runs+1, t.earlier)
 	if rec.Runs > t.earlier.Through { // the next process must not estimate this usage again
 		if err := t.journal.StoreUsage(a.g.deliveries, t.earlier.Usage); err != nil {
 			a.log.Error("the turn's usage was not stored", slog.String("turn", t.id), slog.Any("error", err))
 		}
 	}
+	a.g.forgetExcuse(rec.ID)
 	var err error
 	if t.history, err = a.past(); err != nil {
 		if a.g.deliveries.Err() != nil { // the next process, or another replica, answers

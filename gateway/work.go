@@ -137,6 +137,7 @@ func (m *member) take(ctx context.Context) error {
 	}
 	left := leftovers{of: make(map[chat.Conversation]*leftover)}
 	for _, t := range taken.Turns {
+		m.excuse(t)
 		m.chats.Touch(t.Conversation, now)
 		resumes[replica.Of(t.Conversation)] = true
 		l := left.in(t.Conversation)

@@ -40,7 +40,7 @@ type usageSoFar struct {
 	// Through is the newest run of the turn whose usage is completely in Usage. A later run may have crashed while the
 	// model wrote.
 	Through    int `json:"through"`
-	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown ended
+	HandedOver int `json:"handed_over,omitempty"` // number of runs that a shutdown or a lost lease ended
 }
 
 // NewJournal returns the journal of a turn's run, counted from 1. It continues the journal of earlier processes.

@@ -19,7 +19,7 @@ type Replay struct {
 	Files      map[string][]agent.File
 	Usage      []agent.ModelUsage // usage so far
 	Through    int                // newest run of the turn whose usage is completely in Usage
-	HandedOver int                // number of runs that a shutdown ended
+	HandedOver int                // number of runs that a shutdown or a lost lease ended
 
 	usageAt int      // number of steps in the journal when Usage was stored
 	unknown []string // calls that had begun before Usage was stored; without an answer, their outcome is unknown
