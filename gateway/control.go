@@ -103,7 +103,7 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	e = preview.Ending{Keep: true, Stopped: e.Stopped, Text: e.Text, Cut: e.Cut, Note: e.Note}
 	switch {
 	case rec.State == chat.TurnDecided:
-		a.cut(rec.ID)
+		a.cut(rec.ID, e)
 	case !rec.Void:
 		a.decide(rec.ID, e, g)
 	}

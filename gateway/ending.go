@@ -35,7 +35,7 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 	}
 	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // its session may have been deleted
 	if a.decide(t.id, e, growth); t.slot.IsCut() {
-		a.cut(t.id) // Cut was called while the ending was being stored
+		a.cut(t.id, e) // Cut was called while the ending was being stored
 	}
 }
 

@@ -128,7 +128,7 @@ func (a *actor) cutParked(which func(*turn) bool) bool {
 		}
 		cut = cut || !t.slot.Ending().Keep
 		t.slot.Cut()
-		a.cut(t.id)
+		a.cut(t.id, t.slot.Ending())
 	}
 	return cut
 }

@@ -194,9 +194,10 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 }
 
 // cut stores that a reply stays as it is, whatever its decided ending: a stopped reply must not continue after a
-// restart, below later messages.
-func (a *actor) cut(turn string) {
-	ending := encodeEnding(preview.Ending{Keep: true, At: time.Now()})
+// restart, below later messages. The text of the decided ending e stays known: which messages show a part of it decides which of
+// the others are kept.
+func (a *actor) cut(turn string, e preview.Ending) {
+	ending := encodeEnding(preview.Ending{Keep: true, Text: e.Text, Cut: e.Cut, Note: e.Note, At: time.Now()})
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
 }
 

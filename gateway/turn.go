@@ -330,7 +330,7 @@ func (a *actor) interrupt(why error) {
 	if errors.Is(why, errStopped) {
 		a.turn.slot.Cut() // stop even a final that is being delivered
 		if a.turn.stored.Load() {
-			a.cut(a.turn.id)
+			a.cut(a.turn.id, a.turn.slot.Ending())
 		}
 	}
 	a.turn.cancel(why)

@@ -354,3 +354,19 @@ func TestRegressionUndoneWhileThePlatformHangsAndStopped(t *testing.T) {
 		})
 	}
 }
+
+// D1: the final is shorter than the previews. It is stopped while the message behind it is being deleted, and the process dies before
+// that call ends. The next process knows that nothing belongs behind the final.
+func TestRegressionStoppedWhileWhatIsTooMuchIsDeleted(t *testing.T) {
+	t.Parallel()
+	a := talk(numbered(40))
+	a.final, a.shown = token(0, 0), token(0, 0)
+	s := story("edit-with-keys-and-find", a)
+	s.profile.TextLimit, s.real = 64, 64
+	end := 40*wordTime + 500*time.Millisecond
+	s.says = append(s.says, say{at: end, user: "ann", kind: "stop"})
+	s.kills = []kill{{where: atTime, at: end + 10*time.Millisecond, down: time.Second}}
+	s.faults = map[int]fault{9: {kind: hangAfter}} // the second deletion
+	w := perform(t, s)
+	equal(t, "what the person sees", w.see(0), []string{token(0, 0), "Stopped."})
+}
