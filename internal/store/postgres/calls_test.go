@@ -146,9 +146,7 @@ func TestPostgreSQLCallsAreFlat(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
 	_, dsn := server.Create(t, "")
-	knows, err := known()
-	p := program{t, dsn, knows}
-	p.must(err)
+	p := newProgram(t, dsn)
 	m := newMeter(p)
 	m.costs("prepared")
 	small := m.costs("small")

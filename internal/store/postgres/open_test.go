@@ -50,10 +50,8 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
 	_, dsn := server.Create(t, "")
-	knows, err := known()
-	p := program{t, dsn, knows}
-	p.must(err)
-	_, err = p.open(false)
+	p := newProgram(t, dsn)
+	_, err := p.open(false)
 	p.fails(err, store.ErrEmpty, "is empty: telex store migrate makes its tables, and so does telex run")
 	if errors.Is(err, store.ErrOlder) {
 		t.Errorf("got %v", err)
@@ -62,13 +60,13 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	name, dsn := server.Create(t, "") // of another program that uses goose
 	server.Exec(t, name, "CREATE TABLE goose_db_version (version_id bigint, is_applied bool)", "INSERT INTO goose_db_version VALUES (0, true), (7, true)")
 	for _, migrate := range []bool{false, true} {
-		_, err = program{t, dsn, knows}.open(migrate)
+		_, err = newProgram(t, dsn).open(migrate)
 		p.fails(err, store.ErrForeign, "give telex a database of its own")
 	}
 
 	name, dsn = server.Create(t, "") // of a program that has a table of the same name as telex
 	server.Exec(t, name, "CREATE TABLE turn (id bigint)")
-	_, err = program{t, dsn, knows}.open(true)
+	_, err = newProgram(t, dsn).open(true)
 	p.fails(err, store.ErrForeign, "has a table turn that telex did not make")
 	if tables := server.Query(t, name, "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"); !slices.Equal(tables, []string{"turn"}) {
 		t.Errorf("the database has the tables %q now", tables)
@@ -80,15 +78,13 @@ func TestPostgreSQLAtRisk(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
 	name, dsn := server.Create(t, "")
-	knows, err := known()
-	p := program{t, dsn, knows}
-	p.must(err)
+	p := newProgram(t, dsn)
 	s, err := p.open(true)
 	p.must(err)
 	p.must(s.Close())
 	check := func(dsn string, risks ...string) {
 		t.Helper()
-		s, err := program{t, dsn, knows}.open(false)
+		s, err := newProgram(t, dsn).open(false)
 		p.must(err)
 		rep, err := s.Check(t.Context())
 		p.must(errors.Join(err, s.Close()))

@@ -16,12 +16,10 @@ func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
 	name, dsn := server.Create(t, "")
-	knows, err := known()
-	p := program{t, dsn, knows}
-	p.must(err)
+	p := newProgram(t, dsn)
 	paused, other := p.runs("paused"), p.runs("other")
 	c := chat.Conversation{Endpoint: "tg", Chat: "1"}
-	_, err = paused.Accept(t.Context(), c, chat.Inbound{ID: "1", To: chat.Target{Chat: "1"}})
+	_, err := paused.Accept(t.Context(), c, chat.Inbound{ID: "1", To: chat.Target{Chat: "1"}})
 	p.must(err)
 	conn, err := paused.pool.Acquire(t.Context())
 	p.must(err)
@@ -52,9 +50,7 @@ func TestPostgreSQLRenewsWhileBusy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
 	_, dsn := server.Create(t, "")
-	knows, err := known()
-	p := program{t, dsn, knows}
-	p.must(err)
+	p := newProgram(t, dsn)
 	s := p.runs("busy")
 	for range poolSize {
 		conn, err := s.pool.Acquire(t.Context())

@@ -22,7 +22,15 @@ type program struct {
 	knows schemas
 }
 
-// after is the program that knows one migration more.
+// newProgram returns this program.
+func newProgram(t *testing.T, dsn string) program {
+	knows, err := known()
+	p := program{t, dsn, knows}
+	p.must(err)
+	return p
+}
+
+// after returns a program with one more migration.
 func (p program) after(oldest int64, migration string) program {
 	files := fstest.MapFS{}
 	list, err := fs.ReadDir(p.knows.files, ".")
@@ -104,9 +112,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true) // the check complains about a server that does not sync
 	_, dsn := server.Create(t, "")
-	knows, err := known()
-	old := program{t, dsn, knows}
-	old.must(err)
+	old := newProgram(t, dsn)
 	expand := old.after(2, "ALTER TABLE turn ADD COLUMN mood text NOT NULL DEFAULT ''; CREATE TABLE mood (name text); UPDATE turn SET mood = state;")
 	contract := expand.after(3, "ALTER TABLE turn DROP COLUMN reply_to; UPDATE compatibility SET oldest = 3;")
 
@@ -147,9 +153,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
 	name, dsn := server.Create(t, "")
-	knows, err := known()
-	now := program{t, dsn, knows}
-	now.must(err)
+	now := newProgram(t, dsn)
 	schema1, err := os.ReadFile("migrations/00001_schema.sql")
 	now.must(err)
 	server.Exec(t, name, string(schema1),
