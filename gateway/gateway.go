@@ -308,15 +308,20 @@ func (g *Gateway) handsOver() bool {
 	return m != nil && m.hasSuccessor()
 }
 
-// stop lets no new turn begin. It returns how many actors there are, and what is closed when they have ended.
-func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
+// close lets no new turn begin. It returns how many actors there are.
+func (g *Gateway) close() int {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.stopping = true
 	for _, a := range g.actors {
 		a.poke()
 	}
-	busy = len(g.actors)
-	g.mu.Unlock()
+	return len(g.actors)
+}
+
+// stop is close. It also returns what is closed when the actors have ended.
+func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
+	busy = g.close()
 	all := make(chan struct{})
 	go func() {
 		g.running.Wait()
@@ -329,15 +334,15 @@ func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
 func (g *Gateway) Policy() *access.Policy { return g.policy }
 
 // wake passes work to a conversation's actor and starts the actor if needed. While the gateway is stopping it
-// does nothing and returns false: the next process handles stored messages.
+// starts none and returns false: the next process handles stored messages.
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.stopping {
-		return false
-	}
 	a := g.actors[c] // one that is there may be of an endpoint that a reload removed, and ends its work
 	if a == nil {
+		if g.stopping {
+			return false
+		}
 		e := g.current().endpoints[c.Endpoint]
 		if e == nil {
 			g.Log.Warn("conversation of an endpoint that does not run in this process", slog.String("conversation", c.String()))

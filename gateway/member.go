@@ -46,9 +46,10 @@ type member struct {
 
 	accepted *replica.Accepted
 
-	signals atomic.Uint32 // chat.Signals that are not handled yet
-	heard   chan struct{} // capacity 1: there are some
-	taken   int64         // number of successful calls of Take; used by work
+	signals atomic.Uint32  // chat.Signals that are not handled yet
+	heard   chan struct{}  // capacity 1: there are some
+	taken   int64          // number of successful calls of Take; used by work and handOver
+	kept    []chat.Pending // forwarded messages for the next owner of their chats; used by handOver
 
 	mu       sync.Mutex
 	receives map[chat.EndpointID]bool // the endpoints with one receiver for which it is this process
@@ -86,9 +87,15 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 		}
 	})
 	took := make(chan struct{})
+	finishing, stopTaking := context.WithCancel(working)
+	defer stopTaking()
+	handed := make(chan struct{})
 	loops.Go(func() {
-		defer close(took)
+		defer close(handed)
 		m.work(receiving)
+		g.close()
+		close(took)
+		m.handOver(finishing)
 	})
 	g.receiveUntil(receiving, ready)
 	<-took
@@ -98,10 +105,11 @@ func (g *Gateway) liveShared(ctx context.Context, ready func()) error {
 		return g.abort(ended)
 	}
 	m.leave(working)
-	loops.Go(func() { m.handOver(working) })
 	if err = g.drain(); errors.Is(err, chat.ErrLost) {
 		return err
 	}
+	stopTaking()
+	<-handed
 	m.unregister(working)
 	return err
 }
@@ -280,6 +288,7 @@ func (m *member) leave(ctx context.Context) {
 func (m *member) unregister(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, renewWait)
 	defer cancel()
+	m.passKept(ctx)
 	m.lease.Lose() // from now on others may own the chats
 	m.retireShares(ctx)
 	if err := m.store.Unregister(ctx); err != nil {

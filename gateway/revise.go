@@ -39,17 +39,20 @@ func (g *Gateway) revise(ctx context.Context, c chat.Conversation, in chat.Inbou
 	return nil
 }
 
-// tell gives a message that is not stored to the conversation, if it is active.
-func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) {
+// tell gives a message that is not stored to the conversation, if it is active. It reports whether it is.
+func (g *Gateway) tell(c chat.Conversation, in chat.Inbound) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if a := g.actors[c]; a != nil && !g.stopping {
-		a.inbox = append(a.inbox, queue.Message{Inbound: in, Accepted: time.Now()})
-		if a.given.IsZero() {
-			a.given = time.Now()
-		}
-		a.poke()
+	a := g.actors[c]
+	if a == nil {
+		return false
 	}
+	a.inbox = append(a.inbox, queue.Message{Inbound: in, Accepted: time.Now()})
+	if a.given.IsZero() {
+		a.given = time.Now()
+	}
+	a.poke()
+	return true
 }
 
 // revise applies an edit or a deletion to a question that waits or is being answered.

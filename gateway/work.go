@@ -33,10 +33,15 @@ func (m *member) work(ctx context.Context) {
 		case <-m.lease.Lost():
 			return
 		}
-		if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
-			m.g.checkLease(err)
-			m.g.Log.Warn("work was not taken; trying again", slog.Any("error", err))
-		}
+		m.react(ctx)
+	}
+}
+
+// react does what the signals ask for that came since the last time.
+func (m *member) react(ctx context.Context) {
+	if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
+		m.g.checkLease(err)
+		m.g.Log.Warn("work was not taken; trying again", slog.Any("error", err))
 	}
 }
 
@@ -67,10 +72,13 @@ func (m *member) handle(ctx context.Context, s chat.Signal) error {
 	if s&chat.SignalWork == 0 {
 		return nil
 	}
+	if m.g.isStopping() {
+		return m.take(ctx, 0)
+	}
 	if err := m.elect(ctx); err != nil {
 		return err
 	}
-	return m.take(ctx)
+	return m.take(ctx, maxOrphans)
 }
 
 // reload reads what other replicas may have changed.
@@ -118,9 +126,9 @@ func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, erro
 	return taken, m.store.Free(ctx, true, foreign...)
 }
 
-// take takes work and passes it to the actors.
-func (m *member) take(ctx context.Context) error {
-	taken, err := m.store.Take(ctx, m.taken+1, maxOrphans)
+// take takes work, also of up to so many chats without an owner, and passes it to the actors.
+func (m *member) take(ctx context.Context, orphans int) error {
+	taken, err := m.store.Take(ctx, m.taken+1, orphans)
 	if err != nil {
 		return fmt.Errorf("take work: %w", err)
 	}
@@ -155,20 +163,22 @@ func (m *member) take(ctx context.Context) error {
 	}
 	m.g.resumeAll(left)
 	for _, p := range rest {
-		m.g.give(p)
+		if !m.g.give(p) && m.g.isStopping() && isForwarded(p.Message) {
+			m.kept = append(m.kept, p)
+		}
 	}
 	return nil
 }
 
-// give passes a new message to its actor.
-func (g *Gateway) give(p chat.Pending) {
+// give passes a new message to its actor. It returns false if there is none, as for an edit in a conversation in which nothing goes
+// on, or for all that is new while the gateway is stopping.
+func (g *Gateway) give(p chat.Pending) bool {
 	p.Message = g.adopt(p.Message, p.Conversation.Endpoint)
 	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
-		g.tell(p.Conversation, p.Message)
-		return
+		return g.tell(p.Conversation, p.Message)
 	}
 	g.remind(p.Conversation)
-	g.wake(p.Conversation, func(a *actor) {
+	return g.wake(p.Conversation, func(a *actor) {
 		a.inbox = append(a.inbox, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
 	})
 }
@@ -194,20 +204,46 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 }
 
-// handOver gives up the chats one after the other, while the process finishes what it does there.
+// handOver gives up the chats one after the other, while the process finishes what it does there. What is new in a chat until then
+// goes to the conversations that are active: people stop answers, edit questions and decide. No other conversation begins, so its new
+// messages stay in the store, which gives them to the next owner.
 func (m *member) handOver(ctx context.Context) {
-	ticks := time.NewTicker(leaveEvery)
+	ticks, looks := time.NewTicker(leaveEvery), time.NewTicker(renewEvery)
 	defer ticks.Stop()
+	defer looks.Stop()
+	m.hear(chat.SignalWork) // the last call of Take may have been cut off
 	for {
-		m.free(ctx, true)
 		select {
+		case <-m.heard:
+			m.react(ctx)
+		case <-looks.C:
+			m.hear(chat.SignalWork)
 		case <-ticks.C:
+			if m.leaving.Load() { // until then, the others may still give it chats
+				m.passKept(ctx)
+				m.free(ctx, true)
+			}
 		case <-ctx.Done():
 			return
 		case <-m.lease.Lost():
 			return
 		}
 	}
+}
+
+// passKept forwards what was given to this process, but is the business of the next owners of chats in which nothing goes on here
+// any more. What can't be forwarded is tried again.
+func (m *member) passKept(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, workWait)
+	defer cancel()
+	m.kept = slices.DeleteFunc(m.kept, func(p chat.Pending) bool {
+		if m.g.isBusy(replica.Of(p.Conversation)) {
+			return false
+		}
+		_, err := m.store.Forward(ctx, p.Conversation, p.Message)
+		m.g.checkLease(err)
+		return err == nil
+	})
 }
 
 // isBusy reports whether a conversation of a chat is active here, or has a reply that is undone. All ids of a chat that moved are that
