@@ -30,8 +30,8 @@ type settings struct {
 	more     string  // further sections
 }
 
-// usual returns the settings at the start.
-func usual() settings {
+// initialSettings returns the settings of a daemon before any reload.
+func initialSettings() settings {
 	return settings{interval: 0.1, prompt: "You are a bot that is killed now and then."}
 }
 
@@ -44,7 +44,7 @@ func newHome(binary string, w *world, p plan) (home, error) {
 		return home{}, err
 	}
 	h := home{binary, dir}
-	return h, h.configure(w, p, usual())
+	return h, h.configure(w, p, initialSettings())
 }
 
 // configure writes the configuration.

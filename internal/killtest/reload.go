@@ -78,7 +78,7 @@ func reloading(random *rand.Rand, n int) strike {
 // change returns the settings for the n-th reload. It also changes the bot's token; for a moment the daemon's token is
 // revoked.
 func (t *trial) change(n int) settings {
-	s := usual()
+	s := initialSettings()
 	switch n % 5 {
 	case 0:
 		s.prompt = fmt.Sprintf("You are number %d.", n)
