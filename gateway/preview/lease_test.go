@@ -18,8 +18,11 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 		keys           time.Duration
 		owners, expect int // how many searches are expected
 	}{
-		{"one owner", true, true, 0, 1, 2}, {"one owner, the key is forgotten", true, true, time.Second, 1, 2}, {"two owners", true, true, 0, 2, 2},
-		{"it never comes", true, false, 0, 1, 2}, {"not shared", false, false, 0, 1, 1},
+		{"one owner", true, true, 0, 1, 2},
+		{"one owner, the key is forgotten", true, true, time.Second, 1, 2},
+		{"two owners", true, true, 0, 2, 2},
+		{"it never comes", true, false, 0, 1, 2},
+		{"not shared", false, false, 0, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
