@@ -50,17 +50,11 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
 		return err // current says what is wrong with a newer one
 	}
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	conn, err := s.lockSchema(ctx)
 	if err != nil {
 		return err
 	}
 	defer hangUp(ctx, conn) // which gives up the locks
-	if _, err = conn.Exec(ctx, "SET lock_timeout = 0"); err == nil {
-		_, err = conn.Exec(ctx, lockMigration, lockClass, lockSchema)
-	}
-	if err != nil {
-		return err
-	}
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
 		return err
 	}
@@ -68,6 +62,23 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 		return err
 	}
 	return s.up(ctx)
+}
+
+// lockSchema returns a connection that holds the lock for migrations. It waits for it without a limit. So the server must notice
+// soon if the machine of the holder dies.
+func (s *Store) lockSchema(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err == nil {
+		_, err = conn.Exec(ctx, lockMigration, lockClass, lockSchema)
+	}
+	if err != nil {
+		hangUp(ctx, conn)
+		return nil, err
+	}
+	return conn, nil
 }
 
 // refuseForeign fails if a database without telex's schema has a table of the same name as one of telex. It is left as it is.

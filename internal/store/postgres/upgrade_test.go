@@ -189,3 +189,27 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 		t.Errorf("migrated from %d to %d", from, to)
 	}
 }
+
+// The server notices within some 15 seconds that the machine of a process that migrates has died.
+func TestPostgreSQLMigrationOfADeadMachine(t *testing.T) {
+	t.Parallel()
+	_, dsn := pgtest.Start(t, false).Create(t, "")
+	s, err := connect(t.Context(), Options{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	conn, err := s.lockSchema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangUp(t.Context(), conn)
+	for name, want := range map[string]string{
+		"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "3", "tcp_keepalives_count": "3", "tcp_user_timeout": "15000", "lock_timeout": "0",
+	} {
+		var got string
+		if err := conn.QueryRow(t.Context(), "SHOW "+name).Scan(&got); err != nil || got != want {
+			t.Errorf("%s = %q, %v, want %q", name, got, err, want)
+		}
+	}
+}
