@@ -256,20 +256,32 @@ func (m *member) hear(s chat.Signal) {
 	}
 }
 
-// fellows returns how many other replicas run an endpoint and may receive from it.
-func (g *Gateway) fellows(e chat.EndpointID) (n int) {
+// fellows returns how many other replicas may receive from an endpoint at this moment, and how many of them are older. receiving is
+// the context in which this one receives from it. Once that has ended, fellows asks the store, because a replica may have begun since
+// the last renewal. Without the lease, this process can't know that it is alone.
+func (g *Gateway) fellows(receiving context.Context, e chat.EndpointID, p Platform) (all, older int) {
 	m := g.member.Load()
-	if m == nil || g.current().endpoints[e] == nil || g.current().endpoints[e].account().Platform.Capabilities().OneReceiver {
-		return 0
+	if m == nil || p.Capabilities().OneReceiver {
+		return 0, 0
+	}
+	if receiving.Err() != nil && m.lease.Holds() {
+		m.renew(context.WithoutCancel(receiving))
 	}
 	if peers := m.peers.Load(); peers != nil {
 		for _, r := range *peers {
-			if r.ID != m.id && slices.Contains(r.Endpoints, e) {
-				n++
+			if r.ID == m.id || r.Leaving || !slices.Contains(r.Endpoints, e) {
+				continue
+			}
+			all++
+			if r.ID < m.id {
+				older++
 			}
 		}
 	}
-	return n
+	if !m.lease.Holds() {
+		all = max(1, all)
+	}
+	return all, older
 }
 
 // hasSuccessor reports whether another replica stays.

@@ -26,6 +26,7 @@ type branch struct {
 	mu     sync.Mutex
 	accept func(context.Context, chat.Inbound) error // nil: it does not receive
 	from   chat.Resume
+	left   int // how many others received when Run ended
 	called []time.Time
 }
 
@@ -40,8 +41,9 @@ func (b *branch) Run(ctx context.Context, from chat.Resume, accept func(context.
 	b.accept, b.from = accept, from
 	b.mu.Unlock()
 	<-ctx.Done()
+	left, _ := from.Fellows()
 	b.mu.Lock()
-	b.accept = nil
+	b.accept, b.left = nil, left
 	b.mu.Unlock()
 	return ctx.Err()
 }
@@ -626,24 +628,64 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	})
 }
 
-// An adapter knows how many replicas receive at the same time, because the gateway does not pace its reading of missed
-// messages.
+// An adapter knows at any time how many replicas receive, because the gateway does not pace its reading of missed messages, and
+// because what all of them need must stay while there are any.
 func TestReplicasKnowWhoElseReceives(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for i, r := range fleet(t, 3, one, nil) {
-					want := i // those that began before
+				r := fleet(t, 3, one, nil)
+				know := func(when string, want ...string) { // all and older, for each that receives
+					t.Helper()
+					var got []string
+					for _, f := range r {
+						if f.from.Fellows != nil {
+							all, older := f.from.Fellows()
+							got = append(got, fmt.Sprint(all, " ", older))
+						}
+					}
 					if one {
-						want = 0
+						want = []string{"0 0"}
 					}
-					if got := r.from.Fellows; got != want {
-						t.Errorf("replica %d knows of %d others, want %d", i, got, want)
-					}
+					equal(t, when, got, want)
 				}
+				later(2 * time.Second)
+				know("three know", "2 0", "2 1", "2 2")
+				if err := r[0].stop(); err != nil {
+					t.Error(err)
+				}
+				later(2 * time.Second)
+				r = r[1:]
+				know("two know", "1 0", "1 1")
 			})
 		})
 	}
+}
+
+// A replica that stops asks the store who else receives: another one may have begun just now. One without a lease can't know.
+func TestReplicasKnowWhoGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 1, false, nil)
+		later(300 * time.Millisecond)
+		next := r[0].joined(t, nil)
+		if err := r[0].stop(); err != nil {
+			t.Error(err)
+		}
+		if r[0].left != 1 {
+			t.Errorf("the replica that stopped knew of %d others, want 1", r[0].left)
+		}
+		later(2 * time.Second)
+		next.store.sever(true)
+		later(2 * chat.LeaseTime)
+		if next.receives() || next.left != 1 {
+			t.Errorf("without a lease: receives %t, knew of %d others, want at least 1", next.receives(), next.left)
+		}
+		next.store.sever(false)
+		later(2 * time.Second)
+		if err := next.stop(); err != nil || next.left != 0 {
+			t.Errorf("stopped with %v; the last replica knew of %d others", err, next.left)
+		}
+	})
 }
 
 // Strangers who write to all replicas at once get three codes together. The others get no answer, now or later.

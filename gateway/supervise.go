@@ -109,8 +109,8 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint, connects func()) (er
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)
 	}
-	from.Fellows = g.fellows(e.ID)
 	account := e.account() // it has this adapter for as long as ctx lasts
+	from.Fellows = func() (all, older int) { return g.fellows(ctx, e.ID, account.Platform) }
 	works := time.AfterFunc(connected, account.works.mark)
 	defer works.Stop()
 	e.vital.runs()

@@ -147,9 +147,18 @@ type Resume struct {
 	Sent []MessageRef
 	// Received are the newest messages of people, if several processes share the store: another one received them.
 	Received []MessageRef
-	// Fellows is how many other processes receive from the endpoint at the same time. Calls that the gateway does not pace, such as
-	// those that read missed messages, must leave them their part of a limit.
-	Fellows int
+	// Fellows returns how many other processes receive from the endpoint at this moment, and how many of them began before this
+	// one; nil: none ever does. Calls that the gateway does not pace, such as those that read missed messages, must leave them
+	// their part of a limit. What all of them need, such as a webhook, must stay while there are any.
+	Fellows func() (all, older int)
+}
+
+// Others calls Fellows, if there is one.
+func (r Resume) Others() (all, older int) {
+	if r.Fellows == nil {
+		return 0, 0
+	}
+	return r.Fellows()
 }
 
 // Outgoing is one message to be sent, or the new state of one that exists. The gateway has

@@ -128,7 +128,7 @@ func (m *catchUp) readPlace(to chat.Target) receiving.Piece {
 					m.failed++
 					return nil
 				}
-				if err := m.bot.readPace.wait(ctx, m.bot.ownPart(readCount)); err != nil {
+				if err := m.bot.readPace.wait(ctx, m.bot.readers.missedLimit); err != nil {
 					return err
 				}
 				list, next, err := m.bot.read(ctx, to, from)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,7 +174,7 @@ func TestMissedInManyPlaces(t *testing.T) {
 func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
-		from.Fellows = 2
+		from.Fellows = func() (all, older int) { return 2, 0 }
 		for i := range 30 {
 			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 5001+i), User: fmt.Sprintf("U%d", 5001+i), Text: "missed"})
 		}
@@ -189,6 +190,48 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 			r.stop()
 		}
 		w.wantGood()
+	})
+}
+
+// Processes that begin one after the other never read more in a minute than one alone may. The youngest waits for a minute,
+// unless it is alone by then.
+func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
+	limits := standin.PublishedLimits()
+	limits.Methods = map[string]int{"conversations.history": 18}
+	inBubble(t, standin.Options{Limits: limits}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		for i := range 60 {
+			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 5001+i), User: fmt.Sprintf("U%d", 5001+i), Text: "missed"})
+		}
+		time.Sleep(10 * time.Minute)
+		var first, last atomic.Int64 // the processes that run
+		var all []*inbox
+		begin := func() {
+			id := last.Add(1) - 1
+			from.Fellows = func() (int, int) { return int(last.Load() - first.Load() - 1), int(id - first.Load()) }
+			all = append(all, receive(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), from))
+		}
+		for range 3 {
+			begin()
+			time.Sleep(10 * time.Second)
+		}
+		for i, r := range all {
+			if n := len(r.take(10 * time.Minute)); n != 61 { // with the one before
+				t.Errorf("process %d read %d messages, want 61", i, n)
+			}
+		}
+		w.wantGood()
+		begin()
+		if n := len(all[3].take(10 * time.Second)); n != 0 {
+			t.Errorf("the youngest read %d messages beside the others", n)
+		}
+		first.Store(3) // the others die
+		if n := len(all[3].take(5 * time.Second)); n < 10 {
+			t.Errorf("the youngest read %d messages at once when it was alone, want its whole part", n)
+		}
+		for _, r := range all {
+			r.stop()
+		}
 	})
 }
 

@@ -237,7 +237,7 @@ func TestPace(t *testing.T) {
 		var p pace
 		var times []time.Time
 		for range 100 {
-			if err := p.wait(t.Context(), 26); err != nil {
+			if err := p.wait(t.Context(), func() int { return 26 }); err != nil {
 				t.Fatal(err)
 			}
 			times = append(times, time.Now())
@@ -247,7 +247,7 @@ func TestPace(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		for p.wait(ctx, 1) == nil {
+		for p.wait(ctx, func() int { return 1 }) == nil {
 		}
 	})
 }

@@ -163,8 +163,46 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 	return list, a.Metadata.value.Cursor, nil
 }
 
-// ownPart returns the part of a limit that this process may use.
-func (b *Bot) ownPart(limit int) int { return max(1, limit/(1+int(b.fellows.Load()))) }
+// readers are the processes with the same account. They share the limits of reading, and change at any time.
+type readers struct {
+	mu    sync.Mutex
+	from  chat.Resume // of the newest Run
+	began time.Time   // when the first Run began
+}
+
+// begin records that a Run begins.
+func (r *readers) begin(from chat.Resume) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.from = from
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
+}
+
+// missedLimit returns how many pages of missed messages this process may read in a minute. It is 0 in the first minute if
+// an older process receives: that one has read at its own pace until now, and reads what this one has missed.
+func (r *readers) missedLimit() int {
+	from, began := r.now()
+	all, older := from.Others()
+	if older > 0 && time.Since(began) < tierWindow+2*time.Second {
+		return 0
+	}
+	return max(1, readCount/(1+all))
+}
+
+// threadLimit is missedLimit for threads. Both count the same calls.
+func (r *readers) threadLimit() int {
+	from, _ := r.now()
+	all, _ := from.Others()
+	return r.missedLimit() + max(1, threadCount/(1+all))
+}
+
+func (r *readers) now() (from chat.Resume, began time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.from, r.began
+}
 
 // pace limits calls per minute. Nothing else in this package waits for a limit: the gateway paces all calls except
 // those that read missed messages.
@@ -173,10 +211,10 @@ type pace struct {
 	calls []time.Time // times of the calls in the last minute, oldest first
 }
 
-// wait blocks until another call may be made, or ctx ends.
-func (p *pace) wait(ctx context.Context, limit int) error {
+// wait blocks until another call may be made, or ctx ends. The limit may change meanwhile.
+func (p *pace) wait(ctx context.Context, limit func() int) error {
 	for {
-		d := p.tryTake(limit)
+		d := p.tryTake(limit())
 		if d <= 0 {
 			return ctx.Err()
 		}
@@ -194,7 +232,10 @@ func (p *pace) tryTake(limit int) time.Duration {
 	for len(p.calls) > 0 && now.Sub(p.calls[0]) > tierWindow+time.Second { // the extra second allows for network delays
 		p.calls = p.calls[1:]
 	}
-	if len(p.calls) >= limit {
+	switch {
+	case limit == 0:
+		return time.Second // it will not stay so
+	case len(p.calls) >= limit:
 		return p.calls[0].Add(tierWindow + 2*time.Second).Sub(now)
 	}
 	p.calls = append(p.calls, now)

@@ -33,7 +33,7 @@ const (
 // received: Auth if a token is refused or lacks a scope, RateLimited, or Temporary. While one socket works, Run
 // replaces the others itself.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
-	b.fellows.Store(int64(from.Fellows))
+	b.readers.begin(from)
 	self, err := b.fetchIdentity(ctx)
 	if err != nil {
 		return receiveError(ctx, err)

@@ -62,7 +62,7 @@ func (b *Bot) threadMessages(ctx context.Context, to chat.Target, before chat.Me
 		if n == threadPages-1 {
 			from.cursor, from.oldest = "", tsOf(timeOf(end).Add(-threadTail))
 		}
-		if wait := b.readPace.tryTake(b.ownPart(readCount + threadCount)); wait > 0 {
+		if wait := b.readPace.tryTake(b.readers.threadLimit()); wait > 0 {
 			return nil, &chat.SendError{
 				Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Ops: chat.OpFind, Err: fmt.Errorf("%s: too many threads at once", methodReplies),
 			}

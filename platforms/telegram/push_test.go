@@ -30,12 +30,17 @@ func hooked(t *testing.T, test func(t *testing.T, w *world)) {
 // runs lets a bot receive until stop is called, which returns what came and the error of Run.
 func (w *world) runs(t *testing.T, log io.Writer, accept func(chat.Inbound) error) (stop func() ([]chat.Inbound, error)) {
 	t.Helper()
+	return w.runsFrom(t, chat.Resume{}, log, accept)
+}
+
+func (w *world) runsFrom(t *testing.T, from chat.Resume, log io.Writer, accept func(chat.Inbound) error) (stop func() ([]chat.Inbound, error)) {
+	t.Helper()
 	bot := w.Connect(slog.New(slog.NewTextHandler(log, nil)), conformance.Proper)
 	ctx, cancel := context.WithCancel(t.Context())
 	var list []chat.Inbound
 	done := make(chan error, 1)
 	go func() {
-		done <- bot.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
+		done <- bot.Run(ctx, from, func(_ context.Context, in chat.Inbound) error {
 			if err := accept(in); err != nil {
 				return err
 			}
@@ -112,6 +117,33 @@ func TestWebhookIsSetAndDeleted(t *testing.T) {
 		}
 		if calls[1].Params["drop_pending_updates"] == "true" {
 			t.Error("the updates that wait are dropped")
+		}
+	})
+}
+
+// While other processes receive by the same webhook, one that stops leaves it to them. The last one deletes it.
+func TestWebhookOfSeveralProcesses(t *testing.T) {
+	hooked(t, func(t *testing.T, w *world) {
+		running := 2
+		from := chat.Resume{Fellows: func() (all, older int) { return running - 1, 0 }}
+		stopOne := w.runsFrom(t, from, io.Discard, anything)
+		time.Sleep(time.Second)
+		stopOther := w.runsFrom(t, from, io.Discard, anything) // Telegram's calls reach this one from now on
+		time.Sleep(time.Second)
+		if _, err := stopOne(); !errors.Is(err, context.Canceled) {
+			t.Errorf("Run = %v", err)
+		}
+		running = 1
+		w.Say(w.Private(), conformance.Saying{Text: "hello"})
+		time.Sleep(time.Second)
+		if calls := w.calls("deleteWebhook"); len(calls) != 0 {
+			t.Error("the webhook of the other process is deleted")
+		}
+		if list, err := stopOther(); !errors.Is(err, context.Canceled) || !slices.Equal(textsOf(list), []string{"hello"}) {
+			t.Errorf("Run = %v, accepted %+v", err, list)
+		}
+		if calls := w.calls("deleteWebhook"); len(calls) != 1 {
+			t.Errorf("the last process deletes the webhook %d times", len(calls))
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if b.webhook.URL != "" {
-		return b.runWebhook(ctx, r, accept)
+		return b.runWebhook(ctx, r, from, accept)
 	}
 	return b.runPolling(ctx, r, from, accept)
 }
