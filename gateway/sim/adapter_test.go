@@ -28,7 +28,7 @@ func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context
 	if w.s.receivesBeside() {
 		return a.runBeside(ctx, accept)
 	}
-	for i := max(0, w.taken()-w.s.repeats); ; {
+	for i := w.repeat(); ; {
 		in, wait := w.update(i)
 		if in == nil {
 			select {

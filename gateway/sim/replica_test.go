@@ -132,6 +132,7 @@ func (w *world) take(i int) {
 	w.hooks[i].taken = true
 	for w.acked < len(w.hooks) && w.hooks[w.acked].taken {
 		w.acked++
+		w.taking = w.acked
 	}
 }
 

@@ -48,6 +48,7 @@ type world struct {
 	messages  []*written
 	updates   []chat.Inbound
 	acked     int
+	taking    int           // the update that the process takes next; platforms offer some again that were acknowledged
 	newUpdate chan struct{} // closed and replaced when there are more
 
 	turns       map[string]*turnLog
@@ -322,18 +323,19 @@ func (w *world) outageNow() bool {
 	return w.outage() != nil
 }
 
-// taken returns how many updates were acknowledged.
-func (w *world) taken() int {
+// repeat returns the first update that a process is offered: some that were acknowledged are offered again.
+func (w *world) repeat() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.acked
+	w.taking = max(0, w.acked-w.s.repeats)
+	return w.taking
 }
 
-// acknowledge says that a process took update i: the platform does not offer it again.
+// acknowledge says that a process took update i.
 func (w *world) acknowledge(i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.acked = max(w.acked, i+1)
+	w.taking, w.acked = i+1, max(w.acked, i+1)
 }
 
 // accepted notes that a message is stored.
@@ -418,7 +420,7 @@ func (w *world) remindLocked() {
 func (w *world) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.thinking > 0 || w.acked < len(w.updates) || time.Now().Before(w.downUntil.Add(time.Second)) || len(w.left()) > 0 {
+	if w.thinking > 0 || w.acked < len(w.updates) || w.taking < w.acked || time.Now().Before(w.downUntil.Add(time.Second)) || len(w.left()) > 0 {
 		return false
 	}
 	return true
