@@ -634,50 +634,6 @@ func TestARecordedFinalIsRefused(t *testing.T) {
 	})
 }
 
-// The answer was stopped while a question stood below the text, and the platform refuses the text without the question. A shorter
-// text replaces both; a single word is deleted together with the question.
-func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
-	for _, tt := range []struct {
-		name, text string
-		deletes    bool
-		restarts   bool
-		want       []string
-	}{
-		{"its first half is taken", "one two", true, true, []string{"one"}},
-		{"its first half is taken by the same process", "one two", true, false, []string{"one"}},
-		{"its first word is taken", "onetwothree four", true, true, []string{"onetwothree"}},
-		{"a single word is deleted", "one", true, true, nil},
-		{"a single word that can't be deleted is replaced", "one", false, true, []string{"–"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				p := newPerson()
-				e := p.endpoint()
-				if !tt.deletes {
-					e.Deleter = nil
-				}
-				l := live(t, p, e, streamed())
-				l.says(tt.text+" ", 5*time.Second)
-				l.slot.SetStatus(question("yes:1", "May I?"))
-				time.Sleep(5 * time.Second)
-				equal(t, "before", p.sees(), []string{tt.text + "\n\nMay I?"})
-				if tt.restarts {
-					l.again()
-				}
-				p.fate = func(c *call) fate {
-					if c.m.Text == tt.text {
-						return fail(chat.Rejected)
-					}
-					return fate{}
-				}
-				l.slot.Finish(Ending{Keep: true})
-				<-l.ended
-				equal(t, "stands", p.sees(), tt.want)
-			})
-		})
-	}
-}
-
 // When the final is stopped, it is unknown whether its first message is visible. That message is edited again, and so are the
 // following ones.
 func TestStoppedAtAPossibleSeam(t *testing.T) {
