@@ -107,6 +107,32 @@ func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	})
 }
 
+// Who gets a chat back does not use what its own bucket has regained meanwhile, not even a fraction of a call: the other process may have
+// used that.
+func TestAssumedCallsLeaveNoFraction(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(20, 20*time.Second, 1)
+		must(t, b.Request(call("a", chat.ClassFinal, limit)))
+		time.Sleep(990 * time.Millisecond)
+		b.Assume(call("a", chat.ClassFinal, limit))
+		if got := waited(b.Request(call("a", chat.ClassFinal, limit))); got < time.Second {
+			t.Errorf("a call after %v, want 1s", got)
+		}
+	})
+}
+
+// A chat that comes back to a process: calls that it assumed earlier stand for none that the other process has made since.
+func TestAssumedCallsAreAssumedAnew(t *testing.T) {
+	inBubble(t, func(t *testing.T, _ *Budget) {
+		limit := perChat(22, time.Second, 10)
+		if wrong := tooMany(limit, takeTurns(limit, []spell{
+			{lasts: 1}, {}, {}, {lasts: 590_909_096, pauses: []time.Duration{0, 136_363_635}}, {lasts: limit.Window},
+		})); wrong != "" {
+			t.Error(wrong)
+		}
+	})
+}
+
 // The worst cases by name, under the limits of the platforms: the earlier process used its burst just before it died, or all that a
 // window allows. And whoever continues does so at the pace of the limit from the first interval on (a short window counts as full),
 // without standing still later.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -186,7 +187,7 @@ func hostName(host string, port uint16) string {
 	if strings.HasPrefix(host, "/") { // a socket's directory
 		return host
 	}
-	return fmt.Sprintf("%s:%d", host, port)
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
 // inspect refuses a server that the store can't use.
