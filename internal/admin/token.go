@@ -31,7 +31,7 @@ func (s *Server) allows(r *http.Request) bool {
 	return err == nil && s.isCookie(c.Value, time.Now())
 }
 
-// isToken compares in a time that tells nothing about the token.
+// isToken compares in constant time, so that the time of an answer reveals nothing about the token.
 func (s *Server) isToken(got string) bool {
 	want := *s.token.Load()
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// downloadOperation begins the errors of downloads.
+// downloadOperation names the operation in errors of downloads.
 const downloadOperation = "download file"
 
 // Download is a file to fetch by a GET request.
