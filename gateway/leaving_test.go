@@ -1,0 +1,129 @@
+package gateway_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// leave lets a replica stop, and returns what tells its error once it has stopped.
+func (f *fellow) leave() <-chan error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- f.stop() }()
+	return stopped
+}
+
+// A replica that stops still hears what concerns the answers that it finishes. Nothing that it hears so late is lost or happens twice.
+func TestReplicaThatStopsHearsWhatConcernsItsAnswers(t *testing.T) {
+	conversation := chat.Conversation{Endpoint: "tg", Chat: "7"}
+	say := func(in chat.Inbound) func(*testing.T, *fellow) {
+		return func(t *testing.T, other *fellow) { t.Helper(); other.say(t, in) }
+	}
+	for _, c := range []struct {
+		name  string
+		busy  gateway.Busy
+		does  func(*testing.T, *fellow)
+		stops bool // the answer ends as it is
+		want  []string
+	}{
+		{name: "stop", does: say(command("stop")), stops: true},
+		{name: "button", does: func(t *testing.T, other *fellow) {
+			t.Helper()
+			turns, err := other.store.Unfinished(t.Context())
+			if err != nil || len(turns) != 1 {
+				t.Fatalf("turns: %v, %v", turns, err)
+			}
+			other.say(t, pressing("stop:"+turns[0].ID))
+		}, stops: true},
+		{name: "edit", does: say(revised(chat.Edited, "m1", "b")), want: []string{"re: b"}},
+		{name: "deletion", does: say(revised(chat.Deleted, "m1", "")), stops: true},
+		{name: "order", does: func(t *testing.T, other *fellow) {
+			t.Helper()
+			if err := other.gateway.Forget(t.Context(), conversation); err != nil {
+				t.Fatal(err)
+			}
+		}, stops: true},
+		{name: "new question that interrupts", busy: gateway.Interrupt, does: say(ask("b")), stops: true, want: []string{"re: b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := fleet(t, 2, true, func(o *gateway.Options) {
+					o.Grace, o.Busy = 30*time.Second, c.busy
+					o.Texts = gateway.DefaultTexts()
+					o.Texts[gateway.TextStopMark] = "■"
+				})
+				r[0].answers["a"] = "one " + strings.Repeat("two ", 200)
+				r[0].say(t, revised(chat.Text, "m1", "a"))
+				later(2 * time.Second)
+				stopped := r[0].leave()
+				later(500 * time.Millisecond)
+				began := time.Now()
+				c.does(t, r[1])
+				_, ended := r[0].runs()
+				for ; ended == 0 && time.Since(began) < time.Minute; _, ended = r[0].runs() {
+					later(10 * time.Millisecond)
+				}
+				if took := time.Since(began); took > 200*time.Millisecond {
+					t.Errorf("it took effect after %v", took)
+				}
+				if err := <-stopped; err != nil {
+					t.Error(err)
+				}
+				later(time.Minute)
+				got := r[0].sees()
+				if c.stops && len(got) > 0 {
+					if !strings.HasPrefix(got[0], "one two") || !strings.HasSuffix(got[0], "■") {
+						t.Errorf("the stopped answer is %q", got[0])
+					}
+					got = got[1:]
+				}
+				equal(t, "people see besides", got, c.want)
+			})
+		})
+	}
+}
+
+// A replica that stops begins nothing. What arrives meanwhile waits for the next owner, who hears all about it, in order.
+func TestReplicaThatStopsBeginsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, true, func(o *gateway.Options) { o.Grace, o.Busy, o.MaxQueued = 30*time.Second, gateway.Queue, 10 })
+		long := strings.TrimSpace(strings.Repeat("word ", 150))
+		r[0].answers["a"] = long
+		r[0].say(t, revised(chat.Text, "m1", "a"))
+		later(2 * time.Second)
+		stopped := r[0].leave()
+		later(500 * time.Millisecond)
+		threaded := func(in chat.Inbound) chat.Inbound {
+			in.To.Thread = "t"
+			return in
+		}
+		for _, m := range []chat.Inbound{
+			revised(chat.Text, "m2", "b"), revised(chat.Text, "m3", "c"), revised(chat.Edited, "m2", "b2"), // the answer runs in the same conversation
+			threaded(revised(chat.Text, "m4", "d")), threaded(revised(chat.Text, "m5", "e")), threaded(revised(chat.Deleted, "m4", "")), // and here in its chat only
+		} {
+			r[1].say(t, m)
+			later(150 * time.Millisecond)
+		}
+		later(time.Second)
+		if begun, ended := r[0].runs(); begun != 1 || ended != 0 {
+			t.Errorf("%d turns were begun and %d have ended while the replica stops", begun, ended)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		last := r[0].last()
+		later(time.Minute)
+		if !r[0].last().Equal(last) {
+			t.Error("the stopped replica made calls")
+		}
+		got := r[0].sees()
+		threads := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return s != "re: e" && s != "re: d" })
+		equal(t, "people see in the thread", threads, []string{"re: e"})
+		equal(t, "people see elsewhere", slices.DeleteFunc(got, func(s string) bool { return slices.Contains(threads, s) }), []string{long, "re: b2", "re: c"})
+	})
+}
