@@ -11,6 +11,36 @@ import (
 	"telex/internal/chat"
 )
 
+// A replica that stops hands over all its chats in less than a second.
+func TestReplicaThatStopsHandsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fleet(t, 2, true, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		long := strings.Repeat("word ", 150)
+		r[0].answers["a"] = long
+		r[0].say(t, ask("a"))
+		r[0].say(t, ask("b"))
+		later(3 * time.Second)
+		stopped := make(chan error, 1)
+		go func() { stopped <- r[0].stop() }()
+		later(500 * time.Millisecond)
+		if r[0].receives() || !r[1].receives() {
+			t.Errorf("receiving: %t and %t", r[0].receives(), r[1].receives())
+		}
+		for _, ended := r[0].runs(); ended == 0; _, ended = r[0].runs() {
+			later(10 * time.Millisecond)
+		}
+		later(time.Second)
+		if begun, _ := r[0].runs(); begun != 2 {
+			t.Error("the reply stands still for more than a second")
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		later(time.Minute)
+		equal(t, "people see", r[0].sees(), []string{strings.TrimSpace(long), "re: b"})
+	})
+}
+
 // leave lets a replica stop, and returns what tells its error once it has stopped.
 func (f *fellow) leave() <-chan error {
 	stopped := make(chan error, 1)
