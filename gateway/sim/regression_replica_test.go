@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,21 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	}
 	s.cuts = []cut{{slot: 1, what: cutStore, from: 74500 * time.Millisecond, until: 78 * time.Second}}
 	perform(t, s)
+}
+
+// The same, if the process that receives dies after all has ended.
+func TestRegressionReceivesNothingAfterADeath(t *testing.T) {
+	t.Parallel()
+	for n := range 12 { // which process dies is a matter of luck
+		t.Run(fmt.Sprint("killed after write ", 150+n), func(t *testing.T) {
+			t.Parallel()
+			s := story("edit", talk("a0w0x"), talk("a1w0x"))
+			s.replicas, s.kind.caps.OneReceiver, s.follows, s.repeats = 2, true, true, 2
+			s.says = []say{{user: "ann", kind: "text", place: thread, unnamed: true}, {user: "ann", kind: "text", place: thread}}
+			s.kills = []kill{{where: afterWrite, n: 150 + n, down: time.Second}}
+			perform(t, s)
+		})
+	}
 }
 
 // D1: a replica is paused while its create is under way. The next owner looks for the message before it has come, and sends another one.
