@@ -272,6 +272,8 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	}
 	v, err := a.g.meter.Begin(a.g.deliveries, a.conversation, a.person(last))
 	switch {
+	case a.g.checkLease(err):
+		return
 	case err != nil: // an error in the accounting must not block people
 		a.log.Error("limits could not be checked", slog.Any("error", err))
 	case v != access.Fine && !(requeued && (v == access.TooFast || v == access.TooMany)):
@@ -307,7 +309,7 @@ func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 
 // sendCode answers a person without access with a pairing code.
 func (a *actor) sendCode(in chat.Inbound) {
-	if a.g.shared != nil && !a.g.coded.Allow(a.person(in).String()) {
+	if a.g.shared != nil && a.g.coded.Recent(a.person(in).String()) {
 		a.drop(in)
 		return
 	}
@@ -317,12 +319,16 @@ func (a *actor) sendCode(in chat.Inbound) {
 		a.drop(in)
 		return
 	}
+	if a.g.checkLease(err) {
+		return
+	}
 	if err != nil {
 		id := newID()
 		a.log.Error("pairing code could not be issued", slog.String("turn", id), slog.Any("error", err))
 		a.owe(TextFailed, id, in)
 		return
 	}
+	a.g.coded.Mark(a.person(in).String())
 	a.say(in, a.g.texts().fill(TextPair, "code", code))
 }
 

@@ -270,8 +270,11 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	return a.g.store.histories.Erase(a.g.deliveries, a.conversation, u)
 }
 
-// fail logs the failure of a command and tells the sender.
+// fail logs the failure of a command and tells the sender, unless the lease is over.
 func (a *actor) fail(in chat.Inbound, what string, err error) {
+	if a.g.checkLease(err) {
+		return
+	}
 	id := newID()
 	a.log.Error(what, slog.String("turn", id), slog.Any("error", err)) //nolint:sloglint // one line for each command
 	a.say(in, a.g.texts().line(TextFailed, id))

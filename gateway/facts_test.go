@@ -33,10 +33,10 @@ func TestPeopleReadAndDeleteFacts(t *testing.T) {
 			t.Errorf("nothing is remembered: %q", got)
 		}
 		for _, fact := range []string{"is called Ada", "likes *tea*, [see](http://x.example)"} {
-			_, err := store.Remember(t.Context(), me, fact)
+			_, err := store.Remember(t.Context(), me, fact, 10)
 			check(t, err)
 		}
-		_, err := store.Remember(t.Context(), you, "is called Bob")
+		_, err := store.Remember(t.Context(), you, "is called Bob", 10)
 		check(t, err)
 		got := answer("")
 		if !strings.Contains(got, "1: is called Ada\n2: likes *tea*, [see](http://x.example)\n") || strings.Contains(got, "Bob") {
@@ -69,7 +69,7 @@ func TestForgetInPrivateDeletesFactsToo(t *testing.T) {
 		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = store, true })
 		me := chat.Person{Endpoint: "tg", User: "7"}
-		_, err := store.Remember(t.Context(), me, "is called Ada")
+		_, err := store.Remember(t.Context(), me, "is called Ada", 10)
 		check(t, err)
 		for _, c := range []struct {
 			command string

@@ -330,11 +330,14 @@ func (g *Gateway) mayCall() bool {
 	return m == nil || m.lease.Holds()
 }
 
-// checkLease ends the lease if the store says that it is over, so that no call follows.
-func (g *Gateway) checkLease(err error) {
-	if m := g.member.Load(); m != nil && errors.Is(err, chat.ErrLost) {
+// checkLease ends the lease if the store says that it is over, so that no call follows. It reports whether the store says so: then
+// nobody is told anything, and whoever owns the chat next does what the store refused.
+func (g *Gateway) checkLease(err error) (lost bool) {
+	lost = errors.Is(err, chat.ErrLost)
+	if m := g.member.Load(); m != nil && lost {
 		m.lease.Lose()
 	}
+	return lost
 }
 
 // abort ends everything at once, without storing or sending anything. ended is closed when the actors have ended.

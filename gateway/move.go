@@ -33,6 +33,7 @@ func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID
 // moved moves everything of a chat to its new id: stored data, access rules, and running actors.
 func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if err := g.store.chats.Move(ctx, e.ID, from, to); err != nil {
+		g.checkLease(err)
 		return fmt.Errorf("move chat: %w", err)
 	}
 	if !g.policy.Move(chat.Move{Endpoint: e.ID, From: from, To: to}) {

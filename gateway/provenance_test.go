@@ -65,7 +65,7 @@ func (n *notes) Facts(_ context.Context, person string) ([]tool.Fact, error) {
 	return slices.Clone(n.known[person]), nil
 }
 
-func (n *notes) Add(_ context.Context, person, text string) (tool.Fact, error) {
+func (n *notes) Add(_ context.Context, person, text string) (tool.Remembered, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.known == nil {
@@ -73,7 +73,7 @@ func (n *notes) Add(_ context.Context, person, text string) (tool.Fact, error) {
 	}
 	fact := tool.Fact{ID: strconv.Itoa(len(n.known[person]) + 1), Text: text, At: time.Now()}
 	n.known[person] = append(n.known[person], fact)
-	return fact, nil
+	return tool.Remembered{Fact: fact}, nil
 }
 
 func (n *notes) Remove(_ context.Context, person, id string) (bool, error) {

@@ -14,7 +14,15 @@ import (
 //
 // After Register, the store makes every write as this replica. A write about a conversation succeeds only if the lease
 // of this replica is not over, and no other replica owns the chat: Begin, Join, Decide, Cut, End, Release, Record, Note,
-// Drop, Revise, Undo, Forget, Erase, Choose and Consent fail with chat.ErrLost otherwise, in the transaction itself.
+// Drop, Revise, Undo, Forget, Erase, Choose and Consent fail with chat.ErrLost otherwise, in the transaction itself. What is about
+// people and not about one conversation needs only the lease: Remember, ForgetFact, ForgetFacts, SavePairingRequest, Admit, Revoke,
+// CountTurn and Move.
+//
+// Two writes need no lease, because what they store stays true and nobody else stores it. SaveBlock stores what a platform has
+// said, which the others must know whoever was told; it can only prolong a block. SaveExchange stores what the HTTP API has
+// answered: the request belongs to the process with the client's connection, no other one takes it over, and without the write
+// the usage would not be counted. An operator's deletions need none either.
+//
 // Accept stores a message for any chat: it fails with chat.ErrLost only if the lease is over or another live replica is
 // the endpoint's receiver, so that its cursor can't go back. Accept makes sure that the chat has an owner, and signals
 // the owner. Before Register, nothing is fenced.

@@ -23,10 +23,7 @@ type (
 	}
 )
 
-type memory struct {
-	facts Facts
-	lock  chan struct{} // has capacity 1: remember reads before it writes, and calls run in parallel
-}
+type memory struct{ facts Facts }
 
 // newMemory returns the tools remember, recall and forget. All count as read-only: they change only the notes of the
 // person who asks, and a repeated call has the same result.
@@ -34,7 +31,7 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	if facts == nil {
 		return nil, errors.New("no store for facts")
 	}
-	m := memory{facts, make(chan struct{}, 1)}
+	m := memory{facts}
 	const timeout = 10 * time.Second
 	remember, err := define(agent.ToolDef{
 		Name: "remember",
@@ -83,10 +80,12 @@ func asksOutside(_ agent.ToolCall, callContext agent.CallContext) bool { return 
 // asksShared reports whether other people would read the facts of one person.
 func asksShared(_ agent.ToolCall, callContext agent.CallContext) bool { return callContext.Shared }
 
+var errNobody = errors.New("no person to remember this for")
+
 // known returns a person's facts.
 func (m memory) known(ctx context.Context, person string) ([]Fact, error) {
 	if person == "" {
-		return nil, errors.New("no person to remember this for")
+		return nil, errNobody
 	}
 	known, err := m.facts.Facts(ctx, person)
 	if err != nil {
@@ -100,31 +99,21 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 	switch {
 	case text == "":
 		return agent.Output{}, errors.New("the fact is empty")
+	case in.Person == "":
+		return agent.Output{}, errNobody
 	case len(text) > MaxFact:
 		return agent.Output{}, fmt.Errorf("the fact has %d bytes, and %d is the most; say it shorter", len(text), MaxFact)
 	}
-	select {
-	case m.lock <- struct{}{}:
-		defer func() { <-m.lock }()
-	case <-ctx.Done():
-		return agent.Output{}, context.Cause(ctx)
-	}
-	known, err := m.known(ctx, in.Person)
-	if err != nil {
-		return agent.Output{}, err
-	}
-	// When the call is repeated after a crash, the fact exists already.
-	if i := index(known, text); i >= 0 {
-		return agent.Output{Text: "Remembered already, with the id " + known[i].ID + "."}, nil
-	}
-	if len(known) >= MaxFacts {
-		return agent.Output{}, fmt.Errorf("%d facts are remembered, and that is the most; forget some first", len(known))
-	}
-	fact, err := m.facts.Add(ctx, in.Person, text)
-	if err != nil {
+	switch fact, err := m.facts.Add(ctx, in.Person, text); {
+	case err != nil:
 		return agent.Output{}, fmt.Errorf("remember: %w", err)
+	case fact.Full:
+		return agent.Output{}, fmt.Errorf("%d facts are remembered, and that is the most; forget some first", MaxFacts)
+	case fact.Known: // also when the call is repeated after a crash
+		return agent.Output{Text: "Remembered already, with the id " + fact.ID + "."}, nil
+	default:
+		return agent.Output{Text: "Remembered, with the id " + fact.ID + "."}, nil
 	}
-	return agent.Output{Text: "Remembered, with the id " + fact.ID + "."}, nil
 }
 
 func (m memory) recall(ctx context.Context, in agent.Input, args recallArgs) (agent.Output, error) {

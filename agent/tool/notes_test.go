@@ -25,16 +25,22 @@ func (n *notes) Facts(_ context.Context, person string) ([]Fact, error) {
 }
 
 // Add remembers a line for a person.
-func (n *notes) Add(_ context.Context, person, text string) (Fact, error) {
+func (n *notes) Add(_ context.Context, person, text string) (Remembered, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if i := index(n.known[person], text); i >= 0 {
+		return Remembered{Fact: n.known[person][i], Known: true}, nil
+	}
+	if len(n.known[person]) >= MaxFacts {
+		return Remembered{Full: true}, nil
+	}
 	if n.known == nil {
 		n.known = map[string][]Fact{}
 	}
 	n.last++
 	fact := Fact{ID: strconv.Itoa(n.last), Text: text, At: time.Now()}
 	n.known[person] = append(n.known[person], fact)
-	return fact, nil
+	return Remembered{Fact: fact}, nil
 }
 
 // Remove forgets one and says whether it was there.

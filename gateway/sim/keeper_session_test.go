@@ -101,12 +101,12 @@ func (k *keeper) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) 
 	return read(ctx, k, func() ([]chat.Fact, error) { return k.store.Facts(ctx, p) })
 }
 
-func (k *keeper) Remember(ctx context.Context, p chat.Person, text string) (f chat.Fact, err error) {
+func (k *keeper) Remember(ctx context.Context, p chat.Person, text string, most int) (r chat.Remembered, err error) {
 	err = k.write(ctx, func() error {
-		f, err = k.store.Remember(ctx, p, text)
+		r, err = k.store.Remember(ctx, p, text, most)
 		return err
 	}, nil)
-	return f, err
+	return r, err
 }
 
 func (k *keeper) ForgetFact(ctx context.Context, p chat.Person, id string) (was bool, err error) {

@@ -32,11 +32,11 @@ func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
 	})
 }
 
-// Add stores a fact for a person.
-func (f facts) Add(ctx context.Context, person, text string) (tool.Fact, error) {
-	return about(ctx, f, person, func(p chat.Person) (tool.Fact, error) {
-		fact, err := f.store.Remember(ctx, p, text)
-		return tool.Fact(fact), err
+// Add stores a fact for a person, unless it is known or there are too many.
+func (f facts) Add(ctx context.Context, person, text string) (tool.Remembered, error) {
+	return about(ctx, f, person, func(p chat.Person) (tool.Remembered, error) {
+		r, err := f.store.Remember(ctx, p, text, tool.MaxFacts)
+		return tool.Remembered{Fact: tool.Fact(r.Fact), Known: r.Known, Full: r.Full}, err
 	})
 }
 

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"telex/agent/tool"
 	"telex/gateway"
 	"telex/internal/chat"
 	"telex/internal/store/memory"
@@ -23,11 +25,20 @@ func TestFactsAreThoseOfTheStore(t *testing.T) {
 	if err != nil || added.ID == "" || added.Text != "likes tides" || time.Since(added.At) > time.Minute {
 		t.Fatalf("got %+v, %v", added, err)
 	}
-	if known, err := kept.Facts(ctx, ada); err != nil || len(known) != 1 || known[0] != chat.Fact(added) {
+	if known, err := kept.Facts(ctx, ada); err != nil || len(known) != 1 || known[0] != chat.Fact(added.Fact) {
 		t.Errorf("the store has %+v, %v", known, err)
 	}
-	if known, err := f.Facts(ctx, ada.String()); err != nil || len(known) != 1 || known[0] != added {
+	if known, err := f.Facts(ctx, ada.String()); err != nil || len(known) != 1 || known[0] != added.Fact {
 		t.Errorf("got %+v, %v", known, err)
+	}
+	if again, err := f.Add(ctx, ada.String(), "likes tides"); err != nil || !again.Known || again.Fact != added.Fact {
+		t.Errorf("the same once more: got %+v, %v", again, err)
+	}
+	bob := chat.Person{Endpoint: "telegram", User: "3"}
+	for i := range tool.MaxFacts + 1 {
+		if got, err := f.Add(ctx, bob.String(), fmt.Sprint("fact ", i)); err != nil || got.Full != (i == tool.MaxFacts) {
+			t.Errorf("fact %d: got %+v, %v", i, got, err)
+		}
 	}
 	if was, err := f.Remove(ctx, "telegram:user:2", added.ID); was || err != nil {
 		t.Errorf("somebody else's: got %v, %v", was, err)
@@ -55,8 +66,8 @@ var errBroken = errors.New("/var/lib/telex/telex.db: damaged")
 
 func (broken) Facts(context.Context, chat.Person) ([]chat.Fact, error) { return nil, errBroken }
 
-func (broken) Remember(context.Context, chat.Person, string) (chat.Fact, error) {
-	return chat.Fact{}, errBroken
+func (broken) Remember(context.Context, chat.Person, string, int) (chat.Remembered, error) {
+	return chat.Remembered{}, errBroken
 }
 
 func (broken) ForgetFact(context.Context, chat.Person, string) (bool, error) { return false, errBroken }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -96,6 +97,24 @@ type Fact struct {
 	Text string // one line
 	At   time.Time
 }
+
+// Remembered is what came of a text that a person wants to be remembered. If it is neither Known nor Full, it is a new Fact.
+type Remembered struct {
+	Fact       // the new one, or the one that is Known
+	Known bool // the person has a fact with this text already; upper and lower case don't matter
+	Full  bool // the person has as many facts as they may have, and this text is none of them
+}
+
+// Remember decides what comes of a text, given the person's facts and how many they may have. If it is new, the caller stores it.
+func Remember(known []Fact, text string, most int) Remembered {
+	if i := slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) }); i >= 0 {
+		return Remembered{Fact: known[i], Known: true}
+	}
+	return Remembered{Full: len(known) >= most}
+}
+
+// IsNew reports whether the text is stored now.
+func (r Remembered) IsNew() bool { return !r.Known && !r.Full }
 
 // Decision is the result of a turn. It is stored in one transaction, before the last edits.
 type Decision struct {

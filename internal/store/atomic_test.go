@@ -37,7 +37,7 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 		},
 		"Consent": func(ctx context.Context) error { return s.Consent(ctx, private("3"), "u", "buy") },
 		"Remember": func(ctx context.Context) error {
-			_, err := s.Remember(ctx, ada(), "new")
+			_, err := s.Remember(ctx, ada(), "new", 10)
 			return err
 		},
 		"ForgetFact": func(ctx context.Context) error {
@@ -114,7 +114,7 @@ func seed(f *fixture, s *store.Store) {
 		f.must(f.Consent(ctx, c, "u", "buy"))
 	}
 	for _, p := range []chat.Person{ada(), eve()} {
-		_, err := f.Remember(ctx, p, "a fact")
+		_, err := f.Remember(ctx, p, "a fact", 10)
 		f.must(err)
 	}
 }

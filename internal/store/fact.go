@@ -9,19 +9,26 @@ import (
 
 // Facts returns the facts that a person asked to be remembered, oldest first.
 func (r *Reader) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
-	return resultOf(ctx, r.view, "read facts", func(t *tx) []chat.Fact {
-		return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*storedTime)(&f.At)} }, listFacts, p.Endpoint, p.User)
-	})
+	return resultOf(ctx, r.view, "read facts", func(t *tx) []chat.Fact { return t.facts(p) })
 }
 
-// Remember stores a fact for a person and returns it with its id and time. Retention does not apply to facts.
-// Ids are numbers that count up per person and are never reused.
-func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error) {
-	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Fact {
+func (t *tx) facts(p chat.Person) []chat.Fact {
+	return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*storedTime)(&f.At)} }, listFacts, p.Endpoint, p.User)
+}
+
+// Remember stores a fact for a person, with an id and the time, unless the person has one with this text or as many as they may have.
+// Retention does not apply to facts. Ids are numbers that count up per person and are never reused.
+func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
+	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Remembered {
+		r := chat.Remember(t.facts(p), text, most)
+		if !r.IsNew() {
+			return r
+		}
 		var number int64
 		t.first([]any{&number}, takeFactNumber, p.Endpoint, p.User)
 		t.exec(addFact, p.Endpoint, p.User, number, text, t.now)
-		return chat.Fact{ID: strconv.FormatInt(number, 10), Text: text, At: timeOf(t.now)}
+		r.Fact = chat.Fact{ID: strconv.FormatInt(number, 10), Text: text, At: timeOf(t.now)}
+		return r
 	})
 }
 

@@ -100,8 +100,8 @@ func TestForgottenFactsAreGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, s, _ := newFixture(t)
-			for _, text := range []string{"harmless", secret, "harmless"} {
-				_, err := f.Remember(t.Context(), ada(), text)
+			for _, text := range []string{"harmless", secret, "harmless too"} {
+				_, err := f.Remember(t.Context(), ada(), text, 10)
 				f.must(err)
 			}
 			if n := holding(t, s, secret); n == 0 {

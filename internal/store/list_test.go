@@ -88,8 +88,8 @@ func testDeletePerson(t *testing.T, new newKept) {
 		}
 	}
 	for _, p := range []chat.Person{ada(), eve(), {Endpoint: "slack", User: "u"}} {
-		for range 2 {
-			_, err := f.Remember(ctx, p, "a fact")
+		for _, text := range []string{"a fact", "a second one"} {
+			_, err := f.Remember(ctx, p, text, 10)
 			f.must(err)
 		}
 	}
@@ -118,9 +118,9 @@ func testDeletePerson(t *testing.T, new newKept) {
 		}
 	}
 	f.knows(ada())
-	f.knows(eve(), "1 a fact", "2 a fact")
-	f.knows(chat.Person{Endpoint: "slack", User: "u"}, "1 a fact", "2 a fact")
-	fact, err := f.Remember(ctx, ada(), "a stranger's")
+	f.knows(eve(), "1 a fact", "2 a second one")
+	f.knows(chat.Person{Endpoint: "slack", User: "u"}, "1 a fact", "2 a second one")
+	fact, err := f.Remember(ctx, ada(), "a stranger's", 10)
 	f.must(err)
 	if fact.ID != "1" {
 		t.Errorf("got %+v, want nothing left of how much she told", fact)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -73,15 +74,25 @@ func (p *player) consent(*rapid.T) {
 }
 
 func (p *player) remember(*rapid.T) {
-	who, text := p.person(), rapid.String().Draw(p.T, "fact")
-	got, err := p.s.Remember(p.t.Context(), who, text)
+	who, text := p.person(), rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a", "A", "b"})).Draw(p.T, "fact")
+	most := rapid.IntRange(1, 5).Draw(p.T, "most")
+	want := chat.Remembered{Full: len(p.m.facts[who]) >= most}
+	for _, f := range p.m.facts[who] {
+		if strings.EqualFold(f.Text, text) {
+			want = chat.Remembered{Fact: f, Known: true}
+			break
+		}
+	}
+	if want == (chat.Remembered{}) {
+		p.m.told[who]++
+		want.Fact = chat.Fact{ID: strconv.Itoa(p.m.told[who]), Text: text, At: time.Now().UTC()}
+		p.m.facts[who] = append(p.m.facts[who], want.Fact)
+	}
+	got, err := p.s.Remember(p.t.Context(), who, text, most)
 	p.must(err, true)
-	p.m.told[who]++
-	want := chat.Fact{ID: strconv.Itoa(p.m.told[who]), Text: text, At: time.Now().UTC()}
 	if got.At = got.At.UTC(); got != want {
 		p.Fatalf("remembered: got %+v, want %+v", got, want)
 	}
-	p.m.facts[who] = append(p.m.facts[who], want)
 }
 
 // forgetFacts deletes one or, now and then, all.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -229,11 +231,66 @@ func (f *fixture) knows(p chat.Person, want ...string) {
 func (f *fixture) told(p chat.Person, texts ...string) {
 	f.Helper()
 	for _, text := range texts {
-		fact, err := f.Remember(f.Context(), p, text)
+		fact, err := f.Remember(f.Context(), p, text, 100)
 		f.must(err)
-		if fact.Text != text || fact.ID == "" || !fact.At.Equal(time.Now()) {
+		if fact.Text != text || fact.ID == "" || !fact.At.Equal(time.Now()) || !fact.IsNew() {
 			f.Fatalf("got %+v, want what was told now", fact)
 		}
+	}
+}
+
+// A fact is stored once, however often and in whatever case it is told, and no more than the person may have. That holds for calls
+// at the same time too.
+func testFactsOnce(f *fixture) {
+	ctx := f.Context()
+	remembers := func(text string, want chat.Remembered) {
+		f.Helper()
+		got, err := f.Remember(ctx, ada(), text, 3)
+		f.must(err)
+		if got.At = want.At; got != want {
+			f.Errorf("%q: got %+v, want %+v", text, got, want)
+		}
+	}
+	tides := chat.Fact{ID: "1", Text: "Likes TIDES and Ümläute"}
+	remembers(tides.Text, chat.Remembered{Fact: tides})
+	remembers("likes tides and ÜMLÄUTE", chat.Remembered{Fact: tides, Known: true})
+	f.told(eve(), tides.Text) // hers
+	f.told(ada(), "b", "c")
+	remembers("d", chat.Remembered{Full: true})
+	remembers(tides.Text, chat.Remembered{Fact: tides, Known: true})
+	f.reopen()
+	f.knows(ada(), "1 "+tides.Text, "2 b", "3 c")
+	_, err := f.ForgetFact(ctx, ada(), "2")
+	f.must(err)
+	remembers("d", chat.Remembered{Fact: chat.Fact{ID: "4", Text: "d"}})
+	_, err = f.ForgetFacts(ctx, ada())
+	f.must(err)
+	f.rememberAtOnce(f.Store)
+}
+
+// rememberAtOnce makes each of several stores remember the same facts, which are more than the person may have, at the same time.
+func (f *fixture) rememberAtOnce(stores ...gateway.Facts) {
+	f.Helper()
+	const most, told = 4, 6
+	var calls sync.WaitGroup
+	for i := range 2 * told {
+		for _, s := range stores {
+			calls.Go(func() {
+				if _, err := s.Remember(f.Context(), ada(), fmt.Sprint("fact ", i/2), most); err != nil {
+					f.Error(err)
+				}
+			})
+		}
+	}
+	calls.Wait()
+	facts, err := f.Facts(f.Context(), ada())
+	f.must(err)
+	different := map[string]bool{}
+	for _, one := range facts {
+		different[one.Text] = true
+	}
+	if len(facts) != most || len(different) != most {
+		f.Errorf("%d facts are stored, %d different ones, want %d", len(facts), len(different), most)
 	}
 }
 
@@ -245,9 +302,9 @@ func testFacts(f *fixture) {
 	f.told(ada(), "likes tides")
 	time.Sleep(time.Hour)
 	f.told(eve(), "has a boat")
-	f.told(ada(), "likes tides", "ünïcode 🦊 and \"quotes\"")
+	f.told(ada(), "likes high tides", "ünïcode 🦊 and \"quotes\"")
 	f.reopen()
-	f.knows(ada(), "1 likes tides", "2 likes tides", "3 ünïcode 🦊 and \"quotes\"")
+	f.knows(ada(), "1 likes tides", "2 likes high tides", "3 ünïcode 🦊 and \"quotes\"")
 	f.knows(eve(), "1 has a boat")
 	f.knows(elsewhere)
 	facts, err := f.Facts(ctx, ada())
@@ -302,8 +359,8 @@ func testFactNumbers(f *fixture) {
 	f.knows(ada(), "4 d")
 	var want []string
 	for i := range 12 { // in the order of numbers, not of letters
-		f.told(eve(), "x")
-		want = append(want, fmt.Sprint(i+1, " x"))
+		f.told(eve(), fmt.Sprint("x", i))
+		want = append(want, fmt.Sprint(i+1, " x", i))
 	}
 	f.knows(eve(), want...)
 }

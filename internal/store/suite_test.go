@@ -282,6 +282,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"ConsentsAreForgotten", testConsentsForgotten},
 		{"MoveCarriesConsents_F54", testConsentsMove},
 		{"Facts", testFacts},
+		{"FactsAreStoredOnce", testFactsOnce},
 		{"FactNumbersAreNotUsedAgain", testFactNumbers},
 		{"FactsOutlastConversations", testFactsStay},
 		{"ExchangesGrowSessions", testExchanges},

@@ -20,6 +20,9 @@ func (s *Store) PairingRequests(context.Context) ([]chat.PairingRequest, error) 
 // SavePairingRequest implements access.Requests.
 func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) error {
 	defer s.lock()()
+	if err := s.fenceLease(); err != nil {
+		return err
+	}
 	others := 0
 	for p, other := range s.requests {
 		if p.Endpoint == k.Endpoint && p != k.Person && k.At.Sub(other.At) < chat.PairingLife {
@@ -37,6 +40,9 @@ func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) err
 // Admit implements access.Admissions.
 func (s *Store) Admit(_ context.Context, a chat.Admission) error {
 	defer s.lock()()
+	if err := s.fenceLease(); err != nil {
+		return err
+	}
 	delete(s.requests, a.Person)
 	s.admitted[a.Person] = a
 	s.signal(chat.SignalAccess)
@@ -52,6 +58,9 @@ func (s *Store) Admitted(context.Context) ([]chat.Admission, error) {
 // Revoke implements access.Admissions.
 func (s *Store) Revoke(_ context.Context, p chat.Person) (bool, error) {
 	defer s.lock()()
+	if err := s.fenceLease(); err != nil {
+		return false, err
+	}
 	_, was := s.admitted[p]
 	delete(s.admitted, p)
 	s.signal(chat.SignalAccess)

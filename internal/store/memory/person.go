@@ -48,17 +48,26 @@ func (s *Store) Facts(_ context.Context, p chat.Person) ([]chat.Fact, error) {
 }
 
 // Remember implements gateway.Facts.
-func (s *Store) Remember(_ context.Context, p chat.Person, text string) (chat.Fact, error) {
+func (s *Store) Remember(_ context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	defer s.lock()()
-	s.told[p]++
-	f := chat.Fact{ID: strconv.Itoa(s.told[p]), Text: text, At: time.Now()}
-	s.facts[p] = append(s.facts[p], f)
-	return f, nil
+	if err := s.fenceLease(); err != nil {
+		return chat.Remembered{}, err
+	}
+	r := chat.Remember(s.facts[p], text, most)
+	if r.IsNew() {
+		s.told[p]++
+		r.Fact = chat.Fact{ID: strconv.Itoa(s.told[p]), Text: text, At: time.Now()}
+		s.facts[p] = append(s.facts[p], r.Fact)
+	}
+	return r, nil
 }
 
 // ForgetFact implements gateway.Facts.
 func (s *Store) ForgetFact(_ context.Context, p chat.Person, id string) (bool, error) {
 	defer s.lock()()
+	if err := s.fenceLease(); err != nil {
+		return false, err
+	}
 	before := len(s.facts[p])
 	s.facts[p] = slices.DeleteFunc(s.facts[p], func(f chat.Fact) bool { return f.ID == id })
 	return len(s.facts[p]) < before, nil
@@ -67,6 +76,9 @@ func (s *Store) ForgetFact(_ context.Context, p chat.Person, id string) (bool, e
 // ForgetFacts implements gateway.Facts.
 func (s *Store) ForgetFacts(_ context.Context, p chat.Person) (int, error) {
 	defer s.lock()()
+	if err := s.fenceLease(); err != nil {
+		return 0, err
+	}
 	n := len(s.facts[p])
 	delete(s.facts, p)
 	return n, nil

@@ -215,6 +215,14 @@ func (s *Store) fence(c chat.Conversation) error {
 	return nil
 }
 
+// fenceLease returns chat.ErrLost if this process must not write what is about no conversation.
+func (s *Store) fenceLease() error {
+	if s.self != 0 && s.alive(s.self) == nil {
+		return chat.ErrLost
+	}
+	return nil
+}
+
 // mayAccept returns chat.ErrLost if this process must not accept messages of an endpoint.
 func (s *Store) mayAccept(e chat.EndpointID) error {
 	if s.self == 0 {
@@ -314,6 +322,9 @@ func (s *Store) Share(_ context.Context, e chat.EndpointID, decide func(others [
 // CountTurn implements access.Counter.
 func (s *Store) CountTurn(_ context.Context, p chat.Person, limit int) (bool, error) {
 	defer s.lock()()
+	if err := s.fenceLease(); err != nil {
+		return false, err
+	}
 	now := time.Now()
 	began := slices.DeleteFunc(s.paces[p], func(at time.Time) bool { return now.Sub(at) >= time.Minute })
 	if s.paces[p] = began; len(began) >= limit {

@@ -44,6 +44,9 @@ func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 // Move implements gateway.Chats. From now on the old id means the new one in every call.
 func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	defer s.lock()()
+	if err := s.fenceLease(); err != nil {
+		return err
+	}
 	if now, ok := s.moved[place{e, to}]; ok && now != from {
 		to = now
 	}

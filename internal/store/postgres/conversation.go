@@ -52,6 +52,7 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		return nil
 	}
 	_, err := s.write(ctx, &call{what: "move chat", kind: "write", alone: true, do: func(t *tx) {
+		t.send(t.fenced())
 		to := t.whereIs(e, target)
 		if t.whereIs(e, from) == to && to != from {
 			return // already known: the running turns know the history of both chats

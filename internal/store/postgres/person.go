@@ -75,7 +75,7 @@ func (s *Store) PairingRequests(ctx context.Context) ([]chat.PairingRequest, err
 func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) {
 		t.exec(lockEndpoint, lockPairing, k.Endpoint)
-		if t.exec(savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At, k.At.Add(-chat.PairingLife), chat.MaxPairingRequests) == 0 {
+		if t.execBehind(t.fenced(), savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, k.At, k.At.Add(-chat.PairingLife), chat.MaxPairingRequests) == 0 {
 			t.fail(chat.ErrManyRequests)
 		}
 		t.signal(0, chat.SignalAccess)
@@ -85,7 +85,7 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 // Admit stores an admission, replacing the person's earlier one, and deletes the person's pairing request.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) {
-		t.queue(saveAdmission, a.Endpoint, a.User, a.Name, a.By, a.At)
+		t.execBehind(t.fenced(), saveAdmission, a.Endpoint, a.User, a.Name, a.By, a.At)
 		t.queue(deletePairingRequest, a.Endpoint, a.User)
 		t.signal(0, chat.SignalAccess)
 	})
@@ -102,7 +102,7 @@ func (s *Store) Admitted(ctx context.Context) ([]chat.Admission, error) {
 func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
 	return resultOf(ctx, s.update, "revoke admission", func(t *tx) bool {
 		t.signal(0, chat.SignalAccess)
-		return t.exec(deleteAdmission, p.Endpoint, p.User) > 0
+		return t.execBehind(t.fenced(), deleteAdmission, p.Endpoint, p.User) > 0
 	})
 }
 
@@ -122,35 +122,46 @@ func (s *Store) Consented(ctx context.Context, c chat.Conversation, u chat.UserI
 
 // Facts returns the facts that a person asked to be remembered, oldest first.
 func (s *Store) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
-	return resultOf(ctx, s.view, "read facts", func(t *tx) (facts []chat.Fact) {
-		type fact struct {
-			chat.Fact
-			body []byte
-		}
-		for _, f := range rows(t, func(f *fact) []any { return []any{&f.ID, &f.body, &f.At} }, listFacts, p.Endpoint, p.User) {
-			f.Text = string(f.body)
-			facts = append(facts, f.Fact)
-		}
-		return facts
-	})
+	return resultOf(ctx, s.view, "read facts", func(t *tx) []chat.Fact { return t.facts(&pgx.Batch{}, p) })
 }
 
-// Remember stores a fact for a person and returns it with its id and time. Retention does not apply to facts. Ids are numbers
-// that count up per person and are never reused.
-func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error) {
-	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Fact {
-		f := chat.Fact{Text: text, At: t.now}
-		t.first([]any{&f.ID}, addFact, p.Endpoint, p.User, []byte(text), t.now)
-		return f
+// facts returns a person's facts, after the queued queries of b.
+func (t *tx) facts(b *pgx.Batch, p chat.Person) (facts []chat.Fact) {
+	type fact struct {
+		chat.Fact
+		body []byte
+	}
+	var found []fact
+	list(t, b, &found, func(f *fact) []any { return []any{&f.ID, &f.body, &f.At} }, listFacts, p.Endpoint, p.User)
+	t.send(b)
+	for _, f := range found {
+		f.Text = string(f.body)
+		facts = append(facts, f.Fact)
+	}
+	return facts
+}
+
+// Remember stores a fact for a person, with an id and the time, unless the person has one with this text or as many as they may have.
+// Retention does not apply to facts. Ids are numbers that count up per person and are never reused. The row that counts them is
+// held first, so that no other transaction adds one meanwhile.
+func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
+	return resultOf(ctx, s.add, "remember fact", func(t *tx) chat.Remembered {
+		t.queue(holdFacts, p.Endpoint, p.User)
+		r := chat.Remember(t.facts(t.fenced(), p), text, most)
+		if r.IsNew() {
+			r.Text, r.At = text, t.now
+			t.first([]any{&r.ID}, addFact, p.Endpoint, p.User, []byte(text), t.now)
+		}
+		return r
 	})
 }
 
 // ForgetFact deletes one of a person's facts and reports whether it existed.
 func (s *Store) ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error) {
-	return resultOf(ctx, s.erase, "forget fact", func(t *tx) bool { return t.exec(deleteFact, p.Endpoint, p.User, id) > 0 })
+	return resultOf(ctx, s.erase, "forget fact", func(t *tx) bool { return t.execBehind(t.fenced(), deleteFact, p.Endpoint, p.User, id) > 0 })
 }
 
 // ForgetFacts deletes all facts of a person and returns their number.
 func (s *Store) ForgetFacts(ctx context.Context, p chat.Person) (int, error) {
-	return resultOf(ctx, s.erase, "forget facts", func(t *tx) int { return t.exec(deleteFacts, p.Endpoint, p.User) })
+	return resultOf(ctx, s.erase, "forget facts", func(t *tx) int { return t.execBehind(t.fenced(), deleteFacts, p.Endpoint, p.User) })
 }

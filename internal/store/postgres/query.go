@@ -219,12 +219,13 @@ SELECT EXISTS (SELECT FROM consent WHERE conversation = (` + findConversation + 
 
 	listFacts = `SELECT number::text, body, at FROM fact WHERE endpoint = $1 AND person = $2 ORDER BY fact.number`
 
+	// holdFacts holds the person's number, and makes its row if it is missing. addFact needs the row.
+	holdFacts = `
+INSERT INTO fact_number (endpoint, person, newest) VALUES ($1, $2, 0)
+ON CONFLICT (endpoint, person) DO UPDATE SET newest = fact_number.newest`
+
 	addFact = `
-WITH taken AS (
-    INSERT INTO fact_number (endpoint, person, newest) VALUES ($1, $2, 1)
-    ON CONFLICT (endpoint, person) DO UPDATE SET newest = fact_number.newest + 1
-    RETURNING newest
-)
+WITH taken AS (UPDATE fact_number SET newest = newest + 1 WHERE endpoint = $1 AND person = $2 RETURNING newest)
 INSERT INTO fact (endpoint, person, number, body, at) SELECT $1, $2, newest, $3, $4 FROM taken RETURNING number::text`
 
 	deleteFact        = `DELETE FROM fact WHERE endpoint = $1 AND person = $2 AND number::text = $3`

@@ -42,6 +42,9 @@ const (
 	leaseHolds = `EXISTS (SELECT FROM replica WHERE id = $1 AND expires > clock_timestamp())`
 	isMine     = `h.owner IS NULL OR h.owner = $1 AND NOT h.free`
 
+	// fenceLease is for what is about no conversation.
+	fenceLease = `SELECT ` + leaseHolds
+
 	fenceChat = `
 SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM chat h WHERE h.endpoint = $2
     AND h.chat = COALESCE((SELECT new_chat FROM moved WHERE endpoint = $2 AND old_chat = $3), $3) FOR KEY SHARE), true)`

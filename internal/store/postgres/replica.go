@@ -137,6 +137,14 @@ func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	})
 }
 
+// fenced returns a batch whose query makes the transaction fail with chat.ErrLost if this replica's lease is over. It is for what is
+// about no conversation, so that there is no owner to ask for.
+func (t *tx) fenced() *pgx.Batch {
+	b := &pgx.Batch{}
+	t.fence(b, fenceLease)
+	return b
+}
+
 // Share replaces this replica's claims on an endpoint's limits by what decide returns, which gets the claims of the others and may be
 // called more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
@@ -187,7 +195,7 @@ func (t *tx) saveClaims(e chat.EndpointID, old, claims []chat.Claim) {
 // may be counted twice.
 func (s *Store) CountTurn(ctx context.Context, p chat.Person, limit int) (bool, error) {
 	count := &call{what: "count turn", kind: "write", prompt: true}
-	count.do = func(t *tx) { count.result = t.exec(countTurn, p.Endpoint, p.User, limit) > 0 }
+	count.do = func(t *tx) { count.result = t.execBehind(t.fenced(), countTurn, p.Endpoint, p.User, limit) > 0 }
 	done, err := s.write(ctx, count)
 	if err != nil {
 		return false, err

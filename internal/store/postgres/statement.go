@@ -19,9 +19,11 @@ func (t *tx) fail(err error) {
 }
 
 // exec runs a statement and returns how many rows it changed.
-func (t *tx) exec(query string, args ...any) int {
+func (t *tx) exec(query string, args ...any) int { return t.execBehind(&pgx.Batch{}, query, args...) }
+
+// execBehind is exec after the queued queries of b, in the same round trip.
+func (t *tx) execBehind(b *pgx.Batch, query string, args ...any) int {
 	changed := 0
-	b := &pgx.Batch{}
 	b.Queue(query, t.args(args)...).Exec(func(tag pgconn.CommandTag) error {
 		changed = int(tag.RowsAffected())
 		return nil
