@@ -104,6 +104,7 @@ type Gateway struct {
 	actors   map[chat.Conversation]*actor
 	undone   map[chat.Conversation][]string // turns whose replies are incomplete; tried again when a message arrives in the chat
 	stopping bool
+	stopped  chan struct{}  // closed when stopping is set
 	running  sync.WaitGroup // actors
 
 	reloading sync.Mutex                    // held while receivers and options change
@@ -142,7 +143,7 @@ func (g *Gateway) texts() Texts { return g.current().Texts }
 // New checks the options and returns a gateway that is not running yet.
 func New(o Options) (*Gateway, error) {
 	g := &Gateway{
-		Log: o.Log, store: newStores(o.Store), shared: o.Replicas, actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
+		Log: o.Log, store: newStores(o.Store), shared: o.Replicas, stopped: make(chan struct{}), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store, counter(o.Replicas)),
 		reader: cmp.Or(o.Reader, attachment.NewReader()), refused: access.NewThrottle(time.Minute),
 		strangers: access.NewThrottle(time.Minute), coded: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow), known: make(map[chat.EndpointID]*endpoint),
@@ -214,7 +215,8 @@ func (g *Gateway) forgetAll() {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.actors, g.undone, g.stopping = make(map[chat.Conversation]*actor), make(map[chat.Conversation][]string), false
+	g.actors, g.undone = make(map[chat.Conversation]*actor), make(map[chat.Conversation][]string)
+	g.stopping, g.stopped = false, make(chan struct{})
 }
 
 // live runs the gateway until ctx ends or the lease is lost.
@@ -312,7 +314,10 @@ func (g *Gateway) handsOver() bool {
 func (g *Gateway) close() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.stopping = true
+	if !g.stopping {
+		g.stopping = true
+		close(g.stopped)
+	}
 	for _, a := range g.actors {
 		a.poke()
 	}

@@ -63,7 +63,7 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 	return preview.Options{
 		Endpoint: a.endpoint.account().out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
 		Recorder: recorder{a.g, rec.ID, a.endpoint, rec.To.Chat}, Parts: rec.Parts, Taken: a.taken[rec.ID], Jitter: rand.Float64,
-		Log: a.log.With(slog.String("turn", rec.ID)),
+		Stopping: a.g.stopped, Log: a.log.With(slog.String("turn", rec.ID)),
 	}
 }
 
@@ -169,7 +169,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 		switch {
 		case !out.Delivered && a.g.deliveries.Err() != nil:
 			a.log.Warn("answer is kept for the next start: the platform did not take it in time", slog.String("turn", rec.ID), slog.Any("error", out.Err))
-		case out.Unfinished:
+		case out.Unfinished && !out.Delivered:
 			a.log.Error("answer was not delivered; "+laterTries, slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		case !out.Delivered:
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))

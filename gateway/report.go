@@ -35,7 +35,7 @@ func (a *actor) report(t *turn) {
 		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
 	case t.outcome.Unfinished && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there; "+laterTries, slog.Any("error", t.outcome.Err))
-	case t.outcome.Unfinished:
+	case t.outcome.Unfinished && !t.outcome.Delivered:
 		log.Error("reply was not delivered; "+laterTries, slog.Any("error", errors.Join(t.outcome.Err, t.err)))
 	case !t.outcome.Delivered && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))

@@ -40,14 +40,15 @@ type lives struct {
 	notes  *notebook
 	ep     Endpoint
 	config Config
-	shared bool // with other processes, which don't end with the next one
+	shared bool          // with other processes, which don't end with the next one
+	stops  chan struct{} // closed when the process stops
 
 	troubled atomic.Bool // the conversation may continue without the ending
 }
 
 func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
 	t.Helper()
-	l := &lives{story: &story{person: p, t: t}, notes: &notebook{}, ep: e, config: c}
+	l := &lives{story: &story{person: p, t: t}, notes: &notebook{}, ep: e, config: c, stops: make(chan struct{})}
 	l.again()
 	return l
 }
@@ -66,7 +67,7 @@ func (l *lives) again(told ...Status) {
 		taken = time.Now()
 	}
 	r := New(Options{
-		Taken: taken, Troubled: l.troubled.Store, Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
+		Taken: taken, Stopping: l.stops, Troubled: l.troubled.Store, Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
 		Recorder: l.notes, Parts: slices.Clone(l.notes.parts), Log: slog.New(slog.DiscardHandler),
 	})
 	for _, status := range told {

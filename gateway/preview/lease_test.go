@@ -60,6 +60,42 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
+// A late check takes longer than a process may take to stop: the next owner makes it.
+func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		e := p.endpoint()
+		e.Finder = channel{p}
+		l := live(t, p, e, Config{})
+		l.shared = true
+		p.fate = nth(map[int]fate{0: {hang: true}})
+		l.slot.Finish(Ending{Text: "the final"})
+		l.waits(8 * time.Second)
+		l.again()
+		p.fate = nil
+		l.slot.Finish(Ending{Text: "the final"})
+		l.waits(2 * time.Second)
+		close(l.stops)
+		l.waits(0)
+		select {
+		case <-l.ended:
+		default:
+			t.Fatal("the process does not stop")
+		}
+		if !l.out.Unfinished || !l.out.Delivered {
+			t.Errorf("outcome %+v, want it delivered, with something left to do", l.out)
+		}
+		p.mu.Lock()
+		p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: "the final"})
+		p.mu.Unlock()
+		l.stops = nil
+		l.again()
+		l.slot.Finish(Ending{Text: "the final"})
+		<-l.ended
+		equal(t, "messages", p.sees(), []string{"the final"})
+	})
+}
+
 // A replica is paused while a preview is on its way, and loses its lease. The next owner makes the message final, and repeats that when the
 // preview must have taken effect. The conversation does not wait for it. What is refused is not repeated again.
 func TestEditOfAPausedReplicaComesLate(t *testing.T) {

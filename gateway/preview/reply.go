@@ -18,11 +18,12 @@ type Options struct {
 	ReplyTo  chat.MessageID // the asker's message that the answer refers to; may be empty
 	Key      string         // identifies the reply in idempotency keys
 	Slot     *Slot
-	Recorder Recorder    // nil: nothing is stored
-	Parts    []chat.Part // records of an earlier process, or of the run of this one that ended with After
-	Taken    time.Time   // when the reply was taken over from a process that may still live, and wait for the answer to a call; zero: it was not
-	After    Outcome     // outcome of the same reply's last run in this process; zero if there was none
-	Before   []*Slot     // earlier replies of the conversation that may still create messages; theirs come first
+	Recorder Recorder        // nil: nothing is stored
+	Parts    []chat.Part     // records of an earlier process, or of the run of this one that ended with After
+	Taken    time.Time       // when the reply was taken over from a process that may still live, and wait for the answer to a call; zero: it was not
+	After    Outcome         // outcome of the same reply's last run in this process; zero if there was none
+	Stopping <-chan struct{} // closed when the process stops: late checks are left to the next one; nil: it does not stop
+	Before   []*Slot         // earlier replies of the conversation that may still create messages; theirs come first
 	// Troubled is called with true when the ending can't be shown at the moment, except for a rate limit, and
 	// with false when it can again. It may be called from any goroutine and must not block. It may be nil.
 	Troubled func(bool)
@@ -54,6 +55,7 @@ type Reply struct {
 
 	earlier         []*Slot
 	onTrouble       func(bool)
+	stopping        <-chan struct{}
 	troubleReported bool // last value passed to troubled
 
 	recorder    Recorder
@@ -73,7 +75,7 @@ func New(o Options) *Reply {
 	if !o.Config.Enabled {
 		o.Config.Cursor, o.Config.Button = "", nil // a question gets neither
 	}
-	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, earlier: o.Before, onTrouble: o.Troubled}
+	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, earlier: o.Before, onTrouble: o.Troubled, stopping: o.Stopping}
 	r.place = place{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key, ops: o.Endpoint.ops(),
 		dialect: dialect, limit: profile.TextLimit, keyFor: profile.KeyFor, lateFor: profile.LateFor, fileLimit: profile.FileLimit,
@@ -124,6 +126,11 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 			}
 			return out
 		case doWait:
+			if r.leavesChecks() {
+				out := r.outcome(nil)
+				out.Unfinished = true
+				return out
+			}
 			r.wait(ctx, a)
 			continue
 		case doSkip, doMessages:
@@ -190,8 +197,28 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	case <-r.slot.first.urgent:
 		r.holdUntil = time.Time{} // a later reply waits for this one
 	case <-r.cutShort():
+	case <-r.leftAt():
 	case <-timer:
 	case <-ctx.Done():
+	}
+}
+
+// leftAt returns the channel that is closed when the process stops, if only late checks are left, which the next process can
+// make: they wait for longer than a process may take to stop. Otherwise it returns nil.
+func (r *Reply) leftAt() <-chan struct{} {
+	if r.ending == nil || !r.onlyChecksLeft() {
+		return nil
+	}
+	return r.stopping
+}
+
+// leavesChecks reports whether the reply ends here, since the process stops and only late checks are left.
+func (r *Reply) leavesChecks() bool {
+	select {
+	case <-r.leftAt():
+		return true
+	default:
+		return false
 	}
 }
 
