@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"telex/internal/chat"
 )
 
 const (
@@ -43,6 +45,7 @@ type vital struct {
 	running bool      // the adapter's Run has not returned
 	since   time.Time // time of the current or next call of Run; zero: Run was never called
 	failed  error     // why Run last returned; nil: it has not
+	failing time.Time // since when Run returns before it has lasted; zero: it does not
 	last    int       // number of the newest accept
 	accepts map[int]time.Time
 }
@@ -58,17 +61,39 @@ func (v *vital) runs() {
 func (v *vital) retries(wait time.Duration, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	now := time.Now()
 	if err != nil {
+		if v.failing.IsZero() || v.running && now.Sub(v.since) >= settled {
+			v.failing = now
+		}
 		v.failed = err
 	}
-	v.running, v.since = false, time.Now().Add(wait)
+	v.running, v.since = false, now.Add(wait)
 }
 
 // rests records that Run is not called any more. Why it last returned is kept.
 func (v *vital) rests() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.running, v.since = false, time.Time{}
+	v.running, v.since, v.failing = false, time.Time{}, time.Time{}
+}
+
+// fails returns for how long Run has failed; 0 if it may work now. What only an operator can change does not count: it is the same
+// for all processes.
+func (v *vital) fails(now time.Time) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.failing.IsZero() || v.running || chat.AsSendError(v.failed).Kind == chat.Rejected {
+		return 0
+	}
+	return now.Sub(v.failing)
+}
+
+// failure returns why Run last returned; nil: it has not.
+func (v *vital) failure() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.failed
 }
 
 // accepting records that a message is being accepted. The caller calls done when it is stored.

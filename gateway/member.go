@@ -187,7 +187,7 @@ func (m *member) self() chat.Replica {
 	self := now.Self
 	self.ID, self.Leaving = m.id, m.leaving.Load()
 	for id, e := range now.endpoints {
-		if !e.account().Platform.Capabilities().ReceiverAnswers || m.isReceiver(id) {
+		if e.isFit() && (!e.account().Platform.Capabilities().ReceiverAnswers || m.isReceiver(id)) {
 			self.Endpoints = append(self.Endpoints, id)
 		}
 	}

@@ -42,7 +42,7 @@ type EndpointState struct {
 	Network string
 	State   Reception
 	Since   time.Time // when the state began, or when Retrying tries again; zero: unknown
-	Err     error     // why it retries or stopped; nil: it does neither
+	Err     error     // why it retries, stopped, or gave up to receive; nil: it does nothing of that
 	Budget  budget.Standing
 }
 
@@ -105,6 +105,9 @@ func (g *Gateway) Overview() Overview {
 		s := EndpointState{ID: e.ID, Network: e.account().Network, Budget: e.budget.Standing()}
 		if s.State, s.Since, s.Err = e.reception(time.Now()); s.State != Stopped && (!g.mayCall() || !g.mayReceive(e)) {
 			s.State, s.Since, s.Err = Standby, time.Time{}, nil
+			if e.away.Load() {
+				s.Err = e.vital.failure()
+			}
 		}
 		o.Endpoints = append(o.Endpoints, s)
 	}

@@ -89,8 +89,9 @@ type Adopter interface {
 
 // StandbyWorker is an adapter with work to do while another replica receives.
 type StandbyWorker interface {
-	// StandBy does the work until ctx ends. Run is not called meanwhile.
-	StandBy(ctx context.Context)
+	// StandBy asks the platform whether it knows the bot, calls works if so, and does the work until ctx ends. If the platform
+	// can't be asked, it returns a *chat.SendError, and is called again. Run is not called meanwhile.
+	StandBy(ctx context.Context, works func()) error
 }
 
 // Screener is a Platform that must answer some messages before accept returns: Discord waits only 3 s for the
@@ -144,7 +145,8 @@ type endpoint struct {
 	pulse    *preview.Pulse
 	restored queue.Pacer   // limits how many conversations resume at the same time
 	nameless atomic.Bool   // the platform returned a message without an id once: nothing can be edited there
-	dead     atomic.Bool   // it has stopped receiving permanently
+	dead     atomic.Bool   // the platform refuses its credentials: it has stopped permanently
+	away     atomic.Bool   // it failed to receive, so another replica does; it is not known to work again
 	menuNews chan struct{} // capacity 1: the menu may have changed
 	stop     func()        // ends receiving or standing by, and returns once it has ended; nil: it does neither; guarded by Gateway.reloading
 	standsBy bool          // another replica receives; guarded like stop

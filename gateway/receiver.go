@@ -4,32 +4,113 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	"telex/internal/chat"
 )
 
-// elect tries to become the receiver of endpoints that have only one.
+const (
+	// yieldAfter is how long the receiver of an endpoint may fail before another replica gets its role. A platform that
+	// restarts a server of its own is back sooner, and people wait for an answer that long.
+	yieldAfter = 10 * time.Second
+	// restFor is how long a replica that gave up a role leaves it to others. If none of them can reach the platform, the role
+	// goes round once in this time, and not with each failure.
+	restFor = time.Minute
+)
+
+// elect tries to become the receiver of endpoints that have only one, and gives up those that don't work here.
 func (m *member) elect(ctx context.Context) error {
-	for id, e := range m.g.current().endpoints {
-		if m.g.mayReceive(e) {
+	for _, e := range m.g.current().endpoints {
+		if !e.account().Platform.Capabilities().OneReceiver {
 			continue
 		}
-		is, err := m.store.Receive(ctx, id)
-		if err != nil {
+		if err := m.stand(ctx, e); err != nil {
 			return fmt.Errorf("elect the receiver: %w", err)
-		}
-		if is {
-			m.mu.Lock()
-			m.receives[id] = true
-			m.mu.Unlock()
-			m.g.Log.Info("this replica receives from now on", slog.String("endpoint", string(id)))
-			if e.account().Platform.Capabilities().ReceiverAnswers {
-				m.renew(ctx) // the store gives the endpoint's chats to this replica from now on
-			}
-			m.g.receiveMore() //nolint:contextcheck // receiving outlives this election
 		}
 	}
 	return nil
+}
+
+// stand tries to become or stay the receiver of an endpoint. While another replica can be it, this one is not if it failed.
+func (m *member) stand(ctx context.Context, e *endpoint) error {
+	is, others := m.isReceiver(e.ID), m.mayPass(e)
+	switch {
+	case is && others && (e.dead.Load() || e.away.Load() || m.fails(e)):
+		return m.yield(ctx, e)
+	case is && e.away.Load(): // the role could not be given up in time
+		e.away.Store(false)
+		m.g.receiveMore() //nolint:contextcheck // receiving outlives this election
+		return nil
+	case is, e.dead.Load(), e.away.Load() && others:
+		return nil
+	}
+	is, err := m.store.Receive(ctx, e.ID)
+	if err != nil || !is {
+		return err
+	}
+	m.mu.Lock()
+	m.receives[e.ID] = true
+	m.mu.Unlock()
+	m.g.Log.Info("this replica receives from now on", slog.String("endpoint", string(e.ID)))
+	if rested := e.away.Swap(false); rested || e.account().Platform.Capabilities().ReceiverAnswers {
+		m.renew(ctx) // the store gives chats of the endpoint to this replica from now on
+	}
+	m.g.receiveMore() //nolint:contextcheck // receiving outlives this election
+	return nil
+}
+
+// fails reports whether the receiver of an endpoint has failed for so long that another replica should receive. Where the receiver
+// answers, nobody knows which other replicas can do it: each of them tries for as long as the last one rests.
+func (m *member) fails(e *endpoint) bool {
+	if e.account().Platform.Capabilities().ReceiverAnswers {
+		return e.vital.fails(time.Now()) >= restFor
+	}
+	return e.vital.fails(time.Now()) >= yieldAfter
+}
+
+// mayPass reports whether another replica could receive for an endpoint and answer its chats.
+func (m *member) mayPass(e *endpoint) bool {
+	peers := m.peers.Load()
+	return peers != nil && slices.ContainsFunc(*peers, func(r chat.Replica) bool {
+		return r.ID != m.id && !r.Leaving && time.Since(r.Renewed) < chat.LeaseTime &&
+			(e.account().Platform.Capabilities().ReceiverAnswers || slices.Contains(r.Endpoints, e.ID))
+	})
+}
+
+// yield gives up being the receiver of an endpoint. Until the store knows it, this is tried again.
+func (m *member) yield(ctx context.Context, e *endpoint) error {
+	if !e.dead.Load() {
+		e.away.Store(true)
+		m.g.stopOne(e)
+	}
+	if err := m.store.Yield(ctx, e.ID); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	delete(m.receives, e.ID)
+	m.mu.Unlock()
+	m.g.Log.Warn("this replica can't receive: another one does from now on", slog.String("endpoint", string(e.ID)), slog.Any("error", e.vital.failure()))
+	m.renew(ctx)      // its chats go to others, too
+	m.g.receiveMore() //nolint:contextcheck // standing by outlives this election
+	return nil
+}
+
+// isFit reports whether this process can answer the chats of an endpoint, as far as it knows.
+func (e *endpoint) isFit() bool { return !e.dead.Load() && !e.away.Load() }
+
+// tellFitness tells the other replicas that isFit has changed.
+func (g *Gateway) tellFitness(ctx context.Context) {
+	if m := g.member.Load(); m != nil {
+		m.renew(ctx)
+		m.hear(chat.SignalWork)
+	}
+}
+
+// isForeign reports whether a chat should be another replica's: this one can't answer there.
+func (m *member) isForeign(c chat.Conversation) bool {
+	e := m.g.current().endpoints[c.Endpoint]
+	return e == nil || !e.isFit() && m.mayPass(e)
 }
 
 // mayReceive reports whether this process may receive for an endpoint.
@@ -38,7 +119,7 @@ func (g *Gateway) mayReceive(e *endpoint) bool {
 	if m == nil || !e.account().Platform.Capabilities().OneReceiver {
 		return true
 	}
-	return m.isReceiver(e.ID)
+	return m.isReceiver(e.ID) && !e.away.Load()
 }
 
 // isReceiver reports whether this replica was elected as the receiver of an endpoint.
@@ -48,14 +129,53 @@ func (m *member) isReceiver(e chat.EndpointID) bool {
 	return m.receives[e]
 }
 
-// standBy lets an adapter do what it has to do while another replica receives.
+// standBy lets an adapter do what it has to do while another replica receives, and learns whether it could receive.
 func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
+	if e.away.Load() {
+		pause(ctx, restFor)
+	}
+	works := func() {
+		if ctx.Err() == nil && e.away.Swap(false) {
+			g.tellFitness(ctx)
+		}
+	}
 	adapter, ok := e.account().Platform.(StandbyWorker)
+	if !ok || e.account().Platform.Capabilities().ReceiverAnswers { // only receiving tells
+		works()
+	}
 	if !ok {
 		return
 	}
-	if err := caught(func() { adapter.StandBy(ctx) }); err != nil {
-		g.Log.Error("panic in an adapter", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
+	log := g.Log.With(slog.String("endpoint", string(e.ID)))
+	for delay, refusals := firstRetry, 0; ctx.Err() == nil; delay = min(maxRetry, 2*delay) {
+		var err error
+		began := time.Now()
+		if panicked := caught(func() { err = adapter.StandBy(ctx, works) }); panicked != nil {
+			log.Error("panic in an adapter", slog.Any("error", panicked))
+			err = panicked
+		}
+		if time.Since(began) > settled {
+			delay = firstRetry
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case chat.AsSendError(err).Kind != chat.Auth:
+			refusals = 0
+		default:
+			if refusals++; !e.away.Swap(true) { // until the platform knows the bot, new chats go to others
+				g.tellFitness(ctx)
+			}
+		}
+		if refusals >= maxRefusals {
+			log.Error("the platform refuses the credentials of this replica, which answers nobody there; correct them and reload", slog.Any("error", err))
+			e.vital.retries(0, err)
+			e.vital.rests()
+			g.markDead(ctx, e)
+			return
+		}
+		log.Debug("the platform is not known to work; asking again", slog.Any("error", err))
+		pause(ctx, jitter(delay))
 	}
 }
 

@@ -82,10 +82,11 @@ func (a *adopter) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-func (a *adopter) StandBy(ctx context.Context) {
+func (a *adopter) StandBy(ctx context.Context, _ func()) error {
 	a.works(true)
 	<-ctx.Done()
 	a.works(false)
+	return ctx.Err()
 }
 
 func (a *adopter) works(yes bool) {

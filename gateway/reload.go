@@ -131,6 +131,9 @@ func (g *Gateway) startReceiving() {
 		if e.stop != nil {
 			continue
 		}
+		if e.dead.Swap(false) { // the reason may be gone
+			e.away.Store(false)
+		}
 		ctx, cancel := context.WithCancel(g.receiving)
 		var running sync.WaitGroup
 		e.stop, e.standsBy = func() { cancel(); running.Wait() }, !may
@@ -139,7 +142,6 @@ func (g *Gateway) startReceiving() {
 			g.receivers.Go(running.Wait)
 			continue
 		}
-		e.dead.Store(false)
 		begun.Add(1)
 		began := sync.OnceFunc(begun.Done)
 		running.Go(func() { g.supervise(ctx, e, began) })
@@ -149,6 +151,13 @@ func (g *Gateway) startReceiving() {
 		g.receivers.Go(running.Wait)
 	}
 	begun.Wait()
+}
+
+// stopOne lets one endpoint stop receiving.
+func (g *Gateway) stopOne(e *endpoint) {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	g.stopReceiving(func(other *endpoint) bool { return other == e })
 }
 
 // stopReceiving lets some endpoints stop receiving, all at once, and waits for them. The caller holds reloading.

@@ -76,6 +76,8 @@ type Ownership interface {
 	Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error)
 	// Receive makes this replica the receiver of an endpoint if no other live replica is, and reports whether it is.
 	Receive(ctx context.Context, e chat.EndpointID) (bool, error)
+	// Yield ends that this replica is the receiver of an endpoint, and signals the others. It can be repeated.
+	Yield(ctx context.Context, e chat.EndpointID) error
 }
 
 // Shares keeps what counts over all replicas: their claims on the limits of a whole endpoint, and the turns of people.

@@ -67,7 +67,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 		if refusals >= maxRefusals {
 			log.Error("endpoint stopped: the platform refuses its credentials; correct them and reload", slog.Any("error", err))
 			e.vital.retries(0, err)
-			g.markDead(e)
+			g.markDead(ctx, e)
 			return
 		}
 		wait := max(se.RetryAfter, jitter(delay))
@@ -87,8 +87,9 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint, connects func()) {
 
 // markDead marks an endpoint as permanently stopped, and logs an error if no endpoint is left. The daemon keeps
 // running: a service manager would restart it again and again with the same credentials.
-func (g *Gateway) markDead(e *endpoint) {
+func (g *Gateway) markDead(ctx context.Context, e *endpoint) {
 	e.dead.Store(true)
+	defer g.tellFitness(ctx)
 	for id, other := range g.current().endpoints {
 		if !other.dead.Load() && id != g.current().Access.Operators {
 			return

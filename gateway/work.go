@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -100,11 +101,10 @@ func (m *member) reload(ctx context.Context) error {
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
-// passOn gives up the chats of endpoints that this process does not run, and returns what is left of the work. While the
-// configurations of the replicas differ, another one may run them.
+// passOn gives up the chats of endpoints that another replica must answer, and returns what is left of the work. While the
+// configurations of the replicas differ, this one may own some that it does not run.
 func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, error) {
-	endpoints := m.g.current().endpoints
-	isForeign := func(c chat.Conversation) bool { return endpoints[c.Endpoint] == nil && !m.g.isBusy(replica.Of(c)) }
+	isForeign := func(c chat.Conversation) bool { return m.isForeign(c) && !m.g.isBusy(replica.Of(c)) }
 	var foreign []chat.Conversation
 	taken.Turns = slices.DeleteFunc(taken.Turns, func(t chat.Turn) bool {
 		if !isForeign(t.Conversation) {
@@ -188,20 +188,32 @@ func isForwarded(in chat.Inbound) bool {
 	return in.Kind == chat.Edited || in.Kind == chat.Deleted || in.Kind == chat.Forgotten || in.Kind == chat.Erased
 }
 
-// free gives up chats in which nothing goes on.
+// free gives up chats in which nothing goes on. What is unfinished there another replica finishes, if it must have the chat.
 func (m *member) free(ctx context.Context, leaving bool) {
-	idle := m.chats.Idle(time.Now(), leaving, m.g.isBusy)
-	if len(idle) == 0 {
-		return
-	}
+	foreign := func(c chat.Conversation) bool { return leaving || m.isForeign(c) }
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
-	if err := m.store.Free(ctx, leaving, idle...); err != nil {
-		m.g.checkLease(err)
-		for _, c := range idle { // tried again
-			m.chats.Touch(c, time.Now())
+	idle := make(map[bool][]chat.Conversation)
+	for _, c := range m.chats.Idle(time.Now(), foreign, m.g.isBusy) {
+		idle[foreign(c)] = append(idle[foreign(c)], c)
+	}
+	for unfinished, chats := range idle {
+		if err := m.store.Free(ctx, unfinished, chats...); err != nil {
+			m.g.checkLease(err)
+			for _, c := range chats { // tried again
+				m.chats.Touch(c, time.Now())
+			}
+		} else if unfinished {
+			m.g.forgetUndone(chats)
 		}
 	}
+}
+
+// forgetUndone forgets the undone replies in chats that this process has given up: their next owner delivers them.
+func (g *Gateway) forgetUndone(chats []chat.Conversation) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.undone, func(c chat.Conversation, _ []string) bool { return slices.Contains(chats, replica.Of(g.now(c))) })
 }
 
 // handOver gives up the chats one after the other, while the process finishes what it does there. What is new in a chat until then
@@ -246,9 +258,10 @@ func (m *member) passKept(ctx context.Context) {
 	})
 }
 
-// isBusy reports whether a conversation of a chat is active here, or has a reply that is undone. All ids of a chat that moved are that
-// chat: the store gives it up under any of them.
+// isBusy reports whether a conversation of a chat is active here, or has an undone reply that this process may deliver later. All ids of
+// a chat that moved are that chat: the store gives it up under any of them.
 func (g *Gateway) isBusy(c chat.Conversation) bool {
+	e := g.current().endpoints[c.Endpoint]
 	c = g.now(c)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -258,7 +271,7 @@ func (g *Gateway) isBusy(c chat.Conversation) bool {
 		}
 	}
 	for other := range g.undone {
-		if replica.Of(g.now(other)) == c && !g.stopping {
+		if replica.Of(g.now(other)) == c && !g.stopping && (e == nil || e.isFit()) {
 			return true
 		}
 	}

@@ -34,15 +34,15 @@ func (s *Chats) Touch(c chat.Conversation, now time.Time) {
 }
 
 // Idle removes and returns the chats that the process can give up: those in which nothing is going on, and nothing
-// happened for a while. A leaving process gives up all in which nothing is going on.
-func (s *Chats) Idle(now time.Time, leaving bool, busy func(chat.Conversation) bool) (idle []chat.Conversation) {
+// happened for a while or that another process must have.
+func (s *Chats) Idle(now time.Time, foreign, busy func(chat.Conversation) bool) (idle []chat.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c, last := range s.active {
 		switch {
 		case busy(c):
 			s.active[c] = now
-		case leaving || now.Sub(last) >= keepFor:
+		case foreign(c) || now.Sub(last) >= keepFor:
 			delete(s.active, c)
 			idle = append(idle, c)
 		}

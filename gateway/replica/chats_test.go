@@ -26,7 +26,7 @@ func TestIdleChatsAreReleased(t *testing.T) {
 	busy := func(c chat.Conversation) bool { return c == of("busy") }
 	idle := func(leaving bool, want ...chat.Conversation) {
 		t.Helper()
-		got := chats.Idle(now, leaving, busy)
+		got := chats.Idle(now, func(chat.Conversation) bool { return leaving }, busy)
 		slices.SortFunc(got, func(a, b chat.Conversation) int { return len(a.Chat) - len(b.Chat) })
 		if !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)

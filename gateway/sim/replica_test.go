@@ -438,6 +438,10 @@ func (k *keeper) Receive(ctx context.Context, e chat.EndpointID) (is bool, err e
 	return is, err
 }
 
+func (k *keeper) Yield(ctx context.Context, e chat.EndpointID) error {
+	return k.agree(ctx, func() error { return k.store.Yield(ctx, e) }, nil)
+}
+
 func (k *keeper) Share(ctx context.Context, e chat.EndpointID, decide func([]chat.Claim) []chat.Claim) error {
 	return k.agree(ctx, func() error { return k.store.Share(ctx, e, decide) }, nil)
 }

@@ -98,7 +98,7 @@ func (a *App) now() metrics.Now {
 	n.Replica = a.replicaNow(o)
 	for _, e := range o.Endpoints {
 		if e.ID != a.cli {
-			up := e.State == gateway.Connected || e.State == gateway.Standby && o.Replica.Holds
+			up := e.State == gateway.Connected || e.State == gateway.Standby && e.Err == nil && o.Replica.Holds
 			n.Endpoints = append(n.Endpoints, metrics.EndpointNow{Name: string(e.ID), Up: up, Calls: e.Budget.Waiting})
 		}
 	}

@@ -453,6 +453,20 @@ func testReplicaReceive(c *cluster) {
 	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // a search of another replica must know it
 		c.Fatalf("got %+v", got)
 	}
+	b.must(b.Yield(b.Context(), "tg")) // it is not the receiver
+	b.receives(false)
+	ofB := b.hears()
+	a.must(a.Yield(a.Context(), "tg"))
+	if list := b.renew(); len(list[0].Receives) != 0 {
+		c.Fatalf("got %+v", list)
+	}
+	if got := ofB(); got != chat.SignalWork {
+		c.Fatalf("b hears %b", got)
+	}
+	b.receives(true)
+	a.receives(false)
+	b.must(b.Yield(b.Context(), "tg"))
+	a.receives(true)
 	a.self.Leaving = true
 	a.renew()
 	a.receives(false)

@@ -4,19 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync"
-	"time"
 
 	"telex/internal/chat"
-	"telex/platforms/internal/receiving"
 )
 
 // Several processes may answer for one bot, of which one receives. All that is needed to answer a command is in its id.
-
-// nameEvery is the time between two questions for the bot's name.
-const nameEvery = 30 * time.Second
 
 // Adopt implements gateway.Adopter: another process may have received the message.
 func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
@@ -29,18 +23,20 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 }
 
 // StandBy implements gateway.StandbyWorker: it removes "thinking…" from answered commands, and asks for the bot's name.
-func (b *Bot) StandBy(ctx context.Context) {
+func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for range concludeWorkers {
 		workers.Go(func() { b.runConclusions(ctx) })
 	}
-	for b.Name() == "" && receiving.Sleep(ctx, nameEvery) == nil {
-		if err := b.fetchName(ctx); err != nil && ctx.Err() == nil {
-			b.log.DebugContext(ctx, "the bot's name is not known yet", slog.Any("error", err))
-		}
+	if err := b.fetchName(ctx); err != nil {
+		return err
 	}
+	works()
 	<-ctx.Done()
+	return ctx.Err()
 }
 
 // fetchName requests the bot's name. The replica that receives messages already knows it.

@@ -33,7 +33,7 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 		ended <- struct{}{}
 	}()
 	go func() {
-		answers.StandBy(ctx)
+		_ = answers.StandBy(ctx, func() {})
 		ended <- struct{}{}
 	}()
 	t.Cleanup(func() {

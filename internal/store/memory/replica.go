@@ -290,6 +290,16 @@ func (s *Store) Receive(_ context.Context, e chat.EndpointID) (bool, error) {
 	return s.receivers[e] == r.ID, nil
 }
 
+// Yield implements gateway.Ownership.
+func (s *Store) Yield(_ context.Context, e chat.EndpointID) error {
+	defer s.lock()()
+	if s.receivers[e] == s.self {
+		delete(s.receivers, e)
+		s.signal(chat.SignalWork)
+	}
+	return nil
+}
+
 // stopReceiving ends everything that a replica receives, and signals the others.
 func (s *Store) stopReceiving(id chat.ReplicaID) {
 	maps.DeleteFunc(s.receivers, func(_ chat.EndpointID, by chat.ReplicaID) bool { return by == id })

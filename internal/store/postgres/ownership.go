@@ -235,6 +235,16 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 	})
 }
 
+// Yield ends that this replica is the receiver of an endpoint, and signals the others.
+func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
+	_, err := s.write(ctx, &call{what: "give up receiving", kind: "write", prompt: true, do: func(t *tx) {
+		if t.exec(yieldReceiver, e, t.self) > 0 {
+			t.signal(0, chat.SignalWork)
+		}
+	}})
+	return err
+}
+
 // Receive makes this replica the receiver of an endpoint if no other live replica is, and reports whether it is.
 func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 	receive := &call{what: "become receiver", kind: "write", prompt: true}

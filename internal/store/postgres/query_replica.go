@@ -62,7 +62,8 @@ SELECT ` + leaseHolds + ` AND NOT EXISTS (SELECT FROM endpoint e JOIN replica r 
 const (
 	findReceiver = `
 SELECT e.receiver FROM endpoint e JOIN replica r ON r.id = e.receiver WHERE e.name = $1 AND r.expires > clock_timestamp()`
-	takeReceiver = `
+	yieldReceiver = `UPDATE endpoint SET receiver = NULL WHERE name = $1 AND receiver = $2`
+	takeReceiver  = `
 INSERT INTO endpoint (name, resume, receiver) VALUES ($1, '', $2)
 ON CONFLICT (name) DO UPDATE SET receiver = excluded.receiver
 WHERE endpoint.receiver IS NULL OR endpoint.receiver = $2

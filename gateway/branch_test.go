@@ -1,0 +1,133 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// branch is one replica's connection to the platform that all replicas share.
+type branch struct {
+	*platform
+	one  bool // only one of them receives
+	owns bool // and that one answers
+
+	mu     sync.Mutex
+	accept func(context.Context, chat.Inbound) error // nil: it does not receive
+	from   chat.Resume
+	left   int // how many others received when Run ended
+	called []time.Time
+	broken error         // why calls fail; nil: they don't
+	news   chan struct{} // closed when broken changes
+}
+
+// fails lets all calls of this replica fail from now on; nil: no more.
+func (b *branch) fails(why error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken = why
+	if b.news != nil {
+		close(b.news)
+		b.news = nil
+	}
+}
+
+func (b *branch) trouble() (news <-chan struct{}, broken error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.news == nil {
+		b.news = make(chan struct{})
+	}
+	return b.news, b.broken
+}
+
+func (b *branch) Capabilities() chat.Capabilities {
+	c := b.platform.Capabilities()
+	c.OneReceiver, c.ReceiverAnswers = b.one, b.owns
+	return c
+}
+
+func (b *branch) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+	news, broken := b.trouble()
+	if broken != nil {
+		return broken
+	}
+	b.mu.Lock()
+	b.accept, b.from = accept, from
+	b.mu.Unlock()
+	defer func() {
+		left, _ := from.Fellows()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.accept, b.left = nil, left
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-news:
+		_, broken = b.trouble()
+		return broken
+	}
+}
+
+func (b *branch) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	b.calls()
+	if _, broken := b.trouble(); broken != nil {
+		return chat.Receipt{}, broken
+	}
+	return b.platform.Send(ctx, to, m)
+}
+
+func (b *branch) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	b.calls()
+	if _, broken := b.trouble(); broken != nil {
+		return chat.Receipt{}, broken
+	}
+	return b.platform.Edit(ctx, ref, m)
+}
+
+func (b *branch) calls() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.called = append(b.called, time.Now())
+}
+
+// last returns when the replica made its last call.
+func (b *branch) last() (at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.called); n > 0 {
+		at = b.called[n-1]
+	}
+	return at
+}
+
+func (b *branch) receives() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.accept != nil
+}
+
+// say lets a person write to this replica.
+func (b *branch) say(t *testing.T, in chat.Inbound) {
+	t.Helper()
+	b.mu.Lock()
+	accept := b.accept
+	b.mu.Unlock()
+	if accept == nil {
+		t.Fatal("this replica does not receive")
+	}
+	b.platform.mu.Lock()
+	b.said++
+	if in.ID == "" {
+		in.ID = chat.MessageID(fmt.Sprint("m", b.said))
+	}
+	b.platform.mu.Unlock()
+	if err := accept(t.Context(), in); err != nil {
+		t.Fatalf("accept: %v", err)
+	}
+}
