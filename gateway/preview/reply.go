@@ -127,9 +127,9 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 			return out
 		case doWait:
 			if r.leavesChecks() {
-				out := r.outcome(nil)
-				out.Unfinished = true
-				return out
+				left := r.outcome(nil)
+				left.Unfinished = true
+				return left
 			}
 			r.wait(ctx, a)
 			continue
