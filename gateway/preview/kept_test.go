@@ -124,28 +124,22 @@ func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 }
 
 // The answer was stopped while a question stood below the text, and the platform refuses the text without the question. A shorter
-// text replaces both; a single word is deleted together with the question.
+// text replaces both, in place of a single word a placeholder: a message with text is never deleted (F05).
 func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
-		deletes    bool
 		restarts   bool
 		want       []string
 	}{
-		{"its first half is taken", "one two", true, true, []string{"one"}},
-		{"its first half is taken by the same process", "one two", true, false, []string{"one"}},
-		{"its first word is taken", "onetwothree four", true, true, []string{"onetwothree"}},
-		{"a single word is deleted", "one", true, true, nil},
-		{"a single word that can't be deleted is replaced", "one", false, true, []string{"–"}},
+		{"its first half is taken", "one two", true, []string{"one"}},
+		{"its first half is taken by the same process", "one two", false, []string{"one"}},
+		{"its first word is taken", "onetwothree four", true, []string{"onetwothree"}},
+		{"a single word is replaced", "one", true, []string{"–"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
-				e := p.endpoint()
-				if !tt.deletes {
-					e.Deleter = nil
-				}
-				l := live(t, p, e, streamed())
+				l := live(t, p, p.endpoint(), streamed())
 				l.says(tt.text+" ", 5*time.Second)
 				l.slot.SetStatus(question("yes:1", "May I?"))
 				time.Sleep(5 * time.Second)

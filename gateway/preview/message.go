@@ -211,20 +211,19 @@ func (d display) like(e display) bool {
 }
 
 // shortenText shortens the text of a message whose edit the platform refuses: to half of it, to its first word, and then to
-// nothing. The cause may be in the rest, and without an accepted edit the message would keep its cursor or its question. It
-// returns false if there is no text.
+// the placeholder. The cause may be in the rest, and without an accepted edit the message would keep its cursor or its question.
+// It returns false if there is nothing to shorten.
 func (m *message) shortenText() bool {
-	if m.blank() {
+	text := m.shown.body.plain
+	if m.blank() || text == placeholder {
 		return false
 	}
-	text := m.shown.body.plain
 	end := strings.LastIndexFunc(text[:len(text)/2], unicode.IsSpace)
 	if end <= 0 {
 		end = strings.IndexFunc(text, unicode.IsSpace)
 	}
 	if end <= 0 {
-		m.shown.body, m.earlierBody = nothing(), payload{}
-		return true
+		text, end = placeholder, len(placeholder)
 	}
 	text = strings.TrimRightFunc(text[:end], unicode.IsSpace)
 	m.shown.body = payload{rendered: markup.Rendered{Text: text}, plain: text, end: m.shown.body.end}
