@@ -63,7 +63,7 @@ func TestReplicasOfAFile(t *testing.T) {
 	out, _ := s.command(t, exitDone, "replicas")
 	wantText(t, "stdout", out, "This daemon has its store for itself")
 	out, _ = s.command(t, exitDone, "replicas", "--json")
-	if want := `{"self":0,"leases_lost":0,"replicas":[]}`; strings.Join(strings.Fields(out), "") != want {
+	if want := `{"self":0,"leases_lost":0,"shared":false,"replicas":[]}`; strings.Join(strings.Fields(out), "") != want {
 		t.Errorf("got %s, want %s", out, want)
 	}
 }
