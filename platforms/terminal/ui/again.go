@@ -82,9 +82,9 @@ func (m *model) lose(err error) {
 		return
 	}
 	if m.disconnected == "" {
-		m.gone = err
+		m.gone, m.notice = err, "" // an answer to a key stays while the next tries fail
 	}
-	m.disconnected, m.notice, m.typing = "telex is away", "", false
+	m.disconnected, m.typing = "telex is away", false
 	if refused, ok := errors.AsType[*terminal.RefusedError](err); ok {
 		m.disconnected = refused.Reason
 	}

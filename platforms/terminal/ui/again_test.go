@@ -234,3 +234,15 @@ func TestComeBack(t *testing.T) {
 		}
 	})
 }
+
+// What the last line says of a key stays there while tries to come back fail: they follow each other quickly.
+func TestNoticeStaysWhileTelexIsAway(t *testing.T) {
+	m := newModel(nil, terminal.Welcome{}, Options{})
+	m.lose(terminal.ErrClosed)
+	m.editor.insert("more")
+	m.submit()
+	m.lose(terminal.ErrClosed)
+	if got := m.status(); !strings.Contains(got, "this stays here") {
+		t.Errorf("the last line is %q", got)
+	}
+}
