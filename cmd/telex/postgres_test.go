@@ -180,7 +180,8 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 	for i := range chats {
 		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)), openai.Answer(question(i, 1)), openai.Answer(question(i, 2)))
 	}
-	if left := server.Query(t, "test1", "SELECT id::text FROM inbox WHERE done_at IS NULL UNION ALL SELECT id FROM turn WHERE ended_at IS NULL"); len(left) > 0 {
+	// A reply that was taken over may leave a late check to the next process: a second search for a message of unknown outcome.
+	if left := server.Query(t, "test1", "SELECT id FROM turn WHERE state = 'running'"); len(left) > 0 {
 		t.Errorf("unfinished: %v", left)
 	}
 }

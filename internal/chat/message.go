@@ -150,7 +150,7 @@ type Resume struct {
 	// Fellows returns how many other processes receive from the endpoint at this moment, and how many of them began before this
 	// one; nil: none ever does. Calls that the gateway does not pace, such as those that read missed messages, must leave them
 	// their part of a limit. What all of them need, such as a webhook, must stay while there are any.
-	Fellows func() (all, older int)
+	Fellows func() (all, older int) `json:"-"`
 }
 
 // Others calls Fellows, if there is one.
