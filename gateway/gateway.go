@@ -100,12 +100,11 @@ type Gateway struct {
 	coded     *access.Throttle // people who were sent a pairing code just now; several replicas may have asked for it
 	expected  *access.Throttle // people who sent a piece of a split message in a group, of which more pieces follow
 
-	mu       sync.Mutex
-	actors   map[chat.Conversation]*actor
-	undone   map[chat.Conversation][]string // turns whose replies are incomplete; tried again when a message arrives in the chat
-	stopping bool
-	stopped  chan struct{}  // closed when stopping is set
-	running  sync.WaitGroup // actors
+	mu      sync.Mutex
+	actors  map[chat.Conversation]*actor
+	undone  map[chat.Conversation][]string // turns whose replies are incomplete; tried again when a message arrives in the chat
+	stopped chan struct{}                  // closed once no new turn may begin; replaced only while no actor runs
+	running sync.WaitGroup                 // actors
 
 	reloading sync.Mutex                    // held while receivers and options change
 	known     map[chat.EndpointID]*endpoint // all that there were since the start
@@ -215,8 +214,7 @@ func (g *Gateway) forgetAll() {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.actors, g.undone = make(map[chat.Conversation]*actor), make(map[chat.Conversation][]string)
-	g.stopping, g.stopped = false, make(chan struct{})
+	g.actors, g.undone, g.stopped = make(map[chat.Conversation]*actor), make(map[chat.Conversation][]string), make(chan struct{})
 }
 
 // live runs the gateway until ctx ends or the lease is lost.
@@ -314,8 +312,7 @@ func (g *Gateway) handsOver() bool {
 func (g *Gateway) close() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.stopping {
-		g.stopping = true
+	if !g.isStopping() {
 		close(g.stopped)
 	}
 	for _, a := range g.actors {
@@ -338,68 +335,12 @@ func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
 // Policy returns the access policy.
 func (g *Gateway) Policy() *access.Policy { return g.policy }
 
-// wake passes work to a conversation's actor and starts the actor if needed. While the gateway is stopping it
-// starts none and returns false: the next process handles stored messages.
-func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	a := g.actors[c] // one that is there may be of an endpoint that a reload removed, and ends its work
-	if a == nil {
-		if g.stopping {
-			return false
-		}
-		e := g.current().endpoints[c.Endpoint]
-		if e == nil {
-			g.Log.Warn("conversation of an endpoint that does not run in this process", slog.String("conversation", c.String()))
-			return false
-		}
-		a = newActor(g, e, c)
-		g.actors[c] = a
-		defer g.running.Go(a.run) // runs after give
-	}
-	give(a)
-	a.started = true
-	if a.given.IsZero() {
-		a.given = time.Now()
-	}
-	a.poke()
-	return true
-}
-
-// isActive reports whether something waits or runs in a conversation.
-func (g *Gateway) isActive(c chat.Conversation) bool {
-	c = g.now(c)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.actors[c] != nil
-}
-
-// take empties the actor's inbox and orders, and returns them.
-func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	in, orders := a.inbox, a.orders
-	a.inbox, a.orders, a.given = nil, nil, time.Time{}
-	return in, orders
-}
-
-// retire removes an actor that has nothing to do. It returns false if a message arrived in the meantime, so that
-// no message is lost between two actors.
-func (g *Gateway) retire(a *actor) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(a.inbox)+len(a.orders) > 0 {
-		return false
-	}
-	for _, c := range append(a.aliases, a.conversation) {
-		delete(g.actors, c)
-	}
-	return true
-}
-
 // isStopping reports whether new turns must not begin.
 func (g *Gateway) isStopping() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.stopping
+	select {
+	case <-g.stopped:
+		return true
+	default:
+		return false
+	}
 }

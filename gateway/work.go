@@ -170,8 +170,8 @@ func (m *member) take(ctx context.Context, orphans int) error {
 	return nil
 }
 
-// give passes a new message to its actor. It returns false if there is none, as for an edit in a conversation in which nothing goes
-// on, or for all that is new while the gateway is stopping.
+// give passes a new message to its actor. It returns false if no actor took it: an edit concerns only a conversation that is active,
+// and while the gateway is stopping, no conversation becomes active.
 func (g *Gateway) give(p chat.Pending) bool {
 	p.Message = g.adopt(p.Message, p.Conversation.Endpoint)
 	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
@@ -271,7 +271,7 @@ func (g *Gateway) isBusy(c chat.Conversation) bool {
 		}
 	}
 	for other := range g.undone {
-		if replica.Of(g.now(other)) == c && !g.stopping && (e == nil || e.isFit()) {
+		if replica.Of(g.now(other)) == c && !g.isStopping() && (e == nil || e.isFit()) {
 			return true
 		}
 	}

@@ -580,14 +580,14 @@ func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 		return len(server.Query(t, name, "SELECT id FROM turn WHERE ended_at IS NULL")) == 0
 	})
 	stored := func() (rows []string) {
-		for _, table := range []string{"turn", "part", "step", "entry", "inbox", "session", "usage", "block", "chat"} {
+		for _, table := range []string{"turn", "part", "step", "entry", "inbox", "session", "usage", "block", "chat", "fact"} {
 			rows = append(rows, server.Query(t, name, fmt.Sprintf("SELECT '%[1]s ' || %[1]s::text FROM %[1]s ORDER BY 1", table))...)
 		}
 		return rows
 	}
 	before := stored()
 	t.Run("killed", replicaKilled) // the pause is long enough for that
-	time.Sleep(time.Until(began.Add(30 * time.Second)))
+	time.Sleep(time.Until(began.Add(30 * time.Second))) // the pause itself; processes have no virtual time
 	woke := time.Now()
 	paused.signal(syscall.SIGCONT)
 	paused.awaitLog("the lease on the store is lost", 1)

@@ -102,7 +102,7 @@ type Fact struct {
 type Remembered struct {
 	Fact       // the new one, or the one that is Known
 	Known bool // the person has a fact with this text already; upper and lower case don't matter
-	Full  bool // the person has as many facts as they may have, and this text is none of them
+	Full  bool // the text is new, but the person already has the maximum number of facts
 }
 
 // Remember decides what comes of a text, given the person's facts and how many they may have. If it is new, the caller stores it.
