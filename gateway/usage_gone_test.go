@@ -15,8 +15,14 @@ import (
 // dictating opens a process whose model writes a word a second.
 func (l *lab) dictating(t *testing.T, words int) {
 	t.Helper()
+	l.openModel(t, &dictation{words: words})
+}
+
+// openModel opens a process that answers with a model and has no tools.
+func (l *lab) openModel(t *testing.T, model agent.Model) {
+	t.Helper()
 	l.open(t, func(o *gateway.Options) {
-		a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: &dictation{words: words}}}, Log: o.Log})
+		a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: model}}, Log: o.Log})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,20 +148,11 @@ func TestUsage_ofABrokenAnswerBeforeAKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		model := &breaking{dictation: dictation{words: 60}, after: 40}
-		open := func() {
-			l.open(t, func(o *gateway.Options) {
-				a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: model}}, Log: o.Log})
-				if err != nil {
-					t.Fatal(err)
-				}
-				o.Runner = a
-			})
-		}
-		open()
+		l.openModel(t, model)
 		l.say(t, ask("dictate"))
 		later(45 * time.Second)
 		l.kill()
-		open()
+		l.openModel(t, model)
 		later(80 * time.Second)
 		got := l.used(t)
 		if guessed := got.Completion - 60; got.Calls != 3 || guessed < 40 || guessed > 58 {

@@ -89,21 +89,12 @@ func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab()
 				model := &dictation{words: 60}
-				open := func() {
-					l.open(t, func(o *gateway.Options) {
-						a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: model}}, Log: o.Log})
-						if err != nil {
-							t.Fatal(err)
-						}
-						o.Runner = a
-					})
-				}
-				open()
+				l.openModel(t, model)
 				l.say(t, ask("dictate"))
 				for n := range kills { // each a little later: a shown text is stored within a second, and not shown again
 					later(time.Duration(40+2*n) * time.Second)
 					l.kill()
-					open()
+					l.openModel(t, model)
 				}
 				later(80 * time.Second)
 				told := chat.Usage{Prompt: 40, Completion: 60, Calls: 1}
