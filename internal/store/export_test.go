@@ -59,6 +59,9 @@ func Panic(ctx context.Context, s *Store) error {
 // Commits returns how many transactions of the writer have begun.
 func Commits(s *Store) int { return int(s.by.commits.Load()) }
 
+// Erasures returns how many transactions have made something unreadable, as those of a sweep do.
+func Erasures(s *Store) int { return int(s.by.erasures.Load()) }
+
 // Append adds to a history without a turn, as older versions did.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
