@@ -8,6 +8,31 @@ import (
 	"telex/internal/chat"
 )
 
+// takenOver returns a reply whose final another process was creating when this one took the reply over, two seconds ago. The
+// create hangs, and the platform has a way to search for its message.
+func takenOver(t *testing.T, p *person, shared bool) *lives {
+	t.Helper()
+	e := p.endpoint()
+	e.Finder = channel{p}
+	l := live(t, p, e, Config{})
+	l.shared = shared
+	p.fate = nth(map[int]fate{0: {hang: true}})
+	l.slot.Finish(Ending{Text: "the final"})
+	l.waits(8 * time.Second)
+	l.again()
+	p.fate = nil
+	l.slot.Finish(Ending{Text: "the final"})
+	l.waits(2 * time.Second)
+	return l
+}
+
+// getsLate lets the hanging create of a reply's first message take effect.
+func (p *person) getsLate(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: text})
+}
+
 // A replica is paused while its create is under way, and loses its lease. The next owner does not find the message, since the platform
 // takes its time, and sends another one. The message of the paused replica comes, and is found and deleted, also by the owner after that.
 // A process that has the store for itself looks once: with the process, its connections have ended.
@@ -28,17 +53,7 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.profile.KeyFor = c.keys
-				e := p.endpoint()
-				e.Finder = channel{p}
-				l := live(t, p, e, Config{})
-				l.shared = c.shared
-				p.fate = nth(map[int]fate{0: {hang: true}})
-				l.slot.Finish(Ending{Text: "the final"})
-				l.waits(8 * time.Second)
-				l.again()
-				p.fate = nil
-				l.slot.Finish(Ending{Text: "the final"})
-				l.waits(2 * time.Second)
+				l := takenOver(t, p, c.shared)
 				for range c.owners - 1 {
 					l.again()
 					l.slot.Finish(Ending{Text: "the final"})
@@ -46,9 +61,7 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 				l.waits(10 * time.Second)
 				equal(t, "messages before", p.sees(), []string{"the final"})
 				if c.comes {
-					p.mu.Lock()
-					p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: "the final"})
-					p.mu.Unlock()
+					p.getsLate("the final")
 				}
 				<-l.ended
 				equal(t, "messages", p.sees(), []string{"the final"})
@@ -64,17 +77,7 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		e := p.endpoint()
-		e.Finder = channel{p}
-		l := live(t, p, e, Config{})
-		l.shared = true
-		p.fate = nth(map[int]fate{0: {hang: true}})
-		l.slot.Finish(Ending{Text: "the final"})
-		l.waits(8 * time.Second)
-		l.again()
-		p.fate = nil
-		l.slot.Finish(Ending{Text: "the final"})
-		l.waits(2 * time.Second)
+		l := takenOver(t, p, true)
 		close(l.stops)
 		l.waits(0)
 		select {
@@ -85,9 +88,7 @@ func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 		if !l.out.Unfinished || !l.out.Delivered {
 			t.Errorf("outcome %+v, want it delivered, with something left to do", l.out)
 		}
-		p.mu.Lock()
-		p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: "the final"})
-		p.mu.Unlock()
+		p.getsLate("the final")
 		l.stops = nil
 		l.again()
 		l.slot.Finish(Ending{Text: "the final"})
