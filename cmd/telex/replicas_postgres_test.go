@@ -586,7 +586,7 @@ func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 		return rows
 	}
 	before := stored()
-	t.Run("killed", replicaKilled) // the pause is long enough for that
+	t.Run("killed", replicaKilled)                      // the pause is long enough for that
 	time.Sleep(time.Until(began.Add(30 * time.Second))) // the pause itself; processes have no virtual time
 	woke := time.Now()
 	paused.signal(syscall.SIGCONT)
