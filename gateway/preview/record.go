@@ -27,7 +27,7 @@ type Recorder interface {
 // counts as shown until the platform acknowledges it again.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
-	end := 0
+	end, left := 0, -1
 	for _, r := range parts {
 		switch {
 		case r.Index <= questionIndex:
@@ -50,6 +50,9 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.renew()
 		}
 		s.restoreStanding(p, r)
+		if left < 0 && !p.exists() && s.leftBehind(r) {
+			left = r.Index
+		}
 		if p.exists() {
 			s.displayed, s.source = true, s.source+r.Source
 			end += len(r.Source)
@@ -59,6 +62,11 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 				s.finalBegan, end = true, end+len(r.Text)
 			}
 			p.shown.body.end = end
+		}
+	}
+	if left >= 0 && s.can(chat.OpDelete) { // it is sent again, and then what stands in the new chat would be above it
+		for i := len(s.parts) - 1; i > left; i-- {
+			s.replaceMessage(i)
 		}
 	}
 	for _, m := range s.superseded {
@@ -112,7 +120,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	if until := s.taken.Add(previewTimeout); m.exists() && r.Cursor && until.After(now) {
 		m.foreignEdits = until
 	}
-	if m.exists() && r.Ref.Target.Chat != s.to.Chat {
+	if m.exists() && s.leftBehind(r) {
 		m.renew()
 	}
 }

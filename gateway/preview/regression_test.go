@@ -228,3 +228,24 @@ func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 		})
 	}
 }
+
+// D1: a chat moved while a reply was stopped, so that only its second message is in the new chat, and the next process sends the
+// first one again: the second one has to follow it.
+func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 20
+		s := live(t, p, p.endpoint(), streamed())
+		s.says("one two three four five", 5*time.Second)
+		s.says(" six", 5*time.Second)
+		old := s.sees()[0]
+		for i := range s.notes.parts {
+			if s.notes.parts[i].Index == 0 {
+				s.notes.parts[i].Ref.Target.Chat = "before"
+			}
+		}
+		s.again()
+		s.ends(Ending{Text: "one two three four five six"})
+		equal(t, "stands", s.sees(), []string{old, "one two three four", "five six"})
+	})
+}

@@ -136,3 +136,8 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 		role: roleSuperseded, ref: r.Ref, phase: standing, shown: display{cursor: r.Cursor}, place: place, gen: n / maxParts, stored: true,
 	})
 }
+
+// leftBehind reports whether the recorded message stands in the chat's old id, where it can't be changed any more.
+func (s *state) leftBehind(r chat.Part) bool {
+	return r.Ref.Target.Chat != "" && r.Ref.Target.Chat != s.to.Chat
+}
