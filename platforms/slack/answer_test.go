@@ -16,17 +16,17 @@ import (
 // api is the client that a call builds its request with.
 type api = library.Client
 
-// trip answers every request in the same way, without a network.
-type trip func(*http.Request) (*http.Response, error)
+// roundTripper is an http.RoundTripper that answers each request without a network.
+type roundTripper func(*http.Request) (*http.Response, error)
 
-func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answering returns a bot whose API gives one answer to every call.
+// answering returns a bot whose API responds to every call with the same status and body.
 func answering(t *testing.T, status int, body string) (*Bot, func()) {
 	t.Helper()
 	b := New(Options{
 		BotToken: "xoxb-secret", AppToken: "xapp-secret",
-		HTTP: trip(func(r *http.Request) (*http.Response, error) {
+		HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.Body != nil {
 				_, _ = io.Copy(io.Discard, r.Body)
 			}
@@ -38,7 +38,7 @@ func answering(t *testing.T, status int, body string) (*Bot, func()) {
 	return b, b.Close
 }
 
-func TestFetchThatIsGivenUp(t *testing.T) {
+func TestFetchIsCanceled(t *testing.T) {
 	t.Parallel()
 	conformance.GivenUp(t, func(ctx context.Context, through http.RoundTripper) ([]byte, error) {
 		b := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: through})

@@ -16,7 +16,8 @@ func TestConformanceEvents(t *testing.T) {
 	conformance.Run(t, eventsWorld)
 }
 
-// sample is what the stand-in shows of the suite's Markdown: lists are drawn and entities are read, other marks stay.
+// sample is how the stand-in displays the suite's sample Markdown: bullets are drawn and entities are decoded, other
+// marks stay.
 const sample = "# The plan\n" +
 	"\n" +
 	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +

@@ -13,7 +13,7 @@ import (
 
 func self() identity { return identity{User: "U0BOT", Bot: "B0BOT", Team: "T1", Name: "telex"} }
 
-// names are what everybody but U9 is called.
+// names returns the display name of every user except U9, whose name is unknown.
 func names(user string) string {
 	if user == "U9" {
 		return ""
@@ -21,7 +21,7 @@ func names(user string) string {
 	return "name of " + user
 }
 
-// event wraps one as Slack delivers it.
+// event wraps the fields of an event in the payload that Slack delivers.
 func event(fields string) []byte {
 	return []byte(`{"type":"event_callback","event_id":"Ev1","event":{` + fields + `}}`)
 }
@@ -35,7 +35,7 @@ func TestEventsDecoded(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, event string
-		want        chat.Inbound // of it Sender.ID, To, Text, Addressed, Follows, Kind, Command and Args
+		want        chat.Inbound // compared fields: Sender.ID, To, Text, Addressed, Follows, Kind, Command and Args
 		none        bool
 	}{
 		{
@@ -152,7 +152,7 @@ func TestEventsDecoded(t *testing.T) {
 	}
 }
 
-// Of the pane's events, three are for the bot.
+// Three of the pane's events are messages for the bot.
 func TestPaneDecoded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -191,7 +191,7 @@ func TestPaneDecoded(t *testing.T) {
 	}
 }
 
-// Slack reports many changes of messages; two kinds are the author's.
+// Slack reports many kinds of changes to messages. Only two of them are edits or deletions by the author.
 func TestChangesDecoded(t *testing.T) {
 	t.Parallel()
 	const before = `"previous_message":{"user":"U7","text":"old","ts":"1700000000.000100","thread_ts":"1600000000.000100"}`
@@ -232,7 +232,7 @@ func TestChangesDecoded(t *testing.T) {
 	}
 }
 
-// The content of a message is limited, whoever wrote it.
+// The content of a quoted message is limited, for every kind of author.
 func TestQuotesAreBounded(t *testing.T) {
 	t.Parallel()
 	one := `{"is_share":true,"author_name":"` + strings.Repeat(`[a]\n`, 1000) + `","text":"` + strings.Repeat("ü", 30_000) + `","files":[` + strings.Repeat(`{},`, 50) + `{}]}`
@@ -278,7 +278,7 @@ func TestFilesAreAttachments(t *testing.T) {
 	}
 }
 
-func TestMalformedIsAnError(t *testing.T) {
+func TestInvalidPayloadIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{
 		``, `[]`, `{`, `"x"`, `{"type":"event_callback"}`, `{"type":"event_callback","event":[]}`,
@@ -392,7 +392,8 @@ func TestTextIsReadable(t *testing.T) {
 	}
 }
 
-// For any payload: no panic, and every decoded message can be answered. The two events of a mention agree.
+// No payload causes a panic, and every decoded message can be answered. The two events of one mention decode to the
+// same message.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"event_callback","event":{"type":"message","channel":"D7","user":"U7","text":"hi","ts":"1700000000.000100"}}`,
@@ -445,8 +446,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Dropped events are reported to the operator, because messages are missing then.
-func TestEventsLeftOut(t *testing.T) {
+// When Slack drops events, the operator is told, because messages are missing then.
+func TestDroppedEventsAreReported(t *testing.T) {
 	t.Parallel()
 	_, found, err := decodeEvent([]byte(`{"type":"app_rate_limited","minute_rate_limited":1518467820,"api_app_id":"A1"}`), self())
 	if found || err == nil || !strings.Contains(err.Error(), "dropped events") {

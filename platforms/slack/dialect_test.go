@@ -12,10 +12,10 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// j is the joiner, which shows nothing.
+// j is the invisible joiner character.
 const j = marks.Joiner
 
-// written is the dialect with its reader.
+// written returns the dialect together with the reader that checks its output.
 func written() markuptest.Written {
 	return markuptest.Written{Dialect: Dialect{}, Limit: 12000, Check: checkMessage}
 }
@@ -87,8 +87,8 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// A style that continues in a later text is left open, F48 and D13.
-func TestDialectLeavesOpen(t *testing.T) {
+// A style that continues in the next message is not closed in this one (F48, D13).
+func TestDialectKeepsStyleOpen(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -128,9 +128,9 @@ func TestDialectLeavesOpen(t *testing.T) {
 	}
 }
 
-// Marks count where CommonMark would take them for text, without the joiners: a model's HTML,
-// a cut, or its own rules for what is a word bring formats to such places.
-func TestDialectMarksCountAnywhere(t *testing.T) {
+// Without joiners, CommonMark would read some of the dialect's marks as text: a model's HTML, a split between messages,
+// or Slack's rules about words put formats in such places.
+func TestDialectMarksWorkAnywhere(t *testing.T) {
 	t.Parallel()
 	type formats = []markup.Format
 	for _, tt := range []struct {
@@ -162,7 +162,7 @@ func TestDialectMarksCountAnywhere(t *testing.T) {
 	}
 }
 
-// F30: an emoji counts twice.
+// F30: an emoji counts as two units.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
@@ -172,8 +172,7 @@ func TestDialectLen(t *testing.T) {
 	}
 }
 
-// checkMessage fails the test unless Slack shows a part as it was laid out, and reads no
-// control sequence in it.
+// checkMessage fails the test unless Slack shows a part as it was laid out and finds no control sequence in it.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -186,7 +185,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	piece := spy.Pieces[wire]
 	want := markuptest.Glyphs(cellsOnly(piece), 6, func(url string) string { return marks.Destination(url, "http", "https", "mailto") })
 	for _, f := range piece.Formats {
-		if f.Open { // what is still open is none yet
+		if f.Open { // a style that is still open is not shown yet
 			return
 		}
 	}
@@ -197,7 +196,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	markuptest.Same(t, wire, unlinked(read(t, wire)), unlinked(want))
 }
 
-// unlinked takes the link from simple addresses, which Slack makes links by itself.
+// unlinked removes the link from simple URLs, because Slack links them by itself.
 func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
 	for i, g := range glyphs {
 		if simple.MatchString(g.URL) {
@@ -207,7 +206,7 @@ func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
 	return glyphs
 }
 
-// D7, D8, D13, F26-F33, F35: each beginning of an answer.
+// D7, D8, D13, F26-F33, F35: the properties hold for every prefix of each sample answer.
 func TestAnswersSlack(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 4000)

@@ -13,8 +13,9 @@ import (
 	standin "telex/standin/slack"
 )
 
-// A message without a key is not mistaken for another one, neither by the process that created it nor by the next.
-func TestFindTakesNothingElse(t *testing.T) {
+// A search for a message without a key returns no other message, neither in the process that created it nor in the next
+// one.
+func TestFindReturnsNoOtherMessage(t *testing.T) {
 	text := func(key string) chat.Outgoing { return chat.Outgoing{Text: "text", Plain: "text", Key: key} }
 	document := chat.File{Name: "a.md", MediaType: "text/markdown", Content: []byte("rest")}
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
@@ -42,7 +43,7 @@ func TestFindTakesNothingElse(t *testing.T) {
 			return m
 		}
 
-		// A file that stands is not what was not sent.
+		// A visible file is not mistaken for a message that was never sent.
 		if _, err := bot.SendFile(t.Context(), to, text("file"), document); err != nil {
 			t.Fatal(err)
 		}
@@ -63,11 +64,11 @@ func TestFindTakesNothingElse(t *testing.T) {
 				t.Errorf("%s: found %+v, %v", key, ref, kind)
 			}
 		}
-		if got, ok, kind := find(next, "lost"); ok || kind != 255 { // the newest is a file, which has a key of its own
+		if got, ok, kind := find(next, "lost"); ok || kind != 255 { // the newest message is a file, which has its own key
 			t.Errorf("another process: found %+v, %t, %v, want none", got, ok, kind)
 		}
 
-		// A stream that was stopped has its key, by whatever ended it.
+		// A stopped stream has its key, no matter who stopped it.
 		ref, err := bot.Start(t.Context(), to, answer("stream"))
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +91,7 @@ func TestFindTakesNothingElse(t *testing.T) {
 			}
 		}
 
-		// One that ended by itself gets its key with the edit that mends it.
+		// A stream that Slack ended by itself gets its key with the edit that repairs it.
 		if ref, err = bot.Start(t.Context(), to, answer("broken")); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,8 @@ func TestFindTakesNothingElse(t *testing.T) {
 	})
 }
 
-// A message that streams on although nobody knows is stopped by the edit that it refuses.
+// An earlier process left a stream running. Slack refuses the first edit of its message, and Edit then stops the
+// stream.
 func TestEditStopsAForgottenStream(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		asked := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"})

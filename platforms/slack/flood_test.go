@@ -22,14 +22,15 @@ import (
 	standin "telex/standin/slack"
 )
 
-// forgedHeader is the header of a request that could be Slack's until its body is read.
+// forgedHeader returns the header of a request that looks like Slack's until its body is read.
 func forgedHeader(length int) string {
 	return fmt.Sprintf("POST / HTTP/1.1\r\nHost: telex.test\r\nContent-Type: application/json\r\n"+
 		"X-Slack-Request-Timestamp: %d\r\nX-Slack-Signature: v0=%064d\r\nContent-Length: %d\r\n\r\n", time.Now().Unix(), 0, length)
 }
 
-// openDoor runs a bot that listens on a TCP port of this machine and returns its address and its secret.
-func openDoor(t *testing.T) (address, secret string) {
+// listenTCP runs a bot that listens on a TCP port of this machine, and returns the port's address and the signing
+// secret.
+func listenTCP(t *testing.T) (address, secret string) {
 	t.Helper()
 	w := newWorld(t, standin.Options{}, true)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -55,7 +56,8 @@ func openDoor(t *testing.T) (address, secret string) {
 	return l.Addr().String(), w.server.SigningSecret()
 }
 
-// untilLingerEnds returns once the server waits for nobody to read a refusal: it does so for half a second, behind Run.
+// untilLingerEnds waits until the server has closed all refused connections. It keeps them open for half a second, so
+// that clients can read the refusal, even after Run has ended.
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
 	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
@@ -63,8 +65,8 @@ func untilLingerEnds() {
 	}
 }
 
-// dialDoor opens a connection that ends after a while in any case.
-func dialDoor(t *testing.T, address string) net.Conn {
+// dialTCP opens a connection with a deadline, so that a failing test ends.
+func dialTCP(t *testing.T, address string) net.Conn {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 	if err != nil {
@@ -76,7 +78,7 @@ func dialDoor(t *testing.T, address string) net.Conn {
 	return c
 }
 
-// status reads the status of an answer; 0: the connection was closed without one.
+// status reads the status code of a response. It returns 0 if the connection was closed without a response.
 func status(c net.Conn) int {
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -86,10 +88,10 @@ func status(c net.Conn) int {
 	return resp.StatusCode
 }
 
-// knock sends Slack's check of the address, signed, and returns the answer's status.
-func knock(t *testing.T, address, secret string) int {
+// sendChallenge sends Slack's signed url_verification request and returns the status code of the response.
+func sendChallenge(t *testing.T, address, secret string) int {
 	t.Helper()
-	c := dialDoor(t, address)
+	c := dialTCP(t, address)
 	defer c.Close() //nolint:errcheck // Only its answer matters.
 	body, stamp := `{"type":"url_verification","challenge":"x"}`, strconv.FormatInt(time.Now().Unix(), 10)
 	_, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: telex.test\r\nX-Slack-Request-Timestamp: %s\r\nX-Slack-Signature: %s\r\nContent-Length: %d\r\n\r\n%s",
@@ -100,10 +102,10 @@ func knock(t *testing.T, address, secret string) int {
 	return status(c)
 }
 
-// A request that its headers give away is refused before its body comes.
+// A request whose headers are invalid is refused before its body is read.
 func TestHeadersAreCheckedFirst(t *testing.T) {
 	t.Parallel()
-	address, secret := openDoor(t)
+	address, secret := listenTCP(t)
 	forged := forgedHeader(1000)
 	for name, tc := range map[string]struct {
 		header string
@@ -118,7 +120,7 @@ func TestHeadersAreCheckedFirst(t *testing.T) {
 		"large headers": {strings.Replace(forged, "Host:", "X-Pad: "+strings.Repeat("x", 40<<10)+"\r\nHost:", 1), 431},
 		"another verb":  {strings.Replace(forged, "POST", "PUT", 1), 405},
 	} {
-		c := dialDoor(t, address)
+		c := dialTCP(t, address)
 		_ = c.SetDeadline(time.Now().Add(2 * time.Second))
 		_, _ = io.WriteString(c, tc.header)
 		if got := status(c); got != tc.want {
@@ -126,26 +128,27 @@ func TestHeadersAreCheckedFirst(t *testing.T) {
 		}
 		_ = c.Close()
 	}
-	if got := knock(t, address, secret); got != 200 {
+	if got := sendChallenge(t, address, secret); got != 200 {
 		t.Errorf("Slack's own request: got %d", got)
 	}
 }
 
-// Four hundred connections that nobody signed cost some megabytes, and Slack's own request is answered after them.
+// Four hundred connections with forged requests cost a few megabytes. Slack's own request is answered after them.
 func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
 	const (
 		connections = 400
 		length      = 1 << 20
 		most        = 24 << 20 // bytes, the senders' own share included
 	)
-	address, secret := openDoor(t)
+	address, secret := listenTCP(t)
 	before := inUse()
-	// One byte is missing, so that the server must keep the rest. All senders share it: io.WriteString would copy it for each.
+	// One byte is missing, so the server must keep the rest in memory. All senders share one body, because
+	// io.WriteString would copy it for each.
 	body := bytes.Repeat([]byte("x"), length-1)
 	var group sync.WaitGroup
 	var refused atomic.Int32
 	for range connections {
-		c := dialDoor(t, address)
+		c := dialTCP(t, address)
 		group.Go(func() {
 			defer c.Close() //nolint:errcheck // Only its answer matters.
 			_, _ = io.WriteString(c, forgedHeader(length))
@@ -175,12 +178,12 @@ func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It me
 	if used := peak - min(peak, before); used > most {
 		t.Errorf("%d forged requests took %d MB, want %d at most", connections, used>>20, most>>20)
 	}
-	if got := knock(t, address, secret); got != 200 {
+	if got := sendChallenge(t, address, secret); got != 200 {
 		t.Errorf("Slack's own request: got %d", got)
 	}
 }
 
-// inUse is how many bytes the process holds.
+// inUse returns how many bytes of memory the process uses.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -20,10 +20,10 @@ import (
 	standin "telex/standin/slack"
 )
 
-// The adapter with what it is made for, against the stand-in.
+// These tests run the adapter with a gateway against the stand-in.
 
-// house runs a gateway with one or more adapters of one account, each an endpoint's process of its own on
-// one store, until the test ends.
+// house runs a gateway until the test ends. Several adapters of one account simulate several processes that share one
+// store.
 func house(t *testing.T, bot *slack.Bot, s gateway.Store, r gateway.Runner, transport preview.Transport) (stop func()) {
 	t.Helper()
 	stop = conformance.Start(t, gateway.Options{
@@ -48,7 +48,7 @@ func words(n int) string {
 	return strings.Join(list, " ")
 }
 
-// thread is where a message at the top of the channel is answered.
+// thread returns the thread in which a message at the top of the channel is answered.
 func thread(ts string) chat.Target {
 	return chat.Target{Chat: channel, Thread: chat.ThreadID(ts), Kind: chat.Group}
 }
@@ -60,9 +60,9 @@ func (w *world) wantShown(to chat.Target, want ...string) {
 	}
 }
 
-// One answer each: for what comes twice by itself, by two events, by two sockets, and again after a
-// socket was cut before the acknowledgement could arrive (F50).
-func TestOneAnswerEach(t *testing.T) {
+// Each message is answered once, even if Slack delivers it twice: by two kinds of events, by two sockets, or again
+// because a socket was cut before the acknowledgement (F50).
+func TestDuplicateDeliveriesAreAnsweredOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		w.server.Fault(standin.Fault{Method: "event", Every: 2, Action: standin.ActDuplicate})
@@ -88,7 +88,8 @@ func TestOneAnswerEach(t *testing.T) {
 	})
 }
 
-// A stream of six minutes whose last two are silent: the whole text stands, and never looked broken (F48).
+// The model streams for six minutes, and is silent for the last two. The message shows the whole text and never looks
+// broken (F48).
 func TestLongStreamWithSilentTail(t *testing.T) {
 	for name, c := range map[string]conformance.Talker{
 		"silent at the end": {Text: words(240), Pause: time.Second, Tail: 2 * time.Minute},
@@ -115,7 +116,7 @@ func TestLongStreamWithSilentTail(t *testing.T) {
 	}
 }
 
-// A stream that the platform ended while it could not be reached looks broken until it is edited (F48).
+// Slack ends a stream while the bot can't reach Slack. The message looks broken until the bot edits it (F48).
 func TestStreamBreaksInAnOutage(t *testing.T) {
 	for _, kind := range []string{fault.OutageCut, fault.OutageHang, fault.OutageError} {
 		t.Run(kind, func(t *testing.T) {
@@ -141,7 +142,8 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 	}
 }
 
-// Thirty threads at once under the published tiers: exact finals, no refusal.
+// Thirty threads are answered at once within the published rate limits: every final text is exact and no call is
+// refused.
 func TestThirtyThreads(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
 		t.Run(name, func(t *testing.T) {
@@ -167,8 +169,8 @@ func TestThirtyThreads(t *testing.T) {
 	}
 }
 
-// A create that took effect although nobody said so is found by its key and gone on with: nothing is
-// doubled, by posts, streams or files (D5).
+// A create succeeds but its response is lost. The bot finds the message by its key and continues it, so no post, stream
+// or file is duplicated (D5).
 func TestUncertainCreatesAreFound(t *testing.T) {
 	for method, c := range map[string]struct {
 		transport preview.Transport
@@ -209,7 +211,7 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 	}
 }
 
-// Sockets that are cut again and again during answers lose nothing and answer nothing twice.
+// Sockets are cut again and again during answers. No message is lost, and none is answered twice.
 func TestTwentyCuts(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
@@ -231,8 +233,8 @@ func TestTwentyCuts(t *testing.T) {
 	})
 }
 
-// A daemon that was away answers what was written meanwhile, once, and where it belongs (F44).
-func TestAwayForAnHour(t *testing.T) {
+// A daemon that was offline for an hour answers the messages of that hour once, each in its own thread (F44).
+func TestOfflineForAnHour(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store := memory.New()
 		stop := house(t, bot, store, conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
@@ -253,7 +255,8 @@ func TestAwayForAnHour(t *testing.T) {
 	})
 }
 
-// A command is answered where it was given, and in threads by its bare word; the button stops an answer.
+// A slash command is answered where it was used. In a thread, the command's name without the slash works. The stop
+// button stops an answer.
 func TestCommandsAndButtons(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Text: words(300), Pause: 100 * time.Millisecond}, preview.Edit)
@@ -296,9 +299,9 @@ func TestCommandsAndButtons(t *testing.T) {
 	})
 }
 
-// A create that never took effect is not taken for the file, or the stream, that an earlier answer in the same
-// place left: the answer stands, and what stood before it stays (D5).
-func TestLostCreateIsNoEarlierFile(t *testing.T) {
+// A create never took effect. The search does not return the file or the stream of an earlier answer in the same place,
+// so both answers are visible (D5).
+func TestLostCreateIsNotAnEarlierFile(t *testing.T) {
 	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {

@@ -17,19 +17,20 @@ import (
 	standin "telex/standin/slack"
 )
 
-// away lets the bot receive a message, go, and returns where it may go on.
+// away runs the bot until it has received one message, stops it for ten minutes, and returns the state from which the
+// next Run resumes.
 func (w *world) away(t *testing.T, bot *slack.Bot) chat.Resume {
 	t.Helper()
 	r := receive(t, bot, chat.Resume{})
 	w.say("first")
 	list := r.wantTexts(time.Second, "first")
 	r.stop()
-	time.Sleep(10 * time.Minute) // beyond what Slack repeats, and beyond the margin
+	time.Sleep(10 * time.Minute) // longer than Slack redelivers, and longer than missedMargin
 	return chat.Resume{Cursor: list[0].Resume}
 }
 
-// What was written while nothing was received is read afterwards, in each place from the oldest on:
-// all of direct messages, of channels what is for the bot, and of threads where it has been what mentions nobody else.
+// A bot reads the messages that were written while it received nothing, oldest first in each chat: all direct messages,
+// those for the bot in channels, and, in threads with the bot, those that mention nobody else.
 func TestMissedIsRead(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestMissedIsRead(t *testing.T) {
 				from := w.away(t, bot)
 				from.Places = []chat.Target{
 					{Chat: channel, Thread: chat.ThreadID(before), Kind: chat.Group},
-					{Chat: "C404", Thread: "1.000000", Kind: chat.Group}, // is no more
+					{Chat: "C404", Thread: "1.000000", Kind: chat.Group}, // no longer exists
 				}
 				say := func(in standin.Incoming) string {
 					time.Sleep(time.Second)
@@ -85,7 +86,7 @@ func TestMissedIsRead(t *testing.T) {
 				if dms := got[chat.Target{Chat: dm}]; !slices.Equal(dms, []string{"first", "dm 1", "dm 2", "live"}) {
 					t.Errorf("in the direct message: %q", dms)
 				}
-				if n := len(list); n != 11 { // the first was accepted by another process, within the margin
+				if n := len(list); n != 11 { // an earlier process accepted the first message, which is within missedMargin
 					t.Errorf("%d messages, want 11: %q", n, got)
 				}
 				r.stop()
@@ -95,8 +96,8 @@ func TestMissedIsRead(t *testing.T) {
 	}
 }
 
-// Until everything that was missed is accepted, the cursor stays where it was: a Run that ends before
-// loses nothing.
+// The resume cursor does not advance until every missed message is accepted. So a Run that ends earlier loses no
+// message.
 func TestCursorWaitsForWhatWasMissed(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -120,8 +121,8 @@ func TestCursorWaitsForWhatWasMissed(t *testing.T) {
 	})
 }
 
-// A bot that was never there reads nothing, and one that was away for long only the last day.
-func TestMissedHasBounds(t *testing.T) {
+// A bot that never ran before reads no old messages, and one that was offline for long reads only the last day.
+func TestMissedIsLimited(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.say("before there was a bot")
 		time.Sleep(10 * time.Minute)
@@ -145,8 +146,8 @@ func TestMissedHasBounds(t *testing.T) {
 	})
 }
 
-// Many places are read within Slack's limits, with refusals, cuts and lacking scopes on the way.
-func TestMissedInManyPlaces(t *testing.T) {
+// Many chats are read within Slack's rate limits, although some reads are refused, cut off or lack a scope.
+func TestMissedInManyChats(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
 		for i := range 80 {
@@ -170,7 +171,7 @@ func TestMissedInManyPlaces(t *testing.T) {
 	})
 }
 
-// Several processes with one account, which begin at the same time, read within the limits that all of them share.
+// Several processes with one account start at the same time. Together they read within the rate limits that they share.
 func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -184,7 +185,7 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 			all = append(all, receive(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), from))
 		}
 		for i, r := range all {
-			if n := len(r.take(10 * time.Minute)); n != 31 { // with the one before
+			if n := len(r.take(10 * time.Minute)); n != 31 { // with the one from before
 				t.Errorf("process %d read %d messages, want 31", i, n)
 			}
 			r.stop()
@@ -193,8 +194,8 @@ func TestMissedIsReadByThreeAtOnce(t *testing.T) {
 	})
 }
 
-// Processes that begin one after the other never read more in a minute than one alone may. The youngest waits for a minute,
-// unless it is alone by then.
+// Processes that start one after the other read together at most as many messages in a minute as one process may. The
+// newest process waits a minute, unless it is alone by then.
 func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 	limits := standin.PublishedLimits()
 	limits.Methods = map[string]int{"conversations.history": 18}
@@ -204,7 +205,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 5001+i), User: fmt.Sprintf("U%d", 5001+i), Text: "missed"})
 		}
 		time.Sleep(10 * time.Minute)
-		var first, last atomic.Int64 // the processes that run
+		var first, last atomic.Int64 // the first and last index of the running processes
 		var all []*inbox
 		begin := func() {
 			id := last.Add(1) - 1
@@ -216,7 +217,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		for i, r := range all {
-			if n := len(r.take(10 * time.Minute)); n != 61 { // with the one before
+			if n := len(r.take(10 * time.Minute)); n != 61 { // with the one from before
 				t.Errorf("process %d read %d messages, want 61", i, n)
 			}
 		}
@@ -235,7 +236,7 @@ func TestMissedIsReadByOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// Long histories are read as far as three pages go, and the newest of them are not lost.
+// Catching up on a long history reads three pages. They contain the newest messages.
 func TestMissedInALongHistory(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
@@ -252,7 +253,7 @@ func TestMissedInALongHistory(t *testing.T) {
 	})
 }
 
-// Names are asked for once a person, and a Slack that does not answer holds nobody up.
+// Each person's name is requested once. A Slack that does not respond to these requests delays no message.
 func TestNames(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: person, Name: "ann", RealName: "Ann Example"})
@@ -282,9 +283,9 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// Slack may be ill for minutes when the bot comes back, as after an outage of both: what was missed is read
-// when it is well again, and what is well is not held up by what is not.
-func TestMissedIsReadAfterAnIllness(t *testing.T) {
+// Slack may be unreliable for minutes after an outage of both sides. Missed messages are read once Slack has recovered,
+// and a failing chat does not delay the others.
+func TestMissedIsReadAfterAnOutage(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"places":  {Method: "conversations.history", Action: fault.Status, Status: 503},
 		"a list":  {Method: "users.conversations", Action: fault.Error, Error: "internal_error"},
@@ -310,8 +311,8 @@ func TestMissedIsReadAfterAnIllness(t *testing.T) {
 	}
 }
 
-// The wait of a rate limit applies to all calls of the method: searches and catching up (D4).
-func TestReadingWaitsAsAsked(t *testing.T) {
+// The wait of a rate limit applies to all calls of the method, both searches and catching up (D4).
+func TestReadingWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
 		w.say("missed")
@@ -336,8 +337,8 @@ func TestReadingWaitsAsAsked(t *testing.T) {
 	})
 }
 
-// In a chat that the bot can't read any more, it can't answer either, so this is not logged at each start.
-func TestPlacesThatAreNoMore(t *testing.T) {
+// The bot can't answer in a chat that it can no longer read. So the failure is not logged at each start.
+func TestUnreadableChatsAreNotLogged(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		from := w.away(t, bot)
 		from.Places = []chat.Target{{Chat: "C404", Kind: chat.Group}, {Chat: channel, Thread: "1.000000", Kind: chat.Group}}
@@ -351,8 +352,8 @@ func TestPlacesThatAreNoMore(t *testing.T) {
 	})
 }
 
-// A message waited for this connection only if it was written before the connection was made: not every redelivery did, and
-// not everything that reading finds.
+// A message counts as missed only if it was written before this connection was opened. Some redelivered messages, and
+// some that the bot reads, are newer.
 func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -378,7 +379,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 				w.server.Fault(dropped)
 				w.say("before the connection")
 				time.Sleep(5 * time.Second)
-				r = receive(t, bot, chat.Resume{}) // which reads nothing
+				r = receive(t, bot, chat.Resume{}) // without a cursor, it reads no old messages
 				want(r, 5*time.Minute, "before the connection", true)
 				r.stop()
 

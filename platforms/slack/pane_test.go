@@ -18,11 +18,11 @@ import (
 	standin "telex/standin/slack"
 )
 
-// The pane in which people talk with the app.
+// These tests cover the pane in which people talk with the app.
 
 // pane is what a person sees in an assistant's thread.
 type pane struct {
-	texts    []string // of the bot's messages, without the one that begins the thread
+	texts    []string // of the bot's messages, without the message that starts the thread
 	title    string
 	heading  string
 	prompts  []standin.Prompt
@@ -50,8 +50,8 @@ func (w *world) pane(thread string) pane {
 
 const readHello = "Hi! How can I help?"
 
-// A person opens the pane: one greeting with prompts, however often Slack says so and across a restart. A pressed prompt is
-// answered as a stream; its thread gets a title, and no status stays.
+// A person opens the pane. The bot greets once and offers prompts, although Slack reports the opening repeatedly and
+// the bot restarts. A pressed prompt is answered with a stream. Its thread gets a title, and no status is left over.
 func TestPaneOfAnAssistant(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store, model := memory.New(), conformance.Talker{Text: words(40), Pause: 50 * time.Millisecond}
@@ -65,7 +65,7 @@ func TestPaneOfAnAssistant(t *testing.T) {
 		stop()
 		house(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), store, model, preview.Native)
 		w.server.MoveAssistant(person, thread, channel)
-		time.Sleep(6 * time.Minute) // all repetitions
+		time.Sleep(6 * time.Minute) // long enough for all redeliveries
 		if w.server.PressPrompt(person, thread, "What can you do?") == "" {
 			t.Fatalf("there is no such prompt: %+v", w.pane(thread))
 		}
@@ -90,8 +90,8 @@ func TestPaneOfAnAssistant(t *testing.T) {
 	})
 }
 
-// An agent has prompts above its Messages tab, with the greeting as their heading: nothing is posted, however often a person
-// looks. Outside of threads an answer is edited.
+// An agent shows prompts above its Messages tab, with the greeting as their heading. It posts no message, no matter how
+// often the person opens the tab. An answer outside of threads is edited, not streamed.
 func TestPaneOfAnAgent(t *testing.T) {
 	inBubble(t, standin.Options{Agent: true, Limits: standin.PublishedLimits()}, true, func(t *testing.T, w *world, bot *slack.Bot) {
 		house(t, bot, memory.New(), conformance.Talker{Text: words(40)}, preview.Native)
@@ -117,7 +117,7 @@ func TestPaneOfAnAgent(t *testing.T) {
 	})
 }
 
-// A stranger sees nothing, or a code as for a message, but no prompts.
+// A person without access sees no prompts. They see nothing at all, or a pairing code as for a message.
 func TestPaneOfAStranger(t *testing.T) {
 	for name, pair := range map[string]bool{"refused": false, "with a code": true} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestSlacksStopButton(t *testing.T) {
 	}
 }
 
-// The pane's own calls fail without harm: an app may lack the scope, or Slack is away.
+// Failing calls for the pane do no harm. They fail if the app lacks the scope or Slack is unreachable.
 func TestPaneFails(t *testing.T) {
 	for _, action := range []string{fault.RateLimit, fault.CutBefore, fault.Hang} {
 		t.Run(action, func(t *testing.T) {

@@ -93,8 +93,8 @@ func TestClassification(t *testing.T) {
 	}
 }
 
-// The optional parts of a response may have any form.
-func TestOddRemarks(t *testing.T) {
+// The optional parts of a response may have any JSON form.
+func TestOptionalPartsOfAResponse(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []string{`null`, `[]`, `""`, `{"messages":[{"text":"x"}]}`, `{"warnings":["missing_charset"]}`, `{"next_cursor":7}`} {
 		b, done := answering(t, 200, `{"ok":true,"ts":"1700000000.000100","response_metadata":`+odd+`}`)
@@ -106,7 +106,7 @@ func TestOddRemarks(t *testing.T) {
 	}
 }
 
-// verify checks a request with a header and a body.
+// verify checks the signature of a request with a header and a body.
 func verify(t *testing.T, secret string, h http.Header, body string) error {
 	b := &Bot{opts: Options{SigningSecret: secret}}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
@@ -118,7 +118,7 @@ func verify(t *testing.T, secret string, h http.Header, body string) error {
 	return check([]byte(body))
 }
 
-// The example of https://docs.slack.dev/authentication/verifying-requests-from-slack.
+// The example is from https://docs.slack.dev/authentication/verifying-requests-from-slack.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	const (
@@ -195,7 +195,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The text of notifications always fits and is never cut in the middle of anything.
+// The notification text is within the limit and is not cut inside a character or an entity.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -215,7 +215,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// In code Slack makes no links.
+// Slack makes no links in code.
 func TestWithoutLinks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -230,7 +230,7 @@ func TestWithoutLinks(t *testing.T) {
 	}
 }
 
-// No minute ever holds more calls than it may.
+// No minute contains more calls than the limit.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,9 +252,9 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// Deliveries side by side pass in the order of their writing, each chat by itself, and nobody waits
-// for ever.
-func TestLine(t *testing.T) {
+// Concurrent deliveries of one chat are passed on in the order in which the messages were written. Chats do not wait
+// for each other, and no delivery waits forever.
+func TestArrivalOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l arrivalOrder
@@ -279,7 +279,7 @@ func TestLine(t *testing.T) {
 		deliver(t.Context(), "D", "1.000000", time.Second, 0)
 		late, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		deliver(late, "C", "1.000004", 0, 0) // gives up while the first is still at it
+		deliver(late, "C", "1.000004", 0, 0) // its context ends while the first delivery is still being accepted
 		work.Wait()
 		want := []string{"D1.000009", "C1.000001", "C1.000004", "C1.000002", "C1.000003", "D1.000000"}
 		// Waiters for the same delivery may continue at the same moment.
@@ -290,7 +290,7 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// No person's file name is mistaken for a mark, and the mark keeps the extension.
+// A user's file name is never mistaken for one with a mark, and the mark keeps the extension.
 func TestFileMarks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {
@@ -302,7 +302,7 @@ func TestFileMarks(t *testing.T) {
 	}
 }
 
-// The addresses that may see the token.
+// The token is sent only to URLs of Slack.
 func TestFetchable(t *testing.T) {
 	t.Parallel()
 	b := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})
@@ -318,12 +318,12 @@ func TestFetchable(t *testing.T) {
 	}
 }
 
-// Names are asked for once, and not for long; an old name is better than none.
+// A name is requested once and the request has a time limit. An outdated name is better than none.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		b := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: trip(func(r *http.Request) (*http.Response, error) {
+		b := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
 			asked++
 			body := `{"ok":false,"error":"internal_error"}`
 			if asked == 1 {
@@ -352,7 +352,7 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// D3: two processes that follow each other keep to the limits per minute together; see chat.Limit.
+// D3: a process and its successor together keep to the limits per minute; see chat.Limit.
 func TestLimitsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	b := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})

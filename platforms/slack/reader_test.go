@@ -19,15 +19,15 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// reader reads Markdown as CommonMark with GFM's tables, lists of tasks and strikethrough
-// does. Whatever Dialect never writes fails the test.
+// reader parses Markdown as CommonMark with GFM's tables, task lists and strikethrough. Markdown that Dialect never
+// writes fails the test.
 type reader struct {
 	markuptest.TB
 	wire   string
 	src    []byte
 	glyphs []markuptest.Glyph
-	indent int // what lists indent lines by
-	depth  int // of lists
+	indent int // the indent of lines in lists
+	depth  int // how many lists contain this place
 }
 
 func read(t markuptest.TB, wire string) []markuptest.Glyph {
@@ -38,7 +38,7 @@ func read(t markuptest.TB, wire string) []markuptest.Glyph {
 	return markuptest.Tidy(r.glyphs)
 }
 
-// write adds what is seen of s.
+// write adds the visible characters of s.
 func (r *reader) write(s string, as markuptest.Glyph) {
 	for _, c := range s {
 		as.Char = c
@@ -49,7 +49,7 @@ func (r *reader) write(s string, as markuptest.Glyph) {
 	}
 }
 
-// list writes the items of a list behind its bullets or numbers.
+// list writes the items of a list after their bullets or numbers.
 func (r *reader) list(n *ast.List, as markuptest.Glyph) {
 	r.Helper()
 	number := n.Start
@@ -137,7 +137,7 @@ func (r *reader) node(n ast.Node, as markuptest.Glyph) {
 	}
 }
 
-// table writes the cells of a table that are not empty: those of a row with spaces between them, the rows below each other.
+// table writes the nonempty cells of a table: spaces between the cells of a row, and each row on a line of its own.
 func (r *reader) table(n *extast.Table, as markuptest.Glyph) {
 	var rows []string
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -160,10 +160,10 @@ func (r *reader) table(n *extast.Table, as markuptest.Glyph) {
 	r.write(strings.Join(rows, "\n"), as)
 }
 
-// cellsOnly returns a piece whose tables consist of their cells, as table writes them.
+// cellsOnly returns a piece whose tables are reduced to their cells, as table writes them.
 func cellsOnly(p markup.Piece) markup.Piece {
 	var text []byte
-	at := make([]int, len(p.Text)+1) // where a byte of p is in text
+	at := make([]int, len(p.Text)+1) // by offset in p.Text: the offset in text
 	copied := 0
 	take := func(end int) {
 		for ; copied < end; copied++ {
@@ -233,5 +233,5 @@ func unescape(s []byte) string {
 	return out.String()
 }
 
-// controls are what Slack acts on wherever it stands.
+// controls matches the control sequences that Slack interprets anywhere in a text.
 var controls = regexp.MustCompile(`<(!(channel|here|everyone|group)|@[UWB][A-Z0-9]*|#[CG][A-Z0-9]*|(https?:|mailto:|tel:|slack:)[^<>\n]*)(\|[^<>\n]*)?>|<!(subteam|date)\^`)

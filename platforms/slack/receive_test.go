@@ -22,9 +22,10 @@ import (
 	standin "telex/standin/slack"
 )
 
-// Features that only Slack has, against its stand-in.
+// These tests run features that only Slack has, against its stand-in.
 
-// inBubble runs a test in virtual time with a world and a connected adapter, by socket and by HTTP.
+// inBubble runs a test in virtual time, with Socket Mode or HTTP. The test gets a world and a connected adapter.
+// adapter.
 func inBubble(t *testing.T, o standin.Options, byHTTP bool, run func(t *testing.T, w *world, bot *slack.Bot)) {
 	t.Helper()
 	t.Parallel()
@@ -34,7 +35,7 @@ func inBubble(t *testing.T, o standin.Options, byHTTP bool, run func(t *testing.
 	})
 }
 
-// inbox is an adapter's Run in a goroutine, with what it accepted.
+// inbox runs an adapter in a goroutine and keeps the messages that it accepted.
 type inbox struct {
 	t      *testing.T
 	cancel context.CancelFunc
@@ -45,7 +46,7 @@ type inbox struct {
 	list []chat.Inbound
 }
 
-// receive runs the adapter until stop.
+// receive runs the adapter until stop is called.
 func receive(t *testing.T, bot *slack.Bot, from chat.Resume) *inbox {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -72,7 +73,7 @@ func (r *inbox) stop() {
 	}
 }
 
-// take returns what was accepted since the last take, once d has passed.
+// take waits for d, and returns the messages that were accepted since the last call of take.
 func (r *inbox) take(d time.Duration) []chat.Inbound {
 	time.Sleep(d)
 	synctest.Wait()
@@ -103,10 +104,10 @@ func (w *world) wantGood() {
 	}
 }
 
-// say lets the person of the direct message write.
+// say sends a direct message from the person to the bot.
 func (w *world) say(text string) { w.server.Say(standin.Incoming{Channel: dm, Text: text}) }
 
-// A socket that Slack refreshes is replaced before it goes, and nothing is lost or out of order.
+// A socket that Slack wants to refresh is replaced before Slack closes it. No message is lost or out of order.
 func TestSocketIsRefreshed(t *testing.T) {
 	for _, grace := range []time.Duration{0, 10 * time.Second} {
 		t.Run(fmt.Sprint(grace), func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 					w.say(text)
 					time.Sleep(700 * time.Millisecond)
 				}
-				if grace == 0 { // what is written while there is no socket comes a minute later
+				if grace == 0 { // a message that is written while no socket is open is delivered a minute later
 					got := r.take(2 * time.Minute)
 					if len(got) != len(want) {
 						t.Errorf("%d messages, want %d", len(got), len(want))
@@ -140,7 +141,7 @@ func TestSocketIsRefreshed(t *testing.T) {
 	}
 }
 
-// A warning opens a second socket while the first still lives.
+// After Slack's warning, the bot opens a second socket while the first one still works.
 func TestSocketsOverlap(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -150,7 +151,7 @@ func TestSocketsOverlap(t *testing.T) {
 		if got := w.server.Sockets(); got != 2 {
 			t.Errorf("%d sockets after a warning, want 2", got)
 		}
-		for i := range 6 { // which both get
+		for i := range 6 { // both sockets get some of them
 			w.say(fmt.Sprint(i))
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -162,13 +163,13 @@ func TestSocketsOverlap(t *testing.T) {
 	})
 }
 
-// A socket that Slack refreshes by itself, for days.
+// Slack refreshes the socket again and again for several days.
 func TestSocketsForDays(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
 		defer r.stop()
 		hours := 48
-		if raced { // a night in which Slack refreshes the socket, too
+		if raced { // one night is enough, because Slack refreshes the socket then, too
 			hours = 9
 		}
 		var want []string
@@ -185,7 +186,8 @@ func TestSocketsForDays(t *testing.T) {
 	})
 }
 
-// A connection that died without a word is noticed, and what was written meanwhile arrives.
+// The bot notices a connection that died without a close message. The messages that were written in the meantime
+// arrive.
 func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -204,7 +206,7 @@ func TestHalfOpenSocketIsNoticed(t *testing.T) {
 	})
 }
 
-// A socket that is cut is replaced at once, one that was cut at once by whoever runs Run.
+// A cut socket is replaced at once. If it was cut right after it was opened, Run returns and its caller retries.
 func TestCutSocketIsReplaced(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
@@ -243,7 +245,7 @@ func TestTooManySockets(t *testing.T) {
 	})
 }
 
-// Errors that the operator must fix say how.
+// An error that the operator must fix says how to fix it.
 func TestRunSaysWhatIsWrong(t *testing.T) {
 	nobody := func(context.Context, chat.Inbound) error { return nil }
 	for name, c := range map[string]struct {
@@ -308,7 +310,7 @@ func TestReplacementIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A slow store makes neither acknowledgements late nor a socket look dead.
+// A slow store neither delays acknowledgements nor makes a socket look dead.
 func TestSlowStore(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -340,7 +342,7 @@ func TestSlowStore(t *testing.T) {
 }
 
 // A message that causes two events, or is delivered repeatedly, is accepted once (F50).
-func TestDoublesAreAcceptedOnce(t *testing.T) {
+func TestDuplicatesAreAcceptedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
 			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
@@ -359,7 +361,7 @@ func TestDoublesAreAcceptedOnce(t *testing.T) {
 	}
 }
 
-// A request that is not Slack's is refused, and Slack's check of the address is answered.
+// A request without Slack's signature is refused. The request with which Slack verifies the URL is answered.
 func TestRequestsAreVerified(t *testing.T) {
 	for _, action := range []string{standin.ActBadSignature, standin.ActStale} {
 		t.Run(action, func(t *testing.T) {
@@ -372,7 +374,7 @@ func TestRequestsAreVerified(t *testing.T) {
 				w.server.Fault(standin.Fault{Method: "event", Nth: 1, Action: action})
 				w.say("forged")
 				r.wantTexts(0)
-				r.wantTexts(10*time.Minute, "forged") // Slack repeats what was refused
+				r.wantTexts(10*time.Minute, "forged") // Slack repeats the refused request
 				client := &http.Client{Transport: &http.Transport{DialContext: w.events.dial}}
 				defer client.CloseIdleConnections()
 				for method, want := range map[string]int{http.MethodGet: 405, http.MethodPost: 401} {
@@ -391,8 +393,8 @@ func TestRequestsAreVerified(t *testing.T) {
 	}
 }
 
-// Anybody can send requests that are none of Slack's: the log tells of them, and is not filled by them.
-func TestForgedRequestsAreToldSeldom(t *testing.T) {
+// Anybody can send requests without Slack's signature. The log mentions them, but rarely, so that they can't fill it.
+func TestForgedRequestsAreLoggedRarely(t *testing.T) {
 	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, _ *slack.Bot) {
 		var logged bytes.Buffer
 		r := receive(t, w.bot(slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn})), conformance.Proper), chat.Resume{})
@@ -436,8 +438,8 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// The wait of a rate limit also applies if the last socket ends before it is over.
-func TestReplacementWaitsAsAsked(t *testing.T) {
+// A rate limit on opening sockets also applies if the last socket ends before the limit does.
+func TestReplacementWaitsForTheRateLimit(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		done := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -462,8 +464,8 @@ func TestReplacementWaitsAsAsked(t *testing.T) {
 	})
 }
 
-// Names are worth no acknowledgement: when Slack is slow to tell them, what many people write at once is
-// accepted in time all the same.
+// Requests for names do not delay acknowledgements. If Slack is slow to return names, messages that many people write
+// at once are still accepted in time.
 func TestSlowNames(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -487,8 +489,8 @@ func TestSlowNames(t *testing.T) {
 	}
 }
 
-// A Slack that wants every socket replaced as soon as it is open is not asked for one after the other.
-func TestSocketsThatAreNotWanted(t *testing.T) {
+// Slack wants to replace every socket as soon as it is open. The bot then requests only a few sockets.
+func TestUnstableSocketsAreThrottled(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
 		defer r.stop()
@@ -505,8 +507,8 @@ func TestSocketsThatAreNotWanted(t *testing.T) {
 	})
 }
 
-// A command in a channel shows there who used it and what for: Slack shows commands to nobody else by itself. Somebody who is not
-// let in reads so, and nobody else sees anything.
+// A command in a channel is shown there with its user, because Slack itself shows commands to nobody else. A person
+// without access gets a private line, and nobody else sees anything.
 func TestCommandInAChannelIsShown(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
@@ -541,7 +543,8 @@ func TestCommandInAChannelIsShown(t *testing.T) {
 	}
 }
 
-// If the bot is not a member, the user of a command learns why there is no answer, and nobody else sees that.
+// If the bot is not a member of the channel, the user of a command is told why there is no answer. Nobody else sees
+// that line.
 func TestCommandWhereTheBotIsNot(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {

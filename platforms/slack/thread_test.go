@@ -18,7 +18,7 @@ import (
 
 var _ gateway.ThreadReader = (*slack.Bot)(nil)
 
-// lines returns quotes as "author: text", with a star behind the bot's own.
+// lines returns quotes as "author: text", with a star after the bot's own.
 func lines(quotes []chat.Quote) []string {
 	var list []string
 	for _, q := range quotes {
@@ -31,7 +31,7 @@ func lines(quotes []chat.Quote) []string {
 	return list
 }
 
-// A thread is its first message and its newest ones before the question, with names and files.
+// ReadThread returns the first message of a thread and the newest ones before the question, with names and files.
 func TestReadThread(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: person, Name: "ann"})
@@ -73,7 +73,7 @@ func TestReadThread(t *testing.T) {
 	})
 }
 
-// A thread of any length costs few calls, and a refusal says what may be done.
+// Reading a thread of any length takes few calls. The error of a refused read says what the caller may do next.
 func TestReadThreadIsBounded(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		for i := range 1700 {
@@ -91,7 +91,7 @@ func TestReadThreadIsBounded(t *testing.T) {
 		if n := w.Calls(chat.OpFind); n != 4 {
 			t.Errorf("%d calls, want 4", n)
 		}
-		for range 12 { // more than there is room for
+		for range 12 { // more than the limit on calls allows
 			_, err = read()
 		}
 		if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter <= 0 {
@@ -108,8 +108,8 @@ func TestReadThreadIsBounded(t *testing.T) {
 	})
 }
 
-// An edit and a deletion by the author name the message they change. Changes by the bot and unfurls say nothing.
-func TestChangesAreToldOnce(t *testing.T) {
+// An edit or a deletion by the author names the changed message. Changes by the bot and link previews are ignored.
+func TestChangesAreReportedOnce(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
 			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
@@ -130,7 +130,7 @@ func TestChangesAreToldOnce(t *testing.T) {
 				time.Sleep(time.Second)
 				w.server.Edit(channel, asked, mention+" three")
 				time.Sleep(time.Second)
-				w.server.Delete(channel, asked) // leaves a tombstone: it has a reply
+				w.server.Delete(channel, asked) // the message has a reply, so a tombstone remains
 				time.Sleep(time.Second)
 				alone := w.server.Say(standin.Incoming{Channel: dm, Text: "alone"})
 				time.Sleep(time.Second)
@@ -156,8 +156,8 @@ func TestChangesAreToldOnce(t *testing.T) {
 	}
 }
 
-// A stream for somebody from another workspace names that workspace.
-func TestStreamForAGuestOfAnotherWorkspace(t *testing.T) {
+// A stream for a person from another workspace names that workspace.
+func TestStreamForAPersonFromAnotherWorkspace(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		w.server.SetUser(standin.User{ID: other, Name: "bob", Team: "T2"})
 		r := receive(t, bot, chat.Resume{})
@@ -176,7 +176,7 @@ func TestStreamForAGuestOfAnotherWorkspace(t *testing.T) {
 	})
 }
 
-// A forwarded message is a quote, with its author and its files, also without a word of the sender.
+// A forwarded message becomes a quote with its author and files, even if the sender added no text.
 func TestSharedMessagesAreQuotes(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, _ *slack.Bot) {
 		w.server.SetUser(standin.User{ID: other, Name: "bob"})

@@ -58,25 +58,25 @@ type world struct {
 	t       *testing.T
 	server  *standin.Server
 	net     *memnet.Listener
-	events  *door // where Slack's requests arrive; nil: Socket Mode
+	events  *memoryListener // the listener for Slack's HTTP requests; nil: Socket Mode
 	private chat.Target
 	group   chat.Target
 }
 
-// door is an address that a new listener may take over.
-type door struct {
+// memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
+type memoryListener struct {
 	mu sync.Mutex
 	l  *memnet.Listener
 }
 
-func (d *door) listen(context.Context) (net.Listener, error) {
+func (d *memoryListener) listen(context.Context) (net.Listener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.l = memnet.Listen()
 	return d.l, nil
 }
 
-func (d *door) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *memoryListener) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d.mu.Lock()
 	l := d.l
 	d.mu.Unlock()
@@ -93,7 +93,8 @@ func (d *door) dial(ctx context.Context, network, address string) (net.Conn, err
 // socketWorld receives by Socket Mode; its private chat is a direct message outside of threads.
 func socketWorld(t *testing.T) conformance.World { return newWorld(t, standin.Options{}, false) }
 
-// eventsWorld receives by HTTP; its private chat is an assistant's thread, which was opened before and is not greeted.
+// eventsWorld receives by HTTP. Its private chat is a thread of an assistant that was opened earlier, so the bot does
+// not greet there.
 func eventsWorld(t *testing.T) conformance.World {
 	ungreeted := slices.DeleteFunc(standin.AllEvents(), func(e string) bool { return e == "assistant_thread_started" })
 	w := newWorld(t, standin.Options{Subscriptions: ungreeted}, true)
@@ -108,13 +109,13 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 	}
 	o.Latency = 20 * time.Millisecond
 	if byHTTP {
-		w.events = &door{}
+		w.events = &memoryListener{}
 		o.RequestURL, o.Dial = "http://telex.test/slack", w.events.dial
 	}
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
-	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // of what is said now it never hears
+	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // the bot is not a member, so it does not receive its messages
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
 	w.server.SetChannel(standin.Channel{ID: channel, Name: "general"})
 	w.group = chat.Target{Chat: channel, Thread: chat.ThreadID(root), Kind: chat.Group}
@@ -126,7 +127,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return w.bot(log, how)
 }
 
-// bot is Connect with its own type.
+// bot is Connect with the concrete type as its result.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 	w.t.Helper()
 	o := slack.Options{BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", Log: log}
@@ -181,14 +182,14 @@ func (w *world) Crowd(n int) []chat.Target {
 	return list
 }
 
-// messages are the bot's in a place that everyone saw, deleted ones too.
+// messages returns the bot's messages in a chat that everybody in it could see, deleted ones included.
 func (w *world) messages(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.History(string(to.Chat)), func(m standin.Message) bool {
 		return !m.FromBot || m.EphemeralTo != "" || m.Subtype == "assistant_app_thread" || m.ThreadTS != string(to.Thread)
 	})
 }
 
-// standing are those of them that stand.
+// standing returns the messages among them that are not deleted.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.messages(to), func(m standin.Message) bool { return !m.Alive() })
 }
@@ -229,10 +230,10 @@ func (w *world) Break(op chat.Op, f conformance.Fault) {
 
 func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.OnFetch())) }
 
-// once is a fault that hits one call.
+// once returns a fault that affects one call.
 func once(method string, e conformance.Effect) standin.Fault {
 	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
-	switch e.Status { // of these the platform speaks in its own words, with 200
+	switch e.Status { // Slack reports these errors in a body with status 200
 	case http.StatusForbidden:
 		f.Action, f.Error = fault.Error, "channel_not_found"
 	case http.StatusUnauthorized:
@@ -352,7 +353,7 @@ func (w *world) which(to chat.Target, is func(standin.Version) bool) []string {
 
 func (w *world) StreamLife() time.Duration { return 5 * time.Minute }
 
-// Repeat lets acknowledgements be lost. That a mention is two events is so in any case.
+// Repeat makes some acknowledgements get lost, so Slack delivers twice. A mention causes two events anyway.
 func (w *world) Repeat() {
 	w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate})
 }
@@ -381,7 +382,7 @@ func (w *world) Say(to chat.Target, s conformance.Saying) {
 
 func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 	if size == 0 {
-		size = -1 // the stand-in names none then
+		size = -1 // the stand-in then reports no size
 	}
 	w.server.Say(standin.Incoming{
 		Channel: string(to.Chat), User: writer(to), Thread: string(to.Thread), Text: f.Caption,
@@ -420,13 +421,13 @@ func (w *world) message(ref chat.MessageRef) standin.Message {
 	return standin.Message{}
 }
 
-// ts is the beginning of an id of the adapter's, which names a message.
+// ts returns the part of the adapter's message id that identifies the message at Slack.
 func ts(id chat.MessageID) string {
 	name, _, _ := strings.Cut(string(id), "/")
 	return name
 }
 
-// writer is who writes in a place.
+// writer returns who writes in a chat.
 func writer(to chat.Target) string {
 	if to.Kind == chat.Private {
 		return "U" + strings.TrimPrefix(string(to.Chat), "D")
@@ -443,14 +444,14 @@ func methods(op chat.Op) []string {
 	}[op]
 }
 
-// garbled marks a message that is made unreadable on its way to the adapter: its text becomes what no
-// text is.
+// garbled marks a message that is corrupted on its way to the adapter: its text is replaced by a value that is not a
+// string.
 const (
 	garbled = "to be garbled"
 	garbage = `{"a":"b"}      `
 )
 
-// garbling makes marked messages unreadable, in whatever they come.
+// garbling corrupts marked messages, in socket frames and in HTTP requests.
 type garbling struct{ net.Conn }
 
 func (g garbling) Read(p []byte) (int, error) {

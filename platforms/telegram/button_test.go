@@ -14,7 +14,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// stopButton is a message with one button.
+// stopButton sends a message with one button.
 func stopButton(t *testing.T, bot conformance.Adapter, to chat.Target) chat.MessageRef {
 	t.Helper()
 	receipt, err := bot.Send(t.Context(), to, chat.Outgoing{Text: "working", Actions: []chat.Action{{ID: "stop:1", Label: "Stop"}}})
@@ -24,7 +24,7 @@ func stopButton(t *testing.T, bot conformance.Adapter, to chat.Target) chat.Mess
 	return receipt.Ref
 }
 
-// A press in a topic belongs to the conversation of that topic.
+// A button press in a topic belongs to the conversation of that topic.
 func TestPressInATopic(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, ThreadID: 42, Text: "hello"})
@@ -43,13 +43,13 @@ func TestPressInATopic(t *testing.T) {
 	})
 }
 
-// Answers to presses that hang or fail hold up neither receiving nor its end, and none is given
-// before the press is stored.
+// Calls that answer button presses may hang or fail. They delay neither receiving nor the end of Run, and no press is
+// answered before it is stored.
 func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: fault.Hang, Times: 1})
 		ref := stopButton(t, bot, w.Private())
-		for range 200 { // more than wait for an answer
+		for range 200 { // more presses than may wait to be answered at once
 			w.Press(ref, "stop:1")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +68,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 		if stored != 200 {
 			t.Errorf("%d presses were accepted while an answer hung, want 200", stored)
 		}
-		time.Sleep(time.Minute) // the one that hung was given up, and the others went on
+		time.Sleep(time.Minute) // the hanging call has timed out, and the others were made
 		w.Press(ref, "stop:1")
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -86,7 +86,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	})
 }
 
-// A press that was not stored is not answered; Telegram delivers it again.
+// A press that could not be stored is not answered. Telegram delivers it again.
 func TestPressThatIsNotStored(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.Press(stopButton(t, bot, w.Private()), "stop:1")

@@ -20,7 +20,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// noSecret fails the test where text contains the token.
+// noSecret fails the test if a text contains the token.
 func noSecret(t *testing.T, where, text string) {
 	t.Helper()
 	if strings.Contains(text, testToken) || strings.Contains(text, url.QueryEscape(testToken)) {
@@ -28,8 +28,8 @@ func noSecret(t *testing.T, where, text string) {
 	}
 }
 
-// wantKind fails the test unless err is a SendError of a kind, and returns it. No error in its
-// chain may show the token.
+// wantKind fails the test unless err is a SendError of the given kind, and returns it. No error in its chain may
+// contain the token.
 func wantKind(t *testing.T, err error, want chat.ErrorKind) *chat.SendError {
 	t.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
@@ -63,8 +63,8 @@ func TestBaseWithPathAndPercent(t *testing.T) {
 	}
 }
 
-// A connection that breaks once the request is out leaves the outcome open, and the request
-// is not repeated: neither by the adapter nor silently by the transport (F13).
+// If a connection breaks after the request was sent, the outcome is unknown. Neither the adapter nor the transport
+// repeats the request (F13).
 func TestSendIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	for _, warm := range []bool{false, true} {
@@ -155,7 +155,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Transports quote addresses, and so the token, in many ways.
+// Transports quote the URL in many ways, and the URL contains the token.
 func TestTokenIsRedacted(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(r *http.Request) (*http.Response, error){
@@ -194,7 +194,7 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// refuse is for runs that must not receive anything.
+// refuse returns an accept function that fails the test, for runs that must receive no message.
 func refuse(t *testing.T) func(context.Context, chat.Inbound) error {
 	return func(_ context.Context, in chat.Inbound) error {
 		t.Errorf("accepted %+v, want nothing", in)
@@ -254,7 +254,7 @@ func TestContextEndsCalls(t *testing.T) {
 		t.Errorf("error = %v, want one that is context.Canceled", err)
 	}
 	_, err = b.Send(ctx, private, chat.Outgoing{Text: "x"})
-	wantKind(t, err, chat.Temporary) // never started
+	wantKind(t, err, chat.Temporary) // the call was never started
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want one that is context.Canceled", err)
 	}

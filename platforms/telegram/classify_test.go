@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// refusal is the body of a failed call.
+// refusal returns the body of a response to a failed call.
 func refusal(code int, description, parameters string) string {
 	if parameters != "" {
 		parameters = `,"parameters":` + parameters
@@ -18,7 +18,7 @@ func refusal(code int, description, parameters string) string {
 	return fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q%s}`, code, description, parameters)
 }
 
-// Bodies as the real server writes them (F20, F30, F53, F54, F55).
+// These are bodies as Telegram's server writes them (F20, F30, F53, F54, F55).
 func TestClassification(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestClassification(t *testing.T) {
 		{403, refusal(403, "Forbidden: user is deactivated", ""), chat.Forbidden},
 		{403, refusal(403, "Forbidden: bot was kicked from the supergroup chat", ""), chat.Forbidden},
 		{401, refusal(401, "Unauthorized", ""), chat.Auth},
-		{404, refusal(404, "Not Found", ""), chat.Temporary}, // nothing is there, so nothing was done
+		{404, refusal(404, "Not Found", ""), chat.Temporary}, // the method does not exist, so the call changed nothing
 		{404, "<html>nginx</html>", chat.Uncertain},
 		{409, refusal(409, "Conflict: terminated by other getUpdates request", ""), chat.Conflict},
 		{500, refusal(500, "Internal Server Error", ""), chat.Uncertain},
@@ -99,8 +99,8 @@ func TestEditsOfMessagesOutOfReach(t *testing.T) {
 	wantKind(t, b.Delete(t.Context(), ref), chat.Frozen)
 }
 
-// Being so already is what the call was to bring about (F21).
-func TestAlreadySoIsSuccess(t *testing.T) {
+// If the message already has the requested state, the call counts as successful (F21).
+func TestUnchangedIsSuccess(t *testing.T) {
 	t.Parallel()
 	ref := chat.MessageRef{Target: group, ID: "5"}
 	b := serveAnswer(t, 400, refusal(400, "Bad Request: message is not modified: specified new message content "+
@@ -115,7 +115,7 @@ func TestAlreadySoIsSuccess(t *testing.T) {
 	}
 }
 
-// The wait is taken as told, however long (F03).
+// The wait is exactly the one that Telegram requests, even a long one (F03).
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -153,7 +153,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A group that became a supergroup has a new id (F54).
+// A group that became a supergroup has a new id, and the error contains it (F54).
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	b := serveAnswer(t, 400, refusal(400, "Bad Request: group chat was upgraded to a supergroup chat",

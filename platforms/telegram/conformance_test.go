@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, newWorld)
 }
 
-// All messages are rich messages, and so are the drafts.
+// All messages and drafts are rich messages.
 func TestConformanceRich(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, richWorld(telegram.RichAlways))
@@ -71,9 +71,9 @@ func richWorld(r telegram.Rich) func(t *testing.T) conformance.World {
 const (
 	username  = "telex_bot"
 	privateID = 1001
-	otherID   = 1002 // of somebody in the group who writes nothing
+	otherID   = 1002 // a member of the group who writes nothing
 	groupID   = -1001234567890
-	// garbled marks a message that is made unreadable on its way to the adapter.
+	// garbled marks a message that is corrupted on its way to the adapter.
 	garbled = "to be garbled"
 )
 
@@ -85,19 +85,19 @@ type world struct {
 
 	presses int
 	rich    telegram.Rich
-	hook    *door // where updates arrive; nil: the bot polls
+	hook    *memoryListener // the listener for Telegram's updates; nil: the bot polls
 }
 
 func newWorld(t *testing.T) conformance.World { return makeWorld(t, nil) }
 
-func makeWorld(t *testing.T, hook *door) *world {
+func makeWorld(t *testing.T, hook *memoryListener) *world {
 	o := standin.Options{Username: username, Limits: standin.NoLimits(), Latency: 20 * time.Millisecond, ReadAll: true}
 	if hook != nil {
 		o.Dial = hook.dial
 	}
 	w := &world{t: t, server: standin.New(o), hook: hook}
 	for _, id := range []int64{privateID, groupID} {
-		w.server.SetAdmin(id, false) // the chat exists from here on
+		w.server.SetAdmin(id, false) // this call creates the chat
 	}
 	w.net = memnet.Serve(t, w.server)
 	return w
@@ -151,7 +151,7 @@ func (w *world) Shown(to chat.Target) []string {
 	return texts
 }
 
-// seen is a text as a person sees it: a no-break space is a space.
+// seen returns a text as a person sees it: no-break spaces become normal spaces.
 func seen(text string) string { return strings.ReplaceAll(text, "\u00a0", " ") }
 
 func (w *world) Files(to chat.Target) []conformance.File {
@@ -181,7 +181,7 @@ func (w *world) StopDraft(to chat.Target) bool {
 
 func (w *world) Calls(op chat.Op) int { return len(w.calls(methods(op)...)) }
 
-// calls returns the calls of some methods.
+// calls returns the recorded calls of the given methods.
 func (w *world) calls(methods ...string) []standin.Call {
 	return slices.DeleteFunc(w.server.Calls(), func(c standin.Call) bool { return !slices.Contains(methods, c.Method) })
 }
@@ -225,7 +225,8 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 	return conformance.InOrder(list)
 }
 
-// Pings are what Telegram takes for mentions, in groups: in a private chat nobody but the person reads.
+// Pings returns the mentions that Telegram finds in the messages of a group. In a private chat, a mention notifies
+// nobody.
 func (w *world) Pings(to chat.Target) []string {
 	var list []string
 	if to.Kind == chat.Private {
@@ -256,7 +257,7 @@ func (w *world) Opened(to chat.Target) []string {
 }
 
 func (w *world) Sample() string {
-	if w.rich != "" { // it has a table
+	if w.rich != "" { // a rich message shows the table as a table
 		return richSample
 	}
 	return strings.Join([]string{
@@ -284,10 +285,10 @@ func (w *world) Sample() string {
 	}, "\n")
 }
 
-// Unpreviewed says that rich messages have no previews of links.
+// Unpreviewed reports that messages have no link previews. Rich messages never have them.
 func (w *world) Unpreviewed() bool { return w.rich == telegram.RichAlways }
 
-// richSample is what the stand-in shows as text of the blocks.
+// richSample is the suite's sample as the stand-in reads it from the blocks of a rich message.
 const richSample = `The plan
 
 Some bold, italic and old words, with code_1 and a link.
@@ -346,14 +347,14 @@ func (w *world) Unanswered() int { return w.presses - len(w.server.CallbackAnswe
 
 func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.OnFetch())) }
 
-// once is a fault that hits one call.
+// once returns a fault that affects one call.
 func once(method string, e conformance.Effect) standin.Fault {
 	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
 }
 
 func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 	if size == 0 {
-		size = -1 // the stand-in names none then
+		size = -1 // the stand-in then reports no size
 	}
 	w.server.Say(standin.Incoming{
 		Chat: w.id(to), User: privateID, Text: f.Caption,
@@ -388,7 +389,7 @@ func (w *world) Say(to chat.Target, s conformance.Saying) {
 	}
 }
 
-// writer is who writes in a place.
+// writer returns the id of the person who writes in a chat.
 func (w *world) writer(to chat.Target) int64 {
 	if to.Kind == chat.Group {
 		return privateID
@@ -425,7 +426,7 @@ func methods(op chat.Op) []string {
 	}[op]
 }
 
-// garbling makes marked updates unreadable on their way.
+// garbling corrupts marked updates on their way to the adapter.
 type garbling struct{ *http.Transport }
 
 func (g garbling) RoundTrip(r *http.Request) (*http.Response, error) {

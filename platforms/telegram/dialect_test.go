@@ -28,7 +28,7 @@ func render(t *testing.T, src string) markup.Rendered {
 	return parts[0].Rendered
 }
 
-// F28, F33: each construct, with offsets counted by hand in UTF-16 units.
+// F28, F33: each Markdown construct, with offsets counted by hand in UTF-16 units.
 func TestDialectConstructs(t *testing.T) {
 	t.Parallel()
 	type spans = []markup.Span
@@ -92,7 +92,7 @@ func TestDialectConstructs(t *testing.T) {
 	}
 }
 
-// The first 100 entities count; the rest of the text stays plain.
+// Only the first 100 entities are used. The rest of the text is plain.
 func TestDialectKeepsAHundredEntities(t *testing.T) {
 	t.Parallel()
 	got := render(t, strings.Repeat("**a** b ", 120))
@@ -109,7 +109,7 @@ func TestDialectKeepsAHundredEntities(t *testing.T) {
 	}
 }
 
-// F30: the limit counts UTF-16 units, in which an emoji has two.
+// F30: the limit counts UTF-16 units, and an emoji has two.
 func TestDialectLimit(t *testing.T) {
 	t.Parallel()
 	parts := markup.Layout(strings.Repeat("😀", 3000), markup.Options{Dialect: Dialect{}, Limit: 4096})
@@ -119,7 +119,7 @@ func TestDialectLimit(t *testing.T) {
 	}
 }
 
-// F32: formatting that spans a cut continues after it.
+// F32: formatting that is split between two messages continues in the second one.
 func TestDialectReopens(t *testing.T) {
 	t.Parallel()
 	parts := markup.Layout("**"+strings.Repeat("bold ", 20)+"end**", markup.Options{Dialect: Dialect{}, Limit: 64})
@@ -181,7 +181,7 @@ func checkMessage(t rapid.TB, r markup.Rendered) {
 	}
 }
 
-// checkQuiet fails the test if a message notifies anybody, F35.
+// checkQuiet fails the test if a message notifies anybody (F35).
 func checkQuiet(t rapid.TB, r markup.Rendered) {
 	t.Helper()
 	text := utf16.Encode([]rune(r.Text))
@@ -202,7 +202,7 @@ func checkQuiet(t rapid.TB, r markup.Rendered) {
 	}
 }
 
-// snippets are joined to sources: whole constructs, halves of them, and text.
+// snippets generates pieces of Markdown: whole constructs, halves of constructs, and text. Tests join them to sources.
 func snippets() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -213,7 +213,7 @@ func snippets() *rapid.Generator[string] {
 	})
 }
 
-// D7: whatever the model writes and wherever it stands, Telegram takes the message.
+// D7: Telegram accepts the rendered message for any source.
 func TestDialectIsAlwaysValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -243,7 +243,7 @@ func FuzzDialect(f *testing.F) {
 
 func BenchmarkDialect(b *testing.B) { markuptest.Measure(b, Dialect{}, 4096) }
 
-// In private chats a mention notifies nobody and stays as it is, and a link to a person is still none.
+// In private chats a mention notifies nobody, so it stays unchanged. A link to a person is still removed.
 func TestDialectInPrivate(t *testing.T) {
 	t.Parallel()
 	src := "ask **@bob_1** or [@ann](tg://user?id=1), `@x`" + strings.Repeat(" @bob", 130)
@@ -269,7 +269,7 @@ func TestDialectInPrivate(t *testing.T) {
 	}
 }
 
-// F35: no mention stays, however many there are, and whatever else is formatted.
+// F35: every mention is made harmless, for any number of mentions and any other formatting.
 func TestDialectQuietensAllMentions(t *testing.T) {
 	t.Parallel()
 	got := render(t, strings.Repeat("@bob *x* ", 130))
@@ -287,7 +287,7 @@ func TestDialectQuietensAllMentions(t *testing.T) {
 	}
 }
 
-// D7, D8, F26-F33, F35: each beginning of an answer.
+// D7, D8, F26-F33, F35: the properties hold for every prefix of each sample answer.
 func TestAnswersTelegram(t *testing.T) {
 	t.Parallel()
 	for name, src := range markuptest.Answers(t) {

@@ -17,23 +17,23 @@ const (
 	hookSecret = "hook-secret_1"
 )
 
-// newHookedWorld is a world whose bots receive by a webhook.
-func newHookedWorld(t *testing.T) *world { return makeWorld(t, &door{}) }
+// newHookedWorld returns a world whose bots receive by a webhook.
+func newHookedWorld(t *testing.T) *world { return makeWorld(t, &memoryListener{}) }
 
-// door is an address that a new listener may take over.
-type door struct {
+// memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
+type memoryListener struct {
 	mu sync.Mutex
 	l  *memnet.Listener
 }
 
-func (d *door) listen(context.Context) (net.Listener, error) {
+func (d *memoryListener) listen(context.Context) (net.Listener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.l = memnet.Listen()
 	return d.l, nil
 }
 
-func (d *door) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *memoryListener) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d.mu.Lock()
 	l := d.l
 	d.mu.Unlock()
@@ -47,7 +47,7 @@ func (d *door) dial(ctx context.Context, network, address string) (net.Conn, err
 	return garblingConn{c}, nil
 }
 
-// garblingConn makes marked updates unreadable on their way: the date is no number.
+// garblingConn corrupts marked updates on their way: their date is not a number.
 type garblingConn struct{ net.Conn }
 
 var date = regexp.MustCompile(`"date":[0-9]{3,}`)

@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A draft has formatting, but no link previews and no reply.
+// A draft has formatting, but no link previews, and it replies to no message.
 func TestDraftEncoding(t *testing.T) {
 	t.Parallel()
 	b, last := record(t, `{"ok":true,"result":true}`)
@@ -27,8 +27,8 @@ func TestDraftEncoding(t *testing.T) {
 	wantKind(t, b.Draft(t.Context(), chat.Target{Chat: "C0123"}, 5, m), chat.Forbidden)
 }
 
-// Where there are no drafts the caller goes on with edits. What is said of the chat, the token
-// or the rate holds for drafts as for everything else.
+// If the server has no drafts, the caller uses edits instead. Errors about the chat, the token or the rate are
+// classified as for other calls.
 func TestDraftFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 	"telex/platforms/conformance"
 )
 
-// filed returns a bot whose API answers getFile with a result and every download with get.
+// filed returns a bot. Its API answers getFile with result, and get serves every download.
 func filed(t *testing.T, result string, get http.HandlerFunc) *Bot {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func filed(t *testing.T, result string, get http.HandlerFunc) *Bot {
 	return b
 }
 
-// at is the answer to getFile for a path and a size.
+// at returns the answer to getFile for a path and a size.
 func at(path string, size int) string {
 	return fmt.Sprintf(`{"ok":true,"result":{"file_id":"F 1","file_unique_id":"u","file_path":%q,"file_size":%d}}`, path, size)
 }
@@ -47,7 +47,7 @@ func voice(size int64) chat.Attachment {
 	return chat.Attachment{Name: "voice.ogg", ID: "F 1", Size: size}
 }
 
-// never fails a download that should not happen.
+// never returns a handler that fails the test, for downloads that must not happen.
 func never(t *testing.T) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { t.Errorf("downloaded %s", r.URL.Path) }
 }
@@ -71,7 +71,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Whatever size is announced, at most the limit is loaded.
+// At most limit bytes are read, no matter what size the server announces.
 func TestFetchLimit(t *testing.T) {
 	t.Parallel()
 	large := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 101)) }
@@ -166,7 +166,7 @@ func TestFetchFailures(t *testing.T) {
 	wantKind(t, err, chat.Gone)
 }
 
-// The address of a file holds the token; no error of any layer may show it.
+// The URL of a file contains the token. No error may contain the URL.
 func TestFetchFailsWithoutTheAddress(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -189,7 +189,7 @@ func TestFetchFailsWithoutTheAddress(t *testing.T) {
 	wantKind(t, err, chat.Temporary)
 }
 
-// A download that hangs ends with its context.
+// A hanging download ends when its context ends.
 func TestFetchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -209,7 +209,7 @@ func TestFetchEndsWithItsContext(t *testing.T) {
 	wantKind(t, err, chat.Temporary)
 }
 
-func TestFetchThatIsGivenUp(t *testing.T) {
+func TestFetchIsCanceled(t *testing.T) {
 	t.Parallel()
 	conformance.GivenUp(t, func(ctx context.Context, through http.RoundTripper) ([]byte, error) {
 		b := newBot(t, Options{HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -222,7 +222,7 @@ func TestFetchThatIsGivenUp(t *testing.T) {
 	})
 }
 
-// Whatever path a server returns, the URL stays below the bot's files.
+// For any path that the server returns, the URL stays below the path of the bot's files.
 func FuzzFileURL(f *testing.F) {
 	for _, path := range []string{"voice/file_1.oga", "/etc/passwd", "../x", "a/../../b", `C:\x`, "a?b=c", "%2e%2e/x", "\x00", "//host/x"} {
 		f.Add(path)

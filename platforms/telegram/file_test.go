@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The request on the wire, byte for byte except for the boundary.
+// The request is compared byte for byte, except for the boundary.
 func TestFileEncoding(t *testing.T) {
 	t.Parallel()
 	const golden = "--B\r\nContent-Disposition: form-data; name=\"caption\"\r\n\r\nthe rest ▼\r\n" +
@@ -54,7 +54,7 @@ func TestFileEncoding(t *testing.T) {
 	}
 }
 
-// A file that Telegram would refuse is not uploaded, and the error contains the limit.
+// A file that Telegram would refuse is not uploaded. The error contains the limit.
 func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {
@@ -75,8 +75,7 @@ func TestFileLimits(t *testing.T) {
 	wantKind(t, err, chat.Forbidden)
 }
 
-// An upload whose connection breaks is not repeated either, on a fresh connection or on a
-// reused one (F13).
+// An upload whose connection breaks is not repeated, neither on a new connection nor on a reused one (F13).
 func TestUploadIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	for _, warm := range []bool{false, true} {
@@ -106,7 +105,7 @@ func TestUploadIsNeverRepeated(t *testing.T) {
 	}
 }
 
-// An upload fails with the same kinds as any call: the library's own uploads lose the code.
+// An upload fails with the same kinds of errors as any call. The library's own uploads would lose the error code.
 func TestUploadFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

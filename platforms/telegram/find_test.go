@@ -15,9 +15,9 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// Messages of unknown outcome, against the stand-in.
+// These tests resolve creates with an unknown outcome against the stand-in.
 
-// finder runs the adapter until the test ends, knowing what was sent before.
+// finder runs the adapter until the test ends. The adapter knows the ids of the messages in sent.
 func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) preview.Finder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +31,7 @@ func finder(t *testing.T, bot conformance.Adapter, sent ...chat.MessageRef) prev
 	return bot.(preview.Finder)
 }
 
-// search looks for a create until that is over, and returns how many calls it took.
+// search repeats Find for a create until Find no longer asks to wait, and returns how many calls that took.
 func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (found chat.Found, calls int) {
 	t.Helper()
 	for {
@@ -46,7 +46,7 @@ func search(t *testing.T, f preview.Finder, to chat.Target, c chat.Create) (foun
 	}
 }
 
-// lose sends a text whose connection breaks off, and returns its create.
+// lose sends a text over a connection that breaks, and returns the create whose outcome is unknown.
 func lose(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, text, action string) chat.Create {
 	t.Helper()
 	c := chat.Create{Key: "key of " + text, After: bot.(preview.Finder).Newest(to), Message: chat.Outgoing{Text: text, Key: "key of " + text}}
@@ -57,7 +57,8 @@ func lose(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, text,
 	return c
 }
 
-// Other chats write in between; a message that is there is found, one that is not is not, and nobody's message changes.
+// Other chats write during the search. An existing message is found, a missing one is not, and no other message is
+// changed.
 func TestFindAmongOtherChats(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()
@@ -90,8 +91,9 @@ func TestFindAmongOtherChats(t *testing.T) {
 	})
 }
 
-// Of two messages of unknown outcome, a search may change the other's. Then it says so, and the other's search finds nothing.
-func TestFindTakesAnother(t *testing.T) {
+// Two messages have an unknown outcome. The search for one may change the other and then reports that. The search for
+// the other then finds nothing.
+func TestFindReportsAnotherCreate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f, to := finder(t, bot), w.Private()
 		w.server.Say(standin.Incoming{User: privateID, Text: "hello"})
@@ -112,7 +114,7 @@ func TestFindTakesAnother(t *testing.T) {
 	})
 }
 
-// A new process leaves out what earlier ones sent, and searches no further than its bounds.
+// A new process skips the messages that earlier processes sent, and keeps to the limits of a search.
 func TestFindAfterARestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		finder(t, bot)
@@ -136,7 +138,7 @@ func TestFindAfterARestart(t *testing.T) {
 			if found, _ := search(t, f, to, lost); found.Ref.ID == "" || found.Taken {
 				t.Errorf("found %+v, want what the process before lost", found)
 			}
-			nothing.After = "" // and no bound at all
+			nothing.After = "" // and the search has no start
 			if found, _ := search(t, finder(t, w.Connect(nil, conformance.Proper)), to, nothing); !found.Unsure {
 				t.Errorf("found %+v, want to be unsure", found)
 			}
@@ -153,7 +155,7 @@ func TestFindAfterARestart(t *testing.T) {
 	})
 }
 
-// A process searches behind what others sent and received since its create.
+// A process searches only ids after those of the messages that other processes sent and received since its own create.
 func TestFindAmongOtherProcesses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, receives conformance.Adapter) {
 		finder(t, receives)
@@ -183,7 +185,8 @@ func TestFindAmongOtherProcesses(t *testing.T) {
 	})
 }
 
-// A process that lost its lease finds its own message, if the store does not know it, and no other.
+// A process that lost its lease finds its own message if the store does not know it. It finds no message of the new
+// owner.
 func TestFindAfterALostLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		f := finder(t, bot)
@@ -219,7 +222,7 @@ func TestFindAfterALostLease(t *testing.T) {
 	})
 }
 
-// informed tells an adapter which messages there are.
+// informed tells an adapter the ids of existing messages.
 func informed(f interface {
 	preview.Finder
 	gateway.Learner
@@ -229,7 +232,7 @@ func informed(f interface {
 	return f
 }
 
-// The whole of it: a create that takes effect late, seconds after it was sent again, is found and deleted.
+// A create takes effect seconds after it was sent again. The late message is found and deleted.
 func TestLateCreateIsDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		house(t, w, bot, memory.New(), conformance.Talker{}, preview.Edit)
@@ -245,7 +248,7 @@ func TestLateCreateIsDeleted(t *testing.T) {
 	})
 }
 
-// loseFile sends a file whose connection breaks off, and returns its create.
+// loseFile sends a file over a connection that breaks, and returns the create whose outcome is unknown.
 func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, caption, action string) chat.Create {
 	t.Helper()
 	c := chat.Create{Key: "key of " + caption, After: bot.(preview.Finder).Newest(to), File: true, Message: chat.Outgoing{Text: caption, Key: "key of " + caption}}
@@ -257,8 +260,8 @@ func loseFile(t *testing.T, w *world, bot conformance.Adapter, to chat.Target, c
 	return c
 }
 
-// A file that is there is found by its caption, also without one; one that is not there is not found, and no text is taken for
-// it (D5).
+// An existing file is found by its caption, or without one. A missing file is not found, and a text message is not
+// mistaken for it (D5).
 func TestFindFiles(t *testing.T) {
 	for _, caption := range []string{"the *rest*", ""} {
 		t.Run("caption "+caption, func(t *testing.T) {
@@ -286,7 +289,7 @@ func TestFindFiles(t *testing.T) {
 	}
 }
 
-// A long answer whose file is lost in the middle has its file once.
+// The upload of a long answer's file loses its response. The chat then has the file once.
 func TestLostFileIsNotDoubled(t *testing.T) {
 	for _, action := range []string{fault.CutAfter, fault.CutBefore} {
 		t.Run(action, func(t *testing.T) {

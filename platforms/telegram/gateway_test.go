@@ -24,13 +24,13 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// The adapter with what it is made for, against the stand-in.
+// These tests run the adapter with a gateway against the stand-in.
 
-// fullStore is a store that has no room for a while.
+// fullStore is a store whose disk is full for a while.
 type fullStore struct {
 	*memory.Store
 	mu       sync.Mutex
-	failures int // of Accept, to come
+	failures int // how many more calls of Accept fail
 	accepted []string
 }
 
@@ -48,14 +48,14 @@ func (s *fullStore) Accept(ctx context.Context, c chat.Conversation, m chat.Inbo
 	return fresh, err
 }
 
-// took returns what was accepted.
+// took returns the texts of the accepted messages.
 func (s *fullStore) took() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.accepted)
 }
 
-// house runs a gateway on a world until the test ends.
+// house runs a gateway in a world until the test ends.
 func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r gateway.Runner, transport preview.Transport) {
 	t.Helper()
 	conformance.Start(t, gateway.Options{
@@ -71,7 +71,7 @@ func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r g
 	synctest.Wait()
 }
 
-// polls counts the calls that asked for updates since a moment.
+// polls returns the number of getUpdates calls since a time.
 func (w *world) polls(since time.Time) int {
 	n := 0
 	for _, c := range w.server.Calls() {
@@ -82,8 +82,8 @@ func (w *world) polls(since time.Time) int {
 	return n
 }
 
-// While the store takes nothing, nothing is confirmed and nobody spins; sending goes on. Then
-// everything is accepted once and in order (F43).
+// While the store is full, no update is confirmed, polling slows down, and sending continues. Afterwards every update
+// is accepted once and in order (F43).
 func TestFullStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Store: memory.New(), failures: 5}
@@ -92,7 +92,7 @@ func TestFullStore(t *testing.T) {
 		for _, text := range []string{"one", "two", "three"} {
 			w.server.Say(standin.Incoming{User: privateID, Text: text})
 		}
-		time.Sleep(15 * time.Second) // the waits are 1, 2, 4, 8 and 16 s, each a fifth more or less
+		time.Sleep(15 * time.Second) // the waits are 1, 2, 4, 8 and 16 s, each ±20%
 		if got := w.server.Stats().Pending; got != 3 {
 			t.Errorf("%d updates wait at Telegram, want all 3: nothing was stored", got)
 		}
@@ -118,7 +118,7 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// A store that never has room again does not make the poll loop spin either.
+// If the store stays full, polling stays slow.
 func TestFullStoreForAnHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Store: memory.New(), failures: 1 << 30}
@@ -144,8 +144,8 @@ func words(n int) string {
 	return strings.Join(list, " ")
 }
 
-// As a draft the answer grows, is renewed before it vanishes, and leaves one message (D2). A
-// server that knows no drafts is served with edits.
+// An answer that is shown as a draft grows, is renewed before it expires, and leaves one message (D2). With a server
+// without drafts, the answer is shown by edits.
 func TestDraftsEndToEnd(t *testing.T) {
 	for name, old := range map[string]bool{"drafts": false, "an old server": true} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestDraftsEndToEnd(t *testing.T) {
 						Method: "sendMessageDraft", Action: fault.Status, Status: 404, Description: "Not Found: method not found",
 					})
 				}
-				text := words(600) // for a minute, in two parts
+				text := words(600) // takes a minute and two messages
 				house(t, w, bot, memory.New(), conformance.Talker{Text: text}, preview.Draft)
 				w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 				time.Sleep(2 * time.Minute)
@@ -177,7 +177,8 @@ func TestDraftsEndToEnd(t *testing.T) {
 	}
 }
 
-// A press on the stop button of a draft ends the answer: what was shown stays as a message, once, and nothing else is said.
+// A press on the stop button of a draft ends the answer. The shown text becomes one message, and the bot sends nothing
+// else.
 func TestStoppedDraftEndToEnd(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichOff, telegram.RichAuto, telegram.RichAlways} {
 		t.Run(string(rich), func(t *testing.T) { stopDraft(t, rich) })
@@ -218,8 +219,8 @@ func stopDraft(t *testing.T, rich telegram.Rich) {
 	})
 }
 
-// A 429 on a draft holds for messages and edits too: nothing is sent until it is over, then the
-// whole text (D4, F20).
+// A 429 on a draft also blocks messages and edits. Nothing is sent until the wait is over; then the whole text is (D4,
+// F20).
 func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -236,9 +237,9 @@ func TestDraftRefusedForItsRate(t *testing.T) {
 	})
 }
 
-// Ten seconds in which nothing works, in the middle of an answer: the final is exact and there
-// is no storm.
-func TestOutageInTheMiddle(t *testing.T) {
+// All calls fail for ten seconds in the middle of an answer. The final text is exact and the bot makes few calls
+// meanwhile.
+func TestOutageDuringAnAnswer(t *testing.T) {
 	for _, transport := range []preview.Transport{preview.Edit, preview.Draft} {
 		for _, kind := range []string{fault.OutageRefuse, fault.OutageCut, fault.OutageError, fault.OutageHang} {
 			t.Run(fmt.Sprintf("%s %d", kind, transport), func(t *testing.T) {
@@ -266,7 +267,7 @@ func TestOutageInTheMiddle(t *testing.T) {
 	}
 }
 
-// Text beyond the maximum number of parts is sent as a file, with the whole rest (D8).
+// After the maximum number of messages, the whole rest of the text is sent as a file (D8).
 func TestRestAsFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
@@ -285,9 +286,8 @@ func TestRestAsFile(t *testing.T) {
 	})
 }
 
-// A group that becomes a supergroup in the middle of an answer, which is being edited, gets the
-// whole answer in its new place (F54).
-func TestMovedInTheMiddle(t *testing.T) {
+// A group becomes a supergroup while an answer is being edited. The supergroup shows the whole answer (F54).
+func TestMigrationDuringAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 		house(t, w, bot, memory.New(), conformance.Talker{Text: words(200)}, preview.Edit)
@@ -305,8 +305,8 @@ func TestMovedInTheMiddle(t *testing.T) {
 	})
 }
 
-// A preview that can't be edited any more does not stay beside the final (F18).
-func TestFrozenInTheMiddle(t *testing.T) {
+// A preview that can no longer be edited is deleted, so it does not stay beside the final message (F18).
+func TestUneditablePreviewIsDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 		w.server.Fault(standin.Fault{
@@ -321,9 +321,9 @@ func TestFrozenInTheMiddle(t *testing.T) {
 	})
 }
 
-// A wrong address is a matter of retrying slowly, a token that Telegram refuses one of stopping:
-// what is mended at the address works without a restart of the daemon.
-func TestWrongAddressMends(t *testing.T) {
+// A wrong URL is retried slowly, because it can be fixed at the other end without a restart of the daemon. A token that
+// Telegram refuses stops the bot.
+func TestWrongURLIsRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		status      int
 		description string

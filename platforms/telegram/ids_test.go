@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// The remembered ids are limited whatever updates contain, and the newest id never belongs to another sequence.
+// The number of remembered ids is limited for any updates, and the newest id always belongs to its own sequence.
 func FuzzReceived(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":{"id":1001}}}`), int64(1001))
 	f.Add([]byte(`{"message":{"message_id":9,"chat":{"id":-1001234567890}}}`), int64(-1001234567890))
@@ -24,7 +24,7 @@ func FuzzReceived(f *testing.F) {
 	})
 }
 
-// Old ids are forgotten, and so are sequences.
+// Old ids and old sequences are forgotten.
 func TestKnownIDsAreBounded(t *testing.T) {
 	t.Parallel()
 	var i ids

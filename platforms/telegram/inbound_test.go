@@ -237,7 +237,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Every kind of thing that people send has a name, and a type where Telegram fixes it.
+// Every kind of attachment has a name. It has a media type where Telegram defines one.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -304,7 +304,7 @@ func TestDecodeCallback(t *testing.T) {
 	}
 }
 
-// Errors about an update never quote it.
+// An error about an update never quotes the update, because that is a person's text.
 func TestDecodeErrors(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
@@ -327,7 +327,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// A mention anywhere in any text leaves what is before and after it.
+// Removing a mention keeps the text before and after it.
 func TestMentionLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -342,7 +342,7 @@ func TestMentionLeavesTheRest(t *testing.T) {
 	})
 }
 
-// FuzzDecode asserts that no update can cause a panic, not even one that decode would catch.
+// No update causes a panic, not even one that decode would recover from.
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"update_id":1,"message":{` + inGroup + `,` + ann + `,"text":"/a@Telex_Bot 🦊 @Telex_Bot","entities":[{"type":"bot_command","offset":0,"length":12},{"type":"mention","offset":16,"length":10}]}}`)
 	f.Add(`{"update_id":1,"message":{` + inPrivate + `,` + ann + `,"caption":"x","photo":[{"file_id":"a"}],"reply_to_message":{"from":null}}}`)

@@ -13,11 +13,11 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// A message that waits for an answer before its own has a reaction until its turn begins, or until it is dropped.
+// A message that waits behind an earlier one has a reaction until its turn begins or it is dropped.
 func TestWaitingMessagesAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		act  func(*world)
-		want []string // what happened to the reaction of the second message
+		want []string // the changes to the reaction of the second message
 	}{
 		"until its turn":      {func(*world) {}, []string{"👀", ""}},
 		"until it is dropped": {func(w *world) { w.server.Say(standin.Incoming{User: privateID, Text: "/stop"}) }, []string{"👀", ""}},

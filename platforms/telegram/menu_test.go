@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// menus is an API that keeps lists of commands, as their JSON, by scope.
+// menus is an API that stores lists of commands as JSON, by scope.
 type menus struct {
 	mu      sync.Mutex
 	lists   map[string]string
@@ -49,7 +49,7 @@ func (m *menus) answer(w http.ResponseWriter, r *http.Request, method string) {
 	_, _ = fmt.Fprintf(w, `{"ok":true,"result":%s}`, result)
 }
 
-// taken returns the changes since the last time it was asked.
+// taken returns the changes since its last call.
 func (m *menus) taken() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,11 +74,11 @@ func TestSetCommands(t *testing.T) {
 	}
 	m := &menus{lists: map[string]string{inGroups: common}, refuse: map[string]string{withBo: "Bad Request: chat not found"}}
 	b := serve(t, m.answer)
-	admins := []chat.UserID{"5200000000", "7", "-100200300", "somebody"} // one without a chat, a group, a mistake
+	admins := []chat.UserID{"5200000000", "7", "-100200300", "somebody"} // three invalid ones: no chat with the bot, a group, not a number
 	for _, step := range []struct {
 		name     string
 		commands []chat.CommandSpec
-		mend     bool // the admin without a chat has one now
+		mend     bool // the admin has opened a chat with the bot now
 		want     []string
 	}{
 		{"what is missing is set", list, false, []string{"set " + inPrivates + " " + common, "set " + withAnn + " " + everything}},
@@ -106,7 +106,7 @@ func TestSetCommands(t *testing.T) {
 	}
 }
 
-// unescape undoes what JSON does to signs that HTML has a meaning for.
+// unescape replaces the escapes with which JSON writes characters that are special in HTML.
 func unescape(list []string) []string {
 	for i := range list {
 		list[i] = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(list[i])
@@ -114,7 +114,7 @@ func unescape(list []string) []string {
 	return list
 }
 
-// Commands that Telegram would refuse are refused before the first call.
+// Commands that Telegram would refuse fail before the first call.
 func TestSetCommandsChecksFirst(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(_ http.ResponseWriter, _ *http.Request, method string) { t.Errorf("called %s", method) })
@@ -142,7 +142,7 @@ func TestSetCommandsChecksFirst(t *testing.T) {
 	}
 }
 
-// Any failing call is an error.
+// SetCommands returns an error if any of its calls fails.
 func TestSetCommandsFailures(t *testing.T) {
 	t.Parallel()
 	list := []chat.CommandSpec{{Name: "new", Description: "x"}}

@@ -18,7 +18,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// counter is a model that answers with how many messages it was told.
+// counter is a model whose answer is the number of messages in its request.
 type counter struct{}
 
 func (counter) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agent.Result, error) {
@@ -26,8 +26,8 @@ func (counter) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agent.
 	return agent.Result{Text: text, Stop: agent.StopDone, Append: []agent.Message{{Role: agent.Assistant, Text: text}}}, nil
 }
 
-// A group that becomes a supergroup while nothing is sent keeps its history and its access, and no call is made to the
-// old id (F54).
+// A group becomes a supergroup while nothing is being sent. The group keeps its history and access, and no call uses
+// the old id (F54).
 func TestAGroupBecomesASupergroup(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		const group = -1001

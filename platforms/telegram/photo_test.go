@@ -16,7 +16,7 @@ import (
 	"telex/internal/chat"
 )
 
-// picture returns one of this size.
+// picture returns a picture of the given size.
 func picture(t *testing.T, mediaType string, width, height int) chat.File {
 	t.Helper()
 	var b bytes.Buffer
@@ -35,14 +35,14 @@ func picture(t *testing.T, mediaType string, width, height int) chat.File {
 	return chat.File{Name: "a", MediaType: mediaType, Content: b.Bytes()}
 }
 
-// A picture is shown in the chat where Telegram takes it as one, and is a file elsewhere.
+// A picture is sent as a photo if Telegram accepts it as one, and as a file otherwise.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	const ok, refused = `{"ok":true,"result":{"message_id":7}}`, `{"ok":false,"error_code":400,"description":"Bad Request: IMAGE_PROCESS_FAILED"}`
 	for _, c := range []struct {
 		name   string
 		file   chat.File
-		answer string // to sendPhoto
+		answer string // the response to sendPhoto
 		want   []string
 	}{
 		{"png", picture(t, "image/png", 30, 20), ok, []string{"sendPhoto"}},
@@ -87,8 +87,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// What may have been sent as a photo is not sent as a file as well (F13), and a refusal that has to do with the
-// picture's place is none of the picture.
+// If a photo may have been sent, it is not also sent as a file (F13). A refusal because of the chat does not blame the
+// picture.
 func TestPictureIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]chat.ErrorKind{

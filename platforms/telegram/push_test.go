@@ -23,11 +23,11 @@ func hooked(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	inBubble(t, func(t *testing.T, _ *world, _ conformance.Adapter) {
 		test(t, newHookedWorld(t))
-		time.Sleep(time.Second) // the server waits for those whom it refused to read why
+		time.Sleep(time.Second) // refused connections stay open so that clients can read the refusal
 	})
 }
 
-// runs lets a bot receive until stop is called, which returns what came and the error of Run.
+// runs lets a bot receive until stop is called. stop returns the received messages and the error of Run.
 func (w *world) runs(t *testing.T, log io.Writer, accept func(chat.Inbound) error) (stop func() ([]chat.Inbound, error)) {
 	t.Helper()
 	return w.runsFrom(t, chat.Resume{}, log, accept)
@@ -63,8 +63,8 @@ func textsOf(list []chat.Inbound) (texts []string) {
 	return texts
 }
 
-// knock sends a request to the address of the webhook as anybody can.
-func (w *world) knock(t *testing.T, method, secret, body string) int {
+// request sends a request to the address of the webhook, as anybody could.
+func (w *world) request(t *testing.T, method, secret, body string) int {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: w.hook.dial}}
 	defer client.CloseIdleConnections()
@@ -83,7 +83,8 @@ func (w *world) knock(t *testing.T, method, secret, body string) int {
 	return resp.StatusCode
 }
 
-// The webhook is set when the bot starts and deleted when it stops. What waits is kept, what comes meanwhile too.
+// The webhook is set when the bot starts and deleted when it stops. Updates that wait or arrive in the meantime are
+// kept.
 func TestWebhookIsSetAndDeleted(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.Say(w.Private(), conformance.Saying{Text: "before"})
@@ -121,14 +122,15 @@ func TestWebhookIsSetAndDeleted(t *testing.T) {
 	})
 }
 
-// While other processes receive by the same webhook, one that stops leaves it to them. The last one deletes it.
+// While other processes receive by the same webhook, a process that stops does not delete it. The last process deletes
+// it.
 func TestWebhookOfSeveralProcesses(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		running := 2
 		from := chat.Resume{Fellows: func() (all, older int) { return running - 1, 0 }}
 		stopOne := w.runsFrom(t, from, io.Discard, anything)
 		time.Sleep(time.Second)
-		stopOther := w.runsFrom(t, from, io.Discard, anything) // Telegram's calls reach this one from now on
+		stopOther := w.runsFrom(t, from, io.Discard, anything) // from now on, Telegram's requests reach this process
 		time.Sleep(time.Second)
 		if _, err := stopOne(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Run = %v", err)
@@ -150,7 +152,7 @@ func TestWebhookOfSeveralProcesses(t *testing.T) {
 
 const anUpdate = `{"update_id":900,"message":{"message_id":77,"date":946684800,"chat":{"id":1001,"type":"private"},"from":{"id":1001,"first_name":"A"},"text":"%s"}}`
 
-// Requests that are not from Telegram are refused, and repeated updates are accepted once.
+// A request that is not from Telegram is refused. A repeated update is accepted once.
 func TestForgedAndReplayedUpdates(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		var log conformance.Log
@@ -174,7 +176,7 @@ func TestForgedAndReplayedUpdates(t *testing.T) {
 			{"the same again", "POST", hookSecret, real, 200},
 			{"and again", "POST", hookSecret, fmt.Sprintf(anUpdate, "forged"), 200},
 		} {
-			if got := w.knock(t, c.method, c.secret, c.body); got != c.want {
+			if got := w.request(t, c.method, c.secret, c.body); got != c.want {
 				t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 			}
 		}
@@ -188,7 +190,7 @@ func TestForgedAndReplayedUpdates(t *testing.T) {
 	})
 }
 
-// Updates that could not be stored are refused and delivered again, before later messages (F43, F44).
+// An update that could not be stored is refused. Telegram delivers it again, before later messages (F43, F44).
 func TestWebhookRedelivery(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		full := errors.New("disk full")
@@ -209,7 +211,7 @@ func TestWebhookRedelivery(t *testing.T) {
 		if calls := w.calls("deleteWebhook"); len(calls) != 0 {
 			t.Error("the webhook is deleted")
 		}
-		w.server.Fault(standin.Fault{Method: "webhook", Nth: 1, Times: 1, Action: fault.CutAfter}) // the answer is lost
+		w.server.Fault(standin.Fault{Method: "webhook", Nth: 1, Times: 1, Action: fault.CutAfter}) // the response is lost
 		stop = w.runs(t, io.Discard, anything)
 		time.Sleep(5 * time.Minute)
 		if list, _ := stop(); !slices.Equal(textsOf(list), []string{"two", "three"}) {
@@ -221,7 +223,8 @@ func TestWebhookRedelivery(t *testing.T) {
 	})
 }
 
-// A webhook that another program changed ends Run, and the next one sets it again; why Telegram can't reach it is logged.
+// If another program changes the webhook, Run ends and the next Run sets it again. The log says why Telegram can't
+// reach the webhook.
 func TestWebhookIsWatched(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		var log conformance.Log
@@ -265,7 +268,7 @@ func TestWebhookIsRefused(t *testing.T) {
 	})
 }
 
-// A bot that was killed left its webhook; one that polls deletes it and gets what waits.
+// A killed bot leaves its webhook. The next process polls: it deletes the webhook and receives the waiting updates.
 func TestFromWebhookToPolling(t *testing.T) {
 	hooked(t, func(t *testing.T, w *world) {
 		w.setWebhook(t, hookURL)

@@ -117,7 +117,7 @@ func TestAuthorOfForward(t *testing.T) {
 	}
 }
 
-// A reply to the bot is meant for it, unless it names somebody else and not the bot.
+// A reply to the bot is for the bot, unless it mentions somebody else and not the bot.
 func TestAddressed(t *testing.T) {
 	t.Parallel()
 	const reply = `,"reply_to_message":{` + ofBot + `,"text":"x"}`
@@ -165,7 +165,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// A press on the stop button of a draft is the command that does the same, by the only person of the chat.
+// A press on the stop button of a draft is decoded as a button press by the only person in the chat.
 func TestStoppedDraft(t *testing.T) {
 	t.Parallel()
 	in, found := decoded(t, `{"update_id":88,"stopped_message_generation":{"chat":{"id":7,"type":"private","first_name":"Ann","last_name":"Lee"},"message_thread_id":5,"draft_id":12}}`)

@@ -20,13 +20,12 @@ import (
 
 const me = `{"ok":true,"result":{"id":4242,"is_bot":true,"first_name":"Telex","username":"telex_bot","can_read_all_group_messages":false}}`
 
-// said is an update with a text in a private chat.
+// said returns an update with a text in a private chat.
 func said(id int, text string) string {
 	return fmt.Sprintf(`{"update_id":%d,"message":{%s,%s,"text":%q}}`, id, inPrivate, ann, text)
 }
 
-// feed returns a bot that gets one answer per poll and then polls that hang, and the offsets
-// that it polled with.
+// feed returns a bot and the offsets that it polls with. Each of the first polls gets one answer; later polls hang.
 func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	t.Helper()
 	offsets := make(chan string, len(polls)+1)
@@ -34,7 +33,7 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	for _, p := range polls {
 		next <- p
 	}
-	var waiting atomic.Bool // updates that were there before Run began
+	var waiting atomic.Bool // the next poll returns only updates from before Run
 	waiting.Store(true)
 	return serve(t, func(w http.ResponseWriter, r *http.Request, method string) {
 		if method == "getMe" {
@@ -49,7 +48,7 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 		}
 		want := "30"
 		if waiting.Load() {
-			want = "" // only what waits already
+			want = "" // this poll must not wait for new updates
 		}
 		if got := r.PostForm.Get("timeout"); got != want {
 			t.Errorf("timeout = %q, want %q", got, want)
@@ -65,12 +64,12 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	}), offsets
 }
 
-// list is the answer to a poll.
+// list returns the answer to a poll.
 func list(updates ...string) string {
 	return `{"ok":true,"result":[` + strings.Join(updates, ",") + `]}`
 }
 
-// The offset moves only over what was accepted; one bad update does not hold up the next (F43).
+// The offset advances only past accepted updates. An update that can't be decoded does not block the next one (F43).
 func TestRunAcceptsInOrder(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t,
@@ -102,9 +101,9 @@ func TestRunAcceptsInOrder(t *testing.T) {
 	}
 }
 
-// What waited at Telegram when Run began is marked as missed, also where it is more than one poll returns; what comes
-// then is not, whatever the clocks say.
-func TestRunMarksWhatWaited(t *testing.T) {
+// Updates that waited at Telegram when Run began are marked as missed, even if there are more than one poll returns.
+// Later updates are not marked, whatever the clocks say.
+func TestRunMarksWaitingUpdates(t *testing.T) {
 	t.Parallel()
 	var waiting []string
 	for i := range 100 {
@@ -129,8 +128,8 @@ func TestRunMarksWhatWaited(t *testing.T) {
 	}
 }
 
-// Updates that could not be stored are not confirmed, so that they are delivered again (F43).
-func TestRunStopsWhereAcceptFails(t *testing.T) {
+// Updates that could not be stored are not confirmed, so Telegram delivers them again (F43).
+func TestRunStopsWhenAcceptFails(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t, list(said(10, "one"), said(11, "two"), said(12, "three")))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -185,8 +184,8 @@ func TestRunEndsPromptly(t *testing.T) {
 	}
 }
 
-// Who mentions the bot in one message of an album means it with all of them, those of a later
-// answer too, but not with another album.
+// If one message of an album mentions the bot, the whole album is for the bot, including messages that a later poll
+// returns. Another album is not.
 func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	t.Parallel()
 	photo := func(id int, album, more string) string {
@@ -234,7 +233,7 @@ func TestRunFailures(t *testing.T) {
 		{404, refusal(404, "Not Found", ""), "", chat.Temporary, "or the token is mistyped"},
 		{404, "<html>nginx</html>", "", chat.Temporary, "api_base does not lead to a Bot API server"},
 		{404, "", refusal(404, "Not Found", ""), chat.Temporary, "api_base"},
-		{401, "", refusal(401, "Unauthorized", ""), chat.Temporary, "Unauthorized"}, // the next getMe tells
+		{401, "", refusal(401, "Unauthorized", ""), chat.Temporary, "Unauthorized"}, // the next getMe shows whether the token is wrong
 		{502, "<html>", "", chat.Temporary, "HTTP 502"},
 		{200, `{"ok":true,"result":{}}`, "", chat.Temporary, "names no bot"},
 		{500, "", refusal(500, "Internal Server Error", ""), chat.Temporary, "Internal"},
@@ -260,7 +259,7 @@ func TestRunFailures(t *testing.T) {
 	}
 }
 
-// A poll whose connection breaks harms nothing: all of Run's calls may be repeated.
+// A poll whose connection breaks does no harm, because all of Run's calls may be repeated.
 func TestRunCutIsTemporary(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {
@@ -273,7 +272,7 @@ func TestRunCutIsTemporary(t *testing.T) {
 	wantKind(t, b.Run(t.Context(), chat.Resume{Cursor: strconv.Itoa(5)}, refuse(t)), chat.Temporary)
 }
 
-// An attempt after a failure is not logged again, whether or not it fails.
+// Later attempts after a failure are not logged again, whether or not they fail.
 func TestRunSaysOnceThatItReceives(t *testing.T) {
 	t.Parallel()
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {

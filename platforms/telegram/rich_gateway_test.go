@@ -15,7 +15,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// tabled is an answer with a table and tasks, and how a text with entities shows it.
+// tabled is an answer with a table and tasks. The other constants are the text that people see of it.
 const (
 	tabled      = "Some words before the table, so that they are shown first.\n\n| Name | Size |\n|---|--:|\n| ant | 1 |\n\n- [x] done\n\nThat is all there is to say about **ants** and their sizes."
 	tabledPlain = "Some words before the table, so that they are shown first.\n\nName  Size\n----  ----\nant      1\n\n☑ done\n\nThat is all there is to say about ants and their sizes."
@@ -28,7 +28,7 @@ func (w *world) connectRich(r telegram.Rich) conformance.Adapter {
 	return w.Connect(slog.New(slog.DiscardHandler), conformance.Proper)
 }
 
-// blocks returns the types of the blocks of the newest message of the bot.
+// blocks returns the types of the blocks in the bot's newest message.
 func (w *world) blocks() string {
 	var types []string
 	list := w.server.View(privateID, time.Now())
@@ -38,7 +38,8 @@ func (w *world) blocks() string {
 	return strings.Join(types, " ")
 }
 
-// With auto an answer begins as a text and becomes a rich message with its table; an answer without one stays a text.
+// With "auto", an answer begins as a text and becomes a rich message when its table begins. An answer without a table
+// stays a text.
 func TestRichAutoEndToEnd(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {
 		t.Run(name, func(t *testing.T) {
@@ -76,9 +77,9 @@ func TestRichAutoEndToEnd(t *testing.T) {
 	})
 }
 
-// A server without rich messages is asked once. The answer stands there once and whole, with entities; nothing is rich from then
-// on, also when the server knows them again.
-func TestRichOnServerWithout(t *testing.T) {
+// A server without rich messages refuses one call. The answer is then shown once and whole, with entities. From then on
+// no message is rich, even if the server accepts them again.
+func TestServerWithoutRichMessages(t *testing.T) {
 	for _, rich := range []telegram.Rich{telegram.RichAuto, telegram.RichAlways} {
 		for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "drafts": preview.Draft} {
 			t.Run(string(rich)+" "+name, func(t *testing.T) {
@@ -120,8 +121,8 @@ func TestRichOnServerWithout(t *testing.T) {
 	}
 }
 
-// A long answer that a server without rich messages refuses comes in parts, once and whole.
-func TestLongRichOnServerWithout(t *testing.T) {
+// If the server has no rich messages, a long answer is sent as several texts, once and whole.
+func TestLongAnswerWithoutRichMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		w.server.SetRich(false)
 		text := words(1500)
@@ -134,7 +135,7 @@ func TestLongRichOnServerWithout(t *testing.T) {
 	})
 }
 
-// A rich message that is refused for another reason is sent as plain text, and never twice.
+// A rich message that is refused for another reason is sent once more as plain text.
 func TestRefusedRichMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "sendRichMessage", Action: fault.Status, Status: 400, Description: "Bad Request: RICH_MESSAGE_INVALID"})
@@ -147,7 +148,7 @@ func TestRefusedRichMessage(t *testing.T) {
 	})
 }
 
-// A create whose answer was lost is not a refusal: nothing else is sent instead of it.
+// A create whose response was lost is not a refusal, so no plain text is sent instead.
 func TestUncertainRichMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		bot := w.connectRich(telegram.RichAlways)

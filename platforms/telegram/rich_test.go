@@ -16,7 +16,7 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// written returns the messages that show a source, with what the gateway puts behind a growing text.
+// written returns the messages that show a source. behind is what the gateway adds to a growing text.
 func written(src string, d Dialect, limit int, open bool, behind string) []chat.Outgoing {
 	var list []chat.Outgoing
 	for _, p := range markup.Layout(src, markup.Options{Dialect: d, Limit: limit, Open: open}) {
@@ -29,7 +29,7 @@ func written(src string, d Dialect, limit int, open bool, behind string) []chat.
 	return list
 }
 
-// short writes blocks in a line, so that expectations can be written by hand.
+// short writes blocks on one line, so that a test can spell out the expected blocks.
 func short(blocks []richBlock) string {
 	var out []string
 	for _, b := range blocks {
@@ -152,7 +152,7 @@ func TestRichBlocks(t *testing.T) {
 	}
 }
 
-// Only what entities can't show is a rich message then.
+// With "auto", only content that entities can't show makes a rich message.
 func TestRichAuto(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]bool{
@@ -172,7 +172,7 @@ func TestRichAuto(t *testing.T) {
 		if got := dialectChoseRich(m); got != want {
 			t.Errorf("%q: rich is %t", src, got)
 		}
-		if strings.Contains(src, "<details>") { // it has no tags then
+		if strings.Contains(src, "<details>") { // a text has no tags
 			continue
 		}
 		plain := written(src, Dialect{}, textLimit, false, "")[0]
@@ -182,7 +182,7 @@ func TestRichAuto(t *testing.T) {
 	}
 }
 
-// counted is what a rich message has too much of, and its text.
+// counted counts what the limits of a rich message apply to, and collects its text.
 type counted struct {
 	blocks, columns, depth int
 	ragged                 bool
@@ -227,7 +227,8 @@ func (c *counted) words(text any, depth int) {
 	}
 }
 
-// checkRich fails the test unless a message is within the limits and shows its whole text, boxes and rulers of tables aside.
+// checkRich fails the test unless a message is within the limits and shows its whole text, except for task boxes and
+// the rulers of tables.
 func checkRich(t markuptest.TB, m chat.Outgoing) {
 	t.Helper()
 	var c counted
@@ -238,7 +239,7 @@ func checkRich(t markuptest.TB, m chat.Outgoing) {
 	seen := func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if unicode.IsSpace(r) || strings.ContainsRune(`☐☑-$\([]`, r) || r >= '0' && r <= '9' || r == '.' || r == ')' {
-				return -1 // digits may be those before a box
+				return -1 // the digits may be a number before a task box
 			}
 			return r
 		}, s)
@@ -248,7 +249,7 @@ func checkRich(t markuptest.TB, m chat.Outgoing) {
 	}
 }
 
-// Each beginning of an answer is a rich message within the limits, whole, and with its cursor (D7).
+// Every prefix of an answer becomes a rich message within the limits, with its whole text and its cursor (D7).
 func TestRichPrefixes(t *testing.T) {
 	t.Parallel()
 	check := func(t markuptest.TB, src string, limit, step int, rich Rich) {
@@ -270,7 +271,7 @@ func TestRichPrefixes(t *testing.T) {
 	}
 }
 
-// The most blocks for their length still fit.
+// The source with the most blocks for its length is still within the limits.
 func TestRichManyBlocks(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
@@ -292,7 +293,7 @@ func TestRichManyBlocks(t *testing.T) {
 	}
 }
 
-// Spans that come from a store or from an adapter's caller may be anything.
+// Spans that come from a store or from a caller may have any offsets.
 func FuzzRichContent(f *testing.F) {
 	f.Add("a 🦊 b\n☐ c\n\nd", 0, 4, 2, 3, uint16(3))
 	f.Fuzz(func(t *testing.T, text string, a, b, c, d int, kinds uint16) {
@@ -309,7 +310,7 @@ func FuzzRichContent(f *testing.F) {
 	})
 }
 
-// Lengths never shrink while a text grows, whatever it is.
+// The counted length never shrinks while a text grows.
 func TestRichLength(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

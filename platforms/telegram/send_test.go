@@ -12,7 +12,8 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// record returns a bot and the form of the last call, with the method under "".
+// record returns a bot, and a function that returns the form of the last call. The form has the method under the key
+// "".
 func record(t *testing.T, answer string) (*Bot, func() map[string]string) {
 	t.Helper()
 	forms := make(chan map[string]string, 16)
@@ -37,7 +38,7 @@ func wantForm(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// noPreview turns previews of links off.
+// noPreview turns link previews off.
 const noPreview = `{"is_disabled":true}`
 
 func TestEncoding(t *testing.T) {
@@ -104,15 +105,15 @@ func TestEncoding(t *testing.T) {
 		"": "sendChatAction", "chat_id": "-100200300", "message_thread_id": "12", "action": "typing",
 	})
 
-	// A reply to what has no message id is a plain message.
+	// A message that replies to something without a message id is sent without a reply.
 	if _, err := b.Send(ctx, private, chat.Outgoing{Text: "x", ReplyTo: "q3"}); err != nil {
 		t.Error(err)
 	}
 	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x", "link_preview_options": noPreview})
 }
 
-// Buttons stand in one row. Without any an edit names no keyboard, which takes away the one that
-// was there. A draft has one button of its own at most, which stops it.
+// Buttons are in one row. An edit without buttons sends no keyboard, so Telegram removes the existing one. A draft has
+// at most one button, which stops it.
 func TestButtons(t *testing.T) {
 	t.Parallel()
 	b, last := record(t, `{"ok":true,"result":{"message_id":99}}`)
@@ -150,7 +151,8 @@ func TestAtMostHundredEntities(t *testing.T) {
 	}
 }
 
-// A success without a message id can't be edited later, but it is one (F57).
+// A response that reports success without a message id counts as a success, but the message can't be edited later
+// (F57).
 func TestSuccessWithoutID(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"ok":true,"result":true}`, `{"ok":true}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":null}`} {
@@ -162,7 +164,7 @@ func TestSuccessWithoutID(t *testing.T) {
 	}
 }
 
-// Ids that Telegram can't have made fail without a call.
+// Ids that Telegram can't have created fail without a call.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {

@@ -19,7 +19,7 @@ var (
 	group   = chat.Target{Chat: "-100200300", Kind: chat.Group}
 )
 
-// serve returns a bot whose API is answer, which gets the method of each call.
+// serve returns a bot whose API is the function answer. answer gets the method of each call.
 func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, method string)) *Bot {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,11 +30,11 @@ func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, met
 	}))
 	t.Cleanup(server.Close)
 	b := newBot(t, Options{APIBase: server.URL})
-	t.Cleanup(b.Close) // before the server's, which waits for its connections
+	t.Cleanup(b.Close) // before the server closes, because that waits for the connections
 	return b
 }
 
-// serveAnswer returns a bot whose API gives one answer to every call.
+// serveAnswer returns a bot whose API responds to every call with the same status and body.
 func serveAnswer(t *testing.T, status int, body string) *Bot {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
@@ -43,7 +43,7 @@ func serveAnswer(t *testing.T, status int, body string) *Bot {
 	})
 }
 
-// newBot returns a bot with the test token; its log is checked for secrets in the end.
+// newBot returns a bot with the test token. At the end of the test, its log is checked for secrets.
 func newBot(t *testing.T, o Options) *Bot {
 	t.Helper()
 	log := &syncBuffer{}
@@ -58,7 +58,7 @@ func newBot(t *testing.T, o Options) *Bot {
 	return b
 }
 
-// syncBuffer is a buffer for many writers.
+// syncBuffer is a buffer that several goroutines may write to.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -18,7 +18,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// Features that only Telegram has, against its stand-in.
+// These tests run features that only Telegram has, against its stand-in.
 
 // inBubble runs a test in virtual time with a world and a connected adapter.
 func inBubble(t *testing.T, run func(t *testing.T, w *world, bot conformance.Adapter)) {
@@ -84,8 +84,8 @@ func TestTopicIsAConversation(t *testing.T) {
 	})
 }
 
-// A reply in a supergroup without topics has a thread id, but is not in a topic.
-func TestThreadOfRepliesIsNoConversation(t *testing.T) {
+// A reply in a supergroup without topics has a thread id, but it is not in a topic.
+func TestReplyThreadIsNotAConversation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		receipt, err := bot.Send(t.Context(), w.Group(), chat.Outgoing{Text: "mine"})
 		if err != nil {
@@ -98,7 +98,7 @@ func TestThreadOfRepliesIsNoConversation(t *testing.T) {
 	})
 }
 
-func TestEntitiesArriveAsMeant(t *testing.T) {
+func TestEntitiesArriveUnchanged(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		_, err := bot.Send(t.Context(), w.Private(), chat.Outgoing{
 			Text: "🦊 bold and code",
@@ -126,7 +126,7 @@ func TestEntitiesArriveAsMeant(t *testing.T) {
 	})
 }
 
-// A group that became a supergroup says where it went (F54).
+// The error of a call to a group that became a supergroup contains the new id (F54).
 func TestMigration(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: -55, Text: "@" + username + " hello"})
@@ -140,7 +140,7 @@ func TestMigration(t *testing.T) {
 		if failure.Kind != chat.Moved || int64(w.number(string(failure.Moved))) != fresh {
 			t.Errorf("Send = %+v, want moved to %d", failure, fresh)
 		}
-		var told []chat.ChatID // the messages that tell of it are the only ones that say anything
+		var told []chat.ChatID // only the messages about the migration have this field
 		for _, in := range receive(t, bot) {
 			switch {
 			case in.Kind == chat.Migration:
@@ -156,7 +156,7 @@ func TestMigration(t *testing.T) {
 	})
 }
 
-// The older of two pollers gets an error and ends (F55).
+// When two processes poll, the older one gets an error and ends (F55).
 func TestTwoPollers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		first := make(chan error, 1)
@@ -177,7 +177,7 @@ func TestTwoPollers(t *testing.T) {
 	})
 }
 
-// A success without a message id (F57), and one whose answer breaks off (F13).
+// A response without a message id counts as a success (F57). A response that breaks off has an unknown outcome (F13).
 func TestOddSuccesses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Fault(standin.Fault{Method: "sendMessage", Times: 1, Action: standin.ActNoMessageID})
@@ -196,7 +196,7 @@ func TestOddSuccesses(t *testing.T) {
 	})
 }
 
-// A restart of the platform ends the poll and leaves a later run nothing to miss.
+// A restart of the platform ends the poll. The next Run misses no message.
 func TestPlatformRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		done := make(chan error, 1)
@@ -217,7 +217,7 @@ func TestPlatformRestart(t *testing.T) {
 	})
 }
 
-// Documents and photos come with their captions; a command may stand in one.
+// Documents and photos have captions. A caption may be a command.
 func TestMedia(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{User: privateID, Text: "/sum it up", Attachment: standin.Attachment{Media: "document", FileName: "a.pdf"}})
@@ -244,7 +244,8 @@ func TestMedia(t *testing.T) {
 	})
 }
 
-// An album is for the bot as a whole, wherever its one mention stands, and more of it follows.
+// An album is for the bot as a whole, no matter which of its messages has the mention. Every message but the last says
+// that more follow.
 func TestAlbum(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		photos := []standin.Attachment{{Media: "photo", Content: []byte("one")}, {Media: "photo", Content: []byte("two")}}
@@ -270,8 +271,8 @@ func TestAlbum(t *testing.T) {
 	})
 }
 
-// What the platform refuses to hand out to bots is too large, and what it hands out by an
-// address that is too old it does by a new one.
+// A file that Telegram refuses to give to bots is reported as too large. If the URL of a file has expired, the bot
+// requests a new one.
 func TestFetchFromPlatform(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "video", Content: []byte("short"), FileSize: 21 << 20}})
@@ -294,7 +295,7 @@ func TestFetchFromPlatform(t *testing.T) {
 	})
 }
 
-// An admin who never wrote has no menu, which is not an error. The others have theirs.
+// An admin who never wrote to the bot has no menu, which is not an error. The others have theirs.
 func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		menu := bot.(gateway.Menu)
@@ -308,7 +309,7 @@ func TestMenuOfAnAbsentAdmin(t *testing.T) {
 	})
 }
 
-// Messages for other bots are not for this one, and other bots are marked as such.
+// Messages for other bots are not for this one. Messages from other bots are marked.
 func TestOtherBots(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})

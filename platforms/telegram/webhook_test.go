@@ -16,7 +16,7 @@ import (
 	standin "telex/standin/telegram"
 )
 
-// setWebhook lets another program set a webhook.
+// setWebhook sets a webhook as another program would.
 func (w *world) setWebhook(t *testing.T, address string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: w.net.Dial}}
@@ -28,8 +28,8 @@ func (w *world) setWebhook(t *testing.T, address string) {
 	_ = resp.Body.Close()
 }
 
-// A webhook that keeps the bot from polling is deleted, and what waits is kept. The log says so, without the path, which may
-// be a secret. A webhook that comes back stays: its program would set it again for ever.
+// A webhook that prevents polling is deleted, and waiting updates are kept. The log says so, without the path, which
+// may be a secret. If the webhook is set again, it stays, because its program would set it again forever.
 func TestWebhookIsDeletedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, _ conformance.Adapter) {
 		var logged conformance.Log

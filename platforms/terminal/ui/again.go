@@ -28,7 +28,7 @@ type (
 	}
 )
 
-// listen passes the hub's frames to tell until ctx ends. After each connection it makes another one.
+// listen passes the hub's frames to tell until ctx ends. When a connection ends, it makes another one.
 func listen(ctx context.Context, c *terminal.Client, o Options, tell func(tea.Msg)) {
 	for {
 		err := read(ctx, c, tell)
@@ -82,7 +82,7 @@ func (m *model) lose(err error) {
 		return
 	}
 	if m.disconnected == "" {
-		m.gone, m.notice = err, "" // an answer to a key stays while the next tries fail
+		m.gone, m.notice = err, "" // a notice about a key stays while the next attempts fail
 	}
 	m.disconnected, m.typing = "telex is away", false
 	if refused, ok := errors.AsType[*terminal.RefusedError](err); ok {
@@ -116,8 +116,8 @@ func (m *model) resume(c hubConn, w terminal.Welcome) {
 	}
 }
 
-// catchUp shows an answer that was completed without a connection, in its place. Unfinished answers arrive by
-// themselves.
+// catchUp shows an answer that was completed while there was no connection, in its place. The hub sends unfinished
+// answers by itself.
 func (m *model) catchUp(l terminal.Line) {
 	_, over := m.done[l.ID]
 	if l.Mine || l.ID == "" || over || slices.ContainsFunc(m.entries, func(e entry) bool { return e.id == l.ID && !e.live }) {

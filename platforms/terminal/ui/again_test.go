@@ -16,14 +16,14 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// next is what an attempt to attach anew leads to.
+// next is the result of one attempt to connect again.
 type next struct {
 	client  *terminal.Client
 	welcome terminal.Welcome
 	err     error
 }
 
-// returning lets a client attach anew to what it receives.
+// returning sets the option with which a client connects again. Each attempt receives its result from to.
 func returning(to <-chan next) func(*Options) {
 	return func(o *Options) {
 		o.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) {
@@ -37,7 +37,7 @@ func returning(to <-chan next) func(*Options) {
 	}
 }
 
-// linesOf returns the lines that say anything.
+// linesOf returns the lines that are not empty.
 func linesOf(stand []string) []string {
 	return slices.DeleteFunc(slices.Clone(stand), func(l string) bool { return l == "" })
 }
@@ -46,13 +46,14 @@ func away(l []string) bool { return screentest.Has("telex is away · trying agai
 
 func idle(l []string) bool { return screentest.Has("Ctrl-D leaves")(l) }
 
-// Another daemon goes on with an answer: it is completed where it began, and what was typed meanwhile is said once.
-func TestGoOn(t *testing.T) {
+// A second daemon continues an answer. The answer is completed where it began, and text that was typed in the meantime
+// is sent once.
+func TestAnswerContinuesAfterReconnect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		stopped bool            // the first daemon, in good order
-		history []terminal.Line // of the second one
+		stopped bool            // whether the first daemon stopped gracefully
+		history []terminal.Line // history that the second daemon sends
 		say     func(w *world, in chat.Inbound)
 	}{
 		{"answered anew", true, nil, func(w *world, _ chat.Inbound) {
@@ -128,7 +129,7 @@ func TestGoOn(t *testing.T) {
 	}
 }
 
-// Who leaves while telex is away leaves at once, with an error where an answer is missing.
+// A person who leaves while telex is unreachable leaves at once. The result is an error if an answer is missing.
 func TestLeaveWhileAway(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -159,7 +160,7 @@ func TestLeaveWhileAway(t *testing.T) {
 	}
 }
 
-// Why a daemon does not want the client is told, and it is asked again.
+// If the daemon refuses the client, the client shows why and tries again.
 func TestRefusedWhileAway(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -180,7 +181,7 @@ func TestRefusedWhileAway(t *testing.T) {
 	}
 }
 
-// deaf is a hub that notes what it is told.
+// deaf is a hub that records its input and never answers.
 type deaf struct{ heard []string }
 
 func (d *deaf) Say(id, text string, files ...terminal.File) error {
@@ -192,8 +193,8 @@ func (d *deaf) Say(id, text string, files ...terminal.File) error {
 }
 func (d *deaf) Stop() error { return nil }
 
-// A hub that does not know what another was told is not told again: it could answer twice.
-func TestNothingIsSaidTwice(t *testing.T) {
+// A hub that can't recognize repeated inputs gets no input twice, because it could answer twice.
+func TestInputIsNotSentTwice(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ before, after, again bool }{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
 		first, second := &deaf{}, &deaf{}
@@ -209,24 +210,25 @@ func TestNothingIsSaidTwice(t *testing.T) {
 	}
 }
 
-// The waits grow up to a bound, which is shorter than a new daemon waits, and end with the conversation.
-func TestComeBack(t *testing.T) {
+// The waits grow up to a maximum, which is shorter than the time for which a new daemon waits for clients. They end
+// with the conversation.
+func TestReconnectWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began, ctx := time.Now(), context.Background()
 		ctx, end := context.WithCancel(ctx)
 		defer end()
 		var at []time.Duration
-		told := 0
+		signalWriter := 0
 		again := func(context.Context) (*terminal.Client, terminal.Welcome, error) {
 			if at = append(at, time.Since(began)); len(at) == 6 {
 				time.AfterFunc(time.Second, end)
 			}
 			return nil, terminal.Welcome{}, errFull
 		}
-		_, _, err := comeBack(ctx, again, func(tea.Msg) { told++ })
-		if !errors.Is(err, context.Canceled) || told != len(at) {
-			t.Errorf("%v, told %d times", err, told)
+		_, _, err := comeBack(ctx, again, func(tea.Msg) { signalWriter++ })
+		if !errors.Is(err, context.Canceled) || signalWriter != len(at) {
+			t.Errorf("%v, signalWriter %d times", err, signalWriter)
 		}
 		want := []time.Duration{250 * time.Millisecond, 750 * time.Millisecond, 1750 * time.Millisecond, 3750 * time.Millisecond, 5750 * time.Millisecond, 7750 * time.Millisecond}
 		if !slices.Equal(at, want) || time.Since(began) != 8750*time.Millisecond {
@@ -235,7 +237,8 @@ func TestComeBack(t *testing.T) {
 	})
 }
 
-// What the last line says of a key stays there while tries to come back fail: they follow each other quickly.
+// A notice about a key stays in the status line while attempts to reconnect fail, because they follow each other
+// quickly.
 func TestNoticeStaysWhileTelexIsAway(t *testing.T) {
 	m := newModel(nil, terminal.Welcome{}, Options{})
 	m.lose(terminal.ErrClosed)

@@ -11,7 +11,8 @@ import (
 	"telex/platforms/terminal"
 )
 
-// What is attached goes with the next message, and only with that one. An error leaves the line as it was typed.
+// An attached file is sent with the next message, and only with that one. After an error, the typed line stays as it
+// is.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

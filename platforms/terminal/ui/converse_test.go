@@ -12,7 +12,7 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// answer returns n lines that are all different.
+// answer returns n different lines.
 func answer(n int) string {
 	var lines []string
 	for i := range n {
@@ -21,7 +21,7 @@ func answer(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// numbered returns the lines of an answer that stand, by their numbers.
+// numbered returns the visible lines of an answer, by their numbers.
 func numbered(lines []string) []string {
 	var list []string
 	for _, l := range lines {
@@ -32,8 +32,8 @@ func numbered(lines []string) []string {
 	return list
 }
 
-// What was shown once stays, while the answer grows far beyond the screen and goes to the scrollback, and at the end every
-// line stands once, in order.
+// A line that was shown once stays visible while the answer grows far beyond the screen into the scrollback. At the end
+// every line is there once, in order.
 func TestAnswerNeverFlickers(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
@@ -88,7 +88,7 @@ func TestAnswerNeverFlickers(t *testing.T) {
 	}
 }
 
-// After an answer that is longer than the screen its end fills the screen, above what is typed next.
+// After an answer that is longer than the screen, the end of the answer fills the screen above the input line.
 func TestLongAnswerStandsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	const width, height, lines = 60, 20, 50
@@ -108,7 +108,7 @@ func TestLongAnswerStandsOnTheScreen(t *testing.T) {
 	}
 }
 
-// The hub says which commands there are, and Tab completes them.
+// The hub sends the list of commands, and Tab completes them.
 func TestTabCompletesCommands(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -125,7 +125,7 @@ func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
 	p := sit(t, c, welcome, 60, 20, nil)
-	p.types("\x03") // the idle status says it too: the notice takes its place alone
+	p.types("\x03") // the idle status contains the same words; the notice replaces it
 	p.screen.Await(t, "how to leave", func(l []string) bool { return l[len(l)-1] == "Ctrl-D leaves" })
 	p.types("why?\r")
 	in := w.hears()
@@ -137,7 +137,7 @@ func TestCtrlC(t *testing.T) {
 	}
 	w.edit(ref, final("because"))
 	w.hub.Concluded(session, []chat.MessageID{in.ID}, false)
-	// A screen that is looked at in the middle of a frame may show its line in the old place and in the new one.
+	// In the middle of a frame, the screen may show a line both in its old and in its new place.
 	p.screen.Await(t, "the idle status and the answer once, without its cursor", func(l []string) bool {
 		return screentest.Has("/help")(l) && screentest.Count(l, "because") == 1 && screentest.Count(l, "▌") == 0
 	})
@@ -147,7 +147,7 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// Leaving while an answer is written stops it, keeps what was shown and leaves no cursor.
+// Leaving while an answer is written stops the answer, keeps the shown text and leaves no cursor.
 func TestLeaveDuringAnAnswer(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)
@@ -182,7 +182,7 @@ func TestConnectionBreaks(t *testing.T) {
 	}
 }
 
-// A question asked while an answer is written stands below it, and what was typed before comes back.
+// A question that is asked while an answer is written appears below that answer. The Up key recalls earlier inputs.
 func TestQuestionsInOrder(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t, terminal.Line{Mine: true, Text: "old \x1b[2Jquestion"}, terminal.Line{Text: "old answer"})
@@ -201,9 +201,9 @@ func TestQuestionsInOrder(t *testing.T) {
 	w.send(final("second answer"))
 	w.hub.Concluded(session, []chat.MessageID{first.ID, second.ID}, false)
 	p.screen.Await(t, "the idle status", screentest.Has("/help"))
-	p.types("\x1b[A\x1b[A\x1b[A") // up: the second question, its first line, the one before
+	p.types("\x1b[A\x1b[A\x1b[A") // Up three times: the second question, its first line, the question before
 	p.screen.Await(t, "the first question again", func(l []string) bool { return screentest.Count(l, "> one") == 2 })
-	p.types("\x15\x04") // clear, leave
+	p.types("\x15\x04") // Ctrl-U clears, Ctrl-D leaves
 	stand, err := p.leaves()
 	if err != nil {
 		t.Error(err)

@@ -2,7 +2,7 @@ package ui
 
 import "testing"
 
-// Tab goes on with a command's name as far as it is certain, then says which are possible.
+// Tab completes the name of a command as far as it is unambiguous, then lists the possible names.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	names := []string{"new", "stop", "status", "usage", "undo", "approve"}

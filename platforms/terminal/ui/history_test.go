@@ -10,7 +10,7 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// What was said before is shown as it was when it came, all of it, whatever the size of the screen.
+// The earlier conversation is shown whole and as it looked originally, for any size of the screen.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
@@ -42,7 +42,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// firstWords returns the first two words of each line that says anything.
+// firstWords returns the first two words of each line that is not empty.
 func firstWords(lines []string) []string {
 	var said []string
 	for _, l := range lines {
@@ -53,7 +53,7 @@ func firstWords(lines []string) []string {
 	return said
 }
 
-// An answer that comes as soon as the client does, before anything could be drawn, is shown whole.
+// An answer that arrives right after the connection, before the first frame is drawn, is shown whole.
 func TestAnswerBeforeTheFirstFrame(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)

@@ -11,7 +11,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// script is what the hub says after a question.
+// script is what the hub does after a question.
 type script func(w *world, in chat.Inbound)
 
 func TestAsk(t *testing.T) {
@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 		name         string
 		say          script
 		out, trouble string
-		failed       string // the note of the failure; "-" for none
+		failed       string // the note of the expected failure; "-" for no failure
 	}{
 		{"one message", func(w *world, in chat.Inbound) { w.send(reply(final("**a**\n\tb"), in)) }, "**a**\n\tb\n", "", "-"},
 		{"a line break is not doubled", func(w *world, in chat.Inbound) { w.send(reply(final("a\n"), in)) }, "a\n", "", "-"},
@@ -62,7 +62,7 @@ func TestAsk(t *testing.T) {
 			var out, trouble bytes.Buffer
 			w.out = make(chan string, 100)
 			over := make(chan error, 1)
-			go func() { over <- Ask(t.Context(), c, terminal.Input{Text: "why?"}, told{&out, w.out}, &trouble) }()
+			go func() { over <- Ask(t.Context(), c, terminal.Input{Text: "why?"}, signalWriter{&out, w.out}, &trouble) }()
 			in := w.hears()
 			if !in.Unattended {
 				t.Errorf("the question %+v is of somebody who could be asked", in)
@@ -84,19 +84,19 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// told is a writer that says what was written.
-type told struct {
+// signalWriter is a writer that sends each written text to a channel.
+type signalWriter struct {
 	buf *bytes.Buffer
 	out chan<- string
 }
 
-func (w told) Write(p []byte) (int, error) {
+func (w signalWriter) Write(p []byte) (int, error) {
 	n, err := w.buf.Write(p)
 	w.out <- string(p)
 	return n, err
 }
 
-// sees waits until text has been printed.
+// sees waits until the text has been printed.
 func (w *world) sees(text string) {
 	if got := <-w.out; got != text {
 		w.t.Errorf("printed %q, want %q", got, text)
@@ -114,8 +114,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// If nobody reads the output, the answer is stopped.
-func TestAskIntoNothing(t *testing.T) {
+// If the output can't be written, the answer is stopped.
+func TestAskWithClosedOutput(t *testing.T) {
 	t.Parallel()
 	w, c, _ := newWorld(t)
 	over := make(chan error, 1)

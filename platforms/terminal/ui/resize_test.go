@@ -11,7 +11,8 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// Whatever the window's size becomes, and when: every line stands once, in order, and so do the prompt and the status.
+// For any change of the window's size at any time, every line is visible once and in order, and so are the prompt and
+// the status.
 func TestResizeLeavesNothingTwice(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{80, 24}, {40, 24}, {100, 24}, {30, 12}, {60, 30}, {33, 10}, {80, 24}}
@@ -29,7 +30,7 @@ func TestResizeLeavesNothingTwice(t *testing.T) {
 				p.screen.Await(t, fmt.Sprintf("the status at %v", size), func(stand []string) bool {
 					return frames.Load() > before && screentest.Count(stand, "main ·") == 1 && strings.HasPrefix(stand[len(stand)-1], "main ·")
 				})
-				for range 6 { // what has no room any more goes to the scrollback in some steps
+				for range 6 { // lines that no longer fit move to the scrollback in several steps
 					p.types("x")
 					p.screen.Await(t, "what is typed", screentest.Has("> x"))
 					p.types("\x7f")

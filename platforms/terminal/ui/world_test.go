@@ -17,23 +17,23 @@ import (
 	"telex/platforms/terminal/screentest"
 )
 
-// patience bounds every wait. It is far longer than anything takes, and only a failure uses it up.
+// patience is the maximum of every wait. It is far longer than any step takes, so only a failing test waits that long.
 const patience = 60 * time.Second
 
-// world is a hub, with the test in the place of the gateway.
+// world is a hub, with the test in place of the gateway.
 type world struct {
 	t     *testing.T
 	hub   *terminal.Hub
 	heard chan chat.Inbound
 	conn  net.Conn    // the hub's side
-	out   chan string // what Ask has printed, where the test wants to know
+	out   chan string // receives what Ask prints, if the test needs that
 }
 
 const cursor = " ▌"
 
 var session = chat.Target{Chat: "main"}
 
-// newWorld returns a world and a client that is attached.
+// newWorld returns a world and a connected client.
 func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client, terminal.Welcome) {
 	t.Helper()
 	w := &world{t: t, heard: make(chan chat.Inbound, 10)}
@@ -62,7 +62,7 @@ func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client,
 	return w, c, welcome
 }
 
-// hears waits for what the person typed.
+// hears waits for the next input of the person.
 func (w *world) hears() chat.Inbound {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -98,25 +98,25 @@ func (w *world) edit(ref chat.MessageRef, m chat.Outgoing) {
 	}
 }
 
-// person sits at a terminal.
+// person is a person at a terminal.
 type person struct {
 	t      *testing.T
 	screen *screentest.Screen
 	keys   *io.PipeWriter
-	over   chan error // what Converse returned
+	over   chan error // receives the error of Converse
 }
 
-// discipline is what a terminal's driver does with line ends while nobody tells it otherwise.
-type discipline struct{ to io.Writer }
+// lineDiscipline converts line ends as a terminal driver does by default.
+type lineDiscipline struct{ to io.Writer }
 
-func (d discipline) Write(p []byte) (int, error) {
+func (d lineDiscipline) Write(p []byte) (int, error) {
 	if _, err := d.to.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// sit starts a conversation on a screen. Each write of the program is a frame that watch sees.
+// sit starts a conversation on a screen. watch gets the screen's lines after each write of the program.
 func sit(t *testing.T, c *terminal.Client, w terminal.Welcome, width, height int, watch func([]string), change ...func(*Options)) *person {
 	t.Helper()
 	o := Options{Session: "main", Dialect: terminal.Dialect{Colour: true}}
@@ -129,8 +129,8 @@ func sit(t *testing.T, c *terminal.Client, w terminal.Welcome, width, height int
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.over <- converse(context.Background(), c, w, o, linePrinter{discipline{p.screen}, width},
-			tea.WithInput(in), tea.WithOutput(discipline{p.screen}), tea.WithWindowSize(width, height),
+		p.over <- converse(context.Background(), c, w, o, linePrinter{lineDiscipline{p.screen}, width},
+			tea.WithInput(in), tea.WithOutput(lineDiscipline{p.screen}), tea.WithWindowSize(width, height),
 			tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 	}()
 	t.Cleanup(func() { _ = keys.Close(); _ = c.Close(); <-ended })
@@ -145,7 +145,7 @@ func (p *person) types(keys string) {
 	}
 }
 
-// leaves waits for the end and returns what stands on the screen then.
+// leaves waits for the end of the conversation, and returns the lines that are on the screen then.
 func (p *person) leaves() ([]string, error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
