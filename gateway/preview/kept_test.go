@@ -124,7 +124,7 @@ func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 }
 
 // The answer was stopped while a question stood below the text, and the platform refuses the text without the question. A shorter
-// text replaces both, in place of a single word a placeholder: a message with text is never deleted (F05).
+// text replaces both, in place of a single word an ellipsis: a message with text is never deleted (F05).
 func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -134,7 +134,7 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 		{"its first half is taken", "one two", true, []string{"one"}},
 		{"its first half is taken by the same process", "one two", false, []string{"one"}},
 		{"its first word is taken", "onetwothree four", true, []string{"onetwothree"}},
-		{"a single word is replaced", "one", true, []string{"–"}},
+		{"a single word is replaced", "one", true, []string{shortest}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -159,4 +159,33 @@ func TestTextWithoutItsQuestionIsRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A final was given up while the outcome of its create was unknown. The next process finds the message, and the platform refuses
+// its text. Nothing is deleted, neither by that process nor, when it died before the end, by the one after it (F05).
+func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = nth(map[int]fate{0: uncertain(true)})
+		e := p.endpoint()
+		e.Finder = channel{p}
+		l := live(t, p, e, streamed())
+		l.slot.Finish(Ending{Text: "one"})
+		time.Sleep(50 * ms)
+		p.fate = func(c *call) fate {
+			switch c.m.Text {
+			case "one":
+				return fail(chat.Rejected)
+			case shortest:
+				return fate{hang: true, applied: true}
+			}
+			return fate{}
+		}
+		for range 3 {
+			l.again()
+			l.slot.Finish(Ending{Keep: true})
+			l.waits(10 * time.Second)
+			equal(t, "stands", p.sees(), []string{shortest})
+		}
+	})
 }

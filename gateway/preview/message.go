@@ -211,11 +211,11 @@ func (d display) like(e display) bool {
 }
 
 // shortenText shortens the text of a message whose edit the platform refuses: to half of it, to its first word, and then to
-// the placeholder. The cause may be in the rest, and without an accepted edit the message would keep its cursor or its question.
+// shortest. The cause may be in the rest, and without an accepted edit the message would keep its cursor or its question.
 // It returns false if there is nothing to shorten.
 func (m *message) shortenText() bool {
 	text := m.shown.body.plain
-	if m.blank() || text == placeholder {
+	if m.blank() || text == shortest {
 		return false
 	}
 	end := strings.LastIndexFunc(text[:len(text)/2], unicode.IsSpace)
@@ -223,7 +223,7 @@ func (m *message) shortenText() bool {
 		end = strings.IndexFunc(text, unicode.IsSpace)
 	}
 	if end <= 0 {
-		text, end = placeholder, len(placeholder)
+		text, end = shortest, len(shortest)
 	}
 	text = strings.TrimRightFunc(text[:end], unicode.IsSpace)
 	m.shown.body = payload{rendered: markup.Rendered{Text: text}, plain: text, end: m.shown.body.end}

@@ -72,6 +72,10 @@ func (p payload) equal(q payload) bool {
 // placeholder is the content of a message that shows no text: platforms refuse empty messages.
 const placeholder = "–"
 
+// shortest is the content of a message whose text the platform refuses. Unlike the placeholder, it stands for text: a message that
+// shows it is never deleted because it is blank.
+const shortest = "…"
+
 // blank reports whether p shows no text.
 func (p payload) blank() bool {
 	return p.rendered.Text == "" || p.rendered.Text == placeholder && p.end == 0

@@ -246,7 +246,7 @@ func (w *world) refusesAll(m *message) bool {
 	times := 0
 	for _, c := range w.calls {
 		if c.op == chat.OpEdit && c.id == m.id && c.to.Chat == m.chat && !c.m.Preview && (c.failed(chat.Rejected) || c.failed(chat.TooLong)) {
-			if times++; c.m.Text == "–" || c.m.Text+w.s.config.Cursor == m.text() {
+			if times++; slices.Contains([]string{"–", "…"}, c.m.Text) || c.m.Text+w.s.config.Cursor == m.text() {
 				times++
 			}
 		}
