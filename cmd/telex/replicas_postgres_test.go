@@ -255,6 +255,8 @@ func TestPostgreSQLReplicas(t *testing.T) {
 			fmt.Sprintf("\ntelex_replica_receives{endpoint=\"telegram\"} %d\n", 1-i), fmt.Sprintf("\ntelex_replica_forwarded_messages_total %d\n", i*owned[1]))
 	}
 	wantText(t, "status of the other", b.tell(t, exitDone, "status"), "standby")
+	elsewhere, config := newState(t), w.config(database(t, dsn))
+	wantOwners(t, elsewhere, config, a.sees(t), owned)
 
 	// Each daemon has its own terminal, whose conversations last.
 	for i, r := range list {
@@ -262,7 +264,6 @@ func TestPostgreSQLReplicas(t *testing.T) {
 		wantText(t, "chat", r.tell(t, exitDone, "chat", question), fmt.Sprintf("this is terminal %d", i))
 		wantText(t, "sessions", r.tell(t, exitDone, "sessions", "list"), "cli@")
 	}
-	elsewhere, config := newState(t), w.config(database(t, dsn))
 	stdout, _ := elsewhere.command(t, exitDone, "chat", "say: without a daemon here", "--config", config)
 	wantText(t, "chat without a daemon on the machine", stdout, "without a daemon here")
 	if n := strings.Count(a.tell(t, exitDone, "sessions", "list"), ":main"); n != 3 {
@@ -280,6 +281,35 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	}
 	a.stop()
 	b.stop()
+}
+
+// wantOwners checks which replica owns which chat, as a machine without a daemon shows it. Each chat has one owner, and counts says how
+// many each has.
+func wantOwners(t *testing.T, s state, config string, of shared, counts [2]int) {
+	t.Helper()
+	var list []struct {
+		Replica    int
+		Name, Chat string
+	}
+	stdout, _ := s.command(t, exitDone, "replicas", "--chats", "--json", "--config", config)
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := s.command(t, exitDone, "replicas", "--chats", "--config", config)
+	var got [2]int
+	owners := make(map[string]int)
+	for _, one := range list {
+		owners[one.Chat]++
+		for i, r := range of.Replicas {
+			if one.Replica == r.ID && one.Name == r.Name {
+				got[i]++
+			}
+		}
+		wantText(t, "chats", text, fmt.Sprintf("%-7d  %s  %s\n", one.Replica, one.Name, one.Chat))
+	}
+	if got != counts || len(owners) != len(list) {
+		t.Errorf("got %+v, want %v chats of %+v, each once", list, counts, of.Replicas)
+	}
 }
 
 // An operator's order, given to any daemon or on a machine without one, is executed by the daemon that answers in the

@@ -11,10 +11,14 @@ import (
 	"time"
 
 	"telex/internal/config"
+	"telex/internal/store/postgres"
 )
 
 // ErrNoPlace is returned by ShowReplicas, after it has written them, if the running daemon has no lease.
 var ErrNoPlace = errors.New("the daemon has no lease on the store")
+
+const notShared = "This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
+	"several daemons can share their work; docs/scale.md says how."
 
 // ShowReplicas requests the replicas from the running daemon, and writes them. It fails if it can't reach a daemon.
 func ShowReplicas(ctx context.Context, env config.Env, o Output) error {
@@ -50,8 +54,7 @@ func writeReplicas(o Output, r Replicas) error {
 		case r.Shared:
 			return o.line("This daemon is joining the daemons that share its database. Ask again in a second.")
 		}
-		return o.line("This daemon has its store for itself: it is a file, which no other daemon can use. With a PostgreSQL database,\n" +
-			"several daemons can share their work; docs/scale.md says how.")
+		return o.line(notShared)
 	}
 	rows := [][]string{{"REPLICA", "NAME", "VERSION", "SINCE", "LAG", "CHATS", "RECEIVES", ""}}
 	for _, one := range r.Replicas {
@@ -81,4 +84,44 @@ func (r Replicas) remarks(one Replica) (list []string) {
 		}
 	}
 	return list
+}
+
+// ownerRow says which replica answers in a chat, for scripts.
+type ownerRow struct {
+	Replica int64  `json:"replica"`
+	Name    string `json:"name"`
+	Chat    string `json:"chat"`
+}
+
+// ListOwners writes which replica answers in which chat, as the store says. No daemon is needed for that.
+func ListOwners(ctx context.Context, env config.Env, o Output) (err error) {
+	at, err := locate(env)
+	if err != nil {
+		return err
+	}
+	list := []ownerRow{}
+	if !at.dsn.IsSQLite() {
+		s, err := postgres.Open(ctx, postgres.Options{DSN: at.dsn.Reveal()})
+		if err != nil {
+			return err
+		}
+		owned, err := s.Owned(ctx)
+		if err = errors.Join(err, s.Close()); err != nil {
+			return err
+		}
+		for _, c := range owned {
+			list = append(list, ownerRow{int64(c.Replica), c.Name, c.Chat.String()})
+		}
+	}
+	switch {
+	case o.JSON:
+		return o.json(list)
+	case at.dsn.IsSQLite():
+		return o.line(notShared)
+	}
+	rows := [][]string{{"REPLICA", "NAME", "CHAT"}}
+	for _, row := range list {
+		rows = append(rows, []string{strconv.FormatInt(row.Replica, 10), row.Name, row.Chat})
+	}
+	return o.table(rows...)
 }

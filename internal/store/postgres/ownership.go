@@ -235,6 +235,20 @@ func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inboun
 	})
 }
 
+// Owned is a chat that a replica with a lease owns.
+type Owned struct {
+	Replica chat.ReplicaID
+	Name    string            // of the replica
+	Chat    chat.Conversation // without a thread
+}
+
+// Owned returns which chats have a live owner, by replica and name.
+func (s *Store) Owned(ctx context.Context) ([]Owned, error) {
+	return resultOf(ctx, s.view, "list owners", func(t *tx) []Owned {
+		return rows(t, func(o *Owned) []any { return append([]any{&o.Replica, &o.Name}, chatColumns(&o.Chat)...) }, listOwned)
+	})
+}
+
 // Yield ends that this replica is the receiver of an endpoint, and signals the others.
 func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	_, err := s.write(ctx, &call{what: "give up receiving", kind: "write", prompt: true, do: func(t *tx) {

@@ -83,6 +83,11 @@ SELECT h.owner, NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AN
     EXISTS (SELECT FROM replica WHERE h.endpoint = ANY (endpoints) AND expires > clock_timestamp())
 FROM chat h WHERE ` + chatIs + ` AND h.owner IS NOT NULL FOR KEY SHARE OF h`
 
+	// listOwned lists what has an owner that lives.
+	listOwned = `
+SELECT r.id, r.name, h.endpoint, h.chat FROM chat h JOIN replica r ON r.id = h.owner
+WHERE NOT h.free AND r.expires > clock_timestamp() ORDER BY 1, 3, 4`
+
 	makeChat = `
 INSERT INTO chat (endpoint, chat) VALUES ($1, ` + currentChat + `) ON CONFLICT (endpoint, chat) DO NOTHING`
 	holdChat = `
