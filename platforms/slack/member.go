@@ -18,9 +18,9 @@ const (
 	methodInfo = "conversations.info"
 	// textNotMember is shown only to the person.
 	textNotMember = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
-	// maxInfos limits the requests for conversations per minute. The method is in tier 3.
+	// maxInfos is like maxLookups, for conversations. The method is in tier 3.
 	// https://docs.slack.dev/reference/methods/conversations.info
-	maxInfos = tier3 - 10
+	maxInfos = tier3 / 2
 )
 
 // acknowledgement returns the response to a command. With ephemeral, only the person sees the text. With in_channel,
@@ -37,7 +37,7 @@ func acknowledgement(kind, text string) json.RawMessage {
 
 // isNotMember reports whether the bot is certainly not a member of a's conversation.
 func (b *Bot) isNotMember(ctx context.Context, a *decodedEvent) bool {
-	if b.infoPace.tryTake(maxInfos) > 0 {
+	if b.infoPace.tryTake(b.readers.part(maxInfos)) > 0 {
 		return false
 	}
 	ctx, cancel := context.WithDeadline(ctx, a.arrived.Add(namesTimeout))

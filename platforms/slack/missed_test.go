@@ -283,6 +283,34 @@ func TestNames(t *testing.T) {
 	})
 }
 
+// Several processes with one account ask for people and conversations within the limits that all of them share.
+func TestNamesForThreeAtOnce(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, _ *slack.Bot) {
+		from := chat.Resume{Fellows: func() (all, older int) { return 2, 0 }}
+		for i := range 60 {
+			w.server.Say(standin.Incoming{Channel: channel, Thread: string(w.group.Thread), User: fmt.Sprintf("U%d", 5001+i), Text: "hello"})
+		}
+		w.server.SetChannel(standin.Channel{ID: "C50", Name: "random", BotOut: true})
+		for range 3 {
+			bot := w.bot(slog.New(slog.DiscardHandler), conformance.Proper)
+			r := receive(t, bot, from)
+			if _, err := bot.ReadThread(t.Context(), w.group, "", 100); err != nil {
+				t.Fatal(err)
+			}
+			for range 30 { // it asks where it may not be a member
+				w.server.Command("C50", person, "/telex", "help")
+			}
+			r.take(time.Second)
+			r.stop()
+		}
+		calls := w.server.Stats().ByMethod
+		if calls["users.info"] < 3*10 || calls["conversations.info"] < 3*5 {
+			t.Errorf("got the calls %v, want more questions", calls)
+		}
+		w.wantGood()
+	})
+}
+
 // Slack may be unreliable for minutes after an outage of both sides. Missed messages are read once Slack has recovered,
 // and a failing chat does not delay the others.
 func TestMissedIsReadAfterAnOutage(t *testing.T) {

@@ -21,8 +21,8 @@ const (
 	failedLookupLifetime = 10 * time.Minute
 	// maxPeople limits the remembered names.
 	maxPeople = 2000
-	// maxLookups limits the requests for names per minute. The method is in tier 4.
-	// https://docs.slack.dev/reference/methods/users.info
+	// maxLookups limits the requests for names per minute, of all processes with the account. The method is in tier 4. The other half
+	// is for what the process before has used. https://docs.slack.dev/reference/methods/users.info
 	maxLookups = tier4 / 2
 )
 
@@ -38,7 +38,7 @@ func (b *Bot) namesOf(ctx context.Context, until time.Time) (name func(user stri
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {
 		known, _ := b.people.Get(user)
-		if time.Now().Before(known.until) || ctx.Err() != nil || time.Until(until) < minNamesTime || b.lookupPace.tryTake(maxLookups) > 0 {
+		if time.Now().Before(known.until) || ctx.Err() != nil || time.Until(until) < minNamesTime || b.lookupPace.tryTake(b.readers.part(maxLookups)) > 0 {
 			return known.name
 		}
 		fresh, err := b.lookUp(ctx, user)

@@ -192,10 +192,13 @@ func (r *readers) missedLimit() int {
 }
 
 // threadLimit is missedLimit for threads. Both count the same calls.
-func (r *readers) threadLimit() int {
+func (r *readers) threadLimit() int { return r.missedLimit() + r.part(threadCount) }
+
+// part returns how many of a number of calls this process may make.
+func (r *readers) part(calls int) int {
 	from, _ := r.now()
 	all, _ := from.Others()
-	return r.missedLimit() + max(1, threadCount/(1+all))
+	return max(1, calls/(1+all))
 }
 
 func (r *readers) now() (from chat.Resume, began time.Time) {
