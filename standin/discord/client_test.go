@@ -33,20 +33,20 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends; it may run in a bubble.
+// start serves a stand-in until the test ends. It also works inside a synctest bubble.
 func start(t *testing.T, opts discord.Options) *client {
 	t.Helper()
 	s := discord.New(opts)
 	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
-// free is a stand-in without limits, and with heartbeats so rare that short tests need none.
+// free starts a stand-in without limits. Its heartbeat interval is so long that short tests send none.
 func free(t *testing.T) *client {
 	t.Helper()
 	return start(t, discord.Options{Limits: discord.NoLimits(), Heartbeat: time.Hour})
 }
 
-// reply is an answer of the API, or what went wrong below it.
+// reply is a response of the API, or the error of the connection.
 type reply struct {
 	Status int
 	Header http.Header
@@ -54,7 +54,7 @@ type reply struct {
 	Err    error
 }
 
-// into decodes an answer that must be a success.
+// into decodes the body of a response that must be a success.
 func (r reply) into(t *testing.T, v any) {
 	t.Helper()
 	if r.Err != nil || r.Status > 299 {
@@ -65,7 +65,7 @@ func (r reply) into(t *testing.T, v any) {
 	}
 }
 
-// id is that of what the answer shows.
+// id returns the id of the object in the response.
 func (r reply) id(t *testing.T) string {
 	t.Helper()
 	var v struct {
@@ -75,7 +75,7 @@ func (r reply) id(t *testing.T) string {
 	return v.ID
 }
 
-// code is that of an error.
+// code returns Discord's error code in the response.
 func (r reply) code() int {
 	var v struct {
 		Code int `json:"code"`
@@ -88,7 +88,7 @@ func (r reply) code() int {
 
 type object map[string]any
 
-// call sends JSON to a path below /api/v10; a nil body is none.
+// call sends JSON to a path below /api/v10. With a nil body, it sends none.
 func (c *client) call(verb, path string, body any) reply {
 	c.t.Helper()
 	return c.callContext(c.t.Context(), verb, path, body)
@@ -122,19 +122,19 @@ func (c *client) do(ctx context.Context, verb, path, kind string, body []byte) r
 	return reply{Status: res.StatusCode, Header: res.Header, Raw: string(data), Err: errors.Join(err, res.Body.Close())}
 }
 
-// send posts a text.
+// send posts a message with a text.
 func (c *client) send(channel, text string) reply {
 	c.t.Helper()
 	return c.call(http.MethodPost, "/channels/"+channel+"/messages", object{"content": text})
 }
 
-// edit changes a text.
+// edit changes the text of a message.
 func (c *client) edit(channel, message, text string) reply {
 	c.t.Helper()
 	return c.call(http.MethodPatch, "/channels/"+channel+"/messages/"+message, object{"content": text})
 }
 
-// say lets a person write.
+// say lets a person write a message.
 func (c *client) say(in discord.Incoming) string {
 	c.t.Helper()
 	id, err := c.server.Say(in)
@@ -144,7 +144,7 @@ func (c *client) say(in discord.Incoming) string {
 	return id
 }
 
-// upload posts a file with a message.
+// upload posts a message with files.
 func (c *client) upload(verb, path string, payload any, files map[string]string) reply {
 	c.t.Helper()
 	var b bytes.Buffer
@@ -170,13 +170,13 @@ func (c *client) upload(verb, path string, payload any, files map[string]string)
 	return c.do(c.t.Context(), verb, "/api/v10"+path, w.FormDataContentType(), b.Bytes())
 }
 
-// control posts to the control API.
+// control makes a POST request to the control API.
 func (c *client) control(path, body string) reply {
 	c.t.Helper()
 	return c.do(c.t.Context(), http.MethodPost, "/control/"+path, "application/json", []byte(body))
 }
 
-// event is a payload of the gateway.
+// event is a payload that the gateway sends.
 type event struct {
 	Op   int             `json:"op"`
 	Type string          `json:"t"`
@@ -191,7 +191,7 @@ type gateway struct {
 	seq  int64
 }
 
-// connect opens a connection; resume is resume_gateway_url, or "".
+// connect opens a connection. resume is the resume_gateway_url, or "".
 func (c *client) connect(resume string) *gateway {
 	c.t.Helper()
 	conn, _, err := websocket.Dial(c.t.Context(), "ws://standin"+resume+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the connection is the body.
@@ -203,7 +203,7 @@ func (c *client) connect(resume string) *gateway {
 	return &gateway{t: c.t, conn: conn}
 }
 
-// identify opens a connection and begins a session; it returns its id.
+// identify opens a connection and begins a session, whose id it returns.
 func (c *client) identify(intents int) (*gateway, string) {
 	c.t.Helper()
 	g := c.connect("")
@@ -266,7 +266,7 @@ func (g *gateway) expect(name string) event {
 	return e
 }
 
-// expectClose reads until the server closes with a code.
+// expectClose reads until the server closes the connection, and checks the close code.
 func (g *gateway) expectClose(code int) {
 	g.t.Helper()
 	for {
@@ -284,7 +284,7 @@ func (g *gateway) expectClose(code int) {
 	}
 }
 
-// message is the part of a message that tests look at.
+// message has the fields of a message that tests use.
 type message struct {
 	ID          string   `json:"id"`
 	Content     string   `json:"content"`
@@ -312,7 +312,7 @@ func (e event) message(t *testing.T) message {
 	return m
 }
 
-// texts are the messages on display.
+// texts returns the visible texts in a channel.
 func (c *client) texts(channel string) string {
 	c.t.Helper()
 	var list []string
@@ -322,9 +322,9 @@ func (c *client) texts(channel string) string {
 	return strings.Join(list, "|")
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual.
+func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual
 
-// newStream is a zlib stream that is fed in pieces, and the JSON that comes out of it.
+// newStream returns the input of a zlib stream, which takes pieces, and a decoder of the JSON in it.
 func newStream(t *testing.T) (in func([]byte), out *json.Decoder) {
 	t.Helper()
 	var fed bytes.Buffer
@@ -332,7 +332,7 @@ func newStream(t *testing.T) (in func([]byte), out *json.Decoder) {
 	return func(data []byte) { fed.Write(data) }, json.NewDecoder(s)
 }
 
-// inflater opens the stream with the first byte that is asked for.
+// inflater opens the zlib stream at the first read, because opening it blocks until it has input.
 type inflater struct {
 	fed  *bytes.Buffer
 	zlib io.Reader

@@ -10,7 +10,7 @@ import (
 	"telex/standin/discord"
 )
 
-// TestControl drives the stand-in as a program in another language would.
+// TestControl uses the control API as a program in another language would.
 func TestControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -150,7 +150,7 @@ func TestPausedOverHTTP(t *testing.T) {
 	})
 }
 
-// TestWatch tells what happens in order, and ends with the server.
+// A watcher gets all events in order, and the stream ends when the server closes.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -18,8 +18,8 @@ func TestFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fault  discord.Fault
-		status int  // of the answer; 0 for a cut connection.
-		effect bool // whether the text changed.
+		status int  // of the response; 0: the connection was cut
+		effect bool // whether the text changed
 		answer string
 		took   time.Duration
 	}{
@@ -59,7 +59,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestFaultChooses(t *testing.T) {
+func TestFaultChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		dm := c.server.DM("")
@@ -72,7 +72,7 @@ func TestFaultChooses(t *testing.T) {
 				t.Errorf("call %d: got %d, want %d", n, r.Status, tc.status)
 			}
 		}
-		// Calls by the token of an interaction are chosen by its channel.
+		// A fault for a channel also hits calls that use the token of an interaction in that channel.
 		g, _ := c.identify(usual)
 		i := c.slash(g, general)
 		c.call(http.MethodPost, i.callback(), object{"type": 5})
@@ -83,7 +83,7 @@ func TestFaultChooses(t *testing.T) {
 	})
 }
 
-// TestRateLimitFault: what a fault closes stays closed, and calls in it are violations.
+// A rate limit that a fault starts applies to later calls. Calls during its wait are violations.
 func TestRateLimitFault(t *testing.T) {
 	for _, scope := range []string{"user", "global"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,12 +106,12 @@ func TestRateLimitFault(t *testing.T) {
 	}
 }
 
-// TestHeldCalls: a call that is held can be ended where it is.
+// A test can hold a call and then end it there, as if the client had been killed.
 func TestHeldCalls(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage string
 		drop          bool
-		effect        bool // once it is let go of.
+		effect        bool // expected after the call is released
 		answered      bool
 	}{
 		{fault.PauseBefore, "before", false, true, true},
@@ -196,7 +196,7 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// TestClientGone: what a client sent takes effect, even if it did not wait for the answer.
+// A request takes effect even if the client does not wait for the response.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{Latency: time.Second})

@@ -21,8 +21,8 @@ func serve(s *discord.Server, verb, path, kind, body string) *httptest.ResponseR
 	return w
 }
 
-// FuzzMessage: whatever is posted is refused with an error that the platform knows, or is on display as
-// the platform shows it.
+// FuzzMessage checks that any message is either refused with a known error of the platform or shown as the platform
+// shows it.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		`{"content":"x"}`, `{"content":null,"embeds":[{"fields":[{"name":"a","value":"b"}]}]}`, `[]`, `{`, `{"content":{}}`,
@@ -60,7 +60,7 @@ func FuzzMessage(f *testing.F) {
 		default:
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
-		// The same as an edit, and in a form.
+		// The same content is sent as an edit and as a form.
 		if w.Code == http.StatusOK {
 			serve(s, http.MethodPatch, "/api/v10/channels/"+general+"/messages/"+answer.ID, "application/json", body)
 		}
@@ -72,7 +72,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzCommands: whatever is registered is refused, or comes back.
+// FuzzCommands checks that any registered command is either refused or returned unchanged.
 func FuzzCommands(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, `[{"name":"ask","description":"x"}]`, `{}`, `[null]`, `[{"name":"é","description":"x","options":[{"type":1,"name":"a","description":"x","options":[{"type":3,"name":"b","description":"x","choices":[{"name":"c","value":1}]}]}]}]`,
@@ -88,7 +88,7 @@ func FuzzCommands(f *testing.F) {
 			t.Fatalf("got %d %s", w.Code, w.Body)
 		}
 		for _, cmd := range s.Commands("") {
-			// A person's client may refuse it; it must only not break.
+			// Invoking the command may fail, but must not panic.
 			id, err := s.Slash(discord.Invocation{Name: cmd.Name, Options: map[string]any{"a": "x"}})
 			if (id == "") != (err != nil) {
 				t.Errorf("slash: got id %q, error %v", id, err)
@@ -97,7 +97,7 @@ func FuzzCommands(f *testing.F) {
 	})
 }
 
-// FuzzPath: no path and no query breaks the server.
+// FuzzPath checks that no path or query causes a panic.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{
 		"/", "/api/v10", "/api/v10/channels/1", "/api/v10/channels/" + general + "/messages?limit=x&before=1&around=2", "/attachments/1/2/3?ex=zz",
@@ -109,7 +109,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, verb, path string) {
 		req, err := http.NewRequestWithContext(t.Context(), verb, "http://standin"+path, strings.NewReader("{}"))
 		if err != nil || req.URL.Host != "standin" || strings.HasPrefix(req.URL.Path, "/control/") {
-			return // no such request, or one that is not the platform's
+			return // the path is not a valid URL, or not one of the platform's
 		}
 		s := discord.New(discord.Options{})
 		defer func() { _ = s.Close() }()

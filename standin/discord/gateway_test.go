@@ -20,7 +20,7 @@ const (
 	usual    = guilds | inGuilds | inDMs
 )
 
-func TestGatewayTellsMessages(t *testing.T) {
+func TestGatewaySendsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		g, _ := c.identify(usual)
@@ -159,7 +159,7 @@ func TestGatewayIdentifiesTwice(t *testing.T) {
 	})
 }
 
-// resume opens a connection and asks for a session.
+// resume opens a connection and asks to resume a session.
 func (c *client) resume(session string, seq int64) *gateway {
 	c.t.Helper()
 	g := c.connect("/resume")
@@ -192,7 +192,7 @@ func TestGatewayResume(t *testing.T) {
 			t.Errorf("stats: got %+v", st)
 		}
 
-		// A client that says goodbye ends the session.
+		// A normal closure by the client ends the session.
 		_ = h.conn.Close(websocket.StatusNormalClosure, "")
 		synctest.Wait()
 		if e := c.resume(session, h.seq).expectOp(9); string(e.Data) != "false" {
@@ -264,14 +264,14 @@ func TestGatewayDisturbances(t *testing.T) {
 		g.write(6, object{"token": c.server.Token(), "session_id": session, "seq": g.seq})
 		g.expect("RESUMED")
 
-		// A zombie answers nothing, and what it did not tell comes with the resume.
+		// A zombie connection sends nothing. The client gets the missed events when it resumes.
 		c.server.Gateway(discord.Disturbance{Kind: discord.GatewayZombie})
 		g.write(1, g.seq)
 		c.say(discord.Incoming{Text: "lost"})
 		pause(12 * time.Second)
 		c.server.Gateway(discord.Disturbance{Kind: discord.GatewayMute})
 		mute := c.connect("")
-		synctest.Wait() // so that it is the one that gets no Hello
+		synctest.Wait() // so that this connection is the one that gets no Hello
 		h := c.resume(session, g.seq)
 		if m := h.expect("MESSAGE_CREATE").message(t); m.Content != "lost" {
 			t.Errorf("replay: got %q", m.Content)
@@ -283,7 +283,7 @@ func TestGatewayDisturbances(t *testing.T) {
 		pause(10 * time.Second)
 		h.write(1, h.seq)
 		h.expectOp(11)
-		mute.expectClose(4009) // never a Hello, and so never a heartbeat
+		mute.expectClose(4009) // without a Hello, the client sends no heartbeat
 		c.server.Restart(time.Second)
 		if _, err := h.next(); err == nil || websocket.CloseStatus(err) != -1 {
 			t.Errorf("after a restart: got %v, want a cut connection", err)
@@ -319,7 +319,7 @@ func TestGatewayCompression(t *testing.T) {
 	})
 }
 
-func TestGatewayAsCompressed(t *testing.T) {
+func TestGatewayPayloadCompression(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		g := c.connect("")

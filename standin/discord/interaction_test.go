@@ -15,12 +15,12 @@ import (
 
 const commandsPath = "/applications/" + app + "/commands"
 
-// ask is a command with one option.
+// ask returns the definition of a command with one option.
 func ask() object {
 	return object{"name": "ask", "description": "Ask the model", "options": []object{{"type": 3, "name": "question", "description": "What", "required": true}}}
 }
 
-// invoked is an interaction as the gateway tells it.
+// invoked is an interaction as the gateway sends it.
 type invoked struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
@@ -53,7 +53,7 @@ func (i invoked) original() string {
 	return "/webhooks/" + app + "/" + i.Token + "/messages/@original"
 }
 
-// slash registers a command and lets a person invoke it.
+// slash registers a command, lets a person invoke it and returns the interaction.
 func (c *client) slash(g *gateway, channel string) invoked {
 	c.t.Helper()
 	c.call(http.MethodPut, commandsPath, []object{ask()}).into(c.t, &[]object{})
@@ -89,7 +89,7 @@ func TestSlashDeferred(t *testing.T) {
 		if m.Flags != 0 || m.Edited != nil {
 			t.Errorf("edited: got %+v, want no flag and not edited", m)
 		}
-		c.edit(general, m.ID, "because!").id(t) // the bot's own message, so the channel works too
+		c.edit(general, m.ID, "because!").id(t) // the bot may also edit its own message through the channel
 		follow := c.call(http.MethodPost, "/webhooks/"+app+"/"+i.Token, object{"content": "and"}).id(t)
 		c.call(http.MethodPatch, strings.Replace(i.original(), "@original", follow, 1), object{"content": "and so"}).id(t)
 		if got := c.texts(general); got != "because!|and so" {
@@ -128,7 +128,7 @@ func TestSlashTooLate(t *testing.T) {
 	})
 }
 
-func TestFirstFollowUpFillsTheDeferred(t *testing.T) {
+func TestFirstFollowUpReplacesTheDeferredMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		g, _ := c.identify(usual)
@@ -159,8 +159,8 @@ func TestFirstFollowUpFillsTheDeferred(t *testing.T) {
 	})
 }
 
-// TestInteractionWhereTheBotIsNot: only the token reaches the channel.
-func TestInteractionWhereTheBotIsNot(t *testing.T) {
+// If the bot is not in the channel, it can write there only with the interaction's token.
+func TestInteractionWithoutMembership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		g, _ := c.identify(usual)
@@ -217,15 +217,15 @@ func TestButtons(t *testing.T) {
 		if _, err := c.server.Press(general, id, "stop", ""); err == nil {
 			t.Error("a button that is gone: want an error")
 		}
-		k := c.slash(g2(g), general)
+		k := c.slash(skipMessageUpdate(g), general)
 		if r := c.call(http.MethodPost, k.callback(), object{"type": 6}); r.code() != 50035 {
 			t.Errorf("deferred update of a command: got %d %s", r.Status, r.Raw)
 		}
 	})
 }
 
-// g2 reads past the update of a message.
-func g2(g *gateway) *gateway {
+// skipMessageUpdate reads the next event, which must be MESSAGE_UPDATE, and returns the connection.
+func skipMessageUpdate(g *gateway) *gateway {
 	g.t.Helper()
 	g.expect("MESSAGE_UPDATE")
 	return g
@@ -295,7 +295,7 @@ func TestDailyCommands(t *testing.T) {
 			}
 			return c.call(http.MethodPut, commandsPath, list)
 		}
-		for _, prefix := range []string{"a", "b", "b"} { // the third brings nothing new
+		for _, prefix := range []string{"a", "b", "b"} { // the third has the name of the second, so it is not a new command
 			if r := put(prefix); r.Status != 200 {
 				t.Fatalf("got %d %s", r.Status, r.Raw)
 			}

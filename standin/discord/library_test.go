@@ -12,7 +12,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// toStandin leads the calls of a library, whose address is fixed, to a stand-in.
+// toStandin redirects the calls of a library to a stand-in, because the library's base URL is fixed.
 type toStandin struct{ to http.RoundTripper }
 
 func (r toStandin) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -21,7 +21,7 @@ func (r toStandin) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.to.RoundTrip(req)
 }
 
-// patience is how long the library may take for anything; it speaks in real time.
+// patience is the maximum of every wait. The library runs in real time.
 const patience = 30 * time.Second
 
 func receive[T any](t *testing.T, what string, c <-chan T) T {
@@ -35,7 +35,7 @@ func receive[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-// TestLibrary speaks to the stand-in as another author reads the platform.
+// A client library by another author works with the stand-in.
 func TestLibrary(t *testing.T) {
 	s := discord.New(discord.Options{})
 	l := memnet.Listen()

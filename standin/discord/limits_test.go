@@ -11,7 +11,7 @@ import (
 	"telex/standin/discord"
 )
 
-// limited is what a 429 says.
+// limited has the fields of a 429.
 type limited struct {
 	Message    string  `json:"message"`
 	RetryAfter float64 `json:"retry_after"`
@@ -32,7 +32,7 @@ func TestMessageBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{})
 		id := ""
-		for n := range 5 { // sends and edits share the bucket
+		for n := range 5 { // sends and edits count against the same bucket
 			var r reply
 			if n == 0 {
 				r = c.send(general, "x")
@@ -87,7 +87,7 @@ func TestGlobalLimit(t *testing.T) {
 	})
 }
 
-// TestHiddenLimit: the headers tell the published limit, the hidden one answers.
+// The headers contain the published limit, but the hidden limit decides.
 func TestHiddenLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{Hidden: discord.Limits{Messages: 2}})

@@ -59,7 +59,7 @@ func TestSnowflakesGrow(t *testing.T) {
 	})
 }
 
-// TestRefusedMessages has the answers of the platform, written by hand.
+// The expected errors were written by hand from the platform's documentation.
 func TestRefusedMessages(t *testing.T) {
 	row := func(buttons ...object) []object { return []object{{"type": 1, "components": buttons}} }
 	button := func(id string) object { return object{"type": 2, "style": 1, "label": "go", "custom_id": id} }
@@ -67,7 +67,7 @@ func TestRefusedMessages(t *testing.T) {
 		name string
 		body any
 		code int
-		want string // in the answer.
+		want string // part of the response
 	}{
 		{"empty", object{"content": " \n"}, 50006, "Cannot send an empty message"},
 		{
@@ -164,7 +164,7 @@ func TestPings(t *testing.T) {
 	text := "<@" + other + "> <@&" + discord.DefaultRole + "> @everyone @here `<@" + person + ">`"
 	for _, tc := range []struct {
 		name    string
-		allowed any // nil: absent.
+		allowed any // nil: the field is absent
 		reply   bool
 		want    []string
 	}{
@@ -187,7 +187,7 @@ func TestPings(t *testing.T) {
 					body["message_reference"] = object{"message_id": c.say(discord.Incoming{Channel: general, Text: "hi"})}
 				}
 				id := c.call(http.MethodPost, "/channels/"+general+"/messages", body).id(t)
-				c.edit(general, id, "<@"+person+"> @everyone") // notifies nobody
+				c.edit(general, id, "<@"+person+"> @everyone") // the edit notifies nobody
 				h := c.server.History(general)
 				if got := h[len(h)-1].Pings; !slices.Equal(got, tc.want) {
 					t.Errorf("pings: got %v, want %v", got, tc.want)
@@ -197,7 +197,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-func TestWhereTheBotMayNot(t *testing.T) {
+func TestMissingPermissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		foreign := c.say(discord.Incoming{Channel: general, Text: "mine"})
@@ -278,7 +278,7 @@ func TestToken(t *testing.T) {
 	})
 }
 
-func TestReadingBack(t *testing.T) {
+func TestReadMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		var ids []string
@@ -358,7 +358,7 @@ func TestFiles(t *testing.T) {
 		if status, text, _ := fetch(); status != 404 || text != "This content is no longer available." {
 			t.Errorf("after a day: got %d %q", status, text)
 		}
-		// An edit keeps what it names, and adds.
+		// An edit keeps the attachments that it lists, and adds new ones.
 		c.upload(http.MethodPatch, "/channels/"+general+"/messages/"+m.ID, object{"attachments": []object{}}, map[string]string{"b.txt": "b"}).into(t, &m)
 		if len(m.Attachments) != 1 || m.Attachments[0].Filename != "b.txt" {
 			t.Errorf("after the edit: got %+v", m.Attachments)

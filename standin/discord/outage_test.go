@@ -16,7 +16,7 @@ import (
 	"telex/standin/fault"
 )
 
-// TestOverTCP: on a real address nobody listens during an outage of kind refuse, and the address works after it.
+// During an outage of the kind refuse, nobody listens on the TCP port. The address works again afterwards.
 func TestOverTCP(t *testing.T) {
 	s := discord.New(discord.Options{})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -46,10 +46,10 @@ func TestOverTCP(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		line, _ := bufio.NewReader(res.Body).ReadString('\n') // there is only one, without an end
+		line, _ := bufio.NewReader(res.Body).ReadString('\n') // the response is one line without a line break
 		return line, res.Body.Close()
 	}
-	for _, host := range []string{"", "discord.com"} { // a client that was led here may still name the platform
+	for _, host := range []string{"", "discord.com"} { // a redirected client may still send the platform's name
 		if got, err := get(host); err != nil || got != `{"url":"ws://`+l.Addr().String()+`/"}` {
 			t.Errorf("gateway: got %s (%v)", got, err)
 		}
@@ -105,7 +105,7 @@ func TestEventStream(t *testing.T) {
 	})
 }
 
-// TestGatewayAddresses: what a client asks for in the address is checked.
+// The query parameters of a gateway URL are checked.
 func TestGatewayAddresses(t *testing.T) {
 	for query, code := range map[string]int{"v=8": 4012, "v=10&encoding=etf": 4002} {
 		synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestGatewayAddresses(t *testing.T) {
 	}
 }
 
-// TestGatewayFaults: connections to the gateway meet faults as calls do.
+// Faults hit gateway connections as they hit calls.
 func TestGatewayFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -10,7 +10,7 @@ import (
 	"telex/standin/discord"
 )
 
-func TestLookingAround(t *testing.T) {
+func TestReadChannelsAndUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, discord.Options{Limits: discord.NoLimits(), MessageContent: true})
 		dm := c.call(http.MethodPost, "/users/@me/channels", object{"recipient_id": person})
@@ -130,7 +130,7 @@ func TestThreadSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		g, _ := c.identify(usual)
-		thread := c.call(http.MethodPost, "/channels/"+general+"/threads", object{"name": "talk"}).id(t) // private, as nothing else is said
+		thread := c.call(http.MethodPost, "/channels/"+general+"/threads", object{"name": "talk"}).id(t) // a thread without a type is private
 		g.expect("THREAD_CREATE")
 		if r := c.call(http.MethodPatch, "/channels/"+thread, object{"name": "other", "archived": true}); r.Status != 200 || !strings.Contains(r.Raw, `"archived":true`) {
 			t.Errorf("got %d %s", r.Status, r.Raw)

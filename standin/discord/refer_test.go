@@ -11,7 +11,7 @@ import (
 
 const otherPerson = "200000000000001002"
 
-// What a message refers to is told like messages of their own: by the intent, or if the bot may know it anyway.
+// A referenced message is shown by the same rules as any other: with the intent, or if the bot may read it anyway.
 func TestReferencesByIntent(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
@@ -63,7 +63,7 @@ func TestReferencesByIntent(t *testing.T) {
 	})
 }
 
-// The owner of the application may switch the intent on and off.
+// The owner of an application can switch the message content intent on and off.
 func TestContentSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -83,7 +83,7 @@ func TestContentSwitch(t *testing.T) {
 	})
 }
 
-// Edits are reported. An added embed changes a message without counting as an edit.
+// The bot gets an event for each edit. An added embed changes a message, but does not mark it as edited.
 func TestChangesOfMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -112,7 +112,7 @@ func TestChangesOfMessages(t *testing.T) {
 	})
 }
 
-// A message command tells the whole message that it is about.
+// The interaction of a message command contains the whole message that it was used on.
 func TestMessageCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -152,7 +152,7 @@ func TestMessageCommand(t *testing.T) {
 	})
 }
 
-// A deferred answer takes no flag but the one that shows it to one person alone.
+// The only flag that a deferred response accepts is the one for an ephemeral message.
 func TestDeferredAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

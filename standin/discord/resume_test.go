@@ -12,8 +12,7 @@ import (
 	"telex/standin/discord"
 )
 
-// TestResumeLosesNothing: however often a connection ends, a client that resumes gets each message once, in
-// order.
+// A client that resumes gets each message once and in order, no matter how often its connection ends.
 func TestResumeLosesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "read", "zombie", "drop"}), 1, 15).Draw(rt, "steps")
@@ -25,7 +24,7 @@ func TestResumeLosesNothing(t *testing.T) {
 	})
 }
 
-// playResumes returns what a client got that it should not have.
+// playResumes runs the steps and returns an error for the first event that the client should not have got.
 func playResumes(c *client, steps []string) error {
 	g, session := c.identify(usual)
 	said, read, silent := 0, 0, false

@@ -31,7 +31,7 @@ func TestMatch(t *testing.T) {
 		for _, tc := range []struct {
 			name  string
 			rules []fault.When
-			want  string // of six calls.
+			want  string // for each of six calls
 		}{
 			{"none", nil, "- - - - - -"},
 			{"all", []fault.When{{}}, "0 0 0 0 0 0"},
@@ -79,7 +79,7 @@ func TestMatch(t *testing.T) {
 	})
 }
 
-// TestMatchCounts: a rule hits as often as it says, whatever else chooses the same calls.
+// A rule hits exactly as many calls as it says, even if other rules match the same calls.
 func TestMatchCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var table fault.Table[int]
@@ -187,8 +187,8 @@ func TestGoesOn(t *testing.T) {
 		const never = time.Hour
 		for _, tc := range []struct {
 			action string
-			cut    time.Duration // when the call is cut.
-			resume bool          // of a pause.
+			cut    time.Duration // when the call is cut
+			resume bool          // whether the pause is released
 			want   bool
 			after  time.Duration
 		}{

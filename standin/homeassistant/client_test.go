@@ -23,14 +23,14 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends; it may run in a bubble.
+// start serves a stand-in until the test ends. It also works inside a synctest bubble.
 func start(t *testing.T, opts homeassistant.Options) *client {
 	t.Helper()
 	s := homeassistant.New(opts)
 	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
-// reply is an answer by REST, or what went wrong below it.
+// reply is a response of the REST API, or the error of the connection.
 type reply struct {
 	Status int
 	Header http.Header
@@ -38,7 +38,7 @@ type reply struct {
 	Err    error
 }
 
-// call is a REST call with the token; body may be empty.
+// call makes a REST call with the token. The body may be empty.
 func (c *client) call(method, path, body string) reply {
 	c.t.Helper()
 	return c.with(c.server.Token(), method, path, body)
@@ -61,7 +61,7 @@ func (c *client) with(token, method, path, body string) reply {
 	return reply{Status: res.StatusCode, Header: res.Header, Raw: string(data), Err: errors.Join(err, res.Body.Close())}
 }
 
-// want checks the answer to a call.
+// want checks the response of a call.
 func (r reply) want(t *testing.T, what string, status int, body string) {
 	t.Helper()
 	if r.Err != nil || r.Status != status || r.Raw != body {
@@ -69,7 +69,7 @@ func (r reply) want(t *testing.T, what string, status int, body string) {
 	}
 }
 
-// envelope is a message of the server.
+// envelope is a message from the server.
 type envelope struct {
 	ID      int64           `json:"id"`
 	Type    string          `json:"type"`
@@ -93,10 +93,10 @@ type envelope struct {
 		} `json:"context"`
 	} `json:"event"`
 
-	err error // of the connection.
+	err error // of the connection
 }
 
-// change are the data of state_changed.
+// change is the data of a state_changed event.
 type change struct {
 	Entity string `json:"entity_id"`
 	Old    *state `json:"old_state"`
@@ -116,7 +116,7 @@ type socket struct {
 	t      *testing.T
 	conn   *websocket.Conn
 	last   int
-	queue  []envelope // of an array.
+	queue  []envelope // the rest of a frame with several messages
 	frames int
 }
 
@@ -155,7 +155,7 @@ func (k *socket) write(frame string) {
 	}
 }
 
-// next is the next message; one with an error when there was none for ten minutes.
+// next returns the next message. It returns one with an error if none arrives for ten minutes.
 func (k *socket) next() envelope {
 	k.t.Helper()
 	return k.within(10 * time.Minute)
@@ -195,7 +195,7 @@ func (k *socket) within(d time.Duration) envelope {
 	return e
 }
 
-// send sends a command with the next id; fields is what follows the type, such as `,"x":1`.
+// send sends a command with the next id. fields is the JSON after the type, such as `,"x":1`.
 func (k *socket) send(kind, fields string) int {
 	k.t.Helper()
 	k.last++
@@ -207,7 +207,7 @@ func (k *socket) send(kind, fields string) int {
 	return k.last
 }
 
-// ask sends a command and returns the next message, which must have its id.
+// ask sends a command and returns the next message, which must have the command's id.
 func (k *socket) ask(kind, fields string) envelope {
 	k.t.Helper()
 	id := k.send(kind, fields)
@@ -218,7 +218,7 @@ func (k *socket) ask(kind, fields string) envelope {
 	return e
 }
 
-// ok is ask for what has to succeed.
+// ok sends a command that must succeed.
 func (k *socket) ok(kind, fields string) envelope {
 	k.t.Helper()
 	e := k.ask(kind, fields)
@@ -228,7 +228,7 @@ func (k *socket) ok(kind, fields string) envelope {
 	return e
 }
 
-// shown are the texts in the panel now.
+// shown returns the texts that the panel shows now.
 func (c *client) shown() string {
 	var list []string
 	for _, n := range c.server.Screen(time.Now()).In(homeassistant.Panel) {
@@ -237,7 +237,7 @@ func (c *client) shown() string {
 	return strings.Join(list, "|")
 }
 
-// violations fails the test when there are others than these.
+// violations fails the test unless the violations are those in want.
 func (c *client) violations(want ...string) {
 	c.t.Helper()
 	var got []string
@@ -249,4 +249,4 @@ func (c *client) violations(want ...string) {
 	}
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual.
+func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual

@@ -8,14 +8,14 @@ import (
 	"telex/standin/homeassistant"
 )
 
-// TestControl: everything that Go code can do can be done over HTTP.
+// Everything that Go code can do with the stand-in can also be done over HTTP.
 func TestControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
 		k := c.socket()
 		for _, tc := range []struct {
 			method, name, body string
-			want               string // all of the answer, or a part after "…".
+			want               string // the whole response, or a part of it after "…"
 		}{
 			{"GET", "info", "", `…"light.kitchen"`},
 			{"POST", "set_state", `{"entity_id":"light.kitchen","state":"on"}`, `{"fired":true}`},

@@ -16,14 +16,14 @@ const (
 	createSocket = `,"domain":"persistent_notification","service":"create","service_data":`
 )
 
-// TestFaults: what each fault does to a call by REST and to a command.
+// TestFaults checks the effect of each fault on a REST call and on a command.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		fault  homeassistant.Fault
-		status int    // by REST; 0: the connection is lost.
-		code   string // on a socket; "": success, "-": the socket is lost.
+		status int    // of the REST call; 0: the connection is lost
+		code   string // of the command; "": success, "-": the socket is lost
 		after  time.Duration
 		effect bool
 	}{
@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestHang: a command that hangs blocks neither other commands nor events.
+// A hanging command blocks neither other commands nor events.
 func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -114,7 +114,7 @@ func TestHang(t *testing.T) {
 	})
 }
 
-// TestOpening: faults that hit the opening of a socket, and its authentication.
+// Faults can hit the opening of a socket and its authentication.
 func TestOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -139,13 +139,13 @@ func TestOpening(t *testing.T) {
 	})
 }
 
-// TestPauses holds calls at each stage, where a test would kill the client.
+// TestPauses holds calls at each stage at which a test may kill the client.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		action, stage string
 		drop          bool
-		want          string // in the end.
+		want          string // what a person sees at the end
 		answered      bool
 	}{
 		{fault.PauseBefore, fault.Before, true, "", false},
@@ -181,7 +181,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestDeleteFirst: a person dismisses the notification just before the bot overwrites it.
+// A person dismisses the notification just before the bot overwrites it.
 func TestDeleteFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -222,7 +222,7 @@ func TestImpossibleFaults(t *testing.T) {
 	}
 }
 
-// TestRestart: sockets end and nobody answers for a time; states outlive it, notifications in the panel don't.
+// During a restart, sockets end and no call is answered. Entity states survive it, notifications in the panel don't.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -12,8 +12,8 @@ func TestParseFrame(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		frame string
-		n     int   // messages; -1: an error.
-		id    int64 // of the first.
+		n     int   // number of messages; -1: an error
+		id    int64 // of the first message
 		echo  string
 	}{
 		{`{"id":1,"type":"ping"}`, 1, 1, "1"},
@@ -44,7 +44,7 @@ func TestParseFrame(t *testing.T) {
 	}
 }
 
-// FuzzFrame: whatever a client sends, each message has one answer that is JSON, and nothing panics.
+// FuzzFrame checks that each message in any frame gets one JSON response, and that nothing panics.
 func FuzzFrame(f *testing.F) {
 	for _, frame := range []string{
 		`{"id":1,"type":"ping"}`, `[{"id":1,"type":"get_states"},{"id":1,"type":"x"}]`, `{"type":"auth","access_token":"x"}`,
@@ -61,7 +61,7 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := New(Options{})
 		k := &socket{wake: make(chan struct{}, 1)}
-		_, _, _ = parseAuth(data) // it must not panic
+		_, _, _ = parseAuth(data) // must not panic
 		commands, err := parseFrame(data)
 		if err == nil && !json.Valid(data) {
 			t.Fatalf("%q is no JSON, and no error", data)

@@ -9,7 +9,8 @@ import (
 	"telex/standin/homeassistant"
 )
 
-// TestPanel: a notification_id that is used again overwrites, and the history keeps every text with its time.
+// A second notification with the same notification_id overwrites the first one. The history keeps every text with its
+// time.
 func TestPanel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -67,7 +68,7 @@ func TestPanel(t *testing.T) {
 	})
 }
 
-// TestTextOfNotifications: numbers become text, as strings are anything.
+// Numbers are converted to text, because the field accepts any string.
 func TestTextOfNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -87,7 +88,7 @@ func TestTextOfNotifications(t *testing.T) {
 	})
 }
 
-// TestForeignNotifications: the bot touches one that is not its own.
+// A bot changes a notification that it did not create. That is a violation.
 func TestForeignNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -98,7 +99,7 @@ func TestForeignNotifications(t *testing.T) {
 	})
 }
 
-// TestTargetsOfNotify: what is sent there stands, each call is a message of its own.
+// A message to a notify target can't be changed, so each call creates a message.
 func TestTargetsOfNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{Targets: []string{"ann"}})

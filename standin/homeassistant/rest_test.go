@@ -15,7 +15,7 @@ func TestREST(t *testing.T) {
 	for _, tc := range []struct {
 		method, path, body string
 		status             int
-		want               string // all of the answer, or a part after "…".
+		want               string // the whole response, or a part of it after "…"
 		violation          string
 	}{
 		{"GET", "/api/", "", 200, `{"message":"API running."}`, ""},
@@ -51,7 +51,7 @@ func TestREST(t *testing.T) {
 		{"POST", "/api/services/light/turn_on", `{`, 400, `{"message":"Data should be valid JSON."}`, "bad_format"},
 		{"POST", "/api/services/light/turn_on", `[]`, 400, bad, "bad_format"},
 		{"POST", "/api/services/light/turn_on", `{"entity_id":"light.kitchen"}`, 200, `…[{"entity_id":"light.kitchen","state":"on"`, ""},
-		{"POST", "/api/services/light/turn_off", `{"entity_id":"light.kitchen"}`, 200, `[]`, ""}, // it is off already
+		{"POST", "/api/services/light/turn_off", `{"entity_id":"light.kitchen"}`, 200, `[]`, ""}, // the light is off already
 		{"POST", "/api/conversation/process", `{"text":"hello"}`, 200, `…"code":"no_intent_match"`, ""},
 		{"POST", "/api/conversation/process", `{}`, 400, `{"message":"Message format incorrect: required key not provided @ data['text']"}`, "bad_format"},
 	} {
@@ -97,7 +97,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestStates: what fires an event, and what an event says.
+// TestStates checks which changes cause an event, and what the event contains.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -10,12 +10,12 @@ import (
 	"telex/standin/homeassistant"
 )
 
-// TestServices calls each service by REST and over a socket.
+// TestServices calls each service over REST and over a socket.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		service, data string
-		entity, want  string // the state afterwards.
+		entity, want  string // the state afterwards
 	}{
 		{"light.turn_on", `{"entity_id":"light.kitchen"}`, "light.kitchen", "on"},
 		{"light.turn_off", `{"entity_id":"light.kitchen, light.living_room"}`, "light.living_room", "off"},
@@ -64,8 +64,8 @@ func TestServiceErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, service, data string
 		status              int
-		body                string // by REST.
-		code, message, key  string // on a socket.
+		body                string // over REST
+		code, message, key  string // over a socket
 		violation           string
 	}{
 		{
@@ -156,7 +156,7 @@ func TestServiceErrors(t *testing.T) {
 	}
 }
 
-// TestServiceEvents: a call fires call_service, then the changes that it causes, then it has its result.
+// A service call first causes the event call_service, then the events of its changes. Then it returns its result.
 func TestServiceEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{Latency: time.Second})
@@ -202,7 +202,7 @@ func TestResponses(t *testing.T) {
 	})
 }
 
-// TestTargets: entities that are missing are passed over, and so are those that are unavailable.
+// A service call skips entities that do not exist or are unavailable.
 func TestTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})

@@ -16,7 +16,7 @@ func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, frame string
-		message     string // of auth_invalid; "": closed without one.
+		message     string // of auth_invalid; "": the socket is closed without one
 		violation   string
 		failed      int
 	}{
@@ -54,7 +54,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestSilentClient: who does not authenticate within ten seconds is disconnected.
+// A client that does not authenticate within ten seconds is disconnected.
 func TestSilentClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -82,7 +82,7 @@ func TestRevokedToken(t *testing.T) {
 		if e := k.next(); e.Type != "auth_invalid" {
 			t.Errorf("new socket: got %+v, want auth_invalid", e)
 		}
-		c.violations() // the client could not know
+		c.violations() // the client could not have known that
 		if got := c.shown(); !strings.HasPrefix(got, "Login attempt or request") {
 			t.Errorf("a person sees %q, want the notification of a failed login", got)
 		}
@@ -121,7 +121,7 @@ func TestCommandErrors(t *testing.T) {
 			{`{"id":15,"type":"conversation/process"}`, "invalid_format", "required key not provided @ data['text']", "bad_format", 15},
 		} {
 			before := c.server.Stats().Violations.Total()
-			if tc.id < 0 { // an id that Go's client does not decode
+			if tc.id < 0 { // Go's client can't decode such an id
 				tc.frame = strings.Replace(tc.frame, `"id":8.5`, `"id":0`, 1)
 				tc.frame = strings.Replace(tc.frame, `"id":true`, `"id":null`, 1)
 			}
@@ -144,7 +144,7 @@ func TestCommandErrors(t *testing.T) {
 	})
 }
 
-// TestBrokenFrames: what is no JSON ends the socket, after everything before it was answered; binary is ignored.
+// A frame that is not valid JSON ends the socket, after everything before it was answered. Binary frames are ignored.
 func TestBrokenFrames(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{"", "{", "{} {}", "\xff"} {
@@ -179,7 +179,7 @@ func TestSubscriptions(t *testing.T) {
 			got.Old.State != "off" || got.New.State != "on" || got.New.Attributes["friendly_name"] != "Kitchen light" || e.Event.Ctx.User != "" {
 			t.Errorf("got %+v", e)
 		}
-		if err := c.server.FireEvent("doorbell", nil); err != nil { // nobody listens
+		if err := c.server.FireEvent("doorbell", nil); err != nil { // no subscription matches
 			t.Error(err)
 		}
 		k.ok("subscribe_events", "")
@@ -208,7 +208,7 @@ func TestSubscriptions(t *testing.T) {
 	})
 }
 
-// TestNoEventBeforeItsSubscription: the result of a subscription comes before its first event, whatever happens then.
+// The result of a subscription always arrives before its first event.
 func TestNoEventBeforeItsSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{Latency: time.Second})
@@ -227,7 +227,7 @@ func TestNoEventBeforeItsSubscription(t *testing.T) {
 	})
 }
 
-// TestCoalescing: several messages come in one frame only to who asked for it.
+// Only a client that asked for it gets several messages in one frame.
 func TestCoalescing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changes []homeassistant.Change
@@ -266,7 +266,7 @@ func TestCoalescing(t *testing.T) {
 	})
 }
 
-// TestArrays: a client may send several commands in one frame.
+// A client may send several commands in one frame.
 func TestArrays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -301,7 +301,7 @@ func TestReads(t *testing.T) {
 	})
 }
 
-// TestBrokenSockets: one that is cut ends; one that stalls looks alive to who does not ping.
+// A cut socket ends. A stalled socket looks alive to a client that does not ping.
 func TestBrokenSockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
@@ -329,13 +329,13 @@ func TestBrokenSockets(t *testing.T) {
 	})
 }
 
-// TestServerPings: a client that answers no ping is disconnected after 82.5 seconds.
+// A client that answers no ping is disconnected after 82.5 seconds.
 func TestServerPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, homeassistant.Options{})
 		c.socket()
 		began := time.Now()
-		pause(10 * time.Minute) // it does not read, so it answers no ping
+		pause(10 * time.Minute) // a client that does not read answers no ping
 		if n := c.server.Sockets(); n != 0 {
 			t.Errorf("%d sockets after %v, want none", n, time.Since(began))
 		}
@@ -351,7 +351,7 @@ func TestServerPings(t *testing.T) {
 	})
 }
 
-// TestSlowReader: who lets too many messages wait is disconnected, at once or after five seconds.
+// A client with too many waiting messages is disconnected, at once or after five seconds.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	changes := func(n int) []homeassistant.Change {
@@ -366,7 +366,7 @@ func TestSlowReader(t *testing.T) {
 	for _, tc := range []struct {
 		name                   string
 		subscriptions, changes int
-		wait                   time.Duration // before one more change.
+		wait                   time.Duration // before one more state changes
 		cut                    bool
 	}{
 		{"few", 1, 1000, time.Minute, false},

@@ -16,7 +16,8 @@ import (
 	"telex/standin/memnet"
 )
 
-// site is a small stand-in: /wait waits until it is cut, /cut cuts all others, and all else is answered at once.
+// site is a small stand-in. /wait blocks until it is cut, /cut cuts all other requests, and other paths are answered at
+// once.
 type site struct{ host *host.Host }
 
 func newSite() *site {
@@ -37,7 +38,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, "answered")
 }
 
-// get tells whether there was an answer.
+// get reports whether there was a response.
 func get(t *testing.T, client *http.Client, url string) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -54,7 +55,7 @@ func get(t *testing.T, client *http.Client, url string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// over runs test with a site behind a network in memory, in virtual time.
+// over runs a test with a site on an in-memory network, in virtual time.
 func over(t *testing.T, test func(t *testing.T, s *site, client *http.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,8 +102,8 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// TestCutSpares: who asks for the cut gets an answer.
-func TestCutSpares(t *testing.T) {
+// The request that cuts all others gets a response.
+func TestCutSparesItsCaller(t *testing.T) {
 	over(t, func(t *testing.T, _ *site, client *http.Client) {
 		waited := make(chan bool, 1)
 		go func() { waited <- get(t, client, "http://site/wait") }()
@@ -116,7 +117,7 @@ func TestCutSpares(t *testing.T) {
 	})
 }
 
-// TestForeignServer: a host's handler may be that of another server, whose connections are not the host's.
+// A host's handler may serve another server, whose connections do not belong to the host.
 func TestForeignServer(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(newSite())
@@ -168,7 +169,7 @@ func TestRefuse(t *testing.T) {
 	})
 }
 
-// TestGo: Close waits for work, and none begins after it.
+// Close waits for running work, and no work can begin after it.
 func TestGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, done := newSite(), false

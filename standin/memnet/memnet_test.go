@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// connect returns both ends of a connection, closed when the test ends.
+// connect returns both ends of a connection, which is closed when the test ends.
 func connect(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	l := memnet.Listen()
@@ -49,7 +49,7 @@ func connect(t *testing.T) (client, server net.Conn) {
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	client, server := connect(t)
-	want := bytes.Repeat([]byte("0123456789"), memnet.BufferSize/4) // more than the buffer holds.
+	want := bytes.Repeat([]byte("0123456789"), memnet.BufferSize/4) // more than fits in the buffer
 	sent := make(chan error, 1)
 	go func() {
 		_, err := client.Write(want)
@@ -94,7 +94,7 @@ func TestDeadlines(t *testing.T) {
 		if _, err := client.Write(make([]byte, memnet.BufferSize+1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("write to a full buffer: got %v, want a timeout", err)
 		}
-		// A deadline in the past ends a read that waits, as http.Server relies on.
+		// A deadline in the past ends a blocked read. http.Server relies on that.
 		done := make(chan error, 1)
 		go func() {
 			b := make([]byte, 1)
@@ -141,7 +141,7 @@ func TestListenerClose(t *testing.T) {
 	}
 }
 
-// TestHTTP: a server notices a client that goes away, a client one that cuts.
+// A server notices that a client has gone away, and a client notices that a server cut the connection.
 func TestHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := make(chan time.Time, 1)

@@ -57,7 +57,7 @@ func TestAnswerOnTides(t *testing.T) {
 	}
 }
 
-// TestAnswerHasAllMarkup looks for each construct in every text that there is.
+// TestAnswerHasAllMarkup looks for each Markdown construct in every prepared text.
 func TestAnswerHasAllMarkup(t *testing.T) {
 	t.Parallel()
 	constructs := []string{

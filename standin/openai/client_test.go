@@ -5,12 +5,12 @@ import (
 	"io"
 	"testing"
 
-	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // A foreign client checks our reading of the API.
+	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks our reading of the API.
 
 	"telex/standin/openai"
 )
 
-// sdk is a client by somebody else, as a second opinion on the wire.
+// sdk returns a client by another author, which checks our reading of the wire format.
 func (p *provider) sdk(key string) *gopenai.Client {
 	c := gopenai.DefaultConfig(key)
 	c.BaseURL, c.HTTPClient = p.url+"/v1", p.client

@@ -64,7 +64,7 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-func TestSettingsTaken(t *testing.T) {
+func TestSettingsAccepted(t *testing.T) {
 	t.Parallel()
 	for _, do := range []string{
 		"on=plain", "skip=1 times=2", "rate=0", "rate=12.5 jitter=1", "delay=1ms first=2s stall=3 stall_for=1m", "chunk=8",
@@ -85,7 +85,7 @@ func TestSettingsTaken(t *testing.T) {
 	}
 }
 
-// TestSettingsDocumented compares the keys that the code knows with those of the package comment.
+// TestSettingsDocumented compares the keys in the code with those in the package comment.
 func TestSettingsDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("doc.go")
@@ -125,6 +125,6 @@ func FuzzCutDirectives(f *testing.F) {
 				t.Fatalf("cutDirectives(%q) has a setting without a key: %q", message, settings)
 			}
 		}
-		_ = new(behaviour).apply(settings) // Must not panic.
+		_ = new(behaviour).apply(settings) // must not panic
 	})
 }

@@ -18,12 +18,12 @@ import (
 // pixelURL is a PNG of one pixel.
 const pixelURL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 
-// dataURL wraps a file.
+// dataURL returns a data URL for a file.
 func dataURL(kind string, data []byte) string {
 	return "data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// drawn encodes a picture without content.
+// drawn returns an encoded picture without content.
 func drawn(t *testing.T, kind string, width, height int) []byte {
 	t.Helper()
 	picture := image.NewGray(image.Rect(0, 0, width, height))
@@ -39,7 +39,7 @@ func drawn(t *testing.T, kind string, width, height int) []byte {
 	return b.Bytes()
 }
 
-// webp writes the header of an image of 300 x 200 by the container's specification.
+// webp returns the header of a WebP picture of 300 x 200 pixels, as the format's specification defines it.
 func webp(kind string) []byte {
 	body := map[string]string{
 		"VP8 ": "\x00\x00\x00\x9d\x01\x2a\x2c\x01\xc8\x00",         // 0x12c, 0xc8
@@ -49,7 +49,7 @@ func webp(kind string) []byte {
 	return []byte("RIFF\x20\x00\x00\x00WEBP" + kind + "\x0a\x00\x00\x00" + body)
 }
 
-// see sends a user message of a text and images.
+// see sends a user message with a text and images.
 func (p *provider) see(text string, parts ...string) reply {
 	p.t.Helper()
 	content := []any{map[string]any{"type": "text", "text": text}}
@@ -67,7 +67,7 @@ func imagePart(url string) string {
 	return fmt.Sprintf(`{"type":"image_url","image_url":{"url":%q}}`, url)
 }
 
-// said returns the content of an answer in one piece.
+// said returns the content of a response that is not a stream.
 func said(t *testing.T, r reply) string {
 	t.Helper()
 	var c struct {
@@ -86,7 +86,7 @@ func TestImagesAreListed(t *testing.T) {
 	got := said(t, p.see("images:", imagePart(dataURL("png", pngFile)), imagePart(dataURL("jpeg", jpegFile)),
 		imagePart(dataURL("gif", gifFile)), imagePart(dataURL("webp", webp("VP8 "))),
 		imagePart(dataURL("webp", webp("VP8L"))), imagePart(dataURL("webp", webp("VP8X"))),
-		imagePart(dataURL("jpeg", pngFile)))) // The content counts, not what the URL says of it.
+		imagePart(dataURL("jpeg", pngFile)))) // the content counts, not the media type in the URL
 	want := fmt.Sprintf("640x480 png, %d bytes\n31x7 jpeg, %d bytes\n5x9 gif, %d bytes\n"+
 		"300x200 webp, 30 bytes\n300x200 webp, 30 bytes\n300x200 webp, 32 bytes\n640x480 png, %d bytes",
 		len(pngFile), len(jpegFile), len(gifFile), len(pngFile))
@@ -101,7 +101,7 @@ func TestImagesAreListed(t *testing.T) {
 	}
 }
 
-// TestPartsInHistory keeps the forms that look back working when contents are arrays.
+// Settings that refer to earlier messages also work if contents are arrays.
 func TestPartsInHistory(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
@@ -113,7 +113,7 @@ func TestPartsInHistory(t *testing.T) {
 	for last, want := range map[string]string{
 		"history:":  "1. system: be brief\n2. user: look here\n3. assistant: nice\n4. user: history:",
 		"recall: 1": "look here",
-		"images:":   "There is no image in this message.", // Those of the last message only.
+		"images:":   "There is no image in this message.", // only those of the last message count
 	} {
 		if got := said(t, p.post("/v1/chat/completions", body(last))); got != want {
 			t.Errorf("%s: %q, want %q", last, got, want)
@@ -154,11 +154,11 @@ func TestImagesRefused(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesAreForgotten: a server that runs for long keeps no more than 256 MB of them.
-func TestLargeBodiesAreForgotten(t *testing.T) {
+// A server that runs for long keeps at most 256 MB of request bodies.
+func TestStoredBodiesAreLimited(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
-	large := strings.Repeat("x", 30<<20) // No JSON, which is kept as well, and refused without much work.
+	large := strings.Repeat("x", 30<<20) // an invalid body is also kept, and cheap to refuse
 	for range 10 {
 		if got := serveOne(p.Server, large); got.Code != 400 {
 			t.Fatalf("status %d: %s", got.Code, got.Body)
@@ -173,7 +173,7 @@ func TestLargeBodiesAreForgotten(t *testing.T) {
 	}
 }
 
-func TestModelWithoutEyes(t *testing.T) {
+func TestModelWithoutImages(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
 	p.rule(openai.Rule{Do: "refuse=image"})

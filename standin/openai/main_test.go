@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// provider is a server on loopback with a client of its own.
+// provider is a server on loopback, with a client for it.
 type provider struct {
 	*openai.Server
 	t      *testing.T
@@ -43,12 +43,12 @@ func start(t *testing.T, o openai.Options) *provider {
 	return &provider{Server: s, t: t, url: web.URL, client: web.Client()}
 }
 
-// reply is what came back, read as far as it could be.
+// reply is a response, as far as it could be read.
 type reply struct {
 	status int
 	header http.Header
 	body   string
-	err    error // Of reading the body, or of the exchange.
+	err    error // of reading the body, or of the request
 }
 
 // post sends a body to a path.
@@ -95,20 +95,20 @@ func request(t *testing.T, question string, stream bool) string {
 	return string(b)
 }
 
-// heard is what a lenient reader gets out of a stream.
+// heard is what a lenient client reads from a stream.
 type heard struct {
 	events, comments          int
 	content, reasoning, other string
 	refusal, finish           string
-	calls                     []map[string]any // Elements of tool_calls, in their order.
+	calls                     []map[string]any // elements of tool_calls, in order
 	usage                     map[string]any
 	done                      bool
 	errors                    []string
-	ended                     bool // The last line had an end.
-	empty, null               int  // Chunks without choices, deltas that are null.
+	ended                     bool // the last line ended with a line break
+	empty, null               int  // number of chunks without choices, and of null deltas
 }
 
-// listen reads server-sent events by the standard's rules, written here from
+// listen parses server-sent events by the standard. It does not use the code under test:
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation.
 func listen(t *testing.T, body string) heard {
 	t.Helper()
@@ -144,7 +144,7 @@ func listen(t *testing.T, body string) heard {
 	return h
 }
 
-// take reads one event.
+// take handles one event.
 func (h *heard) take(t *testing.T, name, data string) {
 	t.Helper()
 	if data == "[DONE]" {
@@ -201,13 +201,13 @@ func (h *heard) take(t *testing.T, name, data string) {
 	}
 }
 
-// tokens returns the usage's completion_tokens.
+// tokens returns the completion_tokens of the usage.
 func (h *heard) tokens() int {
 	n, _ := h.usage["completion_tokens"].(float64)
 	return int(n)
 }
 
-// apiError reads an error body.
+// apiError decodes an error body.
 func apiError(t *testing.T, body string) (message, kind, param, code string) {
 	t.Helper()
 	var e struct {
@@ -230,7 +230,7 @@ func apiError(t *testing.T, body string) (message, kind, param, code string) {
 	return e.Error.Message, e.Error.Type, text(e.Error.Param), text(e.Error.Code)
 }
 
-// last returns the newest record, once the server has nothing left to answer.
+// last waits until no request is active, and returns the newest record.
 func (p *provider) last() openai.Request {
 	p.t.Helper()
 	if !p.Wait(p.t.Context(), func(s openai.Stats) bool { return s.Active == 0 }) {
@@ -251,7 +251,7 @@ func (p *provider) rule(r openai.Rule) {
 	}
 }
 
-// get fetches a path.
+// get makes a GET request for a path.
 func (p *provider) get(ctx context.Context, path string) reply {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)

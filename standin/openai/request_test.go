@@ -17,7 +17,7 @@ func TestRequestsRefused(t *testing.T) {
 		name, body  string
 		status      int
 		param, code string
-		message     string // A part.
+		message     string // part of the error message
 	}{
 		{"not JSON", `{"model":`, 400, "", "", "not valid JSON"},
 		{"two documents", `{}{}`, 400, "", "", "not valid JSON"},
@@ -97,7 +97,7 @@ func TestRequestsRefused(t *testing.T) {
 	}
 }
 
-func TestRequestsTaken(t *testing.T) {
+func TestRequestsAccepted(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
 	const user = `{"role":"user","content":"say: ok"}`

@@ -10,27 +10,27 @@ import (
 	"strings"
 	"testing"
 
-	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // A foreign client checks our reading of the API.
+	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks our reading of the API.
 
 	"telex/standin/openai"
 )
 
-// told is what a strict reader gets out of a stream of the Responses API: it holds the server to
-// what the official clients' accumulators insist on.
-type told struct {
+// strictStream is what a strict client reads from a stream of the Responses API. It fails the test if the stream breaks
+// a rule that the official clients rely on.
+type strictStream struct {
 	t        *testing.T
 	id       string
-	names    []string // of the events, in their order
-	items    map[int]*toldItem
+	names    []string // of the events, in order
+	items    map[int]*strictItem
 	response map[string]any // of the event that ended the stream
 	errors   []string
 	sequence int
 }
 
-type toldItem struct {
+type strictItem struct {
 	id, kind, callID string
 	done             bool
-	parts            map[int]string // the type of each part that was added
+	parts            map[int]string // the type of each part, by index
 	text, refusal    string
 	arguments        string
 	summary, raw     string
@@ -38,9 +38,9 @@ type toldItem struct {
 }
 
 // follow reads the events of a body.
-func follow(t *testing.T, body string) *told {
+func follow(t *testing.T, body string) *strictStream {
 	t.Helper()
-	h := &told{t: t, items: map[int]*toldItem{}}
+	h := &strictStream{t: t, items: map[int]*strictItem{}}
 	name := ""
 	lines := bufio.NewScanner(strings.NewReader(body))
 	lines.Buffer(nil, 16<<20)
@@ -60,7 +60,7 @@ func follow(t *testing.T, body string) *told {
 	return h
 }
 
-// streamEvent is all that any of the events has.
+// streamEvent has the fields of all events.
 type streamEvent struct {
 	Type           string
 	SequenceNumber *int `json:"sequence_number"`
@@ -78,7 +78,7 @@ type streamEvent struct {
 	Error          *struct{ Message string }
 }
 
-func (h *told) take(name, data string) {
+func (h *strictStream) take(name, data string) {
 	h.t.Helper()
 	var e streamEvent
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
@@ -116,7 +116,7 @@ func (h *told) take(name, data string) {
 	h.fold(e)
 }
 
-func (h *told) fold(e streamEvent) {
+func (h *strictStream) fold(e streamEvent) {
 	switch e.Type {
 	case "response.created", "response.in_progress":
 		return
@@ -147,7 +147,7 @@ func (h *told) fold(e streamEvent) {
 		if it != nil || *e.OutputIndex != len(h.items) {
 			h.t.Errorf("item %d added as number %d", *e.OutputIndex, len(h.items))
 		}
-		it = &toldItem{parts: map[int]string{}}
+		it = &strictItem{parts: map[int]string{}}
 		it.id, _ = e.Item["id"].(string)
 		it.kind, _ = e.Item["type"].(string)
 		it.callID, _ = e.Item["call_id"].(string)
@@ -171,7 +171,7 @@ func (h *told) fold(e streamEvent) {
 	h.foldPart(it, e)
 }
 
-func (h *told) foldPart(it *toldItem, e streamEvent) {
+func (h *strictStream) foldPart(it *strictItem, e streamEvent) {
 	wantPart := func(kind string) {
 		if e.ContentIndex == nil || it.parts[*e.ContentIndex] != kind {
 			h.t.Errorf("%s: part %v is not of type %s: %v", e.Type, e.ContentIndex, kind, it.parts)
@@ -205,8 +205,8 @@ func (h *told) foldPart(it *toldItem, e streamEvent) {
 	}
 }
 
-// respond asks for a streamed answer with more parameters.
-func (p *provider) respond(question, more string) *told {
+// respond requests a streamed answer, with additional parameters.
+func (p *provider) respond(question, more string) *strictStream {
 	p.t.Helper()
 	input, err := json.Marshal(question)
 	if err != nil {
@@ -255,12 +255,12 @@ func TestResponsesItems(t *testing.T) {
 	if it := h.items[2]; it.kind != "function_call" || it.arguments != `{"zone":"UTC"}` || it.whole["name"] != "now" || it.callID == h.items[3].callID {
 		t.Errorf("call %+v", it)
 	}
-	usage, _ := json.Marshal(h.response["usage"]) //nolint:errchkjson // It was JSON.
+	usage, _ := json.Marshal(h.response["usage"]) //nolint:errchkjson // it was decoded from JSON
 	if !strings.Contains(string(usage), `"cached_tokens":3`) || !strings.Contains(string(usage), `"reasoning_tokens":3`) {
 		t.Errorf("usage %s", usage)
 	}
 	if h := p.respond("{{standin think=hm}} say: x", ""); h.items[0].kind != "reasoning" || h.items[0].summary+h.items[0].raw != "" {
-		t.Errorf("reasoning told unasked: %+v", h.items[0])
+		t.Errorf("reasoning strictStream unasked: %+v", h.items[0])
 	}
 	if h := p.respond("{{standin refusal=no}} x", ""); h.items[0].refusal != "no" {
 		t.Errorf("refusal %+v", h.items[0])
@@ -321,7 +321,7 @@ func TestResponsesRefused(t *testing.T) {
 		name, body  string
 		status      int
 		param, code string
-		message     string // A part.
+		message     string // part of the error message
 	}{
 		{"not JSON", `{"model":`, 400, "", "", "not valid JSON"},
 		{"no model", `{"input":"hi"}`, 400, "model", "missing_required_parameter", ""},
@@ -399,8 +399,8 @@ func TestResponsesSettingsRefuse(t *testing.T) {
 	}
 }
 
-// TestResponsesClientLibrary goes the whole way with a client by somebody else: a streamed answer
-// with calls, whose items come back beside the results.
+// TestResponsesClientLibrary uses another author's client: a streamed answer with tool calls, whose items are sent back
+// together with the results.
 func TestResponsesClientLibrary(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{Key: "sk-test"})

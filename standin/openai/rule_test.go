@@ -10,7 +10,7 @@ import (
 	"telex/standin/openai"
 )
 
-// statuses asks the same question n times.
+// statuses asks the same question n times and returns the status codes.
 func (p *provider) statuses(question string, n int) []int {
 	p.t.Helper()
 	var list []int

@@ -41,17 +41,17 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamVariants asks for answers with settings and reads the streams leniently: what a
-// good client has to understand must be there in each spelling.
+// TestStreamVariants requests streams with each setting and reads them leniently. A good client must understand each of
+// these variants.
 func TestStreamVariants(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
 	type want struct {
 		content, reasoning, other, refusal string
-		finish                             string // "stop" unless said; "-" for none.
+		finish                             string // "stop" by default; "-" for none
 		comments                           int
 		noUsage, notDone, unended          bool
-		part                               string // Of the raw body.
+		part                               string // part of the raw body
 	}
 	for _, tc := range []struct {
 		question string
@@ -118,7 +118,7 @@ func TestStreamGigantic(t *testing.T) {
 	}
 }
 
-// TestStreamFails covers errors after the first token (F08, F09).
+// The provider reports an error after the first token (F08, F09).
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
@@ -142,7 +142,7 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// TestStreamCut covers connections that break (F09).
+// The connection breaks during the stream (F09).
 func TestStreamCut(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
@@ -249,7 +249,7 @@ func TestStreamNoise(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
 	h := listen(t, p.ask("{{standin noise=2}} say: a b c d e f g h i j k l").body)
-	// Six pieces of noise, two of each kind; the last usage makes one more chunk without choices.
+	// There are six pieces of noise, two of each kind. The last usage adds one chunk without choices.
 	if h.empty != 5 || h.null != 2 || h.content != "a b c d e f g h i j k l" || h.tokens() != 12 {
 		t.Errorf("%d chunks without choices, %d null deltas, content %q, %d tokens, want 5, 2, all and 12", h.empty, h.null, h.content, h.tokens())
 	}

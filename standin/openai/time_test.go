@@ -15,7 +15,7 @@ import (
 	"telex/standin/openai"
 )
 
-// hundred is a text of a hundred tokens after "say:", which take 1.98 s at the usual rate.
+// hundred is a text of a hundred tokens after "say:". They take 1.98 s at the default rate.
 const hundred = tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos + tenGos
 
 const tenGos = " go go go go go go go go go go"
@@ -25,7 +25,7 @@ func bubble(t *testing.T, o openai.Options) *provider {
 	t.Helper()
 	s := openai.New(o)
 	l := memnet.Listen()
-	served := make(chan error, 1) // One value, so that Serve never waits for the test.
+	served := make(chan error, 1) // buffered, so that Serve never waits for the test
 	go func() { served <- s.Serve(l) }()
 	transport := &http.Transport{DialContext: l.Dial}
 	t.Cleanup(func() {
@@ -40,7 +40,7 @@ func bubble(t *testing.T, o openai.Options) *provider {
 	return &provider{Server: s, t: t, url: "http://standin", client: &http.Client{Transport: transport}}
 }
 
-// open begins a streamed answer and leaves its body to be read.
+// open requests a streamed answer and returns the response with an unread body.
 func (p *provider) open(ctx context.Context, question string) *http.Response {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(request(p.t, question, true)))
@@ -55,7 +55,7 @@ func (p *provider) open(ctx context.Context, question string) *http.Response {
 	return resp
 }
 
-// arrivals reads a stream and lists when each line that matters came, since begun.
+// arrivals reads a stream and lists the time of each relevant line since begun.
 func arrivals(body io.Reader, begun time.Time) []string {
 	var list []string
 	lines := bufio.NewScanner(body)
@@ -119,7 +119,7 @@ func TestJitterIsRepeatable(t *testing.T) {
 			defer func() { _ = resp.Body.Close() }()
 			list := arrivals(resp.Body, begun)
 			runs[strings.Join(list, " ")]++
-			// 99 intervals of 20 ms, the last token up to half of one early or late.
+			// There are 99 intervals of 20 ms, and the last token is up to half an interval early or late.
 			if took := time.Since(begun); took < 1970*time.Millisecond || took > 1990*time.Millisecond {
 				t.Errorf("100 tokens took %v, want about 1.98 s", took)
 			}
@@ -144,16 +144,15 @@ func TestWholeTakesAsLong(t *testing.T) {
 	})
 }
 
-// TestClientLeaves covers what the stand-in is for when turns are cancelled: that the
-// connection was closed, and when, is on record to the millisecond.
+// When a client closes its connection, as for a cancelled turn, the record contains the exact time.
 func TestClientLeaves(t *testing.T) {
 	for _, question := range []string{
-		"{{standin rate=2}} words: 100",            // Between tokens.
-		"{{standin first=1h}} words: 1",            // Before the first token.
-		"{{standin hang=2}} words: 5",              // In silence.
-		"{{standin hang=text}} words: 5",           // After the text.
-		"{{standin hang=finish}} words: 5",         // After finish_reason.
-		"{{standin hang=2 comment_interval=1s}} x", // While comments go on (F60).
+		"{{standin rate=2}} words: 100",            // between tokens
+		"{{standin first=1h}} words: 1",            // before the first token
+		"{{standin hang=2}} words: 5",              // during a pause
+		"{{standin hang=text}} words: 5",           // after the text
+		"{{standin hang=finish}} words: 5",         // after finish_reason
+		"{{standin hang=2 comment_interval=1s}} x", // while comments are sent (F60)
 		"{{standin stall=1 stall_for=1h}} words: 9",
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -183,7 +182,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// TestHangBeforeHeaders is a provider that takes the request and says nothing at all.
+// In TestHangBeforeHeaders, a provider accepts the request and never responds.
 func TestHangBeforeHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := bubble(t, openai.Options{})
@@ -218,7 +217,7 @@ func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := bubble(t, openai.Options{})
 		const clients = 100
-		done := make(chan string, clients) // All may end before one is read.
+		done := make(chan string, clients) // buffered, so that all may end before one is read
 		for range clients {
 			go func() { done <- listen(t, p.ask("say:"+hundred).body).finish }()
 		}

@@ -28,8 +28,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensAreLikeAModels checks what a client has to cope with: cut markers and words, and
-// an average length like that of real tokens.
+// TestTokensAreLikeAModels checks what clients must handle: tokens that split marks and words, and an average length
+// like that of real tokens.
 func TestTokensAreLikeAModels(t *testing.T) {
 	t.Parallel()
 	var tokens []string
@@ -46,7 +46,7 @@ func TestTokensAreLikeAModels(t *testing.T) {
 	if !cut {
 		t.Error("no ** is cut in two")
 	}
-	// One person with three runes: a token never holds part of a rune, but may part a grapheme.
+	// The emoji is one person made of three runes. A token never splits a rune, but may split such a group of runes.
 	if got := openai.Tokens("👩🏽‍🚀"); len(got) < 2 {
 		t.Errorf("Tokens of one emoji = %q, want it cut", got)
 	}

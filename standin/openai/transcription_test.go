@@ -13,12 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // A foreign client checks our reading of the API.
+	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // Another author's client checks our reading of the API.
 
 	"telex/standin/openai"
 )
 
-// field is one field of a form; a file has a file name.
+// field is one field of a form. A file also has a file name.
 type field struct{ name, file, value string }
 
 // transcribe sends a form.
@@ -152,7 +152,7 @@ func TestTranscriptionRefused(t *testing.T) {
 func TestTranscriptionFaults(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
-	p.rule(openai.Rule{Match: "voice", Do: "on=chat status=500"}) // Not meant for recordings.
+	p.rule(openai.Rule{Match: "voice", Do: "on=chat status=500"}) // the rule is not for recordings
 	p.rule(openai.Rule{Match: "voice", Times: 1, Do: "status=429 retry_after=3"})
 	p.rule(openai.Rule{Match: "voice", Times: 1, Do: "cut=start"})
 	p.rule(openai.Rule{Do: "on=audio say=replaced"})

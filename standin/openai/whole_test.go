@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// whole is a document as a client reads it.
+// whole is a response that is not a stream, as a client reads it.
 type whole struct {
 	Object  string
 	Choices []struct {

@@ -10,7 +10,7 @@ import (
 	"telex/standin/openai"
 )
 
-// serveOne answers one request without a network.
+// serveOne handles one request without a network.
 func serveOne(s *openai.Server, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body))
@@ -19,7 +19,7 @@ func serveOne(s *openai.Server, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestContextWindow: "one two" is two tokens, and a message costs four more.
+// "one two" has two tokens, and each message costs four more.
 func TestContextWindow(t *testing.T) {
 	t.Parallel()
 	const (
@@ -70,23 +70,23 @@ func TestContextPerModel(t *testing.T) {
 	}
 }
 
-// TestWindowEndsAnswer: where the window is full, the answer ends.
+// When the context window is full, the answer ends.
 func TestWindowEndsAnswer(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{Context: 20})
-	h := listen(t, p.ask("words: 50").body) // 3 tokens and 4: 13 are left.
+	h := listen(t, p.ask("words: 50").body) // the prompt uses 3 tokens and 4 for the message, so 13 are left
 	if h.finish != "length" || h.tokens() != 13 || h.usage["prompt_tokens"] != 7.0 {
 		t.Errorf("finish %q, usage %v, want length and 13 after 7", h.finish, h.usage)
 	}
 }
 
-// TestImagesCount takes the published example: 1024 x 1024 costs 765 tokens, 85 in low detail.
+// TestImagesCount uses the published example: an image of 1024 x 1024 costs 765 tokens, or 85 with low detail.
 func TestImagesCount(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})
 	url := dataURL("png", drawn(t, "png", 1024, 1024))
 	for part, want := range map[string]string{
-		imagePart(url): `"prompt_tokens":772,`, // Beside 4 for the message and 3 for "say: x".
+		imagePart(url): `"prompt_tokens":772,`, // with 4 tokens for the message and 3 for "say: x"
 		`{"type":"image_url","image_url":{"url":"` + url + `","detail":"low"}}`: `"prompt_tokens":92,`,
 	} {
 		if got := p.see("say: x", part); !strings.Contains(got.body, want) {
@@ -127,7 +127,7 @@ func TestSummary(t *testing.T) {
 	if !strings.HasPrefix(want, short) || len(openai.Tokens(short)) != 12 {
 		t.Errorf("summary in 12 tokens: %q", short)
 	}
-	// A summary of a summary keeps the same.
+	// A summary of a summary keeps the same facts.
 	again := openai.Answer("Summarize this:\n" + want)
 	for _, fact := range []string{"\n- Remember the code 4711.\n", "\n- My name is Ada!\n"} {
 		if strings.Count(again, fact) != 1 {

@@ -9,8 +9,8 @@ import (
 	"telex/standin/quota"
 )
 
-// TestWindow: whatever the times of the calls, no minute holds more than the limit, and
-// what waits as long as it was told fits.
+// For calls at any times, no minute contains more than the limit. A call that waits as long as the meter said is
+// accepted.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,7 +37,7 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// TestBucket: over any time no more than the burst and one per interval.
+// In any period, at most the burst and one call per interval are accepted.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +62,7 @@ func TestBucket(t *testing.T) {
 	})
 }
 
-func TestNoMeter(t *testing.T) {
+func TestUnlimitedMeter(t *testing.T) {
 	t.Parallel()
 	if w := quota.NewWindow(-1, time.Minute); w != nil {
 		t.Errorf("a window for no calls: got %v, want none", w)

@@ -18,14 +18,14 @@ import (
 	"telex/standin/rig"
 )
 
-// call and event are those of a platform with one method.
+// call and event are the types of a test platform with one method.
 type (
 	call struct {
 		rig.Call
 		Text string `json:"text"`
 	}
 	event struct{ rig.EventHead[call] }
-	// toy answers every call with its path.
+	// toy is a platform that answers every call with the call's path.
 	toy struct {
 		rig.Rig[call, event]
 		mu     sync.Mutex
@@ -159,7 +159,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestCalls: calls are recorded, held, cut and told, whatever the platform.
+// The rig records, holds, cuts and reports calls in the same way for every platform.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newToy(t)

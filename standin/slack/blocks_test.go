@@ -61,7 +61,7 @@ func TestBlocks(t *testing.T) {
 		{"no JSON", `[{]`, "invalid_blocks_format", ""},
 		{"wrong types", `[{"type":1}]`, "invalid_blocks", "schemas"},
 	}
-	p := newPlace(t)
+	p := newConversation(t)
 	for _, tc := range cases {
 		r := p.call("chat.postMessage", args{"channel": channel, "text": "fallback", "blocks": tc.blocks})
 		if r.Error != tc.want || !strings.Contains(strings.Join(r.Meta.Messages, "\n"), tc.detail) {
@@ -72,7 +72,7 @@ func TestBlocks(t *testing.T) {
 
 func TestShownBlocks(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	blocks := `[{"type":"header","text":{"type":"plain_text","text":"Title"}},
 		{"type":"section","text":{"type":"mrkdwn","text":"for <@U1001> &amp; all"}},
 		{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"a<b "},{"type":"broadcast","range":"here"}]}]},

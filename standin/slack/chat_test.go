@@ -13,24 +13,24 @@ import (
 	"telex/standin/slack"
 )
 
-// setEventChannel is where a test's messages are.
-type setEventChannel struct {
+// conversation is a channel with a person's question and the bot's answer.
+type conversation struct {
 	*client
-	asked string // what a person wrote in channel.
-	own   string // what the bot posted there.
+	asked string // the ts of the person's message
+	own   string // the ts of the bot's message
 }
 
-func newPlace(t *testing.T) setEventChannel {
+func newConversation(t *testing.T) conversation {
 	t.Helper()
 	c := free(t)
 	asked := c.server.Say(slack.Incoming{Channel: channel, Text: "question"})
-	return setEventChannel{c, asked, c.ok("chat.postMessage", args{"channel": channel, "text": "answer"}).TS}
+	return conversation{c, asked, c.ok("chat.postMessage", args{"channel": channel, "text": "answer"}).TS}
 }
 
-// TestRefusals: each method's errors, all with HTTP status 200.
+// Slack reports the errors of all methods with HTTP status 200.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	p.server.SetChannel(slack.Channel{ID: "C8", Archived: true})
 	p.server.SetChannel(slack.Channel{ID: "C9", BotOut: true})
 	p.server.SetChannel(slack.Channel{ID: "G9", Kind: slack.KindPrivate, BotOut: true})
@@ -140,8 +140,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestBodies: what may be posted, and how.
-func TestBodies(t *testing.T) {
+// TestArgumentEncodings checks which encodings of arguments a method accepts.
+func TestArgumentEncodings(t *testing.T) {
 	t.Parallel()
 	c := free(t)
 	c.server.Say(slack.Incoming{Text: "hi"})
@@ -218,10 +218,10 @@ func TestPostAndUpdate(t *testing.T) {
 	})
 }
 
-// TestBlocksStay: an update that names no blocks keeps them, as the documentation warns.
-func TestBlocksStay(t *testing.T) {
+// An update without blocks keeps the existing blocks, as the documentation warns.
+func TestUpdateKeepsBlocks(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	blocks := `[{"type":"section","text":{"type":"mrkdwn","text":"in a block"}},{"type":"actions","elements":[{"type":"button","action_id":"stop","text":{"type":"plain_text","text":"Stop"}}]}]`
 	p.ok("chat.update", args{"channel": channel, "ts": p.own, "text": "fallback", "blocks": blocks})
 	p.ok("chat.update", args{"channel": channel, "ts": p.own, "text": "other"})
@@ -244,10 +244,10 @@ func TestBlocksStay(t *testing.T) {
 	}
 }
 
-// TestLongText: a post is cut with a warning, which is a violation.
+// A long post is cut with a warning. The stand-in counts that as a violation.
 func TestLongText(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	emoji := strings.Repeat("😀", 20_000)
 	if r := p.ok("chat.postMessage", args{"channel": channel, "text": emoji}); r.Warning != "" {
 		t.Errorf("40,000 units: got warning %q, want none", r.Warning)
@@ -281,7 +281,7 @@ func TestEditWindow(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	meta := `{"event_type":"telex","event_payload":{"key":"k1"}}`
 	ts := p.ok("chat.postMessage", args{"channel": channel, "text": "x", "thread_ts": p.asked, "metadata": meta}).TS
 	p.ok("chat.update", args{"channel": channel, "ts": ts, "text": "y"})
@@ -313,10 +313,10 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// Previews are fetched unless both kinds are off; in code there are no links.
+// Link previews are fetched unless both kinds are off. Links in code have no previews.
 func TestOpened(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	for _, tt := range []struct {
 		more args
 		want string

@@ -24,20 +24,20 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends; it may run in a bubble.
+// start serves a stand-in until the test ends. It also works inside a synctest bubble.
 func start(t *testing.T, opts slack.Options) *client {
 	t.Helper()
 	s := slack.New(opts)
 	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
-// free is start without limits.
+// free starts a stand-in without limits.
 func free(t *testing.T) *client {
 	t.Helper()
 	return start(t, slack.Options{Limits: slack.NoLimits()})
 }
 
-// reply is an answer of the API, or what went wrong below it.
+// reply is a response of the API, or the error of the connection.
 type reply struct {
 	Status   int
 	Header   http.Header
@@ -77,7 +77,7 @@ func (c *client) call(method string, a args) reply {
 	return c.with(c.server.BotToken(), method, a)
 }
 
-// ok is call for what has to succeed.
+// ok makes a call that must succeed.
 func (c *client) ok(method string, a args) reply {
 	c.t.Helper()
 	r := c.call(method, a)
@@ -138,7 +138,7 @@ func (c *client) do(req *http.Request) reply {
 	return r
 }
 
-// envelope is what comes over a socket.
+// envelope is a message that arrives over a socket.
 type envelope struct {
 	Type        string  `json:"type"`
 	ID          string  `json:"envelope_id"`
@@ -196,7 +196,7 @@ type socket struct {
 	conn *websocket.Conn
 }
 
-// url asks for a new socket's address.
+// url requests the URL of a new socket.
 func (c *client) url() string {
 	c.t.Helper()
 	r := c.with(c.server.AppToken(), "apps.connections.open", nil)
@@ -233,7 +233,7 @@ func (c *client) socket() *socket {
 	return s
 }
 
-// next is the next message; one without a type when there was none for ten minutes.
+// next returns the next message. It returns one without a type if none arrives for ten minutes.
 func (k *socket) next() envelope {
 	k.t.Helper()
 	return k.within(10 * time.Minute)
@@ -254,7 +254,7 @@ func (k *socket) within(d time.Duration) envelope {
 	return e
 }
 
-// ack acknowledges, with a payload that may be nil.
+// ack acknowledges an envelope, with a payload that may be nil.
 func (k *socket) ack(e envelope, answer any) {
 	k.t.Helper()
 	body := map[string]any{"envelope_id": e.ID}
@@ -270,7 +270,7 @@ func (k *socket) ack(e envelope, answer any) {
 	}
 }
 
-// take is next, acknowledged.
+// take returns the next envelope and acknowledges it.
 func (k *socket) take() envelope {
 	k.t.Helper()
 	e := k.next()
@@ -281,7 +281,7 @@ func (k *socket) take() envelope {
 	return e
 }
 
-// shown is what a person sees of a message now.
+// shown returns a message's text as a person sees it now.
 func (c *client) shown(channel, ts string) string {
 	c.t.Helper()
 	for _, m := range c.server.Screen(channel, time.Now()).Messages {
@@ -297,4 +297,4 @@ const (
 	channel = "C1"
 )
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual.
+func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual

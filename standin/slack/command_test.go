@@ -43,7 +43,7 @@ func TestSlashCommand(t *testing.T) {
 			t.Errorf("messages: got %d, want 6", n)
 		}
 		for range 5 {
-			k.take() // the app hears of what it posted in the channel
+			k.take() // the app gets an event for its own post in the channel
 		}
 		if run := c.server.Commands()[0]; run.Acked.IsZero() || run.Failed != "" {
 			t.Errorf("record: got %+v", run)
@@ -51,12 +51,12 @@ func TestSlashCommand(t *testing.T) {
 	})
 }
 
-// TestCommandTimeout: a command is not repeated, and the person gets an error.
+// A command without an acknowledgement is not repeated, and the person gets an error.
 func TestCommandTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		c.server.Command(direct, "", "/ask", "nobody listens")
-		synctest.Wait() // it is tried with nobody there
+		synctest.Wait() // the first delivery fails, because no socket is open
 		k := c.socket()
 		c.server.Command(direct, "", "/ask", "why?")
 		first := k.next()
@@ -117,12 +117,12 @@ func TestButton(t *testing.T) {
 	})
 }
 
-// TestCommandsByHTTP: commands come as forms, button presses as JSON in one.
+// Over HTTP, commands arrive as forms, and button presses as JSON in a form field.
 func TestCommandsByHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, func(_ int, p pushed, w http.ResponseWriter) {
 			if p.form.Get("command") != "" {
-				_, _ = io.WriteString(w, "at once") // a lost answer shows in the test
+				_, _ = io.WriteString(w, "at once") // if the response gets lost, the test fails anyway
 			}
 		})
 		c.server.Command(channel, "U7", "/ask", "why & how?")

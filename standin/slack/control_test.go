@@ -104,7 +104,7 @@ func TestControl(t *testing.T) {
 	})
 }
 
-// TestControlEvents: a program in any language can follow what happens.
+// A program in any language can follow the events over HTTP.
 func TestControlEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -68,7 +68,7 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
-// TestHistoryScopes: each kind of channel is read with a scope of its own.
+// Each kind of channel needs its own scope to be read.
 func TestHistoryScopes(t *testing.T) {
 	t.Parallel()
 	places := map[string]string{"C1": "channels:history", "D1": "im:history", "G1": "mpim:history", "G9": "groups:history"}
@@ -84,7 +84,7 @@ func TestHistoryScopes(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestListChannels(t *testing.T) {
 	t.Parallel()
 	c := free(t)
 	c.server.SetUser(slack.User{ID: "U1", Name: "ann"})

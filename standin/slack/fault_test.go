@@ -17,8 +17,8 @@ func TestFaults(t *testing.T) {
 	cases := []struct {
 		name   string
 		fault  slack.Fault
-		status int  // of the answer; 0 for a cut connection.
-		effect bool // whether the text changed.
+		status int  // of the response; 0: the connection was cut
+		effect bool // whether the text changed
 		answer string
 		took   time.Duration
 	}{
@@ -83,7 +83,7 @@ func TestForcedLimit(t *testing.T) {
 	})
 }
 
-// TestPauses: the moments at which a test kills a client.
+// TestPauses holds calls at each moment at which a test may kill a client.
 func TestPauses(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage    string

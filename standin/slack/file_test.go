@@ -14,7 +14,7 @@ import (
 
 func TestUpload(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	r := p.ok("files.getUploadURLExternal", args{"filename": "a.txt", "length": "5"})
 	u, err := url.Parse(r.UploadURL)
 	if err != nil || u.Host != "standin" {
@@ -88,10 +88,10 @@ func TestDownload(t *testing.T) {
 	})
 }
 
-// A file of the bot takes its message with it; one of a person leaves the message as it was.
+// Deleting a file of the bot also deletes its message. Deleting a file of a person leaves the message.
 func TestFilesAreDeleted(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	r := p.ok("files.getUploadURLExternal", args{"filename": "a.txt", "length": "5"})
 	u, err := url.Parse(r.UploadURL)
 	if err != nil {
@@ -126,7 +126,7 @@ func TestFilesAreDeleted(t *testing.T) {
 
 func TestDownloadIsCut(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newConversation(t)
 	p.server.Fault(slack.Fault{Method: "file", Action: fault.CutMiddle})
 	p.server.Say(slack.Incoming{Channel: channel, Files: []slack.Attachment{{Name: "b.txt", Content: bytes.Repeat([]byte("x"), 1000)}}})
 	history := p.server.History(channel)

@@ -17,8 +17,7 @@ import (
 	"telex/standin/slack"
 )
 
-// TestLibrary: the client library of the adapter takes the stand-in for Slack, on a real
-// network.
+// The adapter's client library works with the stand-in over a real network.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{Limits: slack.NoLimits()})
@@ -71,7 +70,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// useLibrary calls what a bot calls.
+// useLibrary makes the calls that a bot makes.
 func useLibrary(ctx context.Context, t *testing.T, s *slack.Server, api *library.Client, thread string) {
 	t.Helper()
 	who, err := api.AuthTestContext(ctx)

@@ -9,7 +9,7 @@ import (
 	"telex/standin/slack"
 )
 
-// TestTiers: a method's limit is the workspace's, whatever the channel.
+// The limit of a method applies to the whole workspace, not to each channel.
 func TestTiers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -31,7 +31,7 @@ func TestTiers(t *testing.T) {
 		if r.Status != http.StatusTooManyRequests || r.Error != "ratelimited" || r.Header.Get("Retry-After") != "10" {
 			t.Errorf("edit 51: got %d %s, Retry-After %q, want 10", r.Status, r.Raw, r.Header.Get("Retry-After"))
 		}
-		c.ok("conversations.history", args{"channel": "C2"}) // another method is another scope
+		c.ok("conversations.history", args{"channel": "C2"}) // each method has its own limit
 		pause(9 * time.Second)
 		if r := edit(1); r.Status != 429 || r.Header.Get("Retry-After") != "1" {
 			t.Errorf("too early: got %d %s", r.Status, r.Raw)
@@ -47,7 +47,7 @@ func TestTiers(t *testing.T) {
 	})
 }
 
-// TestPostLimit: a channel takes a message a second, with a burst; the workspace has its own.
+// A channel accepts one message per second, with a burst. The workspace has a limit of its own.
 func TestPostLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{Limits: slack.Limits{PostPerMinute: 6}})

@@ -45,7 +45,7 @@ func TestMrkdwn(t *testing.T) {
 	}
 }
 
-// In Markdown an entity is a character outside of code, and stands as it is in code.
+// In Markdown, an entity is decoded outside of code and kept as it is in code.
 func TestMarkdownCode(t *testing.T) {
 	t.Parallel()
 	s := New(Options{})
@@ -67,7 +67,7 @@ func TestMarkdownCode(t *testing.T) {
 	}
 }
 
-// Lists are drawn with bullets by depth, and with numbers counted from the first one.
+// Bullets depend on the depth of a list, and numbers count from the first item's number.
 func TestMarkdownLists(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -89,8 +89,8 @@ func TestMarkdownLists(t *testing.T) {
 	}
 }
 
-// FuzzMrkdwn: pieces joined are the text, storing twice changes nothing, and what is
-// stored shows and calls what was sent.
+// FuzzMrkdwn checks that the pieces of a text add up to it, that encoding twice equals encoding once, and that the
+// stored text shows and mentions the same as the sent text.
 func FuzzMrkdwn(f *testing.F) {
 	for _, seed := range []string{"", "<@U1>", "<<!here>>", "a & <b|c>", "<https://x|y", "&amp;amp;", "<!", "<\n>", "- a\n  1. b\n> - c\n```\n- d", "😀<@U1|é>"} {
 		f.Add(seed)
@@ -126,7 +126,7 @@ func FuzzMrkdwn(f *testing.F) {
 	})
 }
 
-// FuzzBlocks: whatever blocks a client sends, they are taken or refused, within the limits.
+// FuzzBlocks checks that any blocks are either accepted or refused, and that accepted blocks are within the limits.
 func FuzzBlocks(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, `[null]`, `[1]`, `{}`, `[{"type":"divider"}]`, `[{"type":"markdown","text":"**x**"}]`,

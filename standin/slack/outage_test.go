@@ -15,8 +15,8 @@ import (
 	"telex/standin/slack"
 )
 
-// TestOutageRefuses: over TCP nobody listens, which a client can tell from a cut call. The
-// connection that asked for the outage stays, and the address is the same afterwards.
+// During an outage nobody listens on the TCP port, so a client gets a refused connection, not a cut one. The connection
+// that requested the outage stays open, and the address is the same afterwards.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})
@@ -60,7 +60,7 @@ func TestOutageRefuses(t *testing.T) {
 	if status, err := ask(control, "DELETE", "/control/fault", ""); status != 200 {
 		t.Fatalf("the end of the outage: got %d (%v), want 200", status, err)
 	}
-	for { // until the address is open again
+	for { // until the port accepts connections again
 		status, err := ask(app, "GET", "/api/api.test", "")
 		if status == 200 {
 			break
@@ -71,7 +71,7 @@ func TestOutageRefuses(t *testing.T) {
 	}
 }
 
-// TestCloseDuringRefusal: a server may end while nobody listens for it.
+// A server can be closed during an outage in which nobody listens.
 func TestCloseDuringRefusal(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})
@@ -90,7 +90,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 }
 
-// TestCloseDuringDeliveries: running deliveries end with the server.
+// Running deliveries end when the server closes.
 func TestCloseDuringDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slack.New(slack.Options{})
@@ -113,7 +113,7 @@ func TestFaultChoice(t *testing.T) {
 	cases := []struct {
 		name  string
 		fault slack.Fault
-		want  string // "x" for each of eight calls that is hit.
+		want  string // "x" for each of eight calls that the fault hits
 	}{
 		{"all", slack.Fault{}, "xxxxxxxx"},
 		{"nth", slack.Fault{Nth: 3}, "..x....."},
@@ -149,7 +149,7 @@ func TestFaultChoice(t *testing.T) {
 	}
 }
 
-// TestFaultEnds: a rule may hold for a time only, and a held call ends with its server.
+// A fault can be limited in time. A held call ends when its server restarts.
 func TestFaultEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -166,7 +166,7 @@ func TestFaultEnds(t *testing.T) {
 		synctest.Wait()
 		c.server.Restart(0)
 		r := <-got
-		synctest.Wait() // the client hears of its connection's end before the server is done with it
+		synctest.Wait() // the client notices the end of its connection before the server does
 		if r.Err == nil || len(c.server.Paused()) != 0 {
 			t.Errorf("held over a restart: got %+v and %v", r, c.server.Paused())
 		}

@@ -15,7 +15,7 @@ func TestAssistant(t *testing.T) {
 		c := free(t)
 		k := c.socket()
 		thread := c.server.OpenAssistant("U7")
-		k.take() // the message that begins the thread
+		k.take() // the message that starts the thread
 		if e := k.take(); e.Payload.Event.Type != "assistant_thread_started" || e.Payload.Event.Assistant.ThreadTS != thread {
 			t.Errorf("got %+v", e)
 		}
@@ -51,7 +51,7 @@ func TestAssistant(t *testing.T) {
 
 const oneThing = `[{"title":"Ideas","message":"Give me ideas."}]`
 
-// An assistant's thread has prompts until somebody writes in it, and a title.
+// An assistant's thread has prompts until somebody writes in it, and it has a title.
 func TestPromptsOfAnAssistant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -101,7 +101,7 @@ func TestPromptsOfAnAssistant(t *testing.T) {
 	})
 }
 
-// An agent has prompts above its Messages tab. Those for a thread have no effect, and no error tells.
+// An agent has prompts above its Messages tab. Prompts for one of its threads have no effect and cause no error.
 func TestPromptsOfAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{Agent: true, Limits: slack.NoLimits()})
@@ -123,7 +123,7 @@ func TestPromptsOfAnAgent(t *testing.T) {
 	})
 }
 
-// A person stops what the app works on: its stream ends, and the session waits for the app.
+// A person stops the app's work: its stream ends, and the session becomes idle when the app reacts.
 func TestStopSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

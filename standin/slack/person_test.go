@@ -10,7 +10,7 @@ import (
 	"telex/standin/slack"
 )
 
-// heard drains a socket and names what came: type, subtype, channel type.
+// heard reads n envelopes from a socket and describes each: type, subtype, channel type.
 func heard(k *socket, n int) []string {
 	k.t.Helper()
 	var list []string
@@ -22,7 +22,7 @@ func heard(k *socket, n int) []string {
 	return list
 }
 
-// TestEvents: what an app hears, its own messages and both events of a mention included.
+// An app receives events for people's messages and its own, and two events for a mention.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

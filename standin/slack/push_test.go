@@ -18,12 +18,12 @@ import (
 	"telex/standin/slack"
 )
 
-// pushed is a request that the app got.
+// pushed is a request that the app received.
 type pushed struct {
-	at     time.Duration // since the app began.
+	at     time.Duration // since the app was started
 	header http.Header
 	raw    []byte
-	form   url.Values // of a command or an action.
+	form   url.Values // of a command or a button press
 	payload
 }
 
@@ -32,7 +32,7 @@ type app struct {
 	t      *testing.T
 	mu     sync.Mutex
 	got    []pushed
-	answer func(n int, p pushed, w http.ResponseWriter) // n from 0.
+	answer func(n int, p pushed, w http.ResponseWriter) // n is the number of the request, from 0
 }
 
 func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +58,7 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.got = append(a.got, p)
 	a.mu.Unlock()
 	if p.Type == "url_verification" {
-		_, _ = io.WriteString(w, p.Challenge) // a lost answer fails the check
+		_, _ = io.WriteString(w, p.Challenge) // if the response gets lost, the verification fails
 		return
 	}
 	if a.answer != nil {
@@ -97,7 +97,7 @@ func startApp(t *testing.T, answer func(n int, p pushed, w http.ResponseWriter))
 
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	// The example of https://docs.slack.dev/authentication/verifying-requests-from-slack.
+	// This is the example of https://docs.slack.dev/authentication/verifying-requests-from-slack.
 	body := "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 	got := slack.Sign("8f742231b10e8888abcd99yyyzzz85a5", "1531420618", []byte(body))
 	if want := "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"; got != want {
@@ -105,7 +105,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestEventsAPI: events are posted and signed, and repeated if the app does not accept them.
+// Events are sent as signed POST requests, and repeated if the app does not accept them.
 func TestEventsAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, func(n int, _ pushed, w http.ResponseWriter) {
@@ -158,7 +158,7 @@ func TestNoRetry(t *testing.T) {
 	})
 }
 
-// TestForgedRequests: an app that checks signatures has something to refuse.
+// The stand-in sends forged requests, so that tests can check an app's signature check.
 func TestForgedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, a := startApp(t, nil)
@@ -203,6 +203,6 @@ func TestChallengeFails(t *testing.T) {
 		if err := c.server.SetRequestURL(context.Background(), "http://app/"); err == nil {
 			t.Error("nobody there: got no error")
 		}
-		c.socket() // still in Socket Mode
+		c.socket() // the app still uses Socket Mode
 	})
 }

@@ -21,7 +21,7 @@ func TestSocketMode(t *testing.T) {
 			got.TS != ts || got.User != "U1001" || got.Text != "hello &amp; &lt;b&gt;" || e.Answerable || e.Retry != 0 {
 			t.Errorf("got %+v", e)
 		}
-		pause(10 * time.Minute) // nothing comes again.
+		pause(10 * time.Minute) // no event is delivered again
 		list := c.server.Deliveries()
 		if len(list) != 1 || len(list[0].Attempts) != 1 || list[0].Acked.IsZero() {
 			t.Errorf("deliveries: got %+v, want one, acknowledged", list)
@@ -32,7 +32,7 @@ func TestSocketMode(t *testing.T) {
 	})
 }
 
-// TestRedelivery: what is not acknowledged comes at once, after a minute and after five.
+// An event without an acknowledgement is delivered again at once, after one minute and after five minutes.
 func TestRedelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -72,7 +72,7 @@ func TestAcknowledgements(t *testing.T) {
 		if again.Retry != 1 || again.ID == e.ID {
 			t.Errorf("got %+v, want it again in a new envelope", again)
 		}
-		k.ack(again, nil) // twice
+		k.ack(again, nil) // the second acknowledgement of the same envelope
 		synctest.Wait()
 		got := c.server.Stats().Violations.ByKind
 		if got[slack.LateAck] != 1 || got[slack.BadAck] != 1 {
@@ -81,7 +81,7 @@ func TestAcknowledgements(t *testing.T) {
 	})
 }
 
-// TestManySockets: the envelopes are shared, each goes to one; the eleventh is sent away.
+// Each envelope is sent on one of the open sockets. The eleventh socket is refused.
 func TestManySockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -140,8 +140,8 @@ func TestTickets(t *testing.T) {
 	})
 }
 
-// TestRefresh: a warning, then a refresh, then the end; what was not acknowledged comes
-// over the next socket.
+// A socket gets a warning, then a refresh request, and then it is closed. Events without an acknowledgement are
+// delivered over the next socket.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{SocketLife: time.Minute})
@@ -157,7 +157,7 @@ func TestRefresh(t *testing.T) {
 		if e := old.next(); e.Type != "events_api" {
 			t.Errorf("got %+v, want the other event on the warned socket", e)
 		}
-		if e := fresh.take(); e.Retry != 1 { // after three seconds, from whichever socket's turn it is
+		if e := fresh.take(); e.Retry != 1 { // after three seconds, on any of the sockets
 			t.Errorf("got %+v, want the event again", e)
 		}
 		for e := old.next(); e.Reason != "refresh_requested"; e = old.next() {
@@ -175,7 +175,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// TestBrokenSockets: one that is cut ends; one that stalls looks alive to who does not ping.
+// A cut socket ends. A stalled socket looks alive to a client that does not ping.
 func TestBrokenSockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
@@ -205,14 +205,14 @@ func TestBrokenSockets(t *testing.T) {
 	})
 }
 
-// TestNoSocket: what happens while nobody listens is tried for six minutes.
+// While no socket is open, delivery of an event is tried for six minutes.
 func TestNoSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, slack.Options{})
 		c.server.Say(slack.Incoming{Channel: direct, Text: "early"})
 		pause(2 * time.Minute)
 		c.server.Say(slack.Incoming{Channel: direct, Text: "late"})
-		synctest.Wait() // it is tried once with nobody there
+		synctest.Wait() // the first delivery fails, because no socket is open
 		k := c.socket()
 		if e := k.take(); e.Payload.Event.Text != "late" || e.RetryReason != "connection_failed" {
 			t.Errorf("got %+v", e)

@@ -45,7 +45,7 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestStreamExpiry: after five minutes a stream is broken until an update mends it.
+// After five minutes, a stream looks broken until an update repairs it.
 func TestStreamExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -109,7 +109,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestStreamLength: a stream can't outgrow what blocks may show together.
+// A stream can't become longer than the total limit of a message's blocks.
 func TestStreamLength(t *testing.T) {
 	t.Parallel()
 	c := free(t)

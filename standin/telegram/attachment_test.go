@@ -12,7 +12,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// sent is a message with files, as a bot reads it.
+// sent is a message with files, as getUpdates returns it.
 type sent struct {
 	MessageID    int    `json:"message_id"`
 	Text         string `json:"text"`
@@ -41,7 +41,7 @@ type sentFile struct {
 	Duration int
 }
 
-// messages fetches what people said.
+// messages fetches the messages of people.
 func (c *client) messages() []sent {
 	c.t.Helper()
 	r := c.call("getUpdates", nil)
@@ -61,7 +61,7 @@ func (c *client) messages() []sent {
 	return list
 }
 
-// photo is a JPEG without content.
+// photo returns a JPEG file without pixels.
 func photo(t *testing.T, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -186,8 +186,7 @@ func TestAttachmentsRefused(t *testing.T) {
 	}
 }
 
-// FuzzSay: whatever a test says, the bot's answer is JSON that can be read, or the
-// test is told what is wrong.
+// For any Incoming, the stand-in either delivers valid JSON to the bot or returns an error to the test.
 func FuzzSay(f *testing.F) {
 	f.Add(`{"media":"photo","content":"/9j/"}`)
 	f.Add(`{"album":[{"media":"photo"},{"media":"video"}],"text":"x"}`)

@@ -22,14 +22,14 @@ type client struct {
 	http   *http.Client
 }
 
-// start serves a stand-in until the test ends; it may run in a bubble.
+// start serves a stand-in until the test ends. It also works inside a synctest bubble.
 func start(t *testing.T, opts telegram.Options) *client {
 	t.Helper()
 	s := telegram.New(opts)
 	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
-// reply is an answer of the API, or what went wrong below it.
+// reply is a response of the API, or the error of the connection.
 type reply struct {
 	Status      int
 	Header      http.Header
@@ -45,7 +45,7 @@ type reply struct {
 	Err error
 }
 
-// message is the id of the message in the result.
+// message returns the id of the message in the result.
 func (r reply) message(t *testing.T) int {
 	t.Helper()
 	var m struct {
@@ -62,7 +62,7 @@ func (r reply) message(t *testing.T) int {
 
 type args map[string]string
 
-// call posts a form.
+// call posts a form to a method.
 func (c *client) call(method string, a args) reply {
 	c.t.Helper()
 	return c.callContext(c.t.Context(), method, a)
@@ -102,7 +102,7 @@ func (c *client) do(req *http.Request) reply {
 	return r
 }
 
-// update is the part of an update that tests look at.
+// update has the fields of an update that tests use.
 type update struct {
 	UpdateID int `json:"update_id"`
 	Message  *struct {
@@ -126,4 +126,4 @@ func (r reply) updates(t *testing.T) []update {
 
 const person = 1001
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual.
+func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual

@@ -14,7 +14,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// control speaks the control API.
+// control makes a request to the control API.
 func (c *client) control(method, path, body string) (status int, answer string) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), method, "http://standin/control/"+path, strings.NewReader(body))
@@ -139,7 +139,7 @@ func TestControlEvents(t *testing.T) {
 		}
 	}()
 	lines := bufio.NewScanner(res.Body)
-	lines.Scan() // the comment that says that the stream stands.
+	lines.Scan() // the comment that tells that the stream is open
 	c.call("sendMessage", args{"chat_id": "1001", "text": "x <b>"})
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
@@ -158,8 +158,7 @@ func TestControlEvents(t *testing.T) {
 	t.Errorf("stream ended: %v", lines.Err())
 }
 
-// TestPage: the page is there, loads nothing from elsewhere, and never sets
-// markup.
+// The page loads nothing from other servers, and its script never sets markup.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{})

@@ -16,7 +16,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// link asks for a file's path.
+// link requests the path of a file.
 func (c *client) link(fileID string) (path string, size int64) {
 	c.t.Helper()
 	r := c.call("getFile", args{"file_id": fileID})
@@ -34,7 +34,7 @@ func (c *client) link(fileID string) (path string, size int64) {
 	return f.FilePath, f.FileSize
 }
 
-// fetch downloads from a path; what came before an error is in Raw.
+// fetch downloads from a path. Raw has the bytes that arrived before an error.
 func (c *client) fetch(ctx context.Context, token, path string) reply {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://standin/file/bot"+token+"/"+path, nil)
@@ -49,7 +49,7 @@ func (c *client) fetch(ctx context.Context, token, path string) reply {
 	return reply{Status: res.StatusCode, Header: res.Header, Raw: string(data), Err: errors.Join(err, res.Body.Close())}
 }
 
-// document lets a person send one and returns its id.
+// document lets a person send a document, and returns its file id.
 func (c *client) document(in telegram.Incoming) string {
 	c.t.Helper()
 	in.Chat, in.Media = person, "document"
@@ -123,8 +123,8 @@ func TestGetFileRefused(t *testing.T) {
 	}
 }
 
-// TestSizesThatLie: what the platform says of a size need not be so.
-func TestSizesThatLie(t *testing.T) {
+// The size that the platform reports may differ from the real size.
+func TestReportedSizeMayBeWrong(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{})
 	content := bytes.Repeat([]byte("x"), 1000)
@@ -183,9 +183,9 @@ func TestDownloadFaults(t *testing.T) {
 			{`{"action":"status","status":502}`, 502, -1, 100 * time.Millisecond, false},
 			{`{"action":"not_found"}`, 404, -1, 100 * time.Millisecond, false},
 			{`{"action":"cut_middle"}`, 200, 500, 100 * time.Millisecond, true},
-			{`{"action":"cut_before"}`, 0, 0, 0, true}, // Clients repeat a GET on another connection, so the time is theirs.
+			{`{"action":"cut_before"}`, 0, 0, 0, true}, // clients repeat a GET on another connection, so the time depends on them
 			{`{"action":"drip","rate":25}`, 200, 1000, 40*time.Second + 100*time.Millisecond, false},
-			{`{"action":"drip","rate":3}`, 200, 179, time.Minute, true}, // The client gives up.
+			{`{"action":"drip","rate":3}`, 200, 179, time.Minute, true}, // the client gives up
 			{`{"action":"hang"}`, 0, 0, time.Minute, true},
 			{`{"action":"malformed"}`, 200, 500, 100 * time.Millisecond, false},
 		} {

@@ -74,7 +74,7 @@ func TestFixText(t *testing.T) {
 	}
 }
 
-// fix is fixText, with what is wrong in the text or its entities.
+// fix calls fixText and returns the error as a text.
 func fix(text string, entities []Entity) (f formatted, err string) {
 	_, refused := rig.Run[apiError](func() any { f = fixText(text, entities); return nil })
 	if refused != nil {
@@ -107,7 +107,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// parse is parseMarkup, with what is wrong in the text.
+// parse calls parseMarkup and returns the error as a text.
 func parse(text, mode string) (plain string, list []Entity, err string) {
 	_, refused := rig.Run[apiError](func() any { plain, list = parseMarkup(text, mode); return nil })
 	if refused != nil {
@@ -157,7 +157,7 @@ func TestParseMarkup(t *testing.T) {
 	}
 }
 
-// checkFixed tells what is wrong with a text that claims to be in normal form.
+// checkFixed fails the test if a text is not in normal form.
 func checkFixed(t *testing.T, f formatted) {
 	t.Helper()
 	if !utf8.ValidString(f.text) || strings.TrimRight(f.text, " \n") != f.text {

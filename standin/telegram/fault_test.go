@@ -18,11 +18,11 @@ func TestFaults(t *testing.T) {
 	cases := []struct {
 		name    string
 		fault   telegram.Fault
-		status  int  // of the answer; 0 for a cut connection.
-		effect  bool // whether the text changed.
+		status  int  // of the response; 0: the connection was cut
+		effect  bool // whether the text changed
 		answer  string
 		took    time.Duration
-		invalid bool // the answer is no JSON.
+		invalid bool // the response is not valid JSON
 	}{
 		{name: "latency", fault: telegram.Fault{Action: fault.Latency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
 		{name: "status", fault: telegram.Fault{Action: fault.Status, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
@@ -77,7 +77,7 @@ func TestFaultChoice(t *testing.T) {
 	cases := []struct {
 		name  string
 		fault telegram.Fault
-		want  string // "x" for each of eight calls that is hit.
+		want  string // "x" for each of eight calls that the fault hits
 	}{
 		{"all", fail, "xxxxxxxx"},
 		{"nth", with(func(f *telegram.Fault) { f.Nth = 3 }), "..x....."},
@@ -113,7 +113,7 @@ func TestFaultChoice(t *testing.T) {
 	}
 }
 
-// TestPauses: the moments at which a test kills a client.
+// TestPauses holds calls at each moment at which a test may kill a client.
 func TestPauses(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage    string
@@ -206,8 +206,7 @@ func TestHangAndRestart(t *testing.T) {
 	})
 }
 
-// TestClientGone covers F13: what a client sent takes effect, even if it did not
-// wait for the answer.
+// F13: a request takes effect even if the client does not wait for the response.
 func TestClientGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{Latency: time.Second})

@@ -26,8 +26,7 @@ func (c *client) upload(name string, content []byte, a args) reply {
 	return c.post(c.t.Context(), "/bot"+c.server.Token()+"/sendDocument", "multipart/form-data; boundary=B", body.String())
 }
 
-// TestFile: what a person sees of a file, now and later, and what tests in other languages
-// get of it.
+// TestFile checks what a person sees of a file at different times, and what the control API returns of it.
 func TestFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -90,7 +89,7 @@ func TestFileRefusals(t *testing.T) {
 	}
 }
 
-// TestShownNames: names as TDLib cleans them.
+// File names are cleaned as in TDLib.
 func TestShownNames(t *testing.T) {
 	t.Parallel()
 	c := free(t)
@@ -112,13 +111,13 @@ func TestShownNames(t *testing.T) {
 	}
 }
 
-// TestDraftsShareTheBucket: drafts, messages, edits and files count against one limit, hidden
-// limits too, and a 429 of one closes the chat for all.
+// Drafts, messages, edits and files count against one limit, also against a hidden one. A 429 on one of them blocks the
+// chat for all.
 func TestDraftsShareTheBucket(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hidden     telegram.Limits
 		passed     int
-		violations int // the first 429 is one only where the limit is published, the rest always.
+		violations int // the first 429 is a violation only if the limit is published; later ones always are
 	}{
 		"published": {telegram.Limits{}, 3, 5},
 		"hidden":    {telegram.Limits{PrivatePerSecond: 0.5, PrivateBurst: 2}, 2, 5},
@@ -149,7 +148,7 @@ func TestDraftsShareTheBucket(t *testing.T) {
 	}
 }
 
-// A photo is what can be shown in a chat; it has no name.
+// A photo can be shown in the chat. It has no file name.
 func TestPhoto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -10,13 +10,12 @@ import (
 	"telex/standin/telegram"
 )
 
-// TestHeldCalls: a call that is held can be ended where it is, on all methods that show
-// something: the moments at which a test kills a client.
+// A test can hold a call of any method that shows something, and then end it there, as if the client had been killed.
 func TestHeldCalls(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage string
 		drop          bool
-		effect        bool // once it is let go of.
+		effect        bool // expected after the call is released
 		answered      bool
 	}{
 		{fault.PauseBefore, "before", false, true, true},

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// A program that outlives the stand-in, or a Reset of it, must not meet ids twice: it would take what is new for known.
+// Ids never repeat after a restart or a Reset. A bot that keeps running would otherwise mistake new messages for known
+// ones.
 func TestGrowingIDs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)))
-		var before [3]int64 // the newest ids of an update, a private chat and a supergroup
+		var before [3]int64 // the newest ids: of an update, in a private chat, in a supergroup
 		check := func(when string, s *Server) {
 			t.Helper()
 			var newest [3]int64

@@ -9,8 +9,9 @@ import (
 	"telex/standin/telegram"
 )
 
-// A create whose connection is cut takes effect later. Until then its id does not exist, and other chats of the same sequence
-// take the ids in between. What an edit says about an id is what a bot can find it by.
+// A create whose connection is cut takes effect later. Until then its message id does not exist, and other chats that
+// share the sequence of ids use the ids in between. The error of an edit says whether an id exists, so a bot can search
+// with edits.
 func TestLateCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +33,7 @@ func TestLateCreate(t *testing.T) {
 		edit(first+2, "late", "message to edit not found")
 		time.Sleep(3 * time.Second)
 		edit(first, "late", "message can't be edited")
-		edit(other, "late", "message to edit not found") // it stands in another chat
+		edit(other, "late", "message to edit not found") // the message is in another chat
 		edit(other+1, "late", "message is not modified: specified new message content and reply markup are exactly "+
 			"the same as a current content and reply markup of the message")
 		if bad := s.Stats().Violations.Total(); bad > 0 {

@@ -10,8 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// flow makes calls with a pause between them until one is answered 429, and
-// returns how many passed and what the 429 said; at most 200.
+// flow makes at most 200 calls, with a pause between them, until one gets a 429. It returns the number of successful
+// calls and the 429.
 func (c *client) flow(gap time.Duration, call func(i int) reply) (passed int, refusal reply) {
 	c.t.Helper()
 	for i := range 200 {
@@ -31,9 +31,9 @@ func TestLimits(t *testing.T) {
 	cases := []struct {
 		name              string
 		published, hidden telegram.Limits
-		chats             []int64 // the calls go round.
+		chats             []int64 // the calls go to these chats in turn
 		gap               time.Duration
-		edit              bool // all but the first call in a chat are edits.
+		edit              bool // every call in a chat after the first is an edit
 		passed, retry     int
 		violations        int
 	}{
@@ -91,8 +91,8 @@ func span(from, to int64) []int64 {
 	return list
 }
 
-// TestBlockedWindow covers F19 and F23: after a 429 every call in the scope is
-// refused and counted until the time is over, and calls elsewhere are not.
+// F19, F23: after a 429, every call in its scope is refused and counted as a violation until the wait is over. Calls
+// outside of the scope succeed.
 func TestBlockedWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})

@@ -9,16 +9,15 @@ import (
 	"telex/standin/telegram"
 )
 
-// TestMenuOrder takes the lists away one by one, the narrowest first, and looks at what each
-// person is offered then.
-// Source: https://core.telegram.org/bots/api#determining-list-of-commands
+// TestMenuOrder deletes the lists of commands one by one, from the narrowest scope to the widest. Each time it checks
+// which list each person gets. Source: https://core.telegram.org/bots/api#determining-list-of-commands
 func TestMenuOrder(t *testing.T) {
 	t.Parallel()
 	const group = -1000000000007
 	for name, tc := range map[string]struct {
 		chat, user int64
 		admin      bool
-		order      []string // scopes, as they are asked.
+		order      []string // scopes, in the order in which Telegram looks for a list
 	}{
 		"private": {person, 0, false, []string{`{"type":"chat","chat_id":1001}`, `{"type":"all_private_chats"}`, `{"type":"default"}`}},
 		"member": {group, person, false, []string{
@@ -33,7 +32,7 @@ func TestMenuOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := start(t, telegram.Options{})
-			c.server.Say(telegram.Incoming{Chat: tc.chat, User: person, Text: "x"}) // Whose client speaks English.
+			c.server.Say(telegram.Incoming{Chat: tc.chat, User: person, Text: "x"}) // the person's client has the language English
 			if tc.admin {
 				c.control("POST", "admin", fmt.Sprintf(`{"chat":%d,"user":%d}`, tc.chat, person))
 			}
@@ -71,7 +70,7 @@ func TestMenuOrder(t *testing.T) {
 	}
 }
 
-// TestMenuLanguage: a list for another language doesn't hide the one without.
+// A list for another language does not replace the list without a language.
 func TestMenuLanguage(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{})

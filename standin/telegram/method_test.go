@@ -14,8 +14,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// free is a server without limits, with one private chat, a group (-1001) and a
-// forum (-1000000000002, topic 7) in which a person said something.
+// free starts a server without limits. It has a private chat, a group (-1001), and a forum (-1000000000002, topic 7) in
+// which a person has written.
 func free(t *testing.T) *client {
 	t.Helper()
 	c := start(t, telegram.Options{Limits: telegram.NoLimits()})
@@ -169,7 +169,7 @@ func TestThreadsAndReplies(t *testing.T) {
 	if got := list[len(list)-1]; !got.Silent || !got.Last().LinkPreviewOff || got.ReplyTo != 1 || got.ID != 2 {
 		t.Errorf("history: got %+v, want a silent reply with id 2, without preview", got)
 	}
-	// F47: a target that is gone, tolerated.
+	// F47: the message to reply to does not exist, and the bot allowed sending without it.
 	r = c.call("sendMessage", args{"chat_id": "1001", "text": "x", "reply_parameters": `{"message_id":999,"allow_sending_without_reply":true}`})
 	if !r.OK || strings.Contains(r.Raw, "reply_to_message") {
 		t.Errorf("missing target: got %s, want ok without reply", r.Raw)
@@ -198,7 +198,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestMigrate covers F54.
+// TestMigrate checks the migration of a group to a supergroup (F54).
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	c := free(t)
@@ -272,7 +272,7 @@ func TestKeyboardRules(t *testing.T) {
 	for _, tt := range []struct{ markup, want string }{
 		{row("Go", strings.Repeat("x", 64)), ""},
 		{row("Go", strings.Repeat("x", 65)), "Bad Request: BUTTON_DATA_INVALID"},
-		{row("Go", strings.Repeat("ü", 33)), "Bad Request: BUTTON_DATA_INVALID"}, // bytes
+		{row("Go", strings.Repeat("ü", 33)), "Bad Request: BUTTON_DATA_INVALID"}, // the limit counts bytes
 		{row("", "x"), `Bad Request: can't parse inline keyboard button: Field "text" must be non-empty`},
 		{row("Go", ""), "Bad Request: can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard"},
 		{`{"inline_keyboard":7}`, "Bad Request: can't parse reply keyboard markup JSON object"},
@@ -290,7 +290,7 @@ func TestKeyboardRules(t *testing.T) {
 	if got := last().Last().Keyboard; len(got) != 1 || len(got[0]) != 1 || got[0][0] != (telegram.Button{Text: "Go", CallbackData: "go"}) {
 		t.Errorf("keyboard: got %+v, want one button", got)
 	}
-	if r := c.call("editMessageText", edit); !r.OK { // not "not modified": the keyboard goes
+	if r := c.call("editMessageText", edit); !r.OK { // the keyboard is removed, so the error "not modified" would be wrong
 		t.Errorf("edit without a keyboard: got %s, want ok", r.Raw)
 	}
 	if got := last().Last().Keyboard; len(got) != 0 {

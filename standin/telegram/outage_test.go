@@ -16,12 +16,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// TestOutage: whatever its kind, nothing takes effect while it lasts, what was in flight
-// is cut, and all is as before when it is over.
+// In every kind of outage, calls have no effect and running calls are cut. Afterwards everything works as before.
 func TestOutage(t *testing.T) {
 	for _, tc := range []struct {
 		outage fault.Outage
-		status int // of a call; 0 for none.
+		status int // of a call; 0: no response
 		hangs  bool
 	}{
 		{fault.Outage{Kind: fault.OutageCut, For: 10 * time.Second}, 0, false},
@@ -80,8 +79,8 @@ func TestOutageEndsWithTheFaults(t *testing.T) {
 	}
 }
 
-// TestOutageRefuses: over TCP nobody listens, which a client can tell from a cut call. The
-// connection that asked for the outage stays, and the address is the same afterwards.
+// During an outage nobody listens on the TCP port, so a client gets a refused connection, not a cut one. The connection
+// that requested the outage stays open, and the address is the same afterwards.
 func TestOutageRefuses(t *testing.T) {
 	t.Parallel()
 	c := &client{t: t, server: telegram.New(telegram.Options{}), http: &http.Client{Transport: &http.Transport{}}}
@@ -126,7 +125,7 @@ func TestOutageRefuses(t *testing.T) {
 	if status, err := ask(control, "DELETE", "/control/fault", ""); status != 200 {
 		t.Fatalf("the end of the outage: got %d (%v), want 200", status, err)
 	}
-	for { // until the address is open again
+	for { // until the port accepts connections again
 		status, err := ask(c.http, "GET", me, "")
 		if status == 200 {
 			break
@@ -137,7 +136,7 @@ func TestOutageRefuses(t *testing.T) {
 	}
 }
 
-// TestCloseDuringRefusal: a server may end while nobody listens for it.
+// A server can be closed during an outage in which nobody listens.
 func TestCloseDuringRefusal(t *testing.T) {
 	t.Parallel()
 	s := telegram.New(telegram.Options{})
@@ -156,7 +155,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 }
 
-// TestFaultEnds: a rule may hold for a time only.
+// A fault can be limited in time.
 func TestFaultEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

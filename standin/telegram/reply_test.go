@@ -66,7 +66,7 @@ func TestPersonReplies(t *testing.T) {
 	has(t, "a marked part of another chat's message", c.last(), `"type":"hidden_user"`, `"quote":{"text":"éé","position":1,"is_manual":true}`)
 }
 
-// lastID returns the id of the message of an update.
+// lastID returns the id of the message in an update.
 func lastID(update string) string {
 	var u struct {
 		Message struct {

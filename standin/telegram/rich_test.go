@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rich is rich_message with these blocks.
+// rich returns the parameter rich_message with the given blocks.
 func rich(blocks string) string { return `{"skip_entity_detection":true,"blocks":[` + blocks + `]}` }
 
 const table = `{"type":"table","cells":[[{"text":"Name","is_header":true,"align":"left","valign":"top"},{"text":"Size","is_header":true,"align":"right","valign":"top"}],` +

@@ -36,9 +36,9 @@ func TestOffsets(t *testing.T) {
 			{"", "2", []string{"0", "1"}},
 			{"0", "", []string{"0", "1", "2", "3", "4"}},
 			{strconv.Itoa(first + 1), "1", []string{"1"}},
-			{strconv.Itoa(first), "1", []string{"1"}}, // confirmed ones do not come back.
+			{strconv.Itoa(first), "1", []string{"1"}}, // confirmed updates are not returned again
 			{"-2", "", []string{"3", "4"}},
-			{"", "", []string{"3", "4"}}, // the negative offset discarded the others.
+			{"", "", []string{"3", "4"}}, // the negative offset discards older updates
 			{strconv.Itoa(first + 5), "", nil},
 		}
 		for i, s := range steps {
@@ -66,7 +66,7 @@ func TestLongPoll(t *testing.T) {
 				t.Errorf("timeout %q: got %d updates after %v, want none after %v", tc.timeout, len(list), time.Since(began), tc.want)
 			}
 		}
-		// A client that gives up loses nothing.
+		// If a client ends its poll early, no update is lost.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if r := c.callContext(ctx, "getUpdates", args{"timeout": "30"}); !errors.Is(r.Err, context.DeadlineExceeded) {
@@ -79,7 +79,7 @@ func TestLongPoll(t *testing.T) {
 	})
 }
 
-// TestConflict covers F55: the older of two polls gets an error.
+// F55: of two concurrent polls, the older one gets an error.
 func TestConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})

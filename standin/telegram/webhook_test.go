@@ -26,10 +26,10 @@ type hooked struct {
 	got     []string // chat and text of each update, in order of arrival
 	at      []time.Time
 	secrets []string
-	answer  func(text string, nth int) int // the status, by the text and how many came before
+	answer  func(text string, nth int) int // returns the status for an update's text; nth is the number of earlier attempts
 	header  http.Header
 	slow    time.Duration
-	most    int // requests at the same time
+	most    int // the maximum number of concurrent requests
 	now     int
 }
 
@@ -64,7 +64,7 @@ func (h *hooked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 }
 
-// webhook serves a webhook in memory, and a stand-in that reaches it.
+// webhook serves a bot's webhook over an in-memory network, and a stand-in that delivers to it.
 func webhook(t *testing.T, h *hooked) *client {
 	t.Helper()
 	l := memnet.Listen()
@@ -120,7 +120,7 @@ func TestWebhookDelivers(t *testing.T) {
 	})
 }
 
-// Failed deliveries are repeated with growing waits, and block only their own chat.
+// Failed deliveries are repeated with growing waits. They block only the updates of their own chat.
 func TestWebhookRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hooked{answer: func(text string, nth int) int {
@@ -168,7 +168,7 @@ func TestWebhookRetryAfterAndLostAnswer(t *testing.T) {
 	})
 }
 
-// Without a webhook nothing is lost, and without a way to it neither.
+// Updates are kept if there is no webhook and if the webhook can't be reached.
 func TestWebhookGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})

@@ -33,7 +33,7 @@ type client struct {
 	app    *app
 }
 
-// start serves a stand-in and an app, until the test ends; it may run in a bubble.
+// start serves a stand-in and an app until the test ends. It also works inside a synctest bubble.
 func start(t *testing.T, opts whatsapp.Options) *client {
 	t.Helper()
 	a := &app{t: t, verifyToken: whatsapp.DefaultVerifyToken}
@@ -48,13 +48,13 @@ func start(t *testing.T, opts whatsapp.Options) *client {
 
 const callback = "http://app/whatsapp"
 
-// free is start without limits.
+// free starts a stand-in without limits.
 func free(t *testing.T) *client {
 	t.Helper()
 	return start(t, whatsapp.Options{Limits: whatsapp.NoLimits()})
 }
 
-// reply is an answer of the API, or what went wrong below it.
+// reply is a response of the API, or the error of the connection.
 type reply struct {
 	Status   int
 	Header   http.Header
@@ -87,10 +87,10 @@ type reply struct {
 	Err error `json:"-"`
 }
 
-// text is a message that is valid.
+// text returns the body of a valid text message.
 func text(body string) string { return send(`"text":{"body":` + quote(body) + `}`) }
 
-// send is a message to the default person with a type that is not named.
+// send returns the body of a message to the default person, without a type. fields has its content.
 func send(fields string) string {
 	return `{"messaging_product":"whatsapp","to":"` + phone + `",` + fields + `}`
 }
@@ -106,7 +106,7 @@ func (c *client) post(body string) reply {
 	return c.request(http.MethodPost, base+"/messages", c.server.Token(), "application/json", body)
 }
 
-// ok is post for what has to succeed, and returns the id of the message.
+// ok posts a message that must be accepted, and returns its id.
 func (c *client) ok(body string) string {
 	c.t.Helper()
 	r := c.post(body)
@@ -163,7 +163,7 @@ func (c *client) upload(mimeType string, content []byte) reply {
 	return c.form(map[string]string{"messaging_product": "whatsapp"}, mimeType, content)
 }
 
-// form uploads a file, unless that has no type, with other fields.
+// form uploads a file with other fields. Without a media type, it sends no file.
 func (c *client) form(values map[string]string, mimeType string, content []byte) reply {
 	c.t.Helper()
 	var body bytes.Buffer
@@ -190,7 +190,7 @@ func (c *client) form(values map[string]string, mimeType string, content []byte)
 	return c.request(http.MethodPost, base+"/media", c.server.Token(), w.FormDataContentType(), body.String())
 }
 
-// say lets a person send something.
+// say lets a person send a message.
 func (c *client) say(in whatsapp.Incoming) string {
 	c.t.Helper()
 	id, err := c.server.Say(in)
@@ -200,16 +200,16 @@ func (c *client) say(in whatsapp.Incoming) string {
 	return id
 }
 
-// app is an HTTP server that plays the bot's callback URL.
+// app is an HTTP server that serves the bot's callback URL.
 type app struct {
 	t           *testing.T
 	verifyToken string
 	mu          sync.Mutex
 	got         []webhook
-	answer      func(n int) (status int, after time.Duration) // n from 0; nil: 200 at once.
+	answer      func(n int) (status int, after time.Duration) // n is the number of the webhook, from 0; nil: 200 at once
 }
 
-// webhook is a request that the app got.
+// webhook is a request that the app received.
 type webhook struct {
 	at     time.Time
 	header http.Header
@@ -323,7 +323,7 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
-		_, _ = io.WriteString(w, q.Get("hub.challenge")) // a lost answer fails the handshake
+		_, _ = io.WriteString(w, q.Get("hub.challenge")) // if the response gets lost, the handshake fails
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -346,21 +346,21 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answers lets the app answer webhooks from now on as f says.
+// answers sets the function that chooses the responses to webhooks from now on.
 func (a *app) answers(f func(n int) (status int, after time.Duration)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.answer = f
 }
 
-// webhooks are the requests so far.
+// webhooks returns the requests so far.
 func (a *app) webhooks() []webhook {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clip(a.got)
 }
 
-// inbound are the messages that the app was told, in the order of their webhooks.
+// inbound returns the messages that the app received, in the order of their webhooks.
 func (a *app) inbound() []inbound {
 	var list []inbound
 	for _, v := range a.values() {
@@ -369,7 +369,7 @@ func (a *app) inbound() []inbound {
 	return list
 }
 
-// statuses are what the app was told of its messages.
+// statuses returns the statuses that the app received for its messages.
 func (a *app) statuses() []status {
 	var list []status
 	for _, v := range a.values() {
@@ -390,4 +390,4 @@ func (a *app) values() []value {
 	return list
 }
 
-func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual.
+func pause(d time.Duration) { time.Sleep(d) } // only in bubbles, where time is virtual

@@ -10,7 +10,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// buttons is a message with reply buttons, of which each is "id=title".
+// buttons returns the body of a message with reply buttons. Each button is "id=title".
 func buttons(body, more string, list ...string) string {
 	made := make([]string, len(list))
 	for i, b := range list {
@@ -29,7 +29,7 @@ func TestRefusedContent(t *testing.T) {
 	for _, tc := range []struct {
 		name, body string
 		code       int
-		says       string // in the message, or in the details.
+		says       string // part of the error message or of its details
 	}{
 		{"no product", `{"to":"` + phone + `","text":{"body":"x"}}`, 100, "(#100) The parameter messaging_product is required."},
 		{"other product", strings.Replace(text("x"), `"whatsapp"`, `"signal"`, 1), 100, "must be one of {WHATSAPP}"},

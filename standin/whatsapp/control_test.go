@@ -9,7 +9,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// control calls the control API, and decodes what it answers.
+// control calls the control API and decodes the response.
 func (c *client) control(verb, path, body string, to any) int {
 	c.t.Helper()
 	r := c.request(verb, "/control/"+path, "", "application/json", body)
@@ -24,7 +24,7 @@ func (c *client) control(verb, path, body string, to any) int {
 	return r.Status
 }
 
-// TestControl is a conversation as a program in any language has it.
+// TestControl holds a conversation through the control API, as a program in any language would.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	c := free(t)
@@ -135,7 +135,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestEvents: whoever watches sees what happens in its order.
+// A watcher receives the events in order.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	c := free(t)

@@ -18,8 +18,8 @@ func TestFaults(t *testing.T) {
 	cases := []struct {
 		name   string
 		fault  whatsapp.Fault
-		status int  // of the answer; 0 for a cut connection.
-		effect bool // whether the message arrived.
+		status int  // of the response; 0: the connection was cut
+		effect bool // whether the message arrived
 		answer string
 		took   time.Duration
 	}{
@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDownloadFaults: a download can break off, or be slow.
+// A download can break off or be slow.
 func TestDownloadFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -85,7 +85,7 @@ func TestDownloadFaults(t *testing.T) {
 	})
 }
 
-// TestPauses: the moments at which a test kills a client.
+// TestPauses holds calls at each moment at which a test may kill a client.
 func TestPauses(t *testing.T) {
 	for _, tc := range []struct {
 		action, stage    string

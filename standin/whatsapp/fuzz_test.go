@@ -11,7 +11,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// FuzzMessage: whatever is posted is refused with an error of Graph, or is on display as it was sent.
+// FuzzMessage checks that any message is either refused with an error of the Graph API or shown as it was sent.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []string{
 		text("x"), text(""), `[]`, `{`, `null`, `{"messaging_product":"whatsapp"}`,
@@ -47,7 +47,7 @@ func FuzzMessage(f *testing.F) {
 			if m.ID != answer.Messages[0].ID || len(m.Versions) != 1 || len(utf16.Encode([]rune(m.Shown()))) > 4096 || m.Type == "text" && strings.TrimSpace(m.Shown()) == "" {
 				t.Errorf("shown: got %+v, answered %s", m, w.Body)
 			}
-		case w.Code == http.StatusOK: // a reaction to nothing
+		case w.Code == http.StatusOK: // a reaction to a message that does not exist
 			if s.Stats().Failed != 1 {
 				t.Errorf("got %s without an effect", w.Body)
 			}
@@ -59,7 +59,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzPath: no path and no method brings the server down.
+// FuzzPath checks that no path or method causes a panic.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{base, base + "/messages", base + "/media", "/v26.0/1", "/v26.0/wamid.x/messages", "/", "/whatsapp_business/attachments/?mid=1&ext=9&hash=x"} {
 		f.Add("GET", seed)
@@ -67,7 +67,7 @@ func FuzzPath(f *testing.F) {
 		f.Add("DELETE", seed)
 	}
 	f.Fuzz(func(t *testing.T, verb, path string) {
-		r, err := http.NewRequest(verb, "http://standin/"+strings.TrimPrefix(path, "/"), strings.NewReader("{}")) //nolint:noctx // it goes nowhere
+		r, err := http.NewRequest(verb, "http://standin/"+strings.TrimPrefix(path, "/"), strings.NewReader("{}")) //nolint:noctx // the request is never sent over a network
 		if err != nil || strings.HasPrefix(r.URL.Path, "/control/") {
 			return
 		}

@@ -12,7 +12,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// TestPairRate: to one person, a burst of 45, then one message every 6 seconds.
+// One person may get a burst of 45 messages, and then one message every 6 seconds.
 func TestPairRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{})
@@ -44,7 +44,7 @@ func TestPairRate(t *testing.T) {
 	})
 }
 
-// TestPairWindow: a burst must end in its window, and the time after it is borrowed.
+// A burst must end within its window. It uses up the allowance of the time after it.
 func TestPairWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{Limits: whatsapp.Limits{PairWindow: 6 * time.Second}})
@@ -79,7 +79,7 @@ func TestPairWindow(t *testing.T) {
 	})
 }
 
-// TestThroughput: 80 messages per second, to whomever, of which people's count too.
+// The limit is 80 messages per second for all people together. Messages from people count, too.
 func TestThroughput(t *testing.T) {
 	for _, coexistence := range []bool{false, true} {
 		t.Run(strconv.FormatBool(coexistence), func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestOtherLimits(t *testing.T) {
 	})
 }
 
-// TestForcedLimits: a fault closes a limit for a time that the client is not told.
+// A fault can block calls for a time, and the client is not told how long.
 func TestForcedLimits(t *testing.T) {
 	for code, others := range map[int]bool{0: false, whatsapp.CodePair: true, whatsapp.CodeAccountCalls: true} {
 		synctest.Test(t, func(t *testing.T) {

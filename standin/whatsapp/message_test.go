@@ -14,7 +14,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// TestConversation is the way of most bots: a question by webhook, a read receipt with typing, an answer, its statuses.
+// TestConversation plays a usual exchange: a question by webhook, a read receipt with typing, an answer, and its
+// statuses.
 func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{})
@@ -121,7 +122,7 @@ func TestRead(t *testing.T) {
 	})
 }
 
-// TestReplies: what can't be quoted is sent without a quotation, and is a violation.
+// A reply to a message that can't be quoted is sent without the quote, and counts as a violation.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	c := free(t)
@@ -168,7 +169,7 @@ func TestReactions(t *testing.T) {
 	})
 }
 
-// TestWindow: the business may answer for 24 hours, whether the platform tells at once or later.
+// The business may answer for 24 hours. A later message fails, at once or in a status.
 func TestWindow(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(strconv.FormatBool(late), func(t *testing.T) {
@@ -229,7 +230,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestEditAttempts: whatever tries to change a message is refused and counted.
+// Each attempt to change a message is refused and counted.
 func TestEditAttempts(t *testing.T) {
 	t.Parallel()
 	c := free(t)
@@ -330,7 +331,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestMalformedRequests: the token is checked before the request, and faults hit malformed requests, too.
+// The token is checked before the request. Faults also hit malformed requests.
 func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
 	c := free(t)

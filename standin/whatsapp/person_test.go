@@ -13,7 +13,7 @@ import (
 	"telex/standin/whatsapp"
 )
 
-func TestWhatPeopleSend(t *testing.T) {
+func TestMessagesOfPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		if err := c.server.SetPerson(whatsapp.Person{Name: "Ann", Username: "@ann"}); err != nil {
@@ -137,7 +137,7 @@ func TestRepliesButtonsReactions(t *testing.T) {
 	})
 }
 
-// TestHiddenPhone: people with a username are known by their business-scoped user id alone.
+// People with a username are identified only by their business-scoped user id.
 func TestHiddenPhone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -166,7 +166,7 @@ func TestHiddenPhone(t *testing.T) {
 		if s := c.app.statuses()[0]; s.RecipientUserID != id {
 			t.Errorf("status: got %+v", s)
 		}
-		// The phone number goes first.
+		// If a request has both, the phone number is used.
 		both := c.post(`{"messaging_product":"whatsapp","to":"` + phone + `","recipient":"` + id + `","text":{"body":"x"}}`)
 		if both.Error.Code != whatsapp.CodeUndeliverable {
 			t.Errorf("both: got %d %s, want it undeliverable to the number of nobody", both.Status, both.Raw)

@@ -15,7 +15,7 @@ import (
 
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	// The test case 2 of RFC 4231.
+	// This is test case 2 of RFC 4231.
 	if got, want := whatsapp.Sign("Jefe", []byte("what do ya want for nothing?")), "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -33,7 +33,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestRetries: a webhook that is not answered with 200 comes again, at once and then with growing waits, for 7 days.
+// A webhook without a 200 response is repeated at once, and then with growing waits for 7 days.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -43,7 +43,7 @@ func TestRetries(t *testing.T) {
 			case n < len(answers):
 				return answers[n], 0
 			case n == len(answers):
-				return http.StatusOK, 11 * time.Second // too late
+				return http.StatusOK, 11 * time.Second // later than the timeout
 			}
 			return http.StatusOK, 0
 		})
@@ -59,7 +59,7 @@ func TestRetries(t *testing.T) {
 				waits = append(waits, w.at.Sub(got[i-1].at))
 			}
 		}
-		want := []time.Duration{0, time.Second, 5 * time.Second, 15 * time.Second, 70 * time.Second} // the last after a timeout of 10 s
+		want := []time.Duration{0, time.Second, 5 * time.Second, 15 * time.Second, 70 * time.Second} // the last one follows a timeout of 10 s
 		if !slices.Equal(waits, want) {
 			t.Errorf("waits: got %v, want %v", waits, want)
 		}
@@ -105,7 +105,7 @@ func TestRedeliver(t *testing.T) {
 	})
 }
 
-// TestOrder: webhooks about one person come in order, even if the app is slow; those about others don't wait.
+// Webhooks about one person arrive in order, even if the app is slow. Webhooks about other people don't wait for them.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -133,7 +133,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestWebhookFaults: duplicates, losses, another order, and forgeries.
+// Faults can duplicate, lose, reorder and forge webhooks.
 func TestWebhookFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
@@ -164,7 +164,8 @@ func TestWebhookFaults(t *testing.T) {
 				t.Errorf("%s: not signed", text)
 			}
 		}
-		// b comes at its second attempt; d waits 2 s and keeps e and f waiting; c comes after 1 s; a comes again after a minute.
+		// b arrives at its second attempt. d waits 2 s, so e and f arrive after it. c arrives after 1 s. a arrives
+		// again after a minute.
 		if got := texts.String(); got != "abcdefa" {
 			t.Errorf("got %q, want %q", got, "abcdefa")
 		}
@@ -184,7 +185,7 @@ func TestWebhookFaults(t *testing.T) {
 	})
 }
 
-// TestBatches: a request holds several entries, changes and messages.
+// One request may contain several entries, changes and messages.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, whatsapp.Options{BatchWindow: time.Second})
@@ -248,8 +249,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// TestNobodyThere: an app that is not there yet gets its webhooks later.
-func TestNobodyThere(t *testing.T) {
+// If nothing listens at the callback URL, the app gets its webhooks later.
+func TestUnreachableApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := whatsapp.New(whatsapp.Options{CallbackURL: callback, Dial: memnet.Refuse})
 		memnet.Serve(t, s)
