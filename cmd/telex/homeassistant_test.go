@@ -153,7 +153,7 @@ func TestHouse(t *testing.T) {
 
 	before, began := len(h.questions()), time.Now()
 	var flood []homeassistant.Change
-	for i := range 3000 {
+	for i := range 600 {
 		flood = append(flood, homeassistant.Change{Entity: "sensor.power", State: fmt.Sprint(1000 + i)})
 	}
 	h.house.Burst(flood...)
