@@ -11,9 +11,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 kind=${KIND:-.*} first=${SET:-1} sets=${SETS:-1} schedules=${SCHEDULES:-1500}
-test=TestWhateverHappens again='make sim'
+test=TestRandomSchedules again='make sim'
 if [ -n "${REPLICAS:-}" ]; then
-	test=TestWhateverHappensToReplicas again='make sim REPLICAS=1'
+	test=TestRandomSchedulesOfReplicas again='make sim REPLICAS=1'
 fi
 if [ "$first" = random ]; then
 	first=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')

@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup"
 )
 
-// adapter speaks to the platform for one process.
+// adapter makes the calls of one process to the platform.
 type adapter struct{ l *life }
 
 func (a *adapter) Capabilities() chat.Capabilities { return a.l.w.s.kind.caps }
@@ -20,8 +20,8 @@ func (a *adapter) Profile(chat.Target) chat.Profile { return a.l.w.s.profile }
 
 func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.dialect() }
 
-// Run hands over what people write, each update until it is taken. It begins a little early,
-// as platforms do.
+// Run delivers people's updates to accept, each until it is accepted. It begins with some older updates, as platforms
+// do.
 func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
 	a.l.learn(from.Sent)
@@ -71,7 +71,7 @@ func (a *adapter) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (ch
 	return a.create(ctx, &call{op: chat.OpSend, to: to, m: m}, nil)
 }
 
-// create makes a message.
+// create makes a call that creates a message.
 func (a *adapter) create(ctx context.Context, c *call, f *chat.File) (chat.Receipt, error) {
 	w := a.l.w
 	r := chat.Receipt{Ref: chat.MessageRef{Target: c.to}}
@@ -195,7 +195,7 @@ func (f finding) Find(ctx context.Context, to chat.Target, create chat.Create, _
 	return chat.Found{Ref: r}, nil
 }
 
-// partOf reads the part's number out of the key of a create.
+// partOf returns the number of the part in the key of a create.
 func partOf(key string) int {
 	if apart(key) {
 		return -1
@@ -207,7 +207,7 @@ func partOf(key string) int {
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// String is a call for people.
+// String describes a call in the story of a failed schedule.
 func (c *call) String() string {
 	name := map[chat.Op]string{
 		chat.OpSend: "send", chat.OpEdit: "edit", chat.OpDelete: "delete", chat.OpTyping: "type",

@@ -8,13 +8,14 @@ import (
 	"telex/internal/chat"
 )
 
-// All processes of a simulation have one clock. That their clocks differ shows only where a process reads what another one wrote:
-// the store converts the times that it knows as times, and not those in what the gateway encodes itself.
+// A simulation runs on one clock, but each process adds an offset to the times that it writes and reads. The store
+// converts the times in its own columns. It can't convert those in JSON that the gateway encodes, so only these show
+// the offset.
 
-// instant finds a time in JSON.
+// instant matches a time in JSON.
 var instant = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"`)
 
-// clock is how far the process's clock is ahead.
+// clock returns how far the process's clock is ahead of the simulation's clock.
 func (l *life) clock() time.Duration {
 	if l.slot < len(l.w.s.clocks) {
 		return l.w.s.clocks[l.slot]
@@ -22,7 +23,7 @@ func (l *life) clock() time.Duration {
 	return 0
 }
 
-// moved returns JSON with all times later.
+// moved returns JSON in which every time is moved by the given duration.
 func moved(body []byte, by time.Duration) []byte {
 	if by == 0 {
 		return body
@@ -36,10 +37,10 @@ func moved(body []byte, by time.Duration) []byte {
 	})
 }
 
-// written returns what a process encodes by its own clock.
+// written returns JSON as a process with its own clock encodes it.
 func (k *keeper) written(body []byte) []byte { return moved(body, k.l.clock()) }
 
-// readTurns returns turns as a process reads them by its own clock.
+// readTurns returns turns as a process with its own clock reads them.
 func (k *keeper) readTurns(turns []chat.Turn) []chat.Turn {
 	for i := range turns {
 		t := &turns[i]

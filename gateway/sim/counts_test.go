@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// counts says how often what happened.
+// counts has the number of occurrences of each situation.
 type counts map[string]int
 
 func (c counts) add(what string, n int) { c[what] += n }
 
-// total adds up the counts of many schedules.
+// total sums the counts of many schedules.
 type total struct {
 	mu     sync.Mutex
 	counts counts
@@ -37,7 +37,8 @@ func (t *total) String() string {
 	return b.String()
 }
 
-// situations are what enough schedules must have met: a run that never did proves nothing about it.
+// situations returns the situations that a large set of schedules must contain. Without one of them, the set proves
+// nothing about it.
 func situations() []string {
 	return []string{
 		"tool calls: " + look, "tool calls: " + change, "tool calls: " + alter,
@@ -54,8 +55,8 @@ func situations() []string {
 	}
 }
 
-// rareSituations are what a full set of schedules must have met: the few that CI plays meet each about ten times, and how often
-// depends on how the goroutines take turns.
+// rareSituations returns the situations that a full set of schedules must contain. The small set of CI contains each
+// about ten times, and the exact number depends on the order in which goroutines run.
 func rareSituations() []string {
 	return []string{
 		"kill: " + beforeDeed, "kill: " + afterDeed,
@@ -65,7 +66,7 @@ func rareSituations() []string {
 	}
 }
 
-// situationsOfReplicas are what they must have met on top, if several processes share the store.
+// situationsOfReplicas returns the additional situations of schedules in which several processes share the store.
 func situationsOfReplicas() []string {
 	return []string{
 		"kill: " + leaseLost, "kill: " + inOrder, "turns that another replica takes", "messages that another replica received",
@@ -74,14 +75,15 @@ func situationsOfReplicas() []string {
 	}
 }
 
-// enough is how many schedules meet every situation that is not rare.
+// enough is the number of schedules that contain every situation that is not rare.
 const enough = 800
 
-// all is how many schedules meet the rare ones and every exception too: an exception that no schedule needs hides what it stands for.
+// all is the number of schedules that also contain the rare situations and use every exception. An exception that no
+// schedule needs would hide real faults.
 const all = 22_500
 
-// missing returns the situations that none of many schedules met, of one process or of replicas; nothing when there were too few to tell, or
-// not of every kind.
+// missing returns the situations that no schedule contained, of one process or of replicas. It returns nothing if there
+// were too few schedules, or not every kind of platform.
 func (t *total) missing(replicas bool) (none []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +111,7 @@ func (t *total) missing(replicas bool) (none []string) {
 	return none
 }
 
-// summarize counts what a schedule was.
+// summarize counts the situations of a schedule.
 func (w *world) summarize() {
 	w.counts.add("schedules", 1)
 	w.counts.add("schedules: "+w.s.kind.name, 1)

@@ -10,14 +10,14 @@ import (
 	"telex/internal/chat"
 )
 
-// restartGrace is how long a question stays open at least after its turn was taken up again.
+// restartGrace is the minimum time for which a question stays open after a new process continued its turn.
 const restartGrace = time.Minute
 
-// inTime says that a message came before the time of a question was over: in a process that lived to see that.
+// inTime reports whether a message came before the question's time limit, in a process that lived until then.
 func (w *world) inTime(m *written, q *question) bool {
 	for i, b := range q.turn.begun {
 		if next := i + 1; next < len(q.turn.begun) && q.turn.begun[next].at.Before(q.filed) {
-			continue // it was asked later
+			continue // the question was asked after the message
 		}
 		until := q.filed.Add(w.s.approval)
 		if grace := b.at.Add(restartGrace); i > 0 && !b.at.Before(q.filed) && grace.After(until) {
@@ -31,8 +31,8 @@ func (w *world) inTime(m *written, q *question) bool {
 	return true
 }
 
-// cutShort says that somebody may have ended a turn while it waited for an answer to a question, so that nobody saw
-// to its time.
+// cutShort reports whether somebody may have ended a turn while it waited for an answer to a question. Then no process
+// watched the question's time limit.
 func (w *world) cutShort(q *question, until time.Time) bool {
 	if w.editedBefore(q, until) {
 		return true
@@ -48,13 +48,14 @@ func (w *world) cutShort(q *question, until time.Time) bool {
 	return false
 }
 
-// editedBefore says that what the turn of a question answers was edited before a time, and that the turn had not begun anew when the
-// question was stored. The edit ended it then, or came too late: it may come long after it was written.
+// editedBefore reports whether the message that the question's turn answers was edited before a time, and the turn had
+// not restarted when the question was stored. The edit either ended the question or arrived too late: the platform may
+// deliver it long after it was written.
 func (w *world) editedBefore(q *question, until time.Time) bool {
 	return w.edits(q.turn, until) > q.revised
 }
 
-// edits returns how often what a turn answers was edited until a time.
+// edits returns the number of edits of a turn's messages until a time.
 func (w *world) edits(t *turnLog, until time.Time) (n int) {
 	for _, m := range t.messages {
 		for _, at := range w.messages[m].edits {
@@ -66,18 +67,18 @@ func (w *world) edits(t *turnLog, until time.Time) (n int) {
 	return n
 }
 
-// consented is a standing approval that was stored.
-type consented struct {
+// standingApproval is a stored approval of all future calls of a tool.
+type standingApproval struct {
 	place int
 	user  chat.UserID
 	tool  string
 	at    time.Time
 }
 
-// noteConsent judges that somebody who may gave a standing approval.
+// noteConsent checks that a person with the right to do so gave a standing approval.
 func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
-	tool, _, _ = strings.Cut(tool, "@") // no tool changes here
-	approval := consented{w.placeOf(c.Chat, c.Thread), u, tool, time.Now()}
+	tool, _, _ = strings.Cut(tool, "@") // tools do not change in a simulation
+	approval := standingApproval{w.placeOf(c.Chat, c.Thread), u, tool, time.Now()}
 	w.consents = append(w.consents, approval)
 	w.note("all calls of %s by %s are approved in place %d", tool, u, approval.place)
 	w.counts.add("standing approvals", 1)
@@ -91,15 +92,15 @@ func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
 	w.complain("nobody approved all calls of %s", tool)
 }
 
-// standsApproved says that the asker of a turn approved all calls of a tool there.
-func (w *world) standsApproved(t *turnLog, tool string) bool {
-	return slices.ContainsFunc(w.consents, func(c consented) bool {
+// hasStandingApproval reports whether the asker of a turn had approved all calls of a tool in this place.
+func (w *world) hasStandingApproval(t *turnLog, tool string) bool {
+	return slices.ContainsFunc(w.consents, func(c standingApproval) bool {
 		gone := w.forgottenBy(t.place, c.user)
 		return c.place == t.place && c.user == w.asker(t) && c.tool == tool && (!gone.After(c.at) || !gone.Before(time.Now()) || len(w.moved) > 0 && !w.s.private(t.place))
 	})
 }
 
-// questionAbout returns what people were asked about a call, nil when nobody was.
+// questionAbout returns the question about a call, or nil if nobody was asked.
 func (w *world) questionAbout(key string) *question {
 	for _, q := range w.questions {
 		if q.key == key {
@@ -109,7 +110,7 @@ func (w *world) questionAbout(key string) *question {
 	return nil
 }
 
-// judgeEffect judges that a call may take effect now.
+// judgeEffect checks that a call may take effect now.
 func (w *world) judgeEffect(d *deed) {
 	t := w.turns[d.turn]
 	if t == nil || t.over() {
@@ -139,14 +140,15 @@ func (w *world) judgeEffect(d *deed) {
 		if m := w.decider(q, agent.Approved); m.about == "" && (q.seen.IsZero() || m.wrote.Before(q.seen)) {
 			w.except(shownBefore)
 		}
-	case w.standsApproved(t, d.tool):
+	case w.hasStandingApproval(t, d.tool):
 		w.counts.add("effects that were approved once for all", 1)
 	default:
 		w.complain("%s takes effect, and nobody approved it", d.key)
 	}
 }
 
-// stoppedBefore says that the process that answers had learned of a command that stops a turn before a moment. Questions that came after it wait until it ends.
+// stoppedBefore reports whether the answering process had received a command that stops a turn before a time. Later
+// questions wait until the turn ends.
 func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(memoryMoved)
@@ -158,7 +160,7 @@ func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
 	})
 }
 
-// judgeAnswers judges that each call in a history has exactly one answer, right behind it, and that the answer is
+// judgeAnswers checks that each tool call in a history has exactly one result, right after it, and that the result is
 // true.
 func (w *world) judgeAnswers(history []agent.Message, what string) {
 	for i := 0; i < len(history); i++ {
@@ -172,19 +174,19 @@ func (w *world) judgeAnswers(history []agent.Message, what string) {
 				break
 			}
 			i++
-			w.judgeTold(deedName.FindString(c.Arguments), history[i].Text, what)
+			w.judgeToldResult(deedName.FindString(c.Arguments), history[i].Text, what)
 		}
 	}
 }
 
-// judgeTold judges that an answer to a call is true.
-func (w *world) judgeTold(key, text, what string) {
+// judgeToldResult checks that the result of a call is true.
+func (w *world) judgeToldResult(key, text, what string) {
 	d := w.deeds[key]
 	if d == nil {
 		w.complain("no model made the call %q in the history %s", key, what)
 		return
 	}
-	if w.turns[d.turn].void { // what is decided in it is not stored any more
+	if w.turns[d.turn].void { // decisions of a void turn are not stored any more
 		return
 	}
 	lie := func() {
@@ -219,7 +221,7 @@ func (w *world) judgeTold(key, text, what string) {
 			if !slices.ContainsFunc(w.turns[d.turn].begun, func(b beginning) bool { return b.life.diedAt(time.Now()) || b.life.isOver() }) {
 				lie()
 			}
-		case w.decisionFor(d) == nil && !w.standsApproved(w.turns[d.turn], d.tool):
+		case w.decisionFor(d) == nil && !w.hasStandingApproval(w.turns[d.turn], d.tool):
 			lie()
 		}
 	case text == "Error: the turn ended before there was a result." && reads:
@@ -236,13 +238,13 @@ func (w *world) decisionFor(d *deed) *written {
 	return nil
 }
 
-// notDone notes that a call is told of as not done.
+// notDone records that a result says that a call was not made.
 func (w *world) notDone(d *deed, how string) {
 	d.undone = d.undone || d.tool != look
 	w.counts.add("answers: "+how, 1)
 }
 
-// judgeDeeds judges in the end what became of the questions and of the calls.
+// judgeDeeds checks at the end what became of the questions and the calls.
 func (w *world) judgeDeeds() {
 	for _, q := range w.questions {
 		d, t := w.deeds[q.key], q.turn
@@ -261,16 +263,16 @@ func (w *world) judgeDeeds() {
 	}
 }
 
-// broken says that something but its own end may have ended a turn.
+// broken reports whether something other than its own end may have ended a turn.
 func (w *world) broken(t *turnLog) bool {
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
 
-// hadTime says that the process in which a call was approved had begun its turn, that it lived on for long enough to run the call, and
-// that nothing ended the turn meanwhile.
+// hadTime reports whether the process in which a call was approved had begun its turn, lived long enough to make the
+// call, and nothing ended the turn in between.
 func (w *world) hadTime(q *question) bool {
 	if !slices.ContainsFunc(q.turn.begun, func(b beginning) bool { return !b.at.After(q.ruled) && !b.life.diedAt(q.ruled) }) {
-		return false // it waited behind another one of a chat that moved
+		return false // it waited behind another turn of a chat that moved
 	}
 	slack := 10 * time.Second
 	for _, d := range w.deeds {
@@ -292,8 +294,8 @@ func (w *world) hadTime(q *question) bool {
 	return true
 }
 
-// judgeHeard judges that what people said about a question which nobody decided was not lost: no process took it and
-// lived on.
+// judgeHeard checks that no message about an undecided question was lost. It was lost if a process accepted it, lived
+// on, and did not use it.
 func (w *world) judgeHeard(q *question) {
 	if w.broken(q.turn) {
 		return
@@ -306,7 +308,8 @@ func (w *world) judgeHeard(q *question) {
 	}
 }
 
-// judgeKnown judges that what was done in a place is in its history, unless that was taken out.
+// judgeKnown checks that the history of a place contains the calls that took effect there, unless they were removed
+// from it.
 func (w *world) judgeKnown(place int, history []agent.Message) {
 	var keys []string
 	for _, m := range history {
@@ -323,7 +326,7 @@ func (w *world) judgeKnown(place int, history []agent.Message) {
 	}
 }
 
-// wiped says that what a turn adds to the history may be taken out of it, or summarized.
+// wiped reports whether the entries of a turn may have been removed from the history, or summarized.
 func (w *world) wiped(t *turnLog) bool {
 	if t.void || t.undone || t.ended.IsZero() || w.lost(t) || slices.ContainsFunc(w.order, func(o *turnLog) bool { return o.replaces == t.id }) {
 		return true
@@ -338,8 +341,7 @@ func (w *world) wiped(t *turnLog) bool {
 	})
 }
 
-// judgeScreen judges that nothing of a turn that has ended is left on the screen but its reply: no question, no
-// button, no line about tools.
+// judgeScreen checks that only the reply of an ended turn is visible: no question, no button, no line about tools.
 func (w *world) judgeScreen(t *turnLog) {
 	for _, m := range w.standing(t) {
 		text, signs := m.text(), false

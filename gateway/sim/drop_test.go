@@ -8,10 +8,11 @@ import (
 	"telex/gateway"
 )
 
-// mostLines is how many fixed lines one conversation has under way before further ones are left out.
+// mostLines is the number of fixed lines that one conversation may have in delivery. Further lines are dropped.
 const mostLines = 5
 
-// mayDrop says that a message may go without an answer. A command that ends it, or a line that was said a moment ago, is the answer.
+// mayDrop reports whether message n may stay without an answer. Then a command that ended it, or a line that was sent a
+// moment before, counts as the answer.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
 	if w.linesUnderWay(m.place, m.dropped) >= mostLines {
@@ -23,7 +24,7 @@ func (w *world) mayDrop(n int) bool {
 	}
 	switch m.kind {
 	case "press":
-		return true // the button shows what became of it: judgeHeard judges that
+		return true // the button shows the outcome, and judgeHeard checks that
 	case "text", "big":
 		return w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
 	case "retry":
@@ -34,14 +35,14 @@ func (w *world) mayDrop(n int) bool {
 	case "approve", "deny":
 		return w.decidesAny(m) || w.saidLately(m, gateway.TextNotYours, false)
 	case "stop":
-		late := m.stops != "" // a button says nothing when its answer is over
+		late := m.stops != "" // pressing a button has no effect when its answer is over
 		return late || w.droppedBy(n, "stop", "new", "forget", "undo") || w.stopsVisibly(m)
 	default:
 		return false
 	}
 }
 
-// droppedBy says that a command which ends what message n asked was accepted behind it, and before it was dropped.
+// droppedBy reports whether a command that cancels message n was accepted after it, and before it was dropped.
 func (w *world) droppedBy(n int, kinds ...string) bool {
 	m := w.messages[n]
 	for i, o := range w.messages {
@@ -52,12 +53,13 @@ func (w *world) droppedBy(n int, kinds ...string) bool {
 	return false
 }
 
-// decidesAny says that a message decides about a question.
+// decidesAny reports whether a message decides a question.
 func (w *world) decidesAny(m *written) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return w.decides(m, q, m.decides-1) })
 }
 
-// stopsVisibly says that a command stopped a reply of which something was visible: its mark is the answer.
+// stopsVisibly reports whether a command stopped a reply with visible text. The mark below that text then answers the
+// command.
 func (w *world) stopsVisibly(m *written) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		runs := !t.begun[0].at.After(m.accepted) && (t.ended.IsZero() || !t.ended.Before(m.accepted))
@@ -65,12 +67,13 @@ func (w *world) stopsVisibly(m *written) bool {
 	})
 }
 
-// wasToldLately says that who wrote m was told a moment before that they wrote too much.
+// wasToldLately reports whether the writer of m was told a moment before that they write too much.
 func (w *world) wasToldLately(m *written) bool {
 	return w.saidLately(m, gateway.TextQueueFull, true) || w.s.perMinute > 0 && w.saidLately(m, gateway.TextTooFast, false)
 }
 
-// saidLately says that a line was begun, about the time of m, to who wrote it, or to everybody in its place.
+// saidLately reports whether the bot began to send a line at about the time of m: to its writer, or to everybody in its
+// place.
 func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
 		to := w.asker(t) == m.user
@@ -82,7 +85,7 @@ func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool
 	})
 }
 
-// linesUnderWay returns how many fixed lines are under way in a place.
+// linesUnderWay returns the number of fixed lines that are being delivered in a place.
 func (w *world) linesUnderWay(place int, at time.Time) (n int) {
 	for _, t := range w.order {
 		if t.place == place && len(t.runs) == 0 && !t.begun[0].at.After(at) && (t.ended.IsZero() || !t.ended.Before(at)) {

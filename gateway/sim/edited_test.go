@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// at plays a story at many times, since what it is about happens only at some of them.
+// at plays a schedule with many different times, because the situation occurs only at some of them.
 func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when time.Duration)) {
 	t.Helper()
 	t.Parallel()
@@ -20,14 +20,14 @@ func at(t *testing.T, from, to, step time.Duration, play func(t *testing.T, when
 	}
 }
 
-// probed is a story on a platform where creates may take effect late and are looked for.
+// probed is a schedule on a platform where creates may take effect late and must be searched for.
 func probed(answers ...answer) schedule {
 	s := story("edit-and-probe", answers...)
 	s.profile.LateFor = lateFor
 	return s
 }
 
-// D2: a question is edited, and its answer is stopped before it starts over. What stands of it is not sent again.
+// D2: a question is edited, and its answer is stopped before it restarts. The visible text is not sent again.
 func TestRegressionEditedAndStopped(t *testing.T) {
 	at(t, 100*time.Millisecond, 2*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)))
@@ -39,8 +39,8 @@ func TestRegressionEditedAndStopped(t *testing.T) {
 	})
 }
 
-// D9: a create is looked for in vain, and the next question interrupts the answer before another message of it exists. The message
-// that comes later keeps no cursor.
+// D9: a search for a create finds nothing, and the next question interrupts the answer before another message of it
+// exists. The message that appears later keeps no cursor.
 func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	at(t, 1500*time.Millisecond, 2*time.Second, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := probed(talk(numbered(60)))
@@ -52,8 +52,8 @@ func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	})
 }
 
-// D1: a process dies while it shows the final in the messages of an earlier answer, and people want everything forgotten before the
-// next one begins. What stands is of one answer.
+// D1: a process dies while it shows the final text in the messages of an earlier answer. A person then erases the
+// history before the next process starts. The visible messages belong to one answer only.
 func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
@@ -69,12 +69,13 @@ func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 	}
 }
 
-// D1: a question is edited right after an edit of its answer, and the process dies before the new answer shows a text. The record
-// of that edit does not outlive the old answer: the next process, which comes too late to run the turn again, leaves what stands.
+// D1: a question is edited right after its answer's message was edited, and the process dies before the new answer
+// shows a text. The record of that message edit is void with the old answer. The next process starts too late to run
+// the turn again, and leaves the visible text.
 func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	at(t, 1050*time.Millisecond, 2500*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)), talk("a1w0x a1w1x"))
-		s.answers[0].deltas = s.answers[0].deltas[:24] // then the model is silent
+		s.answers[0].deltas = s.answers[0].deltas[:24] // then the model sends nothing
 		s.profile.TextLimit, s.real, s.config.Interval = 40, 40, 200*time.Millisecond
 		s.accidents = []accident{{at: when, kind: "edit"}}
 		s.kills = []kill{{where: atTime, at: when + 95*time.Millisecond, down: 20 * time.Minute}}
@@ -82,8 +83,8 @@ func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	})
 }
 
-// D1: a stop comes while the final, which is shorter than what was shown, takes its place. The draft behind it is not sent: it
-// belongs to the text that was given up.
+// D1: a stop arrives while the final text, which is shorter than the preview, replaces it. The waiting draft is not
+// sent, because it belongs to the discarded text.
 func TestRegressionStoppedBeforeADraftOfAnotherText(t *testing.T) {
 	at(t, 4050*time.Millisecond, 4600*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		for _, final := range []string{"a0w0x", numbered(6), numbered(14)} {

@@ -11,11 +11,12 @@ import (
 	"telex/gateway"
 )
 
-// exception is something that the judge lets pass although a person would call it wrong. All of them stand here, each
-// with the reason why no program could do better. One whose reason is ours is a fault to mend, not an exception.
+// exception is a deviation that the judge accepts, although a person would call it wrong. Each exception is listed in
+// this file with the reason why no program could do better. If the reason is a weakness of telex, it is a bug and not
+// an exception.
 type exception string
 
-// What stands beside a reply.
+// Exceptions for messages beside a reply.
 const (
 	leftBehind      exception = "left behind in a chat that moved"
 	withoutID       exception = "message without an id"
@@ -28,7 +29,7 @@ const (
 	editedBySeveral exception = "edited once more after a replica took over"
 )
 
-// What is missing in a reply, or what comes late.
+// Exceptions for missing or late text.
 const (
 	sentAnewBelow  exception = "can't be edited, and what is sent anew stands below the rest"
 	refusedContent exception = "the platform refuses the content of the final"
@@ -38,7 +39,7 @@ const (
 	deadCalls      exception = "more calls in a window, because a process died in it"
 )
 
-// What the order of two replies says nothing about.
+// Exceptions for the order of two replies.
 const (
 	overtakenByNext exception = "overtaken by the next reply"
 	orderMoved      exception = "order of replies in a chat that moved"
@@ -46,13 +47,13 @@ const (
 	sameText        exception = "order of two replies that created the same text with unknown outcome"
 )
 
-// What people decide, and what is remembered.
+// Exceptions for decisions and history.
 const (
 	shownBefore exception = "approved by a word from before a process showed the question anew"
 	memoryMoved exception = "memory of a chat that moved"
 )
 
-// exceptions are all of them, with their reasons.
+// exceptions returns all exceptions with their reasons.
 func exceptions() map[exception]string {
 	return map[exception]string{
 		leftBehind:      "A message id of the old chat means nothing in the new chat. Nobody can change what stands in the old one.",
@@ -82,7 +83,7 @@ func exceptions() map[exception]string {
 	}
 }
 
-// except counts that an exception was made.
+// except counts a use of an exception.
 func (w *world) except(e exception) {
 	if exceptions()[e] == "" {
 		w.complain("an exception without a reason: %s", e)
@@ -90,7 +91,7 @@ func (w *world) except(e exception) {
 	w.counts.add("exception: "+string(e), 1)
 }
 
-// Each exception has a reason, and the judge makes it somewhere. None is made that is not in the list.
+// Each exception has a reason and is used by the judge, and the judge uses no other.
 func TestEachExceptionHasAReason(t *testing.T) {
 	t.Parallel()
 	constants := regexp.MustCompile(`(?m)^\t(\w+) +exception = "(.*)"$`)
@@ -130,7 +131,7 @@ func TestEachExceptionHasAReason(t *testing.T) {
 	}
 }
 
-// rareExceptions are schedules for exceptions that the usual set hardly meets.
+// rareExceptions returns schedules that need an exception which random schedules rarely need.
 func rareExceptions() map[exception]schedule {
 	crowd := story("edit", talk(token(0, 0)))
 	for i := range 8 {
@@ -152,7 +153,7 @@ func rareExceptions() map[exception]schedule {
 	again.profile.TextLimit, again.real = 60, 60
 	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
 	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}} // the second message, whose first can be made final
-	// The second message of the first answer is never made, that of the third is made as the process dies.
+	// The second message of the first answer is never created. The third create takes effect while the process dies.
 	twins := story("edit-and-probe", talk("a0w0x a0w1x "+strings.Repeat("long", 9)+" a0w2x"))
 	twins.profile.TextLimit, twins.real, twins.config.Interval = 40, 40, 200*time.Millisecond
 	twins.profile.LateFor, twins.busy = lateFor, gateway.Interrupt

@@ -10,9 +10,9 @@ import (
 	"telex/gateway"
 )
 
-// What the judge once called a violation, and is none.
+// The judge once reported these schedules as violations by mistake.
 
-// D14: an answer can't be looked for while another search in its chat hangs. The next answer overtakes it.
+// D14: an answer can't be searched for while another search in its chat hangs. The next answer overtakes it.
 func TestFairSearchThatHasToWait(t *testing.T) {
 	t.Parallel()
 	s := probed(talk("a0w0x a0w1x"), talk("a1w0x a1w1x"))
@@ -25,8 +25,8 @@ func TestFairSearchThatHasToWait(t *testing.T) {
 	}
 }
 
-// D14: an answer is refused for a moment, so that the conversation goes on. When its message can be made, what it should say is too
-// long for it: the rest stands below the next answer, which begins in that moment.
+// D14: the platform refuses an answer for a moment, and the conversation continues. When the message can be created,
+// its text is too long for it. The rest appears below the next answer, which begins at that moment.
 func TestFairTooLongBehindTrouble(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys", talk(numbered(8)), talk("a1w0x a1w1x"))
@@ -37,8 +37,8 @@ func TestFairTooLongBehindTrouble(t *testing.T) {
 	perform(t, s)
 }
 
-// D6: a person deletes a message, and the line below the answer takes that message and the one behind it. What the first of them was to
-// say is missing.
+// D6: a person deletes a message. The line below the answer then takes up two messages: the deleted one and the one
+// after it. The part of the line in the deleted message is missing.
 func TestFairLineAcrossADeletedMessage(t *testing.T) {
 	at(t, 0, 3*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(30)), failing(talk("a1w0x a1w1x")))
@@ -50,10 +50,11 @@ func TestFairLineAcrossADeletedMessage(t *testing.T) {
 	})
 }
 
-// A call that reads fails in the moment in which its turn is interrupted, and then the process dies. It is run again.
+// A tool call that only reads fails at the moment at which its turn is interrupted, and then the process dies. The next
+// process makes the call again.
 func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
 	t.Parallel()
-	for n := range 40 { // either may come first
+	for n := range 40 { // either event may come first
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := story("edit", calling("a0w0x", "a0w1x", look))
@@ -67,10 +68,10 @@ func TestFairCallThatFailsAsItsTurnIsInterrupted(t *testing.T) {
 	}
 }
 
-// A yes comes in the moment in which the question is decided because its time is over.
+// A "yes" arrives at the moment at which the question's time limit ends.
 func TestFairYesInTheLastMoment(t *testing.T) {
 	t.Parallel()
-	for n := range 300 { // it is rarely so
+	for n := range 300 { // the race is rare
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := story("send-only", calling("a0w0x", "a0w1x", change, change))
@@ -81,8 +82,8 @@ func TestFairYesInTheLastMoment(t *testing.T) {
 	}
 }
 
-// Nothing can be deleted: a message that the final does not need stays, and says again what stands in another that took the place of one
-// that can't be edited.
+// The platform can't delete messages. A message that the final text does not need stays. Its text is repeated in
+// another message that replaced an uneditable one.
 func TestFairWordsOfALongerPreview(t *testing.T) {
 	t.Parallel()
 	all := strings.Fields(numbered(16))
@@ -90,14 +91,15 @@ func TestFairWordsOfALongerPreview(t *testing.T) {
 	s.tools, s.approval, s.goesOn = true, time.Hour, doApprove
 	s.profile.TextLimit, s.real = 60, 60
 	s.answers[0].deltas[15].after = 3 * time.Second
-	s.faults = each(isFrozen, 8) // the second edit to the final
+	s.faults = each(isFrozen, 8) // the second edit for the final text
 	w := perform(t, s)
 	if w.counts["exception: "+string(sentAnewBelow)] == 0 {
 		t.Errorf("every message could be edited\nwhat happened:\n%s", strings.Join(w.story(), "\n"))
 	}
 }
 
-// What is ignored is offered again by the next receiver: behind the first piece of a message, it counts as the rest of that.
+// The next receiver gets ignored messages again. After the first piece of a split message, such a message counts as the
+// rest of it.
 func TestFairIgnoredUntilAPieceCame(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk("a0w0x a0w1x"))

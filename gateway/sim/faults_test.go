@@ -8,12 +8,12 @@ import (
 	"telex/internal/chat"
 )
 
-// fault is what happens to one call. The zero fault is nothing.
+// fault is a fault of one call. The zero value is no fault.
 type fault struct {
 	kind  string
 	scope chat.Scope // limited: what is blocked
-	named bool       // limited: the answer says what is blocked
-	told  bool       // limited: the answer says what the limit is
+	named bool       // limited: the response names the blocked scope
+	told  bool       // limited: the response contains the limit
 	after time.Duration
 }
 
@@ -34,7 +34,7 @@ const (
 	isForbidden = "forbidden"    // once
 	isAuth      = "unauthorized" // once
 	cutLate     = "cut, and the effect comes later"
-	isBad       = "server error for this message" // and for this one alone, for as long as the fault says
+	isBad       = "server error for this message" // only this message is affected, for the duration of the fault
 )
 
 func (k kind) faults() []string {
@@ -48,17 +48,17 @@ func (k kind) faults() []string {
 	return list
 }
 
-// kill is an end of the process, or a stop in good order.
+// kill is a kill of the process, or a graceful stop.
 type kill struct {
 	where string
-	n     int           // of the call or the write, counted from the start of the schedule
-	at    time.Duration // where is atTime or inOrder
+	n     int           // number of the call or the write, counted from the start of the schedule
+	at    time.Duration // only if where is atTime or inOrder
 	down  time.Duration
-	ghost bool // calls that are on their way arrive all the same
-	slot  int  // of the process, where is atTime or inOrder
+	ghost bool // calls that are on their way still arrive
+	slot  int  // of the process; only if where is atTime or inOrder
 }
 
-// Where a process dies.
+// Moments at which a process dies.
 const (
 	atTime      = "at an instant"
 	inOrder     = "stopped in good order"
@@ -75,7 +75,7 @@ func killPlaces() []string {
 	return []string{atTime, atTime, inOrder, beforeCall, afterCall, afterAnswer, beforeWrite, afterWrite}
 }
 
-// drawEdits draws which questions people edit, mostly while they are answered.
+// drawEdits draws which questions people edit, mostly while they are being answered.
 func (s *schedule) drawEdits(t *rapid.T) {
 	for range rapid.IntRange(0, 2).Draw(t, "edits") {
 		of := rapid.SampledFrom(s.says).Draw(t, "edited")
@@ -83,8 +83,7 @@ func (s *schedule) drawEdits(t *rapid.T) {
 	}
 }
 
-// drawTrouble draws what goes wrong. Some schedules have no trouble of a sort, so that each is
-// met alone too.
+// drawTrouble draws the faults. Some schedules lack certain kinds of faults, so that each kind also occurs alone.
 func (s *schedule) drawTrouble(t *rapid.T) {
 	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // a set of bits
 	if sorts&1 != 0 {
@@ -100,7 +99,7 @@ func (s *schedule) drawTrouble(t *rapid.T) {
 	}
 	if sorts&2 != 0 {
 		places, most := killPlaces(), 30
-		if s.tools { // more happens
+		if s.tools { // schedules with tools make more calls
 			places, most = append(places, beforeWrite, afterWrite, beforeDeed, afterDeed, afterDeed), 60
 		}
 		for range rapid.IntRange(1, 5).Draw(t, "kills") {

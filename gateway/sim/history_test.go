@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// private says that a place has one person only.
+// private reports whether only one person writes in a place.
 func (s schedule) private(place int) bool { return place != 1 && place != 2 }
 
-// judgeDeletion judges that the bot never takes away all that a person sees of a reply (F05).
+// judgeDeletion checks that the bot never deletes all visible messages of a reply (F05).
 func (w *world) judgeDeletion(gone *message) {
-	said := questionID.ReplaceAllString(gone.text(), "") // the id of a question may look like a word of an answer: a9w5x
+	said := questionID.ReplaceAllString(gone.text(), "") // an id may look like a word of an answer: a9w5x
 	if apart(gone.key()) || w.s.tools && !words.MatchString(said) {
-		return // a question is no part of the reply, nor are the lines about tools
+		return // neither a question nor a line about tools is part of the reply
 	}
 	for _, m := range w.person.of(gone.turn) {
-		if m.stands() || m.deletedBy == "person" { // of which nobody tells the bot
+		if m.stands() || m.deletedBy == "person" { // the platform does not report the person's deletions to the bot
 			return
 		}
 	}
 	w.complain("F05: the bot deletes all that a person sees of turn %s", gone.turn)
 }
 
-// patience is how long a preview may take when nothing goes wrong: the narrowest limits let a
-// few calls through each 20 seconds, and two conversations may share them.
+// patience is the maximum age of a preview without faults. The strictest limits allow a few calls per 20 seconds, and
+// two conversations may share them.
 const patience = time.Minute
 
 // draftLife is how long clients show a draft.
 const draftLife = 30 * time.Second
 
-// judgeFresh judges that all that was said a while ago is visible, but for the last word: the
-// timer shows what no other delta pushes out, and nobody starves (D12).
+// judgeFresh checks that older text of the model is visible, except for the last word. A timer must show text that no
+// later delta pushes out, and no conversation may starve (D12).
 func (w *world) judgeFresh(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,10 +40,10 @@ func (w *world) judgeFresh(r *run) {
 	}
 	t := w.turns[r.turn]
 	if c.Draft && !w.s.private(t.place) {
-		return // a chat shows one draft
+		return // a chat shows only one draft
 	}
 	if c.Stream && w.s.measure.length(r.said[0]) > w.s.profile.TextLimit*4/5 {
-		return // what may stand in the next part is held back: a stream takes nothing back
+		return // text that may belong in the next part is held back, because a stream can't remove text
 	}
 	if w.interrupted(t, r) || len(t.begun) > 1 {
 		return

@@ -11,7 +11,7 @@ import (
 	"telex/internal/markup"
 )
 
-// left returns what the store still has to do.
+// left returns the ids of unfinished turns and unanswered messages in the store.
 func (w *world) left() (ids []string) {
 	turns, _ := w.store.Unfinished(nil) //nolint:staticcheck // a Memory needs no context
 	pending, _ := w.store.Pending(nil)  //nolint:staticcheck // a Memory needs no context
@@ -24,7 +24,7 @@ func (w *world) left() (ids []string) {
 	return ids
 }
 
-// working says that a turn of the call's chat is under way.
+// working reports whether a turn in the call's chat is running.
 func (w *world) working(c *call) bool {
 	home := strings.TrimSuffix(string(c.to.Chat), "moved")
 	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
@@ -32,7 +32,7 @@ func (w *world) working(c *call) bool {
 	})
 }
 
-// judge judges what the person sees in the end, and what became of what was asked.
+// judge checks the visible messages at the end, and the outcome of every question.
 func (w *world) judge() {
 	if left := w.left(); len(left) > 0 {
 		w.complain("left in the store: %v", left)
@@ -55,8 +55,7 @@ func (w *world) judge() {
 	w.summarize()
 }
 
-// judgeMessages judges what became of each message that was written: no accepted one is lost,
-// none is answered twice.
+// judgeMessages checks each message that people wrote: no accepted message is lost, and none is answered twice.
 func (w *world) judgeMessages() {
 	for i, m := range w.messages {
 		var answers []*turnLog
@@ -67,7 +66,7 @@ func (w *world) judgeMessages() {
 		}
 		switch {
 		case m.unnamed && !w.judgeUnnamed(m):
-		case m.user == stranger && m.accepted.IsZero(): // who is given a code is judged where it is stored
+		case m.user == stranger && m.accepted.IsZero(): // codes for strangers are checked where they are stored
 		case m.accepted.IsZero():
 			w.complain("F43: m%d was never accepted", i)
 		case len(answers) > 1:
@@ -80,8 +79,8 @@ func (w *world) judgeMessages() {
 	}
 }
 
-// judgeOrder judges that questions are answered in the order in which they came (F39), and that
-// the answers stand in that order.
+// judgeOrder checks that questions are answered in the order of arrival (F39), and that the answers appear in that
+// order.
 func (w *world) judgeOrder() {
 	for place := range w.s.places {
 		last := time.Time{}
@@ -92,7 +91,7 @@ func (w *world) judgeOrder() {
 			}
 			for _, n := range t.messages[:t.first] {
 				switch at := w.messages[n].accepted; {
-				case w.messages[n].joined: // with what it was put to, also once that was released
+				case w.messages[n].joined: // a message that joined a running turn counts with that turn, even after its release
 				case at.Before(last) && !w.disturbed(t):
 					w.complain("m%d is answered after a later one", n)
 				default:
@@ -107,7 +106,7 @@ func (w *world) judgeOrder() {
 	}
 }
 
-// judgePlace judges that one answer stands above the other.
+// judgePlace checks that one answer appears above the other.
 func (w *world) judgePlace(above, below *turnLog) {
 	for _, a := range w.standing(above) {
 		for _, b := range w.standing(below) {
@@ -124,15 +123,15 @@ func (w *world) judgePlace(above, below *turnLog) {
 }
 
 const (
-	// overtakenAfter is how many calls of a reply must fail in a row for the next one not to wait any more.
+	// overtakenAfter is how many calls of a reply must fail in a row before the next reply no longer waits.
 	overtakenAfter = 4
-	// hung is how long a call must take for that to be trouble.
+	// hung is the minimum duration of a call that counts as hanging.
 	hung = 3 * time.Second
 )
 
-// overtaken says that a reply could not be shown when the one after it was: the platform had refused it again and again
-// (D14). Or all of its messages stood, and one of them could not be made what it should say after all, so that
-// another took its place.
+// overtaken reports whether the next reply may appear before a reply that could not be shown. Either the platform
+// refused the reply again and again (D14), or one of its messages could not be changed to its final text, and another
+// message replaced it.
 func (w *world) overtaken(above, below *turnLog) bool {
 	all := w.standing(below)
 	if len(all) == 0 {
@@ -166,14 +165,14 @@ func (w *world) overtaken(above, below *turnLog) bool {
 			}
 		}
 		if !c.learned().After(below.begun[0].at) {
-			parked = failures > 0 // the conversation went on because of it, also if it is over when the next reply is shown
+			parked = failures > 0 // the conversation continued after failures; that counts even if the failures are over when the next reply appears
 		}
 	}
 	return false
 }
 
-// tries returns the calls of a reply, and those that may have asked for it whether the platform answers. A create that may be
-// tried only once more is not tried before the platform answers.
+// tries returns the calls of a reply, and the calls that may have tested for it whether the platform responds. A create
+// with only one attempt left waits until the platform responds.
 func (w *world) tries(t *turnLog) []*call {
 	if len(t.calls) == 0 {
 		return nil
@@ -189,8 +188,8 @@ func (w *world) tries(t *turnLog) []*call {
 	})
 }
 
-// disturbed says that a person or the platform took messages of a turn away, so that their
-// order says nothing.
+// disturbed reports whether a person or the platform removed messages of a turn. Then the order of its messages proves
+// nothing.
 func (w *world) disturbed(t *turnLog) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(orderMoved)
@@ -203,8 +202,7 @@ func (w *world) disturbed(t *turnLog) bool {
 	return taken
 }
 
-// standing returns the messages of a turn's reply that stand, less those that the design
-// excuses.
+// standing returns the undeleted messages of a turn's reply, without those that the design excuses.
 func (w *world) standing(t *turnLog) (out []*message) {
 	for _, m := range w.person.of(t.id) {
 		if m.stands() && !w.excused(m) {
@@ -214,7 +212,7 @@ func (w *world) standing(t *turnLog) (out []*message) {
 	return out
 }
 
-// excused says that a message may stand beside the reply: nobody can know of it or change it.
+// excused reports whether a message may stay beside the reply, because no process can know of it or change it.
 func (w *world) excused(m *message) bool {
 	switch {
 	case w.moved[m.chat] != "" && (w.follows(m) || m.preview() || w.releasedSince(m)):
@@ -235,13 +233,14 @@ func (w *world) excused(m *message) bool {
 	return true
 }
 
-// refusesFinal says that the platform refused what was to take the place of m.
+// refusesFinal reports whether the platform refused the text that should replace m.
 func (w *world) refusesFinal(m *message) bool {
 	return slices.ContainsFunc(w.calls, func(c *call) bool { return c.turn == m.turn && c.fault == badContent && !c.m.Preview })
 }
 
-// refusesAll says that the platform refused the final for m, and then an edit to what m shows, or may show, without its cursor; of
-// one that has nothing of the text, or is not wanted and can't be deleted, that edit alone.
+// refusesAll reports whether the platform refused both the final text for m and an edit that only removes the cursor of
+// m. For a message without text of the reply, or one that is not needed and can't be deleted, only the second edit
+// counts.
 func (w *world) refusesAll(m *message) bool {
 	times := 0
 	for _, c := range w.calls {
@@ -254,29 +253,29 @@ func (w *world) refusesAll(m *message) bool {
 	return times > 1 && w.refusesFinal(m)
 }
 
-// stuckAbove says that what stood above m was sent anew, and so all that followed.
+// stuckAbove reports whether a message above m was sent again, and therefore all messages after it.
 func (w *world) stuckAbove(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.frozen })
 }
 
-// follows says that the reply of m goes on where its chat moved to.
+// follows reports whether the reply of m continues in the new chat after a move.
 func (w *world) follows(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.chat == w.moved[m.chat] })
 }
 
-// releasedSince says that the reply of m was taken back when its chat had moved.
+// releasedSince reports whether the reply of m was withdrawn after its chat had moved.
 func (w *world) releasedSince(m *message) bool {
 	t := w.turns[m.turn]
 	return t != nil && t.released.After(w.movedAt)
 }
 
-// resumedBy says that another process than the one that made m goes on with its turn.
+// resumedBy reports whether a process other than the creator of m continues its turn.
 func (w *world) resumedBy(m *message) bool {
 	t := w.turns[m.turn]
 	return t != nil && t.begun[len(t.begun)-1].life != m.by.life
 }
 
-// judgeTurn judges what the person sees of one reply.
+// judgeTurn checks the visible messages of one reply.
 func (w *world) judgeTurn(t *turnLog) {
 	if !t.released.IsZero() {
 		if got := w.standing(t); len(got) > 0 && !w.waived(t) {
@@ -324,8 +323,7 @@ func (w *world) judgeTurn(t *turnLog) {
 	w.complain("D1: of turn %s the person sees\n\t%q\nand in a file %q\nallowed is\n\t%s", t.id, r.text, r.file, strings.Join(allowed, "\n\t"))
 }
 
-// rendered is what a person reads of Markdown, white space aside, when it all fits into one
-// message.
+// rendered returns the visible text of Markdown in one message, without white space.
 func (w *world) rendered(src string, cut bool) string {
 	var text strings.Builder
 	for _, p := range markup.Layout(src, markup.Options{Dialect: w.s.measure.dialect(), Limit: 1 << 30, Open: cut}) {
@@ -334,10 +332,10 @@ func (w *world) rendered(src string, cut bool) string {
 	return squeeze(text.String())
 }
 
-// words finds the whole words of answers.
+// words matches the complete words of answers.
 var words = regexp.MustCompile(`a\d+w\d+x`)
 
-// texts are the lines that people see. They are short, so that they cost a schedule no more than others.
+// texts returns the fixed lines. They are short, so that a schedule needs no extra messages for them.
 func texts() gateway.Texts {
 	own := map[string]string{}
 	for k, line := range map[gateway.TextKey]string{
@@ -350,7 +348,7 @@ func texts() gateway.Texts {
 	return gateway.DefaultTexts().With(own)
 }
 
-// fixed are the lines that people see without the model.
+// fixed returns the texts of fixed lines.
 func fixed(keys ...gateway.TextKey) (lines []string) {
 	all := texts()
 	for _, k := range keys {

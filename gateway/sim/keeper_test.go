@@ -11,8 +11,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// keeper is the store as one process reaches it: until its death, which may come exactly before
-// or after a write. It notes what is stored.
+// keeper is the store as one process uses it. It ends with the process, which may die exactly before or after a write.
+// It records the stored data for the judge.
 type keeper struct {
 	l     *life
 	store *memory.Store
@@ -20,36 +20,36 @@ type keeper struct {
 
 var errFull = errors.New("the disk is full")
 
-// turnLog is what is known of a turn.
+// turnLog is the judge's record of a turn.
 type turnLog struct {
 	id       string
 	place    int
-	messages []int // that it answers
-	first    int   // of these it began with so many; what it took in meanwhile overtook what others asked
+	messages []int // the messages that the turn answers
+	first    int   // how many of these it began with; later ones joined it and overtook other people's questions
 	replaces string
-	void     bool // what it was asked was forgotten while it ran
-	undone   bool // it was taken out of the history
-	undoneBy int  // the message that did so
+	void     bool // its messages were erased while it ran
+	undone   bool // it was removed from the history
+	undoneBy int  // number of the message with /undo
 	begun    []beginning
 	runs     []*run
 	decided  time.Time
-	decider  *life // who decided it last
+	decider  *life // the process that stored the last decision
 	ended    time.Time
 	released time.Time
 	calls    []*call
 	edited   chat.MessageID // by the newest preview
 	lastEdit time.Time
-	lastRun  int  // the run of the turn that made it
+	lastRun  int  // the run of the turn that created it
 	asks     bool // people were asked about a call
-	steps    int  // with calls, that are stored
-	revised  int  // how often its question was replaced by an edited one, so that it began anew
+	steps    int  // number of stored steps with calls
+	revised  int  // how often an edited question restarted the turn
 	usage    []chat.Usage
 	line     string
-	states   map[partOfLife]chat.PartState // as each process stored it last
-	taken    map[*life]time.Time           // when replicas took it over first
+	states   map[partOfLife]chat.PartState // the state that each process stored last
+	taken    map[*life]time.Time           // when each replica took the turn over first
 }
 
-// partOfLife is one message of the reply as one process dealt with it.
+// partOfLife is one message of the reply and the process that handled it.
 type partOfLife struct {
 	life *life
 	key  string
@@ -62,7 +62,7 @@ type beginning struct {
 
 func (t *turnLog) over() bool { return !t.ended.IsZero() || !t.released.IsZero() }
 
-// write makes one write, unless the process is dead or dies of it.
+// write makes one write. It fails if the process is dead or dies in the write.
 func (k *keeper) write(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w
 	if err := k.reach(ctx); err != nil {
@@ -90,7 +90,7 @@ func (k *keeper) write(ctx context.Context, do func() error, note func()) error 
 	return err
 }
 
-// read makes one read. Where several processes share the store, a process may die of it too.
+// read makes one read. With a shared store, a process may also die in a read.
 func read[T any](ctx context.Context, k *keeper, do func() (T, error)) (v T, err error) {
 	if k.l.w.s.replicas > 0 {
 		err = k.write(ctx, func() error {
@@ -140,7 +140,7 @@ func (k *keeper) Begin(ctx context.Context, t chat.Turn) error {
 	return k.write(ctx, func() error { return k.store.Begin(ctx, stored) }, func() { k.begun(t) })
 }
 
-// begun notes that a turn has begun.
+// begun records that a turn has begun.
 func (k *keeper) begun(t chat.Turn) {
 	w := k.l.w
 	tl := w.turns[t.ID]
@@ -196,7 +196,7 @@ func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) e
 	return k.write(ctx, func() error { return k.store.Release(ctx, turn, used...) }, func() {
 		t := k.l.w.turns[turn]
 		if !t.ended.IsZero() {
-			return // by another process; the store releases nothing
+			return // another process did; the store releases nothing
 		}
 		t.usage = append(t.usage, used...)
 		t.released = time.Now()
@@ -221,7 +221,7 @@ func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
 	return k.write(ctx, func() error { return k.store.Record(ctx, turn, p) }, func() {
 		if t := k.l.w.turns[turn]; t != nil {
 			t.states[partOfLife{k.l, p.Key}] = p.State
-			if !t.over() { // else the store only notes which message exists, whoever tells
+			if !t.over() { // otherwise the store only records that the message exists
 				k.judgeWrite(t)
 			}
 		}
@@ -276,7 +276,7 @@ func (k *keeper) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, e
 
 var _ gateway.Store = (*keeper)(nil)
 
-// saved says that a block was stored, so that the next process knows of it.
+// saved reports whether a block was stored, so that the next process knows it.
 func (w *world) saved(b block) bool {
 	return slices.ContainsFunc(w.blocks, func(s chat.Block) bool {
 		if s.Until.Before(b.until) {

@@ -11,16 +11,16 @@ import (
 	"telex/platforms/telegram"
 )
 
-// kind is what a platform can do.
+// kind describes what a platform can do.
 type kind struct {
 	name      string
 	caps      chat.Capabilities
-	keyed     bool // a create repeated with its key makes no second message
-	probes    bool // a message is found by trying whether it has the content of its create
+	keyed     bool // a create repeated with its key creates no second message
+	probes    bool // a message is found by an edit that tests whether it has the content of its create
 	transport preview.Transport
 }
 
-// kinds are the kinds of platforms, from the richest to the poorest.
+// kinds returns the kinds of platforms, from the most capable to the least.
 func kinds() []kind {
 	edits := chat.Capabilities{Edit: true, Delete: true, Typing: true}
 	with := func(change func(*chat.Capabilities)) chat.Capabilities {
@@ -48,10 +48,10 @@ func kinds() []kind {
 	}
 }
 
-// reconciles says that the outcome of every create can be learned in the end.
+// reconciles reports whether the bot can eventually learn the outcome of every create.
 func (k kind) reconciles() bool { return k.keyed || k.caps.Find }
 
-// build returns the adapter with exactly the methods that its capabilities promise.
+// build returns an adapter with exactly the methods that the kind's capabilities promise.
 func (k kind) build(a *adapter) gateway.Platform {
 	c := k.caps
 	c.Delete, c.Typing = false, false
@@ -142,21 +142,21 @@ func (k kind) build(a *adapter) gateway.Platform {
 	}
 }
 
-// measure is how a platform counts length, and how it formats.
+// measure is a platform's unit of length and its way of formatting.
 type measure string
 
-// The measures.
+// The units of length.
 const (
 	points   measure = "code points"
 	units    measure = "UTF-16"
 	bytes    measure = "bytes"
 	entities measure = "UTF-16 and entities"
-	blocks   measure = "UTF-16, entities and blocks" // rich messages, wherever entities can't show something
+	blocks   measure = "UTF-16, entities and blocks" // rich messages where entities can't show something
 )
 
 func measures() []measure { return []measure{points, units, bytes, entities, blocks} }
 
-// length counts as the platform does, whatever our dialects think.
+// length counts as the platform does. It does not use the dialects.
 func (m measure) length(s string) int {
 	switch m {
 	case points:
@@ -179,7 +179,7 @@ func (m measure) dialect() markup.Dialect {
 	}
 }
 
-// measured is the plain dialect in another unit.
+// measured is the plain dialect with another unit of length.
 type measured struct{ measure }
 
 // Shape implements markup.Dialect.

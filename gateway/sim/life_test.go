@@ -16,17 +16,17 @@ type life struct {
 	n        int
 	cancel   context.CancelFunc
 	dead     chan struct{} // closed by a kill
-	ended    chan struct{} // closed when its gateway has returned
+	ended    chan struct{} // closed when the gateway of the process has returned
 	began    time.Time
 	died     time.Time // guarded by world.mu
-	stopping time.Time // in good order; guarded by world.mu
+	stopping time.Time // start of a graceful stop; guarded by world.mu
 	ghost    bool
 	slot     int            // of the process: 0, or the number of the replica
 	id       chat.ReplicaID // guarded by world.mu
-	renewed  time.Time      // when it renewed its lease last; guarded by world.mu
+	renewed  time.Time      // time of its last lease renewal; guarded by world.mu
 	lost     bool           // it died because it lost its lease; guarded by world.mu
 	gaveUp   bool           // it gave up its lease; guarded by world.mu
-	blocks   time.Time      // when it read the blocks last; guarded by world.mu
+	blocks   time.Time      // when it last read the blocks; guarded by world.mu
 	ids      knowledge      // guarded by world.mu
 }
 
@@ -61,7 +61,7 @@ func (w *world) begin(slot int) {
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		panic(err) // a schedule that makes no sense
+		panic(err) // the schedule is invalid
 	}
 	go func() {
 		defer close(l.ended)
@@ -83,11 +83,10 @@ func (l *life) isDead() bool {
 	}
 }
 
-// diedAt says that the process died in that moment or before. The caller holds world.mu.
+// diedAt reports whether the process died at or before a time. The caller holds world.mu.
 func (l *life) diedAt(at time.Time) bool { return !l.died.IsZero() && !l.died.After(at) }
 
-// die ends the process without letting it say goodbye: nothing that it does has an effect from
-// now on. Another one begins a while later.
+// die kills the process. Nothing that it does has an effect from now on. Another process starts a while later.
 func (l *life) die(k *kill) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -103,12 +102,12 @@ func (l *life) dieLocked(k *kill) {
 	l.cancel()
 	l.w.note("killed %s", k.where)
 	l.w.counts.add("kill: "+k.where, 1)
-	down := max(k.down, l.w.s.latency) // what was on the wire has arrived by then
+	down := max(k.down, l.w.s.latency) // calls that are on their way have arrived by then
 	time.AfterFunc(down, func() { l.w.begin(l.slot) })
 	l.w.downUntil = later(l.w.downUntil, time.Now().Add(down))
 }
 
-// stop ends the process in good order, and begins the next.
+// stop stops the process gracefully and starts the next one.
 func (w *world) stop(k *kill) {
 	l := w.alive(k.slot)
 	if l == nil {
@@ -146,7 +145,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// alive returns the process that runs in a slot, or nil.
+// alive returns the running process in a slot, or nil.
 func (w *world) alive(slot int) *life {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,7 +166,7 @@ func (w *world) alive(slot int) *life {
 	}
 }
 
-// killAt returns the kill that is due at a call, once.
+// killAt returns the kill that is due at a call. It returns each kill only once.
 func (w *world) killAt(n int, where string) *kill {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"telex/internal/chat"
 )
 
-// block is a 429 as its process learned of it.
+// block is a 429 as the process learned of it.
 type block struct {
 	scope       chat.Scope
 	call        *call
 	from, until time.Time
 }
 
-// penalty is a 429 as the platform means it: who calls before its end is refused as well.
+// penalty is a 429 as the platform enforces it: it also refuses all calls before the penalty's end.
 type penalty struct {
 	scope chat.Scope
 	call  *call
@@ -22,7 +22,7 @@ type penalty struct {
 	named bool
 }
 
-// shares says that two calls share a scope. A call on no message yet stands for its chat.
+// shares reports whether two calls share a scope. A call without a message id counts for its whole chat.
 func shares(s chat.Scope, a, b *call) bool {
 	switch {
 	case s == chat.ScopeEndpoint:
@@ -34,9 +34,8 @@ func shares(s chat.Scope, a, b *call) bool {
 	}
 }
 
-// weigh notes a window that holds more calls of one process than the platform publishes (D3).
-// What the process before it used up is not known to the next: that is refused, not a
-// violation.
+// weigh reports a window with more calls of one process than the platform publishes (D3). A process can't know the
+// calls of its predecessor. If these cause a refusal, it is not a violation.
 func (w *world) weigh(c *call) {
 	w.arrivals = append(w.arrivals, c)
 	for _, l := range w.s.profile.Limits {
@@ -48,7 +47,7 @@ func (w *world) weigh(c *call) {
 	}
 }
 
-// within counts the calls in the window of a limit that ends now, c included.
+// within counts the calls in the window of a limit that ends now, including c.
 func (w *world) within(c *call, l chat.Limit, same bool) int {
 	n := 0
 	if l.Scope == chat.ScopeMessage && (c.id == "" || c.creates()) {
@@ -65,7 +64,7 @@ func (w *world) within(c *call, l chat.Limit, same bool) int {
 	return n
 }
 
-// refuses says that too much was sent, by the fault, by a penalty, or by the limits in force.
+// refuses returns an error if there were too many calls: because of the fault, a penalty, or the limits in force.
 func (w *world) refuses(c *call, f fault) *chat.SendError {
 	if f.kind == limited {
 		w.hit(c, limited+" "+f.scope.String())
@@ -105,7 +104,7 @@ func limit429(s chat.Scope, named bool, d time.Duration) *chat.SendError {
 	return &chat.SendError{Kind: chat.RateLimited, RetryAfter: d, Scope: s}
 }
 
-// judgeDeparture judges that a call is made at all.
+// judgeDeparture checks that a call may be made at all.
 func (w *world) judgeDeparture(c *call) {
 	for _, b := range w.told { // D4
 		s := b.scope
@@ -124,7 +123,7 @@ func (w *world) judgeDeparture(c *call) {
 		return
 	}
 	if c.turn == "" {
-		return // a deletion of what is gone, or what is not ours
+		return // a deletion of a message that is gone, or is not the bot's
 	}
 	t := w.turns[c.turn]
 	if t == nil {
@@ -141,7 +140,7 @@ func (w *world) judgeDeparture(c *call) {
 	w.judgePreview(t, c)
 }
 
-// judgePreview judges a call that shows an unfinished reply.
+// judgePreview checks a call that shows an unfinished reply.
 func (w *world) judgePreview(t *turnLog, c *call) {
 	if !c.m.Preview {
 		return
@@ -175,7 +174,7 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 	}
 }
 
-// knowsGone says that the process of c was told that m is gone.
+// knowsGone reports whether the process of c was told that m no longer exists.
 func (w *world) knowsGone(c *call, m *message) bool {
 	for _, old := range w.calls {
 		if old.id == m.id && old.life == c.life && old.failed(chat.Gone) {

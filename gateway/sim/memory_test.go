@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeHistory judges what the model is told of what came before (F37, F40).
+// judgeHistory checks the history in the model's request (F37, F40).
 func (w *world) judgeHistory(r *run) {
 	t := w.turns[r.turn]
 	if t == nil || r.life.isOver() {
@@ -27,15 +27,16 @@ func (w *world) judgeHistory(r *run) {
 	w.judgeMemory(t, t.place, r.told, history)
 }
 
-// judgeMemory judges what a place remembers, before a turn or, without one, in the end: everything that was answered
-// since the conversation began, once, and nothing of an earlier one, that was undone, or that somebody had forgotten.
+// judgeMemory checks the history of a place, before a turn or, if t is nil, at the end. It must contain every answer
+// since the conversation began, once. It must contain nothing of an earlier conversation, and nothing that was undone
+// or erased.
 func (w *world) judgeMemory(t *turnLog, place int, summary string, history []agent.Message) {
 	what := "in the end"
 	if t != nil {
 		what = "of turn " + t.id
 	}
 	if slices.ContainsFunc(w.messages, func(m *written) bool { return m.forgets(w, place, "") && m.heard.Equal(time.Now()) }) {
-		return // which came first can't be told
+		return // the order of the two can't be known
 	}
 	known := asked(summary)
 	for _, m := range history {
@@ -68,8 +69,8 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 	}
 }
 
-// forgottenBy returns when what a person asked in a place was forgotten last; without a person, by anybody. A command that its
-// owner has not heard yet does nothing.
+// forgottenBy returns when a person's questions in a place were last erased; without a person, anybody's. A command has
+// no effect before the owner of the chat receives it.
 func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	for _, m := range w.messages {
 		if m.forgets(w, place, u) && m.accepted.After(last) && !m.heard.IsZero() {
@@ -79,13 +80,13 @@ func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	return last
 }
 
-// forgets says that a message makes a place forget what a person asked; without a person, what anybody did.
+// forgets reports whether a message erases a person's questions in a place; without a person, everybody's.
 func (m *written) forgets(w *world, place int, u chat.UserID) bool {
 	return m.place == place && m.user != stranger && (m.kind == "new" || m.kind == "forget" && (w.s.private(place) || u == "" || m.user == u))
 }
 
-// remembered says that the model came to the end of a turn's answer, and that nobody took it out of the history. What
-// another process decided did not know of that end.
+// remembered reports whether the model completed a turn's answer and the answer is still in the history. A decision by
+// another process could not know of that end.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
@@ -94,18 +95,18 @@ func (w *world) remembered(t *turnLog) bool {
 	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) {
 		return false
 	}
-	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // the question went on to it, and with it
+	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // the question and its answer continued in that turn
 		return again.replaces == t.id && w.lost(again)
 	})
 }
 
-// lost says that a turn which took another's place was undone, or one that took its place.
+// lost reports whether a turn that replaced another was undone, or one that replaced it was.
 func (w *world) lost(t *turnLog) bool {
 	return t.undone || slices.ContainsFunc(w.order, func(again *turnLog) bool { return again.replaces == t.id && w.lost(again) })
 }
 
-// undone notes that a turn was taken out of the history. It must be the newest.
-// A message takes out one at most, also when the process died right after.
+// undone records that a turn was removed from the history. It must be the newest turn. One message removes at most one
+// turn, even if the process died right after.
 func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	if len(entries) == 0 {
 		return
@@ -121,14 +122,14 @@ func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	w.note("turn %s is undone", gone.id)
 	w.counts.add("turns that were undone", 1)
 	for _, t := range w.order {
-		mine := w.s.private(t.place) || w.asker(t) == w.asker(gone) // to take back
+		mine := w.s.private(t.place) || w.asker(t) == w.asker(gone) // whose turn the command may remove
 		if mine && t != gone && t.place == gone.place && !t.over() && t.decided.IsZero() && len(t.runs) > 0 && !t.void && len(w.moved) == 0 {
 			w.complain("turn %s is undone, though the newer turn %s is under way", gone.id, t.id)
 		}
 	}
 }
 
-// forgotten notes that what a person asked in a conversation is forgotten; without one, what anybody did.
+// forgotten records that a person's questions in a conversation were erased; without a person, everybody's.
 func (w *world) forgotten(c chat.Conversation, u chat.UserID) {
 	place := w.placeOf(c.Chat, c.Thread)
 	for _, t := range w.order {
@@ -138,7 +139,7 @@ func (w *world) forgotten(c chat.Conversation, u chat.UserID) {
 	}
 }
 
-// judgeAsked judges that the model knew of everything that its answer is the answer to.
+// judgeAsked checks that the model knew every message that its answer replies to.
 func (w *world) judgeAsked(t *turnLog) {
 	if len(t.runs) == 0 || t.decided.IsZero() {
 		return
@@ -155,7 +156,7 @@ func (w *world) judgeAsked(t *turnLog) {
 	}
 }
 
-// judgeRemembered judges what is remembered in the end, and what was counted.
+// judgeRemembered checks the history and the usage at the end.
 func (w *world) judgeRemembered() {
 	for place := range w.s.places {
 		if len(w.moved) > 0 && !w.s.private(place) {
@@ -179,7 +180,7 @@ func (w *world) judgeRemembered() {
 	}
 }
 
-// judgeEntries judges that the history tells of answers in the order in which people got them, and what they read.
+// judgeEntries checks that the history has the answers in the order in which people got them, with the visible text.
 func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 	newest := 0
 	for i, e := range entries {
@@ -203,7 +204,7 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 		for _, m := range w.standing(t) {
 			seen.WriteString(m.text())
 			if m.file != nil {
-				return // whose first line may stand twice
+				return // the first line of that answer may be visible twice
 			}
 		}
 		w.counts.add("answers that are remembered as they were read", 1)
@@ -211,7 +212,7 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 		got, want := words.FindAllString(said, -1), words.FindAllString(seen.String(), -1)
 		switch {
 		case slices.Equal(got, want):
-		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}): // what tools did must be known, and so the words before that
+		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}): // the results of tools must be in the history, and therefore the words before them
 			w.counts.add("answers of which more is remembered than was read", 1)
 		default:
 			w.complain("of turn %s people read %q, the history says %q", t.id, seen.String(), said)
@@ -219,7 +220,7 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 	}
 }
 
-// answered is what the history says that a turn answered.
+// answered returns the text of a turn's answer in the history.
 func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string {
 	var said []string
 	for i, e := range entries {
@@ -230,10 +231,10 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 	return strings.Join(said, "\n\n")
 }
 
-// readAsRemembered says that what people read of a turn is what the history must say, word by word.
+// readAsRemembered reports whether the visible text of a turn must equal the history word by word.
 func (w *world) readAsRemembered(t *turnLog) bool {
 	if !w.s.calm() && w.finalRun(t) == nil {
-		return false // of an answer that a kill cut off, the steps are remembered
+		return false // of an answer that a kill cut off, only the steps are in the history
 	}
 	if w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete || w.waived(t) {
 		return false
@@ -241,11 +242,11 @@ func (w *world) readAsRemembered(t *turnLog) bool {
 	return !slices.ContainsFunc(w.person.of(t.id), func(m *message) bool { return m.deletedBy == "person" || m.stands() && w.excused(m) })
 }
 
-// stopless says that nobody stopped the final of a turn on its way.
+// stopless reports whether nobody stopped the final message of a turn during its delivery.
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
-// judgeUsage judges that every turn is counted, and none twice. Of a run that died while an answer was being written
-// the next process counts an estimate: it is no more than what people saw of the turn by then.
+// judgeUsage checks that each turn is counted exactly once. For a run that died while its answer was being written, the
+// next process counts an estimate. The estimate is at most the text that people had seen by then.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
 	sum := 0
@@ -257,7 +258,7 @@ func (w *world) judgeUsage(place int, c chat.Conversation) {
 	if sum != used.Calls {
 		w.complain("in place %d %d model calls were stored, %d are counted", place, sum, used.Calls)
 	}
-	most := used.Turns + 10 // estimates are none to the token
+	most := used.Turns + 10 // estimates are not exact
 	for _, t := range w.order {
 		if t.place != place {
 			continue
@@ -281,8 +282,8 @@ func (w *world) judgeUsage(place int, c chat.Conversation) {
 	}
 }
 
-// judgeUsageOf judges that each model call of a turn is counted once, and returns how many were. A process that is killed can't say
-// whether it had asked the model: the next one counts a call for it.
+// judgeUsageOf checks that each model call of a turn is counted once, and returns their number. A killed process can't
+// say whether it had called the model, so the next process counts one call for it.
 func (w *world) judgeUsageOf(t *turnLog) int {
 	got, made, killed := 0, 0, 0
 	for _, u := range t.usage {
@@ -305,7 +306,7 @@ func (w *world) judgeUsageOf(t *turnLog) int {
 	return got
 }
 
-// judgeStored judges what of a message is stored.
+// judgeStored checks the stored form of a message.
 func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if m.kind == "big" && len(in.Text)+len(in.Args) > 0 {
 		w.complain("%d bytes are stored of a message that is too long", len(in.Text))
@@ -319,17 +320,17 @@ func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if !w.s.pair || !w.s.private(m.place) {
 		w.complain("a stranger is answered where none may be")
 	}
-	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && w.s.replicas == 0 { // else whoever answers knows
+	if !w.knocked.IsZero() && time.Since(w.knocked) < time.Hour && w.s.replicas == 0 { // otherwise only the answering replica knows the request
 		w.complain("a stranger is given a code twice within an hour")
 	}
 	w.knocked = time.Now()
 	w.counts.add("strangers that are given a code", 1)
 }
 
-// together is how long pieces of one message may be apart.
+// together is the maximum time between the pieces of one message.
 const together = time.Second
 
-// judgePieces judges that what a client split is one question.
+// judgePieces checks that the pieces of a message that a client split become one question.
 func (w *world) judgePieces() {
 	for place := range w.s.places {
 		if len(w.moved) > 0 && !w.s.private(place) {
@@ -348,7 +349,7 @@ func (w *world) judgePieces() {
 			if !m.more || next.kind != "text" || m.user != next.user || max(next.accepted.Sub(m.accepted), next.heard.Sub(m.heard)) > together || a == nil || b == nil {
 				continue
 			}
-			heard := slices.ContainsFunc(w.order, func(t *turnLog) bool { // a model that is at work hears pieces as they come
+			heard := slices.ContainsFunc(w.order, func(t *turnLog) bool { // a running model receives pieces as they arrive
 				return slices.Contains(t.messages[t.first:], order[k-1])
 			})
 			if heard || len(a.runs) == 0 || len(b.runs) == 0 {

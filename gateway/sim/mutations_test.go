@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Each mutation of tools/mutate.sh applies at exactly one place, so that none goes stale when the code changes. Whether a test
-// catches it is what `make mutate` plays.
+// Each mutation of tools/mutate.sh matches exactly one place in the code, so none becomes outdated unnoticed. `make
+// mutate` checks whether a test catches it.
 func TestMutationsApply(t *testing.T) {
 	t.Parallel()
 	list, err := os.ReadFile("testdata/mutations.txt")

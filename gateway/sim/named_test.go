@@ -13,8 +13,8 @@ import (
 	"telex/internal/chat"
 )
 
-// story is a schedule in which nothing is random: one person asks one question in a private
-// chat, and the model answers word by word, one each 100 ms.
+// story is a schedule without random events. One person asks one question in a private chat, and the model answers one
+// word per 100 ms.
 func story(kindName string, answers ...answer) schedule {
 	all := kinds()
 	s := schedule{
@@ -36,7 +36,7 @@ func story(kindName string, answers ...answer) schedule {
 
 const wordTime = 100 * time.Millisecond
 
-// talk is an answer of words.
+// talk returns an answer that consists of the words of a text.
 func talk(text string) answer {
 	a := answer{final: strings.TrimSpace(text), shown: text}
 	for word := range strings.SplitAfterSeq(text, " ") {
@@ -45,7 +45,7 @@ func talk(text string) answer {
 	return a
 }
 
-// numbered is a text of n words that occur once.
+// numbered returns a text of n different words.
 func numbered(n int) string {
 	var list []string
 	for i := range n {
@@ -54,7 +54,7 @@ func numbered(n int) string {
 	return strings.Join(list, " ")
 }
 
-// see returns what stands in a place, in order.
+// see returns the visible texts in a place, in order.
 func (w *world) see(place int) (texts []string) {
 	for _, m := range w.person.messages {
 		if m.stands() && m.chat == w.target(place).Chat {
@@ -64,7 +64,7 @@ func (w *world) see(place int) (texts []string) {
 	return texts
 }
 
-// made returns the calls of these kinds.
+// made returns the calls of the given kinds.
 func (w *world) made(ops chat.Op) (calls []*call) {
 	for _, c := range w.calls {
 		if c.op&ops != 0 {
@@ -74,7 +74,7 @@ func (w *world) made(ops chat.Op) (calls []*call) {
 	return calls
 }
 
-// perform plays a schedule and fails the test for everything that the judge finds.
+// perform plays a schedule and fails the test for every violation that the judge finds.
 func perform(t *testing.T, s schedule) *world {
 	t.Helper()
 	var w *world
@@ -100,11 +100,11 @@ func each(kind string, calls ...int) map[int]fault {
 	return m
 }
 
-// mark stands below what people saw of an answer that was stopped.
+// mark is the line below the visible text of a stopped answer.
 const mark = "\n\n(stopped)"
 
-// TestNamed plays the failures of other projects that the engine can meet. The judge judges
-// each of them as it judges random schedules; what is checked on top stands here.
+// TestNamed plays failures of other projects that the gateway could have, too. The judge checks them as it checks
+// random schedules, and each case adds checks of its own.
 func TestNamed(t *testing.T) {
 	text := numbered(30)
 	short := numbered(8)
@@ -112,7 +112,7 @@ func TestNamed(t *testing.T) {
 		name  string
 		s     schedule
 		with  func(s *schedule)
-		want  []string // what stands in the private chat
+		want  []string // the visible texts in the private chat
 		check func(t *testing.T, w *world)
 	}{
 		{
@@ -334,7 +334,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// F42: a message that comes in the moment in which the turn before ends is not stranded.
+// F42: a message that arrives at the moment at which the turn before it ends is answered.
 func TestNamedF42NothingIsStranded(t *testing.T) {
 	t.Parallel()
 	end := 8*wordTime + 50*time.Millisecond
@@ -372,8 +372,7 @@ func paced(a answer, d time.Duration) answer {
 	return a
 }
 
-// ending makes the model silent for a while before its last word, so that a preview shows all
-// but that.
+// ending makes the model pause before its last word, so that a preview shows everything except that word.
 func ending(a answer, d time.Duration) answer {
 	a.deltas[len(a.deltas)-1].after = d
 	return a

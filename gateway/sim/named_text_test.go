@@ -7,15 +7,15 @@ import (
 	"telex/internal/chat"
 )
 
-// marked is an answer whose Markdown reads as shown in the end.
+// marked returns an answer with its Markdown and its visible text.
 func marked(src, shown string) answer {
 	a := talk(src)
 	a.shown = shown
 	return a
 }
 
-// TestNamedText plays the failures of text and markup: every version that a person saw is
-// judged, and what stands in the end is written here by hand.
+// TestNamedText plays failures of text and markup. The judge checks every version that a person saw. The expected final
+// texts are written by hand.
 func TestNamedText(t *testing.T) {
 	t.Parallel()
 	spans := func(w *world) (list []chat.Span) {

@@ -8,7 +8,7 @@ import (
 	"telex/gateway"
 )
 
-// calling is an answer that says something, calls tools, and says the rest. Each call takes a second.
+// calling returns an answer with text, tool calls and more text. Each call takes a second.
 func calling(before, after string, tools ...string) answer {
 	a, rest := talk(before), talk(after)
 	last := &a.deltas[len(a.deltas)-1]
@@ -32,7 +32,7 @@ func (w *world) effects() (n int) {
 	return n
 }
 
-// TestNamedTools plays what can go wrong around a call that waits for a person.
+// TestNamedTools plays failures around a tool call that waits for approval.
 func TestNamedTools(t *testing.T) {
 	t.Parallel()
 	const text = "a0w0x\n\na0w1x"
@@ -43,9 +43,9 @@ func TestNamedTools(t *testing.T) {
 		tools   []string
 		with    func(s *schedule)
 		does    []reaction
-		want    []string // what stands in the private chat
+		want    []string // the visible texts in the private chat
 		effects int
-		counted string // what must have happened
+		counted string // the situation that must have occurred
 	}{
 		{
 			name: "approved", tools: []string{look, change}, does: []reaction{{kind: doApprove, after: second}}, want: []string{text}, effects: 1,

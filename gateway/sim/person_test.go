@@ -8,27 +8,27 @@ import (
 	"telex/internal/chat"
 )
 
-// version is what a message said from a time on.
+// version is the content of a message from a time on.
 type version struct {
 	chat.Outgoing
 
 	at time.Time
 }
 
-// message is one message as a person sees it, and all that it ever said.
+// message is one message with all its versions, as a person sees it.
 type message struct {
 	id        chat.MessageID
 	chat      chat.ChatID
 	turn      string
 	part      int
-	by        *call // that created it
+	by        *call // the call that created it
 	versions  []version
 	made      time.Time
 	deletedBy string
 	live      bool // a stream that was not stopped
 	frozen    bool
-	known     bool // some call of a process named it: its id was learned
-	twin      bool // a search found it for another reply than the one that made it, since both had created the same text
+	known     bool // a call of some process named it, so its id was known
+	twin      bool // two replies created the same text, and a search of the wrong one found this message
 	file      *chat.File
 }
 
@@ -48,7 +48,7 @@ type person struct {
 	ids      map[chat.Target]int64 // of the drafts
 }
 
-// button returns the id of a draft that a person can stop by its button, and the turn that it is of; 0 if there is none.
+// button returns the id and the turn of a draft that a person can stop with its button; 0 if there is none.
 func (p *person) button(to chat.Target) (id int64, turn string) {
 	d, shown := p.drafts[to]
 	if !shown || len(d.Actions) == 0 || time.Since(d.at) > draftLife {
@@ -58,7 +58,7 @@ func (p *person) button(to chat.Target) (id int64, turn string) {
 	return p.ids[to], turn
 }
 
-// message returns a message that stands, or nil.
+// message returns an undeleted message, or nil.
 func (p *person) message(ref chat.MessageRef) *message {
 	i := slices.IndexFunc(p.messages, func(m *message) bool { return m.is(ref) })
 	if i < 0 {
@@ -67,7 +67,7 @@ func (p *person) message(ref chat.MessageRef) *message {
 	return p.messages[i]
 }
 
-// keyed returns the message that a create with this key made lately, or nil.
+// keyed returns the message that a recent create with this key made, or nil.
 func (p *person) keyed(to chat.ChatID, key string, lately time.Duration) *message {
 	for _, m := range p.messages {
 		if m.chat == to && m.key() == key && time.Since(m.made) < lately {
@@ -87,7 +87,7 @@ func (p *person) of(turn string) (out []*message) {
 	return out
 }
 
-// apart returns the messages of a turn that are no part of its reply.
+// apart returns the messages of a turn that are not part of its reply.
 func (p *person) apart(turn string) (out []*message) {
 	for _, m := range p.messages {
 		if m.turn == turn && apart(m.key()) {
@@ -97,7 +97,7 @@ func (p *person) apart(turn string) (out []*message) {
 	return out
 }
 
-// newest returns the newest message in a chat that stands, or nil.
+// newest returns the newest undeleted message in a chat, or nil.
 func (p *person) newest(to chat.ChatID) *message {
 	for _, m := range slices.Backward(p.messages) {
 		if m.chat == to && m.stands() {
@@ -107,5 +107,5 @@ func (p *person) newest(to chat.ChatID) *message {
 	return nil
 }
 
-// squeeze takes white space away, so that it does not matter where a text was cut.
+// squeeze removes white space, so that it does not matter where a text was split.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }

@@ -11,18 +11,18 @@ import (
 	"telex/internal/chat"
 )
 
-// call is one call as the platform met it.
+// call is one call to the platform.
 type call struct {
 	n      int
 	life   *life
 	op     chat.Op
 	to     chat.Target
-	id     chat.MessageID // of the message that it made or changed
+	id     chat.MessageID // of the created or changed message
 	m      chat.Outgoing
 	turn   string
-	at     time.Time // when its process made it
-	took   time.Time // when it arrived; zero: it did not
-	done   time.Time // when its process learned more; zero: it did not
+	at     time.Time // when the process made it
+	took   time.Time // when it arrived; zero: never
+	done   time.Time // when the process learned the result; zero: never
 	err    error
 	file   *chat.File
 	fault  string
@@ -31,18 +31,18 @@ type call struct {
 
 func (c *call) creates() bool { return c.op == chat.OpSend || c.op == chat.OpStart }
 
-// kind is how the call failed, as the engine was told.
+// failed reports whether the call failed with a kind of error, as the process was told.
 func (c *call) failed(k chat.ErrorKind) bool {
 	return c.err != nil && chat.AsSendError(c.err).Kind == k
 }
 
-// unknown says that its process can't know whether the call took effect: no answer came, or
-// the process died in the moment of the answer.
+// unknown reports whether the process can't know if the call took effect: no response arrived, or the process died when
+// it arrived.
 func (c *call) unknown() bool {
 	return c.done.IsZero() || c.failed(chat.Uncertain) || c.life.diedAt(c.done) || c.life.silent(c.done)
 }
 
-// learned is when its process knew how the call ended; of a call that was never answered, when it was made.
+// learned returns when the process knew the result of the call; for a call without a response, when it was made.
 func (c *call) learned() time.Time {
 	if c.done.IsZero() {
 		return c.at
@@ -52,16 +52,16 @@ func (c *call) learned() time.Time {
 
 var errDead = errors.New("the process is dead")
 
-// where a journey ended.
+// arrival is how a call's way to the platform or back ended.
 type arrival uint8
 
 const (
 	arrives arrival = iota
 	givesUp         // its context ended
-	dies            // its process did
+	dies            // its process died
 )
 
-// travel lets half of a call's time pass.
+// travel waits for half of a call's latency.
 func (l *life) travel(ctx context.Context, d time.Duration) arrival {
 	if l.isDead() {
 		return dies
@@ -81,7 +81,7 @@ func (l *life) travel(ctx context.Context, d time.Duration) arrival {
 	}
 }
 
-// serve takes a call through the network and lets its fault happen.
+// serve transports a call to the platform and back, and applies its fault.
 func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError) error {
 	if l.isDead() {
 		<-ctx.Done()
@@ -105,8 +105,8 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	switch l.travel(ctx, w.s.latency/2+extra) {
 	case dies:
 		if l.ghost && k == nil && f.kind == "" {
-			time.Sleep(time.Until(there))    // it was on the wire, and arrives no sooner than any call
-			_ = w.arrive(c, fault{}, effect) // nobody hears the answer
+			time.Sleep(time.Until(there))    // it was already sent, and arrives no sooner than any call
+			_ = w.arrive(c, fault{}, effect) // nobody receives the response
 		}
 		<-ctx.Done()
 		return ctx.Err()
@@ -145,11 +145,11 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	return w.leave(c, err)
 }
 
-// mostCalls is more than any schedule needs.
+// mostCalls is a number of calls that no correct schedule reaches.
 const mostCalls = 5000
 
-// stormy says that there were so many calls that something goes round in circles. They are not
-// served any more, so that the schedule comes to an end.
+// stormy reports whether there are so many calls that a loop is likely. Further calls are not served, so that the
+// schedule ends.
 func (w *world) stormy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +159,7 @@ func (w *world) stormy() bool {
 	return w.texts >= mostCalls
 }
 
-// depart notes that a call is made, judges that, and returns what will happen to it.
+// depart records and checks a call that is being made, and returns the call's fault.
 func (w *world) depart(l *life, c *call) fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,7 +177,7 @@ func (w *world) depart(l *life, c *call) fault {
 	return w.s.faults[c.n]
 }
 
-// begin notes who makes a call, and of which turn. The caller holds the mutex.
+// begin records who makes a call, and for which turn. The caller holds the mutex.
 func (c *call) begin(l *life) {
 	c.life, c.at = l, time.Now()
 	if m := l.w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil {
@@ -188,7 +188,7 @@ func (c *call) begin(l *life) {
 	}
 }
 
-// arrive lets a call have its effect, unless its fault or the platform's rules are against it.
+// arrive applies the effect of a call, unless its fault or the platform's rules prevent that.
 func (w *world) arrive(c *call, f fault, effect func() *chat.SendError) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,7 +235,7 @@ func (w *world) arrive(c *call, f fault, effect func() *chat.SendError) error {
 	return nil
 }
 
-// accident is what the call's fault or the state of its chat says against it.
+// accident returns the error that the call's fault or the state of its chat causes.
 func (w *world) accident(c *call, f fault) *chat.SendError {
 	if to, moved := w.moved[c.to.Chat]; moved {
 		return &chat.SendError{Kind: chat.Moved, Moved: to}
@@ -278,10 +278,10 @@ func (w *world) accident(c *call, f fault) *chat.SendError {
 	return nil
 }
 
-// mostBad is how long the platform fails with one message: longer than a final is tried.
+// mostBad is how long the platform fails for one message. It is longer than the gateway tries a final message.
 const mostBad = 40 * time.Minute
 
-// badName names the message that a call makes or edits.
+// badName identifies the message that a call creates or edits.
 func badName(c *call) string {
 	if c.creates() {
 		return "create " + c.m.Key
@@ -289,7 +289,7 @@ func badName(c *call) string {
 	return fmt.Sprint("change ", c.op, " ", c.to.Chat, " ", c.id)
 }
 
-// leave notes how a call ended for its process.
+// leave records how a call ended for its process.
 func (w *world) leave(c *call, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,13 +300,13 @@ func (w *world) leave(c *call, err error) error {
 	return err
 }
 
-// hit counts a fault that happened.
+// hit counts a fault that occurred.
 func (w *world) hit(c *call, fault string) {
 	c.fault = fault
 	w.counts.add("fault: "+fault, 1)
 }
 
-// outage returns the outage of this moment, or nil.
+// outage returns the current outage, or nil.
 func (w *world) outage() *outage {
 	at := time.Since(w.began)
 	for i, o := range w.s.outages {
@@ -322,12 +322,13 @@ func (w *world) swallowed() bool {
 	return o != nil && o.hangs
 }
 
-// known says that the key of a create has made a message, so that its content does not matter.
+// known reports whether the key of a create has already created a message, so that the content of the create does not
+// matter.
 func (w *world) known(c *call) bool {
 	return c.creates() && w.s.profile.KeyFor > 0 && w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor+keySlack) != nil
 }
 
-// create makes a message, or finds the one that the key made already.
+// create creates a message, or returns the one that the key has already created.
 func (w *world) create(c *call, live bool, f *chat.File) {
 	delete(w.person.drafts, c.to)
 	if w.s.profile.KeyFor > 0 {
@@ -346,7 +347,7 @@ func (w *world) create(c *call, live bool, f *chat.File) {
 	w.judgeVersion(made)
 }
 
-// change gives a message another content.
+// change replaces the content of a message.
 func (w *world) change(c *call, live bool) *chat.SendError {
 	m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id})
 	switch {
@@ -364,7 +365,7 @@ func (w *world) change(c *call, live bool) *chat.SendError {
 	return nil
 }
 
-// grow adds to a stream, or ends it.
+// grow appends to a stream, or ends it.
 func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 	m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id})
 	switch {
@@ -375,7 +376,7 @@ func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 	case !m.live:
 		return &chat.SendError{Kind: chat.Rejected}
 	case time.Since(m.made) > w.s.profile.StreamFor+expiry:
-		m.live = false // the platform ended it
+		m.live = false // the platform ended the stream
 		return &chat.SendError{Kind: chat.Rejected}
 	}
 	v := version{m.now().Outgoing, time.Now()}
@@ -393,14 +394,14 @@ func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 	return nil
 }
 
-// keySlack is how much longer a platform knows a key than the profile says: what counts from when a call is made must
-// hold when it arrives.
+// keySlack is how much longer a platform remembers a key than the profile says. The profile counts from the start of a
+// call, and the key must still be known when the call arrives.
 const keySlack = 20 * time.Second
 
-// expiry is how much longer a stream lives than the profile says.
+// expiry is how much longer a stream lasts than the profile says.
 const expiry = time.Minute
 
-// fits judges the length of a text (D8).
+// fits checks the length of a text (D8).
 func (w *world) fits(c *call) *chat.SendError {
 	switch n := w.s.measure.length(c.m.Text); {
 	case w.known(c):
@@ -417,13 +418,13 @@ func (w *world) fits(c *call) *chat.SendError {
 	return nil
 }
 
-// grows says that a text may well be too long: it is not short, and longer than what stands.
+// grows reports whether a text may be too long: it is not short, and it is longer than the message's current text.
 func (w *world) grows(m *message, text string) bool {
 	n := w.s.measure.length(text)
 	return n > 40 && (m == nil || n > w.s.measure.length(m.text()))
 }
 
-// newestCalls is the end of the log, for people.
+// story returns the end of the log, for the report of a failure.
 func (w *world) story() []string {
 	var out []string
 	for _, c := range w.calls {

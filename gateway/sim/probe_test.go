@@ -10,22 +10,23 @@ import (
 	"telex/internal/chat"
 )
 
-// A platform whose messages have growing ids, and where a message of unknown outcome can only be found as on Telegram: an edit to
-// the content of its create changes nothing. The adapter of this file leaves out what it knows, and the judge complains when a
-// probe changes a message whose id some process knows for sure. Creates may take effect seconds after their connection was cut.
+// This is a platform with growing message ids. A message with an unknown outcome can only be found as on Telegram: an
+// edit to the content of its create changes nothing. The adapter in this file skips the ids that it knows. The judge
+// complains if a probe changes a message whose id some process knows for certain. Creates may take effect seconds after
+// their connection was cut.
 
-// lateFor is when an effect has come at the latest.
+// lateFor is the maximum delay of such an effect.
 const lateFor = 10 * time.Second
 
-// knowledge is what one process knows of ids.
+// knowledge is what one process knows about message ids.
 type knowledge struct {
 	begun   bool
 	newest  int
 	known   map[int]bool
-	own     map[int]bool // known by the answer to a create or a probe, which may not be stored
-	changed map[int]bool // by a probe, surely or perhaps
+	own     map[int]bool // known from the response to a create or a probe, but possibly not stored
+	changed map[int]bool // by a probe, certainly or possibly
 	probing map[chat.ChatID]int
-	doubts  map[string]bool // creates of unknown outcome
+	doubts  map[string]bool // creates with an unknown outcome
 }
 
 func (k *knowledge) learn(id chat.MessageID) {
@@ -38,7 +39,7 @@ func idNumber(id chat.MessageID) int {
 	return n
 }
 
-// know returns what the process knows. The caller holds world.mu.
+// know returns the knowledge of the process. The caller holds world.mu.
 func (l *life) know() *knowledge {
 	if l.ids.known == nil {
 		l.ids = knowledge{known: map[int]bool{}, own: map[int]bool{}, changed: map[int]bool{}, probing: map[chat.ChatID]int{}, doubts: map[string]bool{}}
@@ -46,7 +47,7 @@ func (l *life) know() *knowledge {
 	return &l.ids
 }
 
-// learn notes what earlier processes sent.
+// learn records the messages that earlier processes sent.
 func (l *life) learn(sent []chat.MessageRef) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -58,7 +59,7 @@ func (l *life) learn(sent []chat.MessageRef) {
 	k.begun = true
 }
 
-// forget forgets what may not be stored, after a lost lease.
+// forget drops the knowledge that may not be stored, after a lost lease.
 func (l *life) forget() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -70,7 +71,8 @@ func (l *life) forget() {
 	k.begun = false
 }
 
-// tell notes how a create ended. Its outcome is unknown where a search may have found or changed the message at the same time.
+// tell records how a create ended. The outcome is unknown if a search may have found or changed the message at the same
+// time.
 func (l *life) tell(c *call, err error) error {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -87,7 +89,7 @@ func (l *life) tell(c *call, err error) error {
 	return err
 }
 
-// late lets a create have its effect after its connection was cut.
+// late lets a create take effect after its connection was cut.
 func (w *world) late(c *call, effect func() *chat.SendError) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +145,7 @@ func (p probing) Find(ctx context.Context, to chat.Target, create chat.Create, n
 	return chat.Found{Ref: ref, Taken: replaced || before}, nil
 }
 
-// putOff notes that a search can't be made now, unless its process is dead.
+// putOff records that a search can't be made now, unless its process is dead.
 func (w *world) putOff(l *life, c *call) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,7 +157,7 @@ func (w *world) putOff(l *life, c *call) error {
 	return c.err
 }
 
-// candidate returns the next id to try, 0 when none is left. It returns false when that can't be said now.
+// candidate returns the next id to try, or 0 if there is none. It returns false if that can't be known now.
 func (p probing) candidate(to chat.Target, create chat.Create, next string) (int, bool) {
 	l := p.a.l
 	l.w.mu.Lock()
@@ -175,7 +177,7 @@ func (p probing) candidate(to chat.Target, create chat.Create, next string) (int
 	return 0, true
 }
 
-// probe tries whether a message has a content, and gives it that content if it is the bot's.
+// probe tests whether a message has a content, and gives it that content if it is the bot's message.
 func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matched, replaced bool) {
 	m := w.person.message(ref)
 	if m == nil || m.file != nil {
@@ -187,7 +189,7 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 	now := m.now()
 	if now.Text == content.Text && slices.Equal(now.Spans, content.Spans) && slices.Equal(now.Actions, content.Actions) {
 		m.twin = m.twin || m.turn != c.turn
-		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key // of two with the same content, nobody can tell which is whose
+		m.turn, m.part, m.versions[0].Key = c.turn, partOf(c.m.Key), c.m.Key // of two creates with the same content, nobody can tell which one made the message
 		return true, false
 	}
 	if m.known || w.recorded(ref) {
@@ -198,7 +200,7 @@ func (w *world) probe(c *call, ref chat.MessageRef, content chat.Outgoing) (matc
 	return false, true
 }
 
-// recorded says that the store knows a message of the bot's.
+// recorded reports whether the store knows a message of the bot.
 func (w *world) recorded(ref chat.MessageRef) bool {
 	from, _ := w.store.Resume(nil, endpoint) //nolint:staticcheck // a Memory needs no context
 	return slices.ContainsFunc(from.Sent, func(r chat.MessageRef) bool { return r.ID == ref.ID })

@@ -13,35 +13,36 @@ import (
 	"telex/internal/chat"
 )
 
-// question is what a person is asked about a call.
+// question is a question to people whether a call may be made.
 type question struct {
 	id, key, call string
 	turn          *turnLog
 	tool          string
 	filed         time.Time
 	filedIn       *life
-	seen          time.Time // by a person, first
-	seenIn        *life     // newest
-	ruled         time.Time // zero: nobody decided, as far as the store knows
+	seen          time.Time // when a person saw it first
+	seenIn        *life     // the newest process in which a person saw it
+	ruled         time.Time // zero: the store has no decision
 	verdict       agent.Verdict
-	revised       int // how often what its turn answers had been edited
+	revised       int // how often the message that its turn answers had been edited
 }
 
-// over says that what the question's turn answers was edited since, so that the turn began anew.
+// over reports whether that message was edited since, so that the turn restarted.
 func (q *question) over() bool { return q.revised < q.turn.revised }
 
-// reaction is what a person does who sees a question.
+// reaction is what a person does after seeing a question.
 type reaction struct {
 	kind  string
 	after time.Duration
-	who   chat.UserID // empty: who asked
+	who   chat.UserID // empty: the asker
 	again time.Duration
 }
 
-// The admin, who writes nothing but decides.
+// admin is a person who decides questions but writes nothing else.
 const admin chat.UserID = "root"
 
-// What people do about a question. Those that press press what they see; "old" is a button of an earlier question.
+// What people do after seeing a question. A person can only press visible buttons; "old" is a button of an earlier
+// question.
 const (
 	doApprove = "approve"
 	doAlways  = "always"
@@ -49,7 +50,7 @@ const (
 	doOld     = "old"
 )
 
-// drawReactions draws what people do about the questions that they see, one after the other, and from then on.
+// drawReactions draws the reactions to the visible questions, one after the other, and the reaction to all later ones.
 func (s *schedule) drawReactions(t *rapid.T) {
 	s.approval = rapid.OneOf(span2(1000, 60_000), span2(1000, 600_000)).Draw(t, "approval")
 	s.recount = rapid.Bool().Draw(t, "recount")
@@ -75,13 +76,13 @@ func (s *schedule) drawReactions(t *rapid.T) {
 	}
 }
 
-// The marks of a question on a screen, as the texts of the schedule have them.
+// These patterns match the question in a message, with the fixed lines of the schedule.
 var (
 	questionMark = "May I?"
 	questionID   = regexp.MustCompile(`/approve ([a-z0-9]{5})\b`)
 )
 
-// asksFor returns the id of the question that a message shows; empty without one.
+// asksFor returns the id of the question that a message shows, or "" if it shows none.
 func asksFor(m chat.Outgoing) string {
 	for _, b := range m.Actions {
 		if id, ok := strings.CutPrefix(b.ID, "approve:"); ok {
@@ -94,10 +95,10 @@ func asksFor(m chat.Outgoing) string {
 	return ""
 }
 
-// apart says that the key of a create is that of a message beside the reply: a question that no preview can show.
+// apart reports whether a create's key belongs to a message beside the reply: a question that no preview can show.
 func apart(key string) bool { return strings.Contains(key, ".q") }
 
-// noteSteps notes what of a turn's journal people can be held to, and judges what was decided.
+// noteSteps records the visible steps of a turn's journal and checks the decisions in them.
 func (k *keeper) noteSteps(turn string, steps []chat.Step) {
 	w := k.l.w
 	t := w.turns[turn]
@@ -143,12 +144,12 @@ func (w *world) noteAsked(l *life, t *turnLog, s chat.Step) {
 	w.counts.add("questions", 1)
 }
 
-// awaits says that a turn waits for a person. Who is asked must see it at once.
+// awaits reports whether a turn waits for a person. The question must be visible at once.
 func (w *world) awaits(t *turnLog) bool {
 	return slices.ContainsFunc(w.questions, func(q *question) bool { return q.turn == t && (q.ruled.IsZero() || q.ruled.Equal(time.Now())) })
 }
 
-// noteDecided judges that somebody who may decides what is decided, or that the time was over.
+// noteDecided checks that a person with the right to do so made a decision, or that the time limit was over.
 func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	var r struct{ Verdict agent.Verdict }
 	if err := json.Unmarshal(s.Body, &r); err != nil {
@@ -172,7 +173,7 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 		}
 	case agent.Approved:
 		w.counts.add("questions: approved", 1)
-		if w.decider(q, agent.Approved) == nil && !w.standsApproved(t, w.deeds[q.key].tool) { // of another turn, in a chat that moved
+		if w.decider(q, agent.Approved) == nil && !w.hasStandingApproval(t, w.deeds[q.key].tool) { // of another turn, in a chat that moved
 			w.complain("question %s was approved by nobody who may", q.id)
 		}
 	default:
@@ -183,7 +184,7 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	}
 }
 
-// decider returns the message that decided about a question so, nil without one.
+// decider returns the message that made this decision about a question, or nil.
 func (w *world) decider(q *question, v agent.Verdict) *written {
 	for _, m := range w.messages {
 		if w.decides(m, q, v) {
@@ -193,7 +194,7 @@ func (w *world) decider(q *question, v agent.Verdict) *written {
 	return nil
 }
 
-// decides says that a message that was accepted decides about a question so.
+// decides reports whether an accepted message makes this decision about a question.
 func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
 	if m.decides != v+1 || m.accepted.IsZero() || m.place != q.turn.place || m.accepted.Before(q.filed) {
 		return false
@@ -211,13 +212,13 @@ func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
 	return asker || m.user == admin
 }
 
-// blind says that somebody who named no question wrote m before this one was visible. What an earlier process showed its
-// successor can't know: it takes the question for seen.
+// blind reports whether m names no question and was written before this question was visible. A process can't know what
+// its predecessor showed, so it assumes that the question was seen.
 func (w *world) blind(m *written, q *question) bool {
 	return m.about == "" && m.droppedBy == q.filedIn && (q.seen.IsZero() || m.accepted.Before(q.seen))
 }
 
-// look lets the person react to a question that a message shows, once in the life of each process.
+// look lets the person react to a visible question, once in the life of each process.
 func (w *world) look(m *message) {
 	id := asksFor(m.now().Outgoing)
 	i := slices.IndexFunc(w.questions, func(q *question) bool { return q.id == id })
@@ -249,7 +250,7 @@ func (w *world) look(m *message) {
 	}
 }
 
-// later does something in a while, which the schedule waits for.
+// later runs a function after a while. The schedule does not end before that.
 func (w *world) later(d time.Duration, do func()) {
 	w.thinking++
 	time.AfterFunc(d, func() {
@@ -302,7 +303,7 @@ func (w *world) react(q *question, r reaction) {
 	w.writeLocked(len(w.messages) - 1)
 }
 
-// press lets somebody press a button of a question; where there is none, they write what it says.
+// press lets somebody press a button of a question. If it has none, they write the button's text.
 func (w *world) press(s *say, q *question, kind string) {
 	if kind == doOld {
 		now := q

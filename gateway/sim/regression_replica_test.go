@@ -10,8 +10,9 @@ import (
 	"telex/gateway"
 )
 
-// The simulation ends by stopping all processes. The platform offers the last updates again to whoever receives next, and one that was
-// not for the bot may be by then: nothing may begin of it that would be left, since nobody asks any more whether all has ended.
+// The simulation ends by stopping all processes. The platform then delivers the last updates again to the next
+// receiver. A message that was not for the bot before may be for it now. No turn may begin from it, because nobody
+// waits for its end any more.
 func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	t.Parallel()
 	slow := talk("a0w0x a0w1x")
@@ -19,7 +20,8 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	s := story("edit", slow, talk("a1w0x"))
 	s.replicas, s.kind.caps.OneReceiver, s.follows, s.repeats = 3, true, true, 2
 	s.says = []say{{user: "ann", kind: "text", place: thread, unnamed: true}, {user: "ann", kind: "text", place: thread}}
-	// In the end the first process receives, the second one takes a while to stop, and the third one could receive meanwhile.
+	// At the end the first process receives. The second process stops slowly, and the third could receive in the
+	// meantime.
 	s.kills = []kill{
 		{where: atTime, slot: 1, at: time.Millisecond, down: 10 * time.Second}, {where: atTime, slot: 2, at: time.Millisecond, down: 11 * time.Second},
 	}
@@ -27,10 +29,10 @@ func TestRegressionReceivesNothingAtTheEnd(t *testing.T) {
 	perform(t, s)
 }
 
-// The same, if the process that receives dies after all has ended.
+// The same happens if the receiving process dies after every turn has ended.
 func TestRegressionReceivesNothingAfterADeath(t *testing.T) {
 	t.Parallel()
-	for n := range 12 { // which process dies is a matter of luck
+	for n := range 12 { // it is random which process dies
 		t.Run(fmt.Sprint("killed after write ", 150+n), func(t *testing.T) {
 			t.Parallel()
 			s := story("edit", talk("a0w0x"), talk("a1w0x"))
@@ -42,7 +44,8 @@ func TestRegressionReceivesNothingAfterADeath(t *testing.T) {
 	}
 }
 
-// D1: a replica is paused while its create is under way. The next owner looks for the message before it has come, and sends another one.
+// D1: a replica is paused during its create. The next owner searches for the message before the create takes effect,
+// and sends another one.
 func TestRegressionCreateSlowerThanALease(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"edit-and-find", "edit-with-keys-and-find"} {
@@ -51,7 +54,7 @@ func TestRegressionCreateSlowerThanALease(t *testing.T) {
 			s := story(kind, talk("a0w0x a0w1x"))
 			s.replicas, s.profile.KeyFor, s.config.MinTokens = 2, min(s.profile.KeyFor, time.Second), 100
 			s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 7 * time.Second}}
-			s.says[0].at = 6 * time.Second // the other one owns the chat
+			s.says[0].at = 6 * time.Second // the other replica owns the chat
 			s.cuts = []cut{{slot: 0, what: cutAll, from: 6500 * time.Millisecond, until: 30 * time.Second}}
 			s.faults = map[int]fault{0: {kind: slowAnswer, after: 14 * time.Second}}
 			perform(t, s)
@@ -59,33 +62,35 @@ func TestRegressionCreateSlowerThanALease(t *testing.T) {
 	}
 }
 
-// lateEdit is a schedule in which a replica is paused while its edit is under way. The next owner makes the message final before that edit
-// takes effect.
+// lateEdit is a schedule in which a replica is paused during an edit. The next owner makes the message final before
+// that edit takes effect.
 func lateEdit() schedule {
 	s := story("edit", talk(numbered(15)))
 	s.replicas = 2
 	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 7 * time.Second}}
-	s.says[0].at = 6 * time.Second // the other one owns the chat
+	s.says[0].at = 6 * time.Second // the other replica owns the chat
 	s.cuts = []cut{{slot: 0, what: cutAll, from: 7500 * time.Millisecond, until: 30 * time.Second}}
 	s.faults = map[int]fault{1: {kind: slowAnswer, after: 9 * time.Second}}
 	return s
 }
 
-// D10: no cursor remains. The edit of a paused replica takes effect after the final that the next owner has shown.
+// D10: no cursor is left over, although the edit of a paused replica takes effect after the next owner has shown the
+// final text.
 func TestRegressionEditSlowerThanALease(t *testing.T) {
 	t.Parallel()
 	w := perform(t, lateEdit())
 	equal(t, "what the person sees", w.see(0), []string{numbered(15)})
 }
 
-// A replica that can't reach the store can't know that somebody stopped the answer: another one accepted that. It learns of it soon after.
+// A replica without access to the store can't know that another replica accepted a stop of the answer. It learns of the
+// stop soon after.
 func TestRegressionUndoneBesideTheOwner(t *testing.T) {
 	t.Parallel()
 	s := story("edit", calling("a0w0x", "a0w1x", change, change))
 	s.tools, s.approval, s.replicas = true, time.Hour, 2
 	s.reactions = []reaction{{kind: doAlways, after: time.Second}}
 	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 6500 * time.Millisecond}}
-	s.says[0].at = 6 * time.Second // the other one owns the chat, and receives each second update
+	s.says[0].at = 6 * time.Second // the other replica owns the chat and receives every second update
 	s.says = append(s.says, say{at: 8200 * time.Millisecond, user: "ann", kind: "help"}, say{at: 8500 * time.Millisecond, user: "ann", kind: "undo"})
 	s.cuts = []cut{{slot: 0, what: cutStore, from: 8300 * time.Millisecond, until: 9600 * time.Millisecond}}
 	if w := perform(t, s); w.effects() != 2 {
@@ -93,8 +98,8 @@ func TestRegressionUndoneBesideTheOwner(t *testing.T) {
 	}
 }
 
-// A chat gets a new id while two replicas own the old and the new one. What waited under the old id is not about the answer that is given
-// under the new one, and does not interrupt it.
+// A chat gets a new id while two replicas own the old and the new chat. A message that waits in the old chat is not
+// about the answer in the new chat, and does not interrupt it.
 func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []say{{kind: "retry"}, {kind: "text"}} {

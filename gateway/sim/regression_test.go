@@ -11,8 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A decision that was taken decided nothing: all calls of a tool were approved, and the process died before it had stored
-// that this decides the question that stood, too. What people say about that question later is about a decided one.
+// All calls of a tool were approved, and the process died before it stored that this also decides the open question. A
+// later message about that question is then about a decided question.
 func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
@@ -21,14 +21,14 @@ func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 			s := story("no-edit", calling("a0w0x", "a0w1x", change))
 			s.tools, s.kind.caps.Buttons = true, true
 			s.latency, s.approval = 2*time.Second, time.Hour
-			s.reactions = []reaction{{kind: doAlways, after: time.Second, again: 4 * time.Second}} // as the final is on its way
+			s.reactions = []reaction{{kind: doAlways, after: time.Second, again: 4 * time.Second}} // while the final message is being delivered
 			s.kills = []kill{{where: afterWrite, n: n, down: s.latency}}
 			perform(t, s)
 		})
 	}
 }
 
-// D12: a line of the bot's own makes the draft beside it vanish. The draft is shown again at once, not only when it is renewed.
+// D12: a fixed line removes the draft beside it. The draft is shown again at once, not only at its next renewal.
 func TestRegressionDraftBesideALine(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk("a0w0x a0w1x a0w2x"))
@@ -47,8 +47,8 @@ func TestRegressionDraftBesideALine(t *testing.T) {
 	}
 }
 
-// D1: edits to the final failed until it was given up for now, and when it is tried again the message can't be edited any more.
-// It does not show the final, so another message does.
+// D1: edits to the final text fail until the gateway gives up for a while. When it tries again, the message can't be
+// edited any more. So another message shows the final text.
 func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{cutBefore, isBad} {
@@ -66,26 +66,26 @@ func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 	}
 }
 
-// D6: a person deletes a message before the process that could have learned its id looks for it. The platform, which remembers
-// the key, would make no other message for that key: the final goes out with a new one.
-func TestRegressionDeletedBeforeItIsLearnedOf(t *testing.T) {
+// D6: a person deletes a message before the process searches for it. The platform remembers the key and would create no
+// other message for it, so the final message is sent with a new key.
+func TestRegressionDeletedBeforeItIsFound(t *testing.T) {
 	t.Parallel()
 	s := story("edit-with-keys-and-find", talk("a0w0x a0w1x"))
-	s.profile.KeyFor, s.latency = time.Second, 300*time.Millisecond // the final is known before the answer to the search
+	s.profile.KeyFor, s.latency = time.Second, 300*time.Millisecond // the model has ended before the search gets its response
 	s.kills = []kill{{where: afterCall, n: 0, down: 3 * time.Second}}
 	s.accidents = []accident{{at: 2 * time.Second, kind: "delete"}}
 	w := perform(t, s)
 	equal(t, "what the person sees", w.see(0), []string{"a0w0x a0w1x"})
 }
 
-// D6: the same, and the process dies right after its search in vain: the next one uses the new key too.
-func TestRegressionDeletedBeforeItIsLearnedOfAndKilled(t *testing.T) {
+// D6: the same, and the process dies right after its search found nothing. The next process also uses the new key.
+func TestRegressionDeletedBeforeItIsFoundAndKilled(t *testing.T) {
 	t.Parallel()
 	for write := range 8 {
 		t.Run(fmt.Sprint(write), func(t *testing.T) {
 			t.Parallel()
 			s := story("edit-with-keys-and-find", talk("a0w0x a0w1x"))
-			s.profile.KeyFor, s.latency = 100*time.Millisecond, 300*time.Millisecond // a create can't be repeated: it is looked for
+			s.profile.KeyFor, s.latency = 100*time.Millisecond, 300*time.Millisecond // the key has expired, so the create can't be repeated and must be searched for
 			s.faults = map[int]fault{0: {kind: cutAfter}}
 			s.accidents = []accident{{at: 500 * time.Millisecond, kind: "delete"}}
 			s.kills = []kill{{where: afterWrite, n: write, down: time.Second}}
@@ -96,15 +96,16 @@ func TestRegressionDeletedBeforeItIsLearnedOfAndKilled(t *testing.T) {
 	}
 }
 
-// F37: an answer is stopped while the platform makes the bot wait, a person still approves its call, and the process ends in good order
-// before it could store that the answer was stopped. The next process stops it too: the call is not made.
+// F37: an answer is stopped while a rate limit makes the bot wait. A person still approves the answer's call, and the
+// process stops gracefully before it could store that the answer was stopped. The next process stops the answer, too,
+// and does not make the call.
 func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
 	t.Parallel()
 	s := story("edit", calling("a0w0x", "a0w1x", change))
 	s.tools, s.kind.caps.Buttons, s.approval = true, true, time.Hour
 	s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: "stop"})
 	s.reactions = []reaction{{kind: doApprove, after: 4 * time.Second}}
-	s.faults = map[int]fault{1: {kind: limited, scope: chat.ScopeChat, after: 40 * time.Second}} // what takes the question away
+	s.faults = map[int]fault{1: {kind: limited, scope: chat.ScopeChat, after: 40 * time.Second}} // the call that deletes the question
 	s.kills = []kill{{where: inOrder, at: 4500 * time.Millisecond}}
 	w := perform(t, s)
 	if n := w.counts["effects that were approved"]; n > 0 {
@@ -112,8 +113,8 @@ func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
 	}
 }
 
-// F37: the clean-up of a stopped answer goes on in the background, and the process dies right after /stop was answered. The next one does
-// not run the answer again.
+// F37: the clean-up of a stopped answer continues in the background, and the process dies right after it answered
+// /stop. The next process does not run the turn again.
 func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 	t.Parallel()
 	for write := range 12 {
@@ -123,7 +124,7 @@ func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 			s.tools, s.kind.caps.Buttons, s.approval = true, true, time.Hour
 			s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: "stop"})
 			s.reactions = []reaction{{kind: doApprove, after: time.Minute}}
-			s.faults = map[int]fault{1: {kind: isAuth, after: 20 * time.Second}} // what takes the question away
+			s.faults = map[int]fault{1: {kind: isAuth, after: 20 * time.Second}} // the call that deletes the question
 			s.kills = []kill{{where: afterWrite, n: write, down: time.Second}}
 			w := perform(t, s)
 			if n := w.counts["effects that were approved"]; n > 0 {
@@ -133,7 +134,7 @@ func TestRegressionStoppedParkedAndKilled(t *testing.T) {
 	}
 }
 
-// longStream is a schedule in which a stream takes several messages, and is cut in other places than a text.
+// longStream is a schedule in which a stream needs several messages, and is split at other places than a text.
 func longStream() schedule {
 	var text []string
 	for n := range 24 {
@@ -144,9 +145,9 @@ func longStream() schedule {
 	return s
 }
 
-// D1: a stream is cut in other places than a text. A message without an id, which nobody can change, stays where the process that
-// died had cut it.
-func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
+// D1: a stream is split at other places than a text. If the dead process left a message without an id, the message
+// can't be changed, so the split before it stays.
+func TestRegressionSplitsOfAStreamSurviveAKill(t *testing.T) {
 	t.Parallel()
 	s := longStream()
 	s.says[0].place = 1
@@ -155,9 +156,9 @@ func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
 	perform(t, s)
 }
 
-// D1: a stream is cut in other places than a text, also where its messages can be edited: the next process leaves those of the final as
-// they are. Were they made to show other words than before, a stop in between would lose some.
-func TestRegressionCutsOfAStreamStayWhenItIsStopped(t *testing.T) {
+// D1: a stream is split at other places than a text, even if its messages can be edited. The next process keeps the
+// splits of the final text. If it moved them, a stop in between would lose words.
+func TestRegressionSplitsOfAStreamSurviveAStop(t *testing.T) {
 	t.Parallel()
 	s := longStream()
 	s.answers[0].deltas = []delta{{text: s.answers[0].shown, after: time.Second}}
@@ -172,9 +173,9 @@ func TestRegressionCutsOfAStreamStayWhenItIsStopped(t *testing.T) {
 	}
 }
 
-// D1: the platform refused what a message was to show. The next process does not try it again: cut into shorter messages it
-// would show what the messages behind it show already.
-func TestRegressionRefusedOnceIsRefusedForGood(t *testing.T) {
+// D1: the platform refused the text of a message. The next process does not try it again: split into shorter messages,
+// it would repeat the text of the messages after it.
+func TestRegressionRefusedTextIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))
 	s.profile.TextLimit, s.real = 64, 64
@@ -183,9 +184,9 @@ func TestRegressionRefusedOnceIsRefusedForGood(t *testing.T) {
 	perform(t, s)
 }
 
-// D10: what a stop in good order left has no id, so that the next process sends the final as another message. Should that process die
-// as it does so, the one after it knows that nobody may have seen the final.
-func TestRegressionNamelessAndThenKilled(t *testing.T) {
+// D10: a graceful stop left a message without an id, so the next process sends the final text as another message. If
+// that process dies while it does so, the process after it knows that the final text may be invisible.
+func TestRegressionMessageWithoutIDAndThenKilled(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk("a0w0x a0w1x"), talk("a0w0x a0w1x"))
 	s.answers[0].deltas[1].after = 20 * time.Second
@@ -195,8 +196,8 @@ func TestRegressionNamelessAndThenKilled(t *testing.T) {
 	perform(t, s)
 }
 
-// D1: two creates of unknown outcome were to show what a stop in good order cut off. The turn runs again, and its answer is another one:
-// it is shown.
+// D1: a graceful stop left two creates with unknown outcomes. The turn runs again with another answer, and that answer
+// is shown.
 func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 	t.Parallel()
 	s := story("draft", talk(numbered(20)))
@@ -208,7 +209,8 @@ func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
 	equal(t, "what the person sees", strings.Join(w.see(0), " "), numbered(20))
 }
 
-// D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
+// D3: a call that is on its way when its process dies takes as long as any other call. So the budget's window still
+// holds.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := story("edit", talk(numbered(30)))
@@ -227,9 +229,9 @@ func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	equal(t, "calls that arrived from the dead", ghosts, 1)
 }
 
-// F37: a question is turned away by a limit, and its line has to wait; then everything is forgotten. A process that knows
-// nothing of the limit must not answer that question.
-func TestRegressionTurnedAwayAndForgotten(t *testing.T) {
+// F37: a limit refuses a question, and the line that says so has to wait. Then the history is erased. A process that
+// does not know of the refusal must not answer the question.
+func TestRegressionRefusedByALimitAndErased(t *testing.T) {
 	t.Parallel()
 	for _, forgets := range []string{"new", "forget"} {
 		for n := range 24 {
@@ -249,9 +251,9 @@ func TestRegressionTurnedAwayAndForgotten(t *testing.T) {
 	}
 }
 
-// F39: a question is turned away by a limit, its line has to wait for another, and the next question is answered meanwhile.
-// A process that knows nothing of the limit must not answer the first one below that.
-func TestRegressionTurnedAwayBeforeTheNextQuestion(t *testing.T) {
+// F39: a limit refuses a question, the line that says so has to wait for another line, and the next question is
+// answered meanwhile. A process that does not know of the refusal must not answer the first question below that answer.
+func TestRegressionRefusedByALimitBeforeTheNextQuestion(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
 		t.Run(fmt.Sprint("killed after write ", n), func(t *testing.T) {
@@ -270,8 +272,8 @@ func TestRegressionTurnedAwayBeforeTheNextQuestion(t *testing.T) {
 	}
 }
 
-// D14: a chat moves while its answer is under way, and the platform refuses that answer alone for so long that it is given up
-// for now. The next message, which comes from the new chat, lets it be tried again.
+// D14: a chat moves during an answer. The platform refuses only that answer, until the gateway gives up for a while.
+// The next message, which comes from the new chat, makes the gateway try again.
 func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
 	t.Parallel()
 	s := story("edit-and-find", talk(numbered(30)))
@@ -282,8 +284,8 @@ func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
 	perform(t, s)
 }
 
-// D14: an answer that an earlier process left is taken back by /undo. What is shown of it stays, and needs a message still: it
-// stands above the answer to the next question, also when its first calls are refused.
+// D14: /undo removes an answer that an earlier process left unfinished. Its visible text stays, and another message is
+// still missing. That message appears above the answer to the next question, even if its first calls are refused.
 func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {
@@ -303,8 +305,8 @@ func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
 	}
 }
 
-// F37: the process that asked about a call dies, and /stop comes before the next one shows anything of the answer: only the question
-// stands. People are told that the answer is stopped.
+// F37: the process that asked about a call dies. /stop arrives before the next process shows any text of the answer, so
+// only the question is visible. People are told that the answer is stopped.
 func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"send-only", "no-edit", "edit", "edit-without-delete"} {
@@ -321,8 +323,8 @@ func TestRegressionStoppedWhereOnlyAQuestionStands(t *testing.T) {
 	}
 }
 
-// D1: the same, where the process before had died over the create, so that nobody knows whether it took effect.
-func TestRegressionRefusedAfterAKillIsRefusedForGood(t *testing.T) {
+// D1: the same, after a kill during the create, so that its outcome is unknown.
+func TestRegressionRefusedTextIsNotTriedAgainAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := story("no-edit-with-keys", talk(numbered(40)))
 	s.profile.TextLimit, s.real = 64, 64
@@ -331,8 +333,8 @@ func TestRegressionRefusedAfterAKillIsRefusedForGood(t *testing.T) {
 	perform(t, s)
 }
 
-// F37: an answer that asks about a call is undone while the platform swallows all calls, and the process is stopped before the question
-// is gone. The next one does what /undo wants; it does not run the turn again.
+// F37: /undo removes an answer that asks about a call, while the platform does not respond. The process is stopped
+// before the question is deleted. The next process completes the /undo and does not run the turn again.
 func TestRegressionUndoneWhileThePlatformHangsAndStopped(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"undo", "stop", "forget", "new"} {
@@ -355,9 +357,9 @@ func TestRegressionUndoneWhileThePlatformHangsAndStopped(t *testing.T) {
 	}
 }
 
-// D1: the final is shorter than the previews. It is stopped while the message behind it is being deleted, and the process dies before
-// that call ends. The next process knows that nothing belongs behind the final.
-func TestRegressionStoppedWhileWhatIsTooMuchIsDeleted(t *testing.T) {
+// D1: the final text is shorter than the preview. The answer is stopped while a surplus message is being deleted, and
+// the process dies before that call ends. The next process knows that no message belongs after the final text.
+func TestRegressionStoppedWhileSurplusIsDeleted(t *testing.T) {
 	t.Parallel()
 	a := talk(numbered(40))
 	a.final, a.shown = token(0, 0), token(0, 0)

@@ -7,9 +7,9 @@ import (
 	"telex/internal/chat"
 )
 
-// What is sent again although it stands.
+// These checks find calls that send a text again although it is already visible.
 
-// givenUpFor is how long a reply rests at least that was given up for now, before it is taken up again.
+// givenUpFor is the minimum pause before the gateway tries a reply again that it gave up for a while.
 const givenUpFor = 10 * time.Minute
 
 // runAt returns how often the turn of a call had been begun when the call was made.
@@ -24,10 +24,10 @@ func (w *world) runAt(c *call) (n int) {
 	return n
 }
 
-// mayBeOverwritten says that another process edited the message of a call, or made it as a preview, and that the one that makes the call has
-// waited for the end of an edit of that one since it took over.
+// mayBeOverwritten reports whether the process may edit a message once more. Another process edited that message or
+// created it as a preview, and this process has waited for the end of such an edit since it took over.
 func (w *world) mayBeOverwritten(c *call) bool {
-	const longest = 10 * time.Second // for which a preview's edit is waited for
+	const longest = 10 * time.Second // how long the gateway waits for the edit of a preview
 	t := w.turns[c.turn]
 	if w.s.replicas == 0 || t == nil || c.m.Preview || !slices.ContainsFunc(w.calls, func(o *call) bool {
 		return o.life != c.life && o.id == c.id && o.to.Chat == c.to.Chat && o.m.Preview && (o.op == chat.OpEdit || o.creates())
@@ -38,11 +38,11 @@ func (w *world) mayBeOverwritten(c *call) bool {
 	return taken && c.at.Sub(at) >= longest
 }
 
-// judgeRepeats judges that nobody is sent what already stands (D2, F21).
+// judgeRepeats checks that no call sends a text that is already visible (D2, F21).
 func (w *world) judgeRepeats() {
 	type place struct {
 		life *life
-		run  int // of the turn: the next one, by this process or another, may not know what stands
+		run  int // of the turn: the next run, in any process, may not know the visible text
 		id   chat.MessageID
 	}
 	type sent struct {
@@ -51,7 +51,7 @@ func (w *world) judgeRepeats() {
 	}
 	last := map[place]sent{}
 	repeated := map[place]bool{}
-	doubted := map[string]bool{} // what a create with this key finds is not known
+	doubted := map[string]bool{} // keys whose create has an unknown outcome
 	for _, t := range w.order {
 		for p, s := range t.states {
 			doubted[p.key] = doubted[p.key] || s == chat.PartIntended

@@ -12,9 +12,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Several gateways over one store: what may happen between them, and what is judged on top.
+// Several gateways share one store. This file has the events between them, and the additional checks.
 
-// cut is a time in which one replica can't reach something, or does not run at all.
+// cut is a period in which one replica can't reach something, or does not run at all.
 type cut struct {
 	slot        int
 	what        string
@@ -25,10 +25,10 @@ type cut struct {
 const (
 	cutStore    = "no store"
 	cutPlatform = "no platform"
-	cutAll      = "paused" // it does not run: its calls go on when it wakes, and it has heard nothing
+	cutAll      = "paused" // the replica does not run: its calls continue when it wakes up, and it has received nothing
 )
 
-// What happens to replicas, as it is counted.
+// Events of replicas, as they are counted.
 const (
 	withoutStore    = "fault: replica without the store"
 	withoutPlatform = "fault: replica without the platform"
@@ -39,7 +39,7 @@ const (
 
 var errAway = errors.New("the store is away")
 
-// drawReplicas draws several replicas and what happens between them.
+// drawReplicas draws several replicas and the events between them.
 func (s *schedule) drawReplicas(t *rapid.T) {
 	s.replicas, s.losses = rapid.IntRange(2, 3).Draw(t, "replicas"), map[int]bool{}
 	s.kind.caps.OneReceiver = rapid.Bool().Draw(t, "one receives")
@@ -51,7 +51,7 @@ func (s *schedule) drawReplicas(t *rapid.T) {
 		k := &s.kills[i]
 		k.slot = rapid.IntRange(0, s.replicas-1).Draw(t, "slot")
 		if k.where == beforeWrite || k.where == afterWrite {
-			k.n *= rapid.IntRange(1, 8).Draw(t, "heartbeats") // they are writes too
+			k.n *= rapid.IntRange(1, 8).Draw(t, "heartbeats") // heartbeats are writes, too
 		}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "rolling restart") == 0 {
@@ -79,14 +79,15 @@ func (s *schedule) drawReplicas(t *rapid.T) {
 	}
 }
 
-// receivesBeside says that all replicas receive at the same time.
+// receivesBeside reports whether all replicas receive at the same time.
 func (s *schedule) receivesBeside() bool { return s.replicas > 0 && !s.kind.caps.OneReceiver }
 
-// hookRetry is how long the platform waits before it offers an update to the next replica, where all receive.
+// hookRetry is how long the platform waits before it offers a refused update to the next replica, if all of them
+// receive.
 const hookRetry = 2 * time.Second
 
-// runBeside is Run where all replicas receive: the platform offers each update to one of them, and to another one if that does
-// not take it.
+// runBeside implements Run if all replicas receive. The platform offers each update to one replica, and to another one
+// if the first does not accept it.
 func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, chat.Inbound) error) error {
 	w, l := a.l.w, a.l
 	for i := 0; ctx.Err() == nil; {
@@ -107,7 +108,7 @@ func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, ch
 			case <-time.After(50 * time.Millisecond):
 			case <-ctx.Done():
 			}
-		case l.isDead(): // the platform hears no answer
+		case l.isDead(): // the platform gets no response
 		default:
 			w.take(i)
 		}
@@ -115,7 +116,7 @@ func (a *adapter) runBeside(ctx context.Context, accept func(context.Context, ch
 	return ctx.Err()
 }
 
-// offered returns when an update was first offered, and whether it was taken.
+// offered returns when an update was first offered, and whether it was accepted.
 func (w *world) offered(i int) (at time.Time, taken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +126,7 @@ func (w *world) offered(i int) (at time.Time, taken bool) {
 	return w.hooks[i].first, w.hooks[i].taken
 }
 
-// take notes that a replica has taken an update.
+// take records that a replica has accepted an update.
 func (w *world) take(i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,10 +143,10 @@ type hook struct {
 	taken bool
 }
 
-// mostWait is how long a fault lasts at most: leases are renewed each second, so a long schedule takes long to play.
+// mostWait is the maximum duration of a fault. Leases are renewed every second, so simulating a long schedule is slow.
 const mostWait = 40 * time.Second
 
-// shorten cuts short what lasts long.
+// shorten limits the long durations of a schedule.
 func (s *schedule) shorten() {
 	for n, f := range s.faults {
 		f.after = min(f.after, mostWait)
@@ -163,7 +164,7 @@ func (s *schedule) shorten() {
 	}
 }
 
-// ends returns when the cut of a process ends; zero: there is none.
+// ends returns when the current cut of a process ends; zero: there is none.
 func (l *life) ends(what string) time.Time {
 	at := time.Since(l.w.began)
 	for _, c := range l.w.s.cuts {
@@ -176,7 +177,7 @@ func (l *life) ends(what string) time.Time {
 
 func (l *life) isCut(what string) bool { return !l.ends(what).IsZero() }
 
-// wakes waits while the process is paused. It returns false if the process has died meanwhile, or ctx has ended.
+// wakes waits while the process is paused. It returns false if the process died in the meantime or ctx has ended.
 func (l *life) wakes(ctx context.Context) bool {
 	paused := false
 	for until := l.ends(cutAll); !until.IsZero() && !l.isDead(); until = l.ends(cutAll) { // pauses may overlap
@@ -193,8 +194,8 @@ func (l *life) wakes(ctx context.Context) bool {
 	return !l.isDead() && ctx.Err() == nil
 }
 
-// reachPlatform fails if a call can't be made: the process was paused, or the network is cut. What a paused process was about
-// to do it does not do: it looks at its lease again before it makes the call.
+// reachPlatform fails if a call can't be made, because the process was paused or the network is cut. A process that was
+// paused before a call checks its lease again before it makes the call.
 func (l *life) reachPlatform(ctx context.Context) error {
 	paused := l.isCut(cutAll)
 	l.wakes(ctx)
@@ -211,7 +212,7 @@ func (l *life) count(what string) {
 	l.w.counts.add(what, 1)
 }
 
-// unsent notes a call that never left its process, and returns its error.
+// unsent records a call that never left its process, and returns its error.
 func (w *world) unsent(l *life, c *call, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -221,7 +222,7 @@ func (w *world) unsent(l *life, c *call, err error) error {
 	return err
 }
 
-// reach waits while the process can't reach the store, and fails if ctx ends meanwhile.
+// reach waits while the process can't reach the store. It fails if ctx ends before that.
 func (k *keeper) reach(ctx context.Context) error {
 	l := k.l
 	if l.w.s.replicas == 0 {
@@ -242,7 +243,8 @@ func (k *keeper) reach(ctx context.Context) error {
 	return errAway
 }
 
-// agree makes a write by which replicas agree. Its answer may get lost: all of these can be repeated.
+// agree makes a write by which replicas coordinate. The response may get lost, because all these writes can be
+// repeated.
 func (k *keeper) agree(ctx context.Context, do func() error, note func()) error {
 	w := k.l.w
 	lost := false
@@ -262,7 +264,7 @@ func (k *keeper) agree(ctx context.Context, do func() error, note func()) error 
 	return err
 }
 
-// isOver reports whether what a process thinks counts no more: it is dead, or another replica may have taken over.
+// isOver reports whether the state of a process no longer counts: it is dead, or another replica may have taken over.
 func (l *life) isOver() bool {
 	return l.isDead() || l.id != 0 && (l.isCut(cutAll) || !l.w.store.IsAlive(l.id))
 }
@@ -284,7 +286,7 @@ func (l *life) silent(at time.Time) bool {
 	return false
 }
 
-// judgeLease judges that a process may call the platform. The caller holds world.mu.
+// judgeLease checks that a process may call the platform. The caller holds world.mu.
 func (w *world) judgeLease(c *call) {
 	if w.s.replicas == 0 {
 		return
@@ -298,11 +300,12 @@ func (w *world) judgeLease(c *call) {
 	}
 }
 
-// judgeWrite judges that a process that writes about a turn has a lease, and that no other one owns the chat. The caller holds world.mu.
+// judgeWrite checks that a process that writes about a turn has a lease, and that no other process owns the chat. The
+// caller holds world.mu.
 func (k *keeper) judgeWrite(t *turnLog) {
 	w, l := k.l.w, k.l
 	to := w.target(t.place)
-	if w.s.replicas == 0 || l.id == 0 || len(w.moved) > 0 && !w.s.private(t.place) { // until the store knows of the move, the chat is two
+	if w.s.replicas == 0 || l.id == 0 || len(w.moved) > 0 && !w.s.private(t.place) { // until the store knows of the move, the chat is two conversations
 		return
 	}
 	if owner := w.store.Owner(chat.Conversation{Endpoint: endpoint, Chat: to.Chat}); owner != 0 && owner != l.id || !w.store.IsAlive(l.id) {
@@ -310,7 +313,8 @@ func (k *keeper) judgeWrite(t *turnLog) {
 	}
 }
 
-// Register makes the process a replica. A process that registers once more has dropped everything: that is the next process.
+// Register makes the process a replica. A process that registers again has dropped its state, so it counts as the next
+// process.
 func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.ReplicaID, err error) {
 	l := k.l
 	l.w.mu.Lock()
@@ -337,14 +341,14 @@ func (k *keeper) Register(ctx context.Context, self chat.Replica) (id chat.Repli
 	return id, err
 }
 
-// losesLease notes that a process has lost its lease, unless it gave it up. The caller holds world.mu.
+// losesLease records that a process has lost its lease, unless it gave the lease up. The caller holds world.mu.
 func (l *life) losesLease() {
 	if at := l.renewed.Add(chat.LeaseTime - 500*time.Millisecond); l.id != 0 && !l.gaveUp && !time.Now().Before(at) {
 		l.died, l.lost = at, true // it noticed then, or later if it was paused
 	}
 }
 
-// leaseLost is how a process ends that has lost its lease.
+// leaseLost is the reason for the end of a process that has lost its lease.
 const leaseLost = "lease lost"
 
 func (k *keeper) Renew(ctx context.Context, self chat.Replica) (list []chat.Replica, err error) {
@@ -359,14 +363,14 @@ func (k *keeper) Unregister(ctx context.Context) error {
 	return k.agree(ctx, func() error { return k.store.Unregister(ctx) }, func() { k.l.gaveUp = true })
 }
 
-// Listen loses the signals for a process that does not hear them, without telling.
+// Listen silently drops the signals while the process can't receive them.
 func (k *keeper) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	if err := k.reach(ctx); err != nil {
 		return err
 	}
 	return k.store.Listen(ctx, func(s chat.Signal) {
 		if k.l.isCut(cutStore) || k.l.isCut(cutAll) {
-			k.l.w.signalsLost.Add(1) // the mutex may be held
+			k.l.w.signalsLost.Add(1) // the caller may hold the mutex
 			return
 		}
 		heard(s)
@@ -399,7 +403,7 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 	return taken, err
 }
 
-// given notes that a replica has learned of messages: the answer to its call did not get lost.
+// given records that a replica has received messages: the response to its call did not get lost.
 func (w *world) given(list []chat.Pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -457,7 +461,7 @@ func (k *keeper) CountTurn(ctx context.Context, p chat.Person, limit int) (count
 			w.judgePace(p.User)
 		}
 	})
-	if counted || err != nil { // an error blocks nobody
+	if counted || err != nil { // an error must not block anybody
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.counted[turnsOf{k.l, p.User}]++
@@ -465,13 +469,13 @@ func (k *keeper) CountTurn(ctx context.Context, p chat.Person, limit int) (count
 	return counted, err
 }
 
-// turnsOf are the turns of a person that began in a process.
+// turnsOf identifies the turns of a person that began in a process.
 type turnsOf struct {
 	life *life
 	user chat.UserID
 }
 
-// judgePace judges that nobody is granted more turns in a minute than the limit, over all replicas.
+// judgePace checks that no person gets more turns in a minute than the limit, over all replicas.
 func (w *world) judgePace(u chat.UserID) {
 	all := w.paces[u]
 	if n := len(all) - w.s.perMinute; n > 0 && time.Since(all[n-1]) < time.Minute {
@@ -479,14 +483,14 @@ func (w *world) judgePace(u chat.UserID) {
 	}
 }
 
-// judgeCounted judges that each turn was counted, over all replicas.
+// judgeCounted checks that each turn was counted, over all replicas.
 func (w *world) judgeCounted() {
 	if w.s.replicas == 0 || w.s.perMinute == 0 {
 		return
 	}
 	began := map[turnsOf]int{}
 	for i, t := range w.order {
-		again := slices.ContainsFunc(w.order[:i], func(old *turnLog) bool { // its question was counted before
+		again := slices.ContainsFunc(w.order[:i], func(old *turnLog) bool { // an earlier turn with the same question was counted
 			return !old.released.IsZero() && slices.ContainsFunc(t.messages, func(n int) bool { return slices.Contains(old.messages, n) })
 		})
 		if len(t.runs) > 0 && !again {

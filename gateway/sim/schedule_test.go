@@ -15,104 +15,104 @@ import (
 	"telex/internal/chat"
 )
 
-// schedule is everything that happens in one simulation.
+// schedule contains all events of one simulation.
 type schedule struct {
 	kind      kind
 	measure   measure
 	style     style
 	profile   chat.Profile
-	hidden    bool // the platform's limits are half of what the profile declares
-	names     bool // its own refusals name their scope
-	real      int  // its longest text; less than what the profile declares where hidden
+	hidden    bool // the platform enforces half of the limits that the profile declares
+	names     bool // the platform's refusals name their scope
+	real      int  // the real maximum text length; smaller than declared if hidden
 	config    preview.Config
 	busy      gateway.Busy
 	queue     int
-	perMinute int  // turns of one person; 0: no limit
-	pair      bool // strangers are given a code
+	perMinute int  // turns per person; 0: no limit
+	pair      bool // strangers get a pairing code
 	maxAge    time.Duration
 	latency   time.Duration
-	places    int // how many conversations there are
+	places    int // number of conversations
 	answers   []answer
-	fickle    bool // asked again, the model says something else
-	follows   bool // in a thread where the bot takes part, nobody need name it
+	fickle    bool // when asked again, the model gives another answer
+	follows   bool // in threads with the bot, messages need no mention
 	says      []say
-	repeats   int // so many of the newest updates are offered again by each receiver
+	repeats   int // how many of the newest updates each receiver gets again
 	faults    map[int]fault
 	typing    map[int]fault // of the typing indicator
 	outages   []outage
 	kills     []kill
 	accidents []accident
 
-	tools      bool // the model calls some, and the real agent asks it
+	tools      bool // the model calls tools, and the real agent runs
 	approval   time.Duration
-	recount    bool // the ids of calls begin anew in each answer
+	recount    bool // the ids of calls start again in each answer
 	stopButton bool
 	reactions  []reaction
 
-	replicas int // how many processes share the store; 0: one process has it for itself
+	replicas int // number of processes that share the store; 0: one process has its own store
 	cuts     []cut
-	clocks   []time.Duration // how far the clock of each is ahead
-	losses   map[int]bool    // the writes by which replicas agree whose answers get lost
+	clocks   []time.Duration // how far the clock of each process is ahead
+	losses   map[int]bool    // the coordinating writes of replicas whose responses get lost
 
-	goesOn string // what people do about all further questions
+	goesOn string // the reaction to all further questions
 }
 
-// style is what the model writes.
+// style is the kind of text that the model writes.
 type style string
 
-// The styles. What plain and formed text must look like in the end is written by hand.
+// The styles. The expected final form of plain and formed text is written by hand.
 const (
 	plain  style = "words"
 	formed style = "whole constructs"
 	nasty  style = "fragments"
 )
 
-// piece is a bit of Markdown and what a person reads of it.
+// piece is a piece of Markdown with its visible text.
 type piece struct{ src, shown string }
 
-// answer is what the model says to one question.
+// answer is the model's answer to one question.
 type answer struct {
 	deltas []delta
-	final  string // the result's text
-	shown  string // what a person reads of final, white space aside; empty in nasty style
+	final  string // the text of the result
+	shown  string // the visible text of final, without white space; empty in the style nasty
 	fails  agent.StopReason
-	slow   time.Duration // how long it goes on after it was told to end
-	folds  bool          // a summary stands for all but the newest question, from then on
+	slow   time.Duration // how long the model continues after its context ended
+	folds  bool          // from then on, a summary replaces all but the newest question
 }
 
-// delta is what the model says after a while.
+// delta is what the model sends after a pause.
 type delta struct {
 	text  string
 	after time.Duration
-	shown string        // what a person reads of it and of what follows up to the next, white space aside
-	calls []plannedCall // the model stops behind it, and goes on when they are answered
-	kind  string        // "", "reset" before the text, "tool", "reasoning", "more": what people said meanwhile is asked for
+	shown string        // the visible text from here to the next delta, without white space
+	calls []plannedCall // the model stops after this delta and continues when the calls have results
+	kind  string        // "", "reset" before the text, "tool", "reasoning"; "more" asks for the messages that people sent in the meantime
 }
 
-// say is what somebody writes.
+// say is a message that somebody writes.
 type say struct {
 	at    time.Duration
 	place int
 	user  chat.UserID
 	kind  string // text, big or the name of a command
-	again bool   // the platform repeats it a little later
-	more  bool   // the platform says that more of the same follows
+	again bool   // the platform delivers it again a little later
+	more  bool   // the platform says that another piece of the message follows
 
-	unnamed bool // it does not name the bot
+	unnamed bool // it does not mention the bot
 
-	args    string        // of a command; of a button, what it is
-	decides agent.Verdict // about a question, and 1 more; 0: nothing
-	about   string        // the id of the question; empty: whichever waits
-	always  bool          // and all such calls
+	args    string        // of a command; for a button, its kind
+	decides agent.Verdict // the decision about a question, plus 1; 0: none
+	about   string        // the id of the question; empty: any open one
+	always  bool          // the decision also applies to all later calls of that tool
 }
 
-// outage is a time without the platform.
+// outage is a period in which the platform can't be reached.
 type outage struct {
 	from, until time.Duration
-	hangs       bool // calls are swallowed; else they are refused at the door
+	hangs       bool // calls get no response; otherwise connections are refused
 }
 
-// accident is something that happens to a chat.
+// accident is an event in a chat.
 type accident struct {
 	at    time.Duration
 	kind  string // delete: the person deletes the newest message; move; forbid; full: the store refuses new messages
@@ -122,13 +122,13 @@ type accident struct {
 
 const stranger chat.UserID = "stranger"
 
-// GoString leaves it to the story to tell what happened.
+// GoString returns almost nothing, because the story already describes the schedule.
 func (s schedule) GoString() string {
 	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, tools %t (approval %v, reactions %+v), latency %v, busy %v, queue %d, %d turns a minute, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
 		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.tools, s.approval, s.reactions, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
 }
 
-// schedules generates schedules for one kind of platform. more, if not nil, draws what else happens.
+// schedules generates schedules for one kind of platform. more, if not nil, draws additional events.
 func schedules(k kind, more func(*schedule, *rapid.T)) *rapid.Generator[schedule] {
 	return rapid.Custom(func(t *rapid.T) schedule {
 		s := draw(t, k)
@@ -141,7 +141,7 @@ func schedules(k kind, more func(*schedule, *rapid.T)) *rapid.Generator[schedule
 
 func draw(t *rapid.T, k kind) schedule {
 	for range slices.IndexFunc(kinds(), func(o kind) bool { return o.name == k.name }) {
-		rapid.Bool().Draw(t, "apart") // so that one seed is another schedule for each kind
+		rapid.Bool().Draw(t, "apart") // so that one seed gives a different schedule for each kind
 	}
 	s := schedule{
 		kind: k, faults: map[int]fault{}, typing: map[int]fault{},
@@ -203,7 +203,7 @@ func draw(t *rapid.T, k kind) schedule {
 	return s
 }
 
-// drawStop draws whether drafts have a button, and when somebody wants to stop the answer to a question.
+// drawStop draws whether drafts have a stop button, and when somebody wants to stop each answer.
 func (s *schedule) drawStop(t *rapid.T) {
 	s.stopButton = rapid.Bool().Draw(t, "stop button")
 	s.kind.caps.Buttons = s.stopButton
@@ -230,7 +230,7 @@ func drawProfile(t *rapid.T, k kind) chat.Profile {
 		p.StreamFor = span(t, "stream for", 1000, 240_000)
 	}
 	switch {
-	case k.keyed && k.caps.Find: // what the key does not answer is looked for
+	case k.keyed && k.caps.Find: // a create whose key has expired is searched for
 		p.KeyFor = span(t, "key for", 100, 120_000)
 	case k.keyed:
 		p.KeyFor = 24 * time.Hour
@@ -275,7 +275,7 @@ func drawSay(t *rapid.T, places int) say {
 // thread is the place that is a thread of a group.
 const thread = 2
 
-// drawThread draws which questions in the thread don't name the bot.
+// drawThread draws which questions in the thread do not mention the bot.
 func (s *schedule) drawThread(t *rapid.T) {
 	s.follows = rapid.Bool().Draw(t, "follows")
 	all := s.places > thread && rapid.IntRange(0, 3).Draw(t, "all in the thread") == 0
@@ -290,20 +290,20 @@ func (s *schedule) drawThread(t *rapid.T) {
 	}
 }
 
-// sayKinds are what people write, by how often they do.
+// sayKinds returns the kinds of messages that people write. More frequent ones are repeated.
 func sayKinds() []string {
 	kinds := slices.Repeat([]string{"text"}, 12)
 	kinds = append(kinds, "stop", "stop", "retry", "retry", "retry", "undo", "undo", "new", "forget", "help")
 	return append(kinds, "status", "usage", "model", "big")
 }
 
-// asks says that what somebody writes wants an answer of the model.
+// asks reports whether a message needs an answer from the model.
 func (s say) asks() bool { return slices.Contains([]string{"text", "retry", "yes", "no"}, s.kind) }
 
-// token is a word that occurs once in an answer. Its end shows that it is whole.
+// token returns a word that occurs once in an answer. Its last letter shows that it is complete.
 func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
 
-// pieces are what a style is made of.
+// pieces returns the pieces of a style.
 func pieces(st style, w string) []piece {
 	words := []piece{
 		{w + " ", w},
@@ -355,7 +355,7 @@ func pieces(st style, w string) []piece {
 	}
 }
 
-// drawAnswer draws an answer whose words occur once.
+// drawAnswer draws an answer in which each word occurs once.
 func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	var a answer
 	var src, shown strings.Builder
@@ -396,7 +396,7 @@ func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	switch rapid.IntRange(0, 9).Draw(t, "ending") {
 	case 0:
 		a.fails = rapid.SampledFrom([]agent.StopReason{agent.StopError, agent.StopSilence, agent.StopTimeLimit}).Draw(t, "fails")
-	case 1: // F36: shorter than what was shown
+	case 1: // F36: shorter than the preview
 		a.final, a.shown = token(n, 0), token(n, 0)
 	}
 	if tools && a.fails != "" {
@@ -407,18 +407,18 @@ func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	return a
 }
 
-// mostStops is how often the model stops for calls in one answer, but for those that it begins with.
+// mostStops is how often the model stops for calls within one answer, not counting calls at its beginning.
 const mostStops = 3
 
-// longPause is long enough for everything that was said to be visible, whatever the limits.
+// longPause is long enough for all earlier text to become visible, under any limits.
 const longPause = 2 * time.Minute
 
-// calm says that nothing goes wrong.
+// calm reports whether the schedule has no faults.
 func (s schedule) calm() bool {
 	return !s.hidden && len(s.faults)+len(s.typing)+len(s.kills)+len(s.outages)+len(s.accidents) == 0
 }
 
-// chop cuts a delta in two, perhaps within what belongs together.
+// chop splits a delta in two, possibly within a construct.
 func chop(t *rapid.T, d delta) []delta {
 	at := rapid.IntRange(0, len(d.text)).Draw(t, "chop")
 	for at > 0 && at < len(d.text) && !utf8.RuneStart(d.text[at]) {

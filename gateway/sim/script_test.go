@@ -12,29 +12,29 @@ import (
 	"telex/agent"
 )
 
-// run is one time that the model was asked.
+// run is one run of the model for a turn.
 type run struct {
 	turn       string
 	life       *life
 	answer     answer
-	said       []string // what was told, by text that started over
+	said       []string // the texts so far; a reset starts a new one
 	began      time.Time
 	ended      time.Time
 	over       bool
 	err        error // nil: the answer is the result
 	seen       []agent.Message
-	told       string   // the summary
-	heard      []string // what was said to it meanwhile
-	everything string   // that was told, whatever became of it
-	calls      int      // of the model, while its process lived
-	stage      int      // of the answer, that comes next
+	told       string   // the summary in the request
+	heard      []string // the messages that it received while it ran
+	everything string   // all sent text, including discarded text
+	calls      int      // model calls while its process lived
+	stage      int      // the next stage of the answer
 	revised    int      // how often the question had been edited
-	shown      string   // what a person must read of all stages, white space aside
+	shown      string   // the visible text of all stages, without white space
 
-	streams bool // somebody watches
+	streams bool // somebody watches the answer
 }
 
-// crashes counts the runs that came to no end, but not those that a stop of the process in good order ended.
+// crashes counts the runs that did not end, except those that a graceful stop of the process ended.
 func crashes(runs []*run) (n int) {
 	for i := 1; i < len(runs); i++ {
 		if r := runs[i-1]; r.life == runs[i].life || r.life.stopping.IsZero() {
@@ -44,10 +44,10 @@ func crashes(runs []*run) (n int) {
 	return n
 }
 
-// script is a model that says what the schedule says.
+// script is a model that sends the answers of the schedule.
 type script struct{ l *life }
 
-// askedNumber finds what was asked: everybody writes the number of the message.
+// askedNumber matches the number of a message, which each person writes into it.
 var askedNumber = regexp.MustCompile(`q(\d+)q`)
 
 // asked returns the numbers of the messages in a text.
@@ -100,7 +100,7 @@ func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	return res, err
 }
 
-// speak tells the answer until ctx or the process ends; what is told after that is late.
+// speak sends the answer until ctx or the process ends, and then a late piece that nobody may see.
 func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent.Event)) error {
 	for _, d := range r.answer.deltas {
 		err := s.l.wait(ctx, min(d.after, patience))
@@ -110,7 +110,7 @@ func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent
 		}
 		if err != nil {
 			time.Sleep(r.answer.slow)
-			emit(agent.Text{Delta: "late "}) // F37: nobody must see this
+			emit(agent.Text{Delta: "late "}) // F37: nobody may see this
 			return err
 		}
 		switch d.kind {
@@ -135,7 +135,7 @@ func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent
 	return nil
 }
 
-// hear asks for what people said meanwhile, as a model call does.
+// hear asks for the messages that people sent in the meantime, as a model call does.
 func (s script) hear(ctx context.Context, r *run, t agent.Turn) {
 	more := t.More(ctx)
 	w := s.l.w
@@ -147,7 +147,7 @@ func (s script) hear(ctx context.Context, r *run, t agent.Turn) {
 	}
 }
 
-// fold summarizes all but the question: which messages there were.
+// fold returns a summary of all messages but the question. It lists their numbers.
 func (w *world) fold(t agent.Turn) string {
 	w.counts.add("summaries", 1)
 	var b strings.Builder
@@ -160,7 +160,7 @@ func (w *world) fold(t agent.Turn) string {
 	return b.String()
 }
 
-// wait lets time pass, unless ctx or the process ends.
+// wait waits for d, unless ctx or the process ends first.
 func (l *life) wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -174,7 +174,7 @@ func (l *life) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// startRun notes that the model is asked.
+// startRun records that the model is called.
 func (w *world) startRun(l *life, t agent.Turn) *run {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,18 +184,18 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 		n = numbers[len(numbers)-1]
 	}
 	switch tl := w.turns[t.ID]; {
-	case l.isOver(): // it does not know yet
+	case l.isOver(): // the process does not know yet
 	case tl == nil:
 		w.complain("the model is asked for turn %s, which is not stored", t.ID)
 	default:
-		if tl.void && tl.begun[len(tl.begun)-1].life != l { // else it began just before
+		if tl.void && tl.begun[len(tl.begun)-1].life != l { // otherwise it began just before
 			w.complain("F37: the model is asked for turn %s, which was forgotten", t.ID)
 		}
 		if w.s.fickle {
 			n += len(tl.runs)
 		}
 		tl.runs, r.revised = append(tl.runs, r), tl.revised
-		if crashes(tl.runs) >= 3 && !tl.asks { // what waits for a person kills nobody
+		if crashes(tl.runs) >= 3 && !tl.asks { // a turn that waits for a person does not crash processes
 			w.complain("D10: turn %s is run for the %dth time", t.ID, len(tl.runs))
 		}
 	}
@@ -205,7 +205,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 	return r
 }
 
-// tell notes what the model said.
+// tell records a text of the model.
 func (w *world) tell(r *run, text string, reset bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,9 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// perKind is how many schedules of each kind are played when the command line does not say, and
-// seed where they are drawn from: always the same ones, so that a change that breaks them is to
-// blame for it. Others are what make sim is for.
+// perKind is the default number of schedules for each kind, and seed is the default seed. With the same schedules each
+// time, a failure is caused by the newest change. `make sim` plays other schedules.
 const (
 	perKind = "50"
 	seed    = "20261121"
@@ -22,7 +21,7 @@ const (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	asked := false // for another number, by flag or environment
+	asked := false // whether a flag or the environment sets another number
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
 	_, wanted := os.LookupEnv("RAPID_CHECKS")
 	if !asked && !wanted {
@@ -33,14 +32,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestWhateverHappens plays random schedules on every kind of platform. A failure prints a small
-// schedule that fails, all that happened in it, and the seed.
-func TestWhateverHappens(t *testing.T) { playAll(t, nil) }
+// TestRandomSchedules plays random schedules on every kind of platform. A failure prints a small failing schedule, its
+// events, and the seed.
+func TestRandomSchedules(t *testing.T) { playAll(t, nil) }
 
-// TestWhateverHappensToReplicas plays them with several gateways over one store.
-func TestWhateverHappensToReplicas(t *testing.T) { playAll(t, (*schedule).drawReplicas) }
+// TestRandomSchedulesOfReplicas plays them with several gateways that share one store.
+func TestRandomSchedulesOfReplicas(t *testing.T) { playAll(t, (*schedule).drawReplicas) }
 
-// playAll plays random schedules on every kind of platform; more draws what else happens.
+// playAll plays random schedules on every kind of platform. more draws additional events.
 func playAll(t *testing.T, more func(*schedule, *rapid.T)) {
 	sum := &total{counts: counts{}}
 	t.Cleanup(func() {

@@ -9,16 +9,16 @@ import (
 	"telex/internal/chat"
 )
 
-// interrupted says that somebody put an end to a turn while it ran or was being delivered.
+// interrupted reports whether somebody ended a turn while it ran or was being delivered.
 func (w *world) interrupted(t *turnLog, r *run) bool {
 	if len(t.messages) == 0 {
 		return w.stopped(t, t.begun[0].at)
 	}
 	ended := r.ended
-	if r.life != t.begun[len(t.begun)-1].life { // the newest process did not come to ask the model
+	if r.life != t.begun[len(t.begun)-1].life { // the newest process has not called the model
 		ended = time.Time{}
 	}
-	if slices.ContainsFunc(t.messages, func(n int) bool { return len(w.messages[n].edits) > 0 }) { // that ended the run, and the next one did not begin
+	if slices.ContainsFunc(t.messages, func(n int) bool { return len(w.messages[n].edits) > 0 }) { // the edit ended the run, and the next one did not begin
 		ended = time.Time{}
 	}
 	for i, m := range w.messages {
@@ -43,25 +43,25 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	return false
 }
 
-// interrupts says that a message is a question, which ends the answer before it where the mode is so. A yes or no that
-// decided about a call is none.
+// interrupts reports whether a message is a question that ends the answer before it, which depends on the mode. A yes
+// or no that decided about a call is not a question.
 func (w *world) interrupts(n int) bool {
 	m := w.messages[n]
 	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && (m.dropped.IsZero() || m.dropped.After(m.accepted))
 }
 
-// stopped says that somebody stopped a turn from a time on.
+// stopped reports whether somebody stopped a turn after a time.
 func (w *world) stopped(t *turnLog, from time.Time) bool {
 	return slices.ContainsFunc(w.messages, func(m *written) bool {
 		return m.place == t.place && w.ends(m, w.asker(t)) && !m.heardLast.Before(from) && !m.accepted.After(t.ended)
 	})
 }
 
-// ends says that m is a command that puts an end to what somebody asked.
+// ends reports whether m is a command that ends the turn of a person's question.
 func (w *world) ends(m *written, asker chat.UserID) bool {
 	switch m.kind {
 	case "stop", "new":
-		t := w.turns[m.stops] // a button is about one answer
+		t := w.turns[m.stops] // a button belongs to one answer
 		late := t != nil && !t.ended.IsZero() && t.ended.Before(m.accepted)
 		return m.user != stranger && !late
 	case "forget", "undo":
@@ -70,7 +70,7 @@ func (w *world) ends(m *written, asker chat.UserID) bool {
 	return false
 }
 
-// asker is who asked what a turn answers.
+// asker returns the writer of the message that a turn answers.
 func (w *world) asker(t *turnLog) chat.UserID {
 	if len(t.messages) == 0 {
 		return ""
@@ -78,12 +78,12 @@ func (w *world) asker(t *turnLog) chat.UserID {
 	return w.messages[t.messages[len(t.messages)-1]].user
 }
 
-// commanded says that a turn answers a command.
+// commanded reports whether a turn answers a command.
 func (w *world) commanded(t *turnLog) bool {
 	return !slices.ContainsFunc(t.messages, func(n int) bool { return w.messages[n].asks() && w.messages[n].user != stranger })
 }
 
-// spoken is what a turn without the model may say.
+// spoken returns the allowed texts of a turn that does not call the model.
 func (w *world) spoken(t *turnLog) []verdict {
 	say := func(keys ...gateway.TextKey) (list []verdict) {
 		for _, k := range keys {

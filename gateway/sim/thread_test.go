@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// judgeUnnamed judges whether a message in a thread that does not name the bot was accepted, and reports whether it was. It must be
-// where the bot took part before, and must not be where nobody had named it.
+// judgeUnnamed checks whether a message in a thread without a mention was rightly accepted or ignored, and reports
+// whether it was accepted. It must be accepted if the bot took part in the thread before, and ignored if nobody had
+// mentioned the bot.
 func (w *world) judgeUnnamed(m *written) bool {
 	taken := !m.accepted.IsZero()
 	switch piece, follows := w.goesOn(m), w.s.follows && m.user != stranger; {
@@ -20,21 +21,21 @@ func (w *world) judgeUnnamed(m *written) bool {
 	return taken
 }
 
-// goesOn says that m is the rest of a message that the client had split.
+// goesOn reports whether m is the rest of a message that the client split.
 func (w *world) goesOn(m *written) bool {
 	return slices.ContainsFunc(w.messages, func(o *written) bool {
 		return o != m && o.more && o.place == m.place && o.user == m.user && !o.wrote.IsZero() && !o.wrote.After(m.accepted)
 	})
 }
 
-// wasNamed says that somebody had asked the bot in the thread of m before.
+// wasNamed reports whether somebody had asked the bot in the thread of m before.
 func (w *world) wasNamed(m *written) bool {
 	return slices.ContainsFunc(w.messages, func(o *written) bool {
 		return !o.unnamed && o.place == m.place && o.user != stranger && !o.accepted.IsZero() && !o.accepted.After(m.accepted)
 	})
 }
 
-// tookPart says that the bot had answered in the thread of m when that was written, and that nothing of it was forgotten since.
+// tookPart reports whether the bot had answered in the thread before m was written, and none of it was erased since.
 func (w *world) tookPart(m *written) bool {
 	taken := slices.ContainsFunc(w.messages, func(o *written) bool {
 		return o.place == m.place && slices.Contains([]string{"undo", "new", "forget"}, o.kind)

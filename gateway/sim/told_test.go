@@ -9,8 +9,8 @@ import (
 	"telex/gateway"
 )
 
-// toldLines find the lines that say what an interrupted answer did, white space aside. Each names a call, or the tool
-// where nobody was asked about the call. What only reads is not told of.
+// toldLines match the lines that say what an interrupted answer did, without white space. Each line names a call, or
+// the tool if nobody was asked about the call. Calls that only read are not mentioned.
 var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	lines := map[gateway.TextKey]*regexp.Regexp{}
 	for _, k := range []gateway.TextKey{gateway.TextCarriedOut, gateway.TextCallFailed, gateway.TextCallUnknown} {
@@ -20,17 +20,17 @@ var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	return lines
 })
 
-// judgeToldOf judges that what people are told of calls is true.
+// judgeToldOf checks that these lines about calls are true.
 func (w *world) judgeToldOf(t *turnLog) {
 	if slices.ContainsFunc(t.calls, func(c *call) bool { return c.fault == badContent && !c.m.Preview }) {
-		w.except(refusedContent) // a line may have lost its beginning, and read like another
+		w.except(refusedContent) // a line without its beginning may look like another line
 		return
 	}
 	if w.givenUp(t) {
-		w.except(givenUp) // the same
+		w.except(givenUp) // for the same reason
 		return
 	}
-	text, whole := "", "" // whole has the excused messages too, of which one may hold the middle of a line
+	text, whole := "", "" // whole includes the excused messages; one of them may contain the middle of a line
 	for _, m := range w.person.of(t.id) {
 		if m.stands() {
 			whole += squeeze(m.text())

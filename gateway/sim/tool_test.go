@@ -14,24 +14,24 @@ import (
 	"telex/agent"
 )
 
-// In schedules with tools the real agent answers: with a model that says what the schedule says and calls tools in
-// between, and with tools that note what they do.
+// In schedules with tools the real agent runs. Its model sends the text of the schedule and calls tools in between, and
+// the tools record their effects.
 
-// plannedCall is a call that the model makes.
+// plannedCall is a tool call of the schedule.
 type plannedCall struct {
 	tool  string
 	takes time.Duration
-	fails bool // although it had its effect
+	fails bool // the call fails after it took effect
 }
 
-// The tools: one that reads, and two that change something.
+// The tools: one only reads, and two change something.
 const (
 	look   = "look"
 	change = "change"
 	alter  = "alter"
 )
 
-// drawCalls draws what the model calls at the end of one of its answers.
+// drawCalls draws the tool calls at the end of a stage of an answer.
 func drawCalls(t *rapid.T) (calls []plannedCall) {
 	for range rapid.IntRange(1, 3).Draw(t, "calls") {
 		calls = append(calls, plannedCall{
@@ -43,7 +43,7 @@ func drawCalls(t *rapid.T) (calls []plannedCall) {
 	return calls
 }
 
-// stages cuts an answer where the model stops for its calls.
+// stages splits an answer where the model stops for its calls.
 func (a answer) stages() (list [][]delta) {
 	begin := 0
 	for i, d := range a.deltas {
@@ -55,7 +55,7 @@ func (a answer) stages() (list [][]delta) {
 	return append(list, a.deltas[begin:])
 }
 
-// joined returns the Markdown of deltas, and what a person reads of it, white space aside.
+// joined returns the Markdown of deltas and its visible text without white space.
 func joined(deltas []delta) (written, shown string) {
 	for _, d := range deltas {
 		written += d.text
@@ -64,10 +64,10 @@ func joined(deltas []delta) (written, shown string) {
 	return strings.TrimSpace(written), shown
 }
 
-// runKey finds the run in a context.
+// runKey is the context key of the run.
 type runKey struct{}
 
-// hand lets the real agent run a turn, and notes what the judge must know.
+// hand runs a turn with the real agent and records it for the judge.
 type hand struct {
 	l     *life
 	agent *agent.Agent
@@ -110,7 +110,7 @@ func (h hand) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (ag
 	return res, err
 }
 
-// goOn takes up what earlier processes did of a turn: all that they stored must be there.
+// goOn continues a turn of an earlier process, and checks that all its stored steps are there.
 func (w *world) goOn(r *run, t agent.Turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,13 +138,13 @@ func (w *world) goOn(r *run, t agent.Turn) {
 	}
 }
 
-// speaker is a model that says what the schedule says, and calls what it says.
+// speaker is a model that sends the text and the tool calls of the schedule.
 type speaker struct{ l *life }
 
 // Name implements agent.Model.
 func (speaker) Name() string { return "script" }
 
-// Stream implements agent.Model. What it tells after ctx ended is late.
+// Stream implements agent.Model. Text that it sends after the end of ctx is late, and nobody may see it.
 func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	w, r := s.l.w, ctx.Value(runKey{}).(*run)
 	said, shown := r.said[0], r.shown
@@ -157,7 +157,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 		}
 		if err != nil {
 			time.Sleep(r.answer.slow)
-			emit(agent.Delta{Text: "late "}) // F37: nobody must see this
+			emit(agent.Delta{Text: "late "}) // F37: nobody may see this
 			return agent.Completion{}, err
 		}
 		if d.kind == "reasoning" {
@@ -171,7 +171,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 		emit(agent.Delta{Call: &agent.CallDelta{Position: i, ID: c.ID, Name: c.Name, Arguments: c.Arguments}})
 	}
 	if len(calls) == 0 && r.answer.fails != "" {
-		if !r.streams { // nothing comes of an answer that nobody watches
+		if !r.streams { // an answer that nobody watches arrives only at its end
 			r.said[0], r.shown = said, shown
 		}
 		return agent.Completion{}, &agent.ModelError{Kind: agent.Auth, Err: context.DeadlineExceeded}
@@ -179,7 +179,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 	return agent.Completion{ToolCalls: calls, Usage: &agent.Usage{Completion: 1}}, nil
 }
 
-// nextStage returns what the model says now.
+// nextStage returns the deltas of the next stage.
 func (w *world) nextStage(r *run, q agent.Request) []delta {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,10 +198,10 @@ func (w *world) nextStage(r *run, q agent.Request) []delta {
 	return deltas
 }
 
-// editedBy is how far apart the numbers of the stages are before and after the question was edited.
+// editedBy is the difference between the stage numbers before and after an edit of the question.
 const editedBy = 100
 
-// endStage returns the calls behind what the model said.
+// endStage returns the tool calls after a stage.
 func (w *world) endStage(r *run, said []delta) (calls []agent.ToolCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -217,14 +217,14 @@ func (w *world) endStage(r *run, said []delta) (calls []agent.ToolCall) {
 			d = &deed{key: key, turn: r.turn}
 			w.deeds[key] = d
 		}
-		d.plannedCall = c // of the newest model that asked for it: what an earlier one asked for may be lost
+		d.plannedCall = c // of the newest run that asked for it, because an earlier request may be lost
 		w.counts.add("tool calls: "+c.tool, 1)
 	}
 	r.stage++
 	return calls
 }
 
-// hear notes what was said to a model meanwhile.
+// hear records the messages that a running model received.
 func (w *world) hear(r *run, said []agent.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -234,17 +234,17 @@ func (w *world) hear(r *run, said []agent.Message) {
 	}
 }
 
-// deed is what a call does.
+// deed is the judge's record of a tool call.
 type deed struct {
 	plannedCall
 
 	key, turn string
 	effects   []effect
-	undone    bool // the model was told that it was not done
-	unknown   bool // or that nobody knows
+	undone    bool // the model was told that the call was not made
+	unknown   bool // the model was told that the outcome is unknown
 }
 
-// effect is one time that a call took effect.
+// effect is one execution of a call.
 type effect struct {
 	life    *life
 	at      time.Time
@@ -252,10 +252,10 @@ type effect struct {
 	stopped bool      // the call ended with its turn, while its process lived
 }
 
-// deedName finds the key of a call.
+// deedName matches the key of a call.
 var deedName = regexp.MustCompile(`[0-9a-f]{16}s\d+c\d+`)
 
-// bench is the tools of one process.
+// bench is the toolbox of one process.
 type bench struct{ l *life }
 
 // Tools implements agent.Toolbox.
@@ -267,7 +267,7 @@ func (b bench) Tools() (defs []agent.ToolDef) {
 	return defs
 }
 
-// call has its effect in the middle of the time it takes.
+// call executes a tool call, which takes effect in the middle of its duration.
 func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
 	w := b.l.w
 	d := w.deed(deedName.FindString(in.Arguments))
@@ -289,7 +289,7 @@ func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
 	return agent.Output{Text: "done " + d.key}, nil
 }
 
-// deed returns what is known of a call now.
+// deed returns the current record of a call.
 func (w *world) deed(key string) deed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,7 +300,7 @@ func (w *world) deed(key string) deed {
 	return deed{key: key}
 }
 
-// do lets a call take effect, unless its process is dead or dies of it.
+// do lets a call take effect, unless its process is dead or dies in it.
 func (w *world) do(l *life, key string) error {
 	for until := l.ends(cutAll); !until.IsZero(); until = l.ends(cutAll) { // pauses may overlap
 		time.Sleep(time.Until(until))
@@ -327,7 +327,7 @@ func (w *world) do(l *life, key string) error {
 	return nil
 }
 
-// noteFailed notes that a call ended with an error of its own.
+// noteFailed records that a call ended with an error of its own.
 func (w *world) noteFailed(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -335,7 +335,8 @@ func (w *world) noteFailed(key string) {
 	d.effects[len(d.effects)-1].failed = time.Now()
 }
 
-// noteCutOff notes that a call which only reads is taken to have ended with its turn. If it failed in that very moment, nobody can tell.
+// noteCutOff records that a call that only reads is assumed to have ended with its turn. If it failed at that moment,
+// nobody can tell.
 func (w *world) noteCutOff(t *turnLog, call string) {
 	for _, d := range w.deeds {
 		if n := len(d.effects); n > 0 && d.turn == t.id && (d.key == call || w.s.recount) && d.effects[n-1].failed.Equal(time.Now()) {
@@ -344,7 +345,7 @@ func (w *world) noteCutOff(t *turnLog, call string) {
 	}
 }
 
-// noteStopped notes that a call ended with its turn, unless its process is dead.
+// noteStopped records that a call ended with its turn, unless its process is dead.
 func (w *world) noteStopped(l *life, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeVersion judges what a message says from now on (D7).
+// judgeVersion checks the new content of a message (D7).
 func (w *world) judgeVersion(m *message) {
 	w.judgeText(m.now().Outgoing)
 	w.look(m)
@@ -22,7 +22,7 @@ func (w *world) judgeVersion(m *message) {
 	}
 }
 
-// judgeDraft judges what a draft says.
+// judgeDraft checks the content of a draft.
 func (w *world) judgeDraft(m chat.Outgoing) { w.judgeText(m) }
 
 func (w *world) judgeText(m chat.Outgoing) {
@@ -60,7 +60,7 @@ func (w *world) judgeText(m chat.Outgoing) {
 	}
 }
 
-// brokenGrapheme names what is left of one of the schedule's graphemes.
+// brokenGrapheme returns a part of a grapheme that was split, if a text has one.
 func brokenGrapheme(text string) string {
 	for _, whole := range []string{"👨‍👩‍👧", "é̂", "🇩🇪"} {
 		text = strings.ReplaceAll(text, whole, " ")
@@ -74,7 +74,7 @@ func brokenGrapheme(text string) string {
 	return ""
 }
 
-// badSpans returns what a strict platform would refuse in the spans of a message.
+// badSpans returns the errors that a strict platform would find in the spans of a message.
 func badSpans(m chat.Outgoing) (wrong []string) {
 	text := utf16.Encode([]rune(m.Text))
 	for i, sp := range m.Spans {

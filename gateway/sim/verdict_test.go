@@ -11,21 +11,21 @@ import (
 	"telex/internal/chat"
 )
 
-// reading is what a person sees of a reply in the end.
+// reading is the visible text of a reply at the end.
 type reading struct {
 	w       *world
-	text    string // joined, white space aside
+	text    string // joined, without white space
 	each    []string
-	file    string // what the file says
-	caption string // what stands above it but for the fixed line
-	removed bool   // the person took messages away
-	gone    string // what these said
-	whole   string // the text with what these said
-	between bool   // one of them stood above another that stands
+	file    string // the content of the file
+	caption string // the text above the file, without the fixed line
+	removed bool   // the person deleted messages
+	gone    string // the text of the deleted messages
+	whole   string // the text with that of the deleted messages
+	between bool   // a deleted message was above an undeleted one
 	parts   int
 }
 
-// withoutToldLines takes the lines away that say what an interrupted answer did.
+// withoutToldLines removes the lines that say what an interrupted answer did.
 func withoutToldLines(text string) string {
 	for _, line := range toldLines() {
 		text = line.ReplaceAllString(text, "")
@@ -33,8 +33,7 @@ func withoutToldLines(text string) string {
 	return text
 }
 
-// readings are the ways to read a reply: each message that is excused is a part of it or stands
-// beside it.
+// readings returns the possible readings of a reply: each excused message may be part of it or not.
 func (w *world) readings(t *turnLog) []reading {
 	var sure, extra []*message
 	for _, m := range w.person.of(t.id) {
@@ -47,7 +46,7 @@ func (w *world) readings(t *turnLog) []reading {
 		}
 	}
 	var list []reading
-	if most := 6; len(extra) > most { // too many to try all ways: all of them, and those of the first
+	if most := 6; len(extra) > most { // too many combinations: try all of them, and each of the first
 		list = append(list, w.read(t, slices.DeleteFunc(w.person.of(t.id), func(m *message) bool { return !m.stands() })))
 		extra = extra[:most]
 	}
@@ -96,7 +95,7 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 	return r
 }
 
-// waived says that the design promises nothing about this reply, and counts why.
+// waived reports whether the design promises nothing about this reply, and counts the exception.
 func (w *world) waived(t *turnLog) bool {
 	switch {
 	case w.stuck(t):
@@ -111,14 +110,14 @@ func (w *world) waived(t *turnLog) bool {
 	return true
 }
 
-// givenUp says that the outcome of two creates of one message stayed unknown.
+// givenUp reports whether two creates of one message kept an unknown outcome.
 func (w *world) givenUp(t *turnLog) bool {
 	if w.s.kind.reconciles() {
 		return false
 	}
 	doubts := map[partOfLife]int{}
 	for p, s := range t.states {
-		if s == chat.PartIntended && !apart(p.key) { // it died before it knew more, or before the call
+		if s == chat.PartIntended && !apart(p.key) { // the process died before it knew more, or before the call
 			doubts[p] = 1
 		}
 	}
@@ -139,8 +138,8 @@ func (w *world) givenUp(t *turnLog) bool {
 	return false
 }
 
-// stuck says that a message of the reply can neither be edited nor deleted, while others stand, or while it can't be
-// learned whether the last edit before a kill took effect.
+// stuck reports whether a message of the reply can be neither edited nor deleted: while others are visible, or while
+// nobody can learn whether the last edit before a kill took effect.
 func (w *world) stuck(t *turnLog) bool {
 	all := w.person.of(t.id)
 	lives := slices.ContainsFunc(t.calls, func(c *call) bool { return c.life != t.calls[0].life })
@@ -148,15 +147,15 @@ func (w *world) stuck(t *turnLog) bool {
 		slices.ContainsFunc(all, func(m *message) bool { return m.frozen })
 }
 
-// verdict is one way in which a reply may end.
+// verdict is one allowed end of a reply.
 type verdict struct {
 	name  string
-	text  string     // exactly, white space aside; or
-	words [][]string // the whole words seen are the beginning of one of these
-	note  []string   // then one of these lines follows
+	text  string     // the exact text, without white space; or
+	words [][]string // the visible words are a prefix of one of these
+	note  []string   // one of these lines follows
 	exact bool
-	least int  // and at least so many of them
-	open  bool // the note is a line with a value behind it
+	least int  // the minimum number of words
+	open  bool // the note ends with a value
 }
 
 func (v verdict) String() string {
@@ -166,7 +165,7 @@ func (v verdict) String() string {
 	return fmt.Sprintf("%s: the beginning of %v and one of %q", v.name, v.words, v.note)
 }
 
-// accepts says that the reading is what the verdict wants.
+// accepts reports whether a reading matches the verdict.
 func (v verdict) accepts(r reading) bool {
 	text, noted := v.withoutNote(r)
 	if !noted {
@@ -192,8 +191,8 @@ func (v verdict) accepts(r reading) bool {
 	}
 }
 
-// withoutNote returns what the person sees but for the line that the verdict wants, and false where that is not there. It stands
-// once, and behind it is nothing but messages that can't be deleted.
+// withoutNote returns the visible text without the line that the verdict requires, and false if the line is missing.
+// The line must occur once, and only undeletable messages may follow it.
 func (v verdict) withoutNote(r reading) (string, bool) {
 	text := r.text + squeeze(r.file) + r.caption
 	if len(v.note) == 0 {
@@ -218,7 +217,7 @@ func (v verdict) withoutNote(r reading) (string, bool) {
 	return text, false
 }
 
-// endsWithSome says that a line of several messages goes on behind one that the person deleted.
+// endsWithSome reports whether a line over several messages continues after a message that the person deleted.
 func (r reading) endsWithSome(line string, open bool) bool {
 	for k := range r.each {
 		end := strings.Join(r.each[k:], "")
@@ -235,10 +234,10 @@ func (r reading) endsWithSome(line string, open bool) bool {
 	return false
 }
 
-// keepsLonger says that what was longer before stays: messages can be edited, not deleted.
+// keepsLonger reports whether surplus messages of a preview stay: the platform can edit messages but not delete them.
 func (r reading) keepsLonger() bool { return r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete }
 
-// hasMessagesWith says that the first messages have a text, and that each message behind them was longer before.
+// hasMessagesWith reports whether the first messages have a text, and each message after them was longer before.
 func (r reading) hasMessagesWith(text string) bool {
 	for i := range r.each {
 		if withoutToldLines(strings.Join(r.each[:i+1], "")) == text {
@@ -248,7 +247,7 @@ func (r reading) hasMessagesWith(text string) bool {
 	return false
 }
 
-// shows says that the reading has all that is wanted, but for what the person deleted.
+// shows reports whether the reading has all wanted words, except for those that the person deleted.
 func (r reading) shows(seen, want []string) bool {
 	if r.keepsLonger() {
 		seen = slices.DeleteFunc(seen, func(word string) bool { return !slices.Contains(want, word) })
@@ -275,13 +274,13 @@ func (r reading) shows(seen, want []string) bool {
 	return true
 }
 
-// begins says that all begins with seen.
+// begins reports whether seen is a prefix of all.
 func begins(seen, all []string) bool {
 	return len(seen) <= len(all) && slices.Equal(seen, all[:len(seen)])
 }
 
-// covers says that the parts and then the file show all that is wanted, less what the person deleted. A line of a
-// table that the last part cuts stands in the file as a whole.
+// covers reports whether the messages and then the file show all wanted words, except for those that the person
+// deleted. The file contains the whole line of a table that the last message splits.
 func (r reading) covers(want []string) bool {
 	parts, file := words.FindAllString(r.text, -1), words.FindAllString(r.file, -1)
 	i, j := len(parts), len(want)-len(file)
@@ -294,7 +293,7 @@ func (r reading) covers(want []string) bool {
 	return (j == i || j < i && r.w.s.style == nasty) && slices.Equal(parts, want[:i])
 }
 
-// coversSome says that the parts and then the file show the beginning of what is wanted.
+// coversSome reports whether the messages and then the file show a prefix of the wanted words.
 func (r reading) coversSome(want []string) bool {
 	for n := range want {
 		if r.covers(want[:n+1]) {
@@ -304,7 +303,7 @@ func (r reading) coversSome(want []string) bool {
 	return r.covers(nil)
 }
 
-// once leaves out what came before: where nothing can be deleted, a part that is not needed any more stays below.
+// once removes words that occurred before. If nothing can be deleted, an unneeded message stays at the end.
 func once(seen []string) (out []string) {
 	for _, s := range seen {
 		if !slices.Contains(out, s) {
@@ -314,7 +313,7 @@ func once(seen []string) (out []string) {
 	return out
 }
 
-// subsequence says that seen is all with some left out.
+// subsequence reports whether seen is all with some words left out.
 func subsequence(seen, all []string) bool {
 	for _, word := range seen {
 		i := slices.Index(all, word)
@@ -326,9 +325,9 @@ func subsequence(seen, all []string) bool {
 	return true
 }
 
-// verdicts returns how the reply of a turn may end.
+// verdicts returns the allowed ends of a turn's reply.
 func (w *world) verdicts(t *turnLog) []verdict {
-	var said [][]string // every beginning that the model wrote
+	var said [][]string // every prefix that the model wrote
 	for _, r := range t.runs {
 		for _, s := range r.said {
 			said = append(said, words.FindAllString(s, -1))
@@ -346,7 +345,7 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	var list []verdict
 	r := t.runs[len(t.runs)-1]
 	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
-	died := r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // before it could begin anew
+	died := r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // before the turn could restart
 	if finished && (!t.decided.IsZero() || w.interrupted(t, r)) {
 		list = append(list, w.complete(r))
 	}
@@ -369,11 +368,11 @@ func (w *world) verdicts(t *turnLog) []verdict {
 }
 
 func isAgentError(err error) bool {
-	_, ok := err.(*agent.Error) //nolint:errorlint // made by the script itself
+	_, ok := err.(*agent.Error) //nolint:errorlint // the script itself created the error
 	return ok
 }
 
-// complete is the reply that the model brought to its end.
+// complete returns the verdict for a reply that the model completed.
 func (w *world) complete(r *run) verdict {
 	if r.err != nil {
 		keys := map[agent.StopReason]gateway.TextKey{
@@ -381,7 +380,7 @@ func (w *world) complete(r *run) verdict {
 		}
 		note := squeeze(strings.ReplaceAll(gateway.DefaultTexts()[keys[r.answer.fails]], "{id}", r.turn[:8]))
 		v := verdict{name: "failed", note: []string{note}, exact: true, text: w.shown(r)}
-		if w.s.style == nasty { // an open end may hold something back
+		if w.s.style == nasty { // an open construct at the end may hide text
 			said := r.said[len(r.said)-1]
 			if w.s.tools {
 				said = r.answer.final
@@ -400,7 +399,7 @@ func (w *world) complete(r *run) verdict {
 	return v
 }
 
-// shown is what a person must read of what a run came to.
+// shown returns the text of a run that must be visible.
 func (w *world) shown(r *run) string {
 	if r.answer.shown != "" {
 		return squeeze(r.answer.shown)
@@ -408,8 +407,9 @@ func (w *world) shown(r *run) string {
 	return w.rendered(r.answer.final, false)
 }
 
-// resumed is how old the question was at most when the last process found the turn. A process that found it at its start
-// needed less than a minute for that; a replica finds others' turns whenever it takes over a conversation.
+// resumed returns the maximum age of the question when the last process found the turn. A process that found it at its
+// start needed less than a minute for that. A replica finds other replicas' turns whenever it takes over a
+// conversation.
 func (w *world) resumed(t *turnLog) time.Duration {
 	oldest := t.begun[0].at
 	for _, n := range t.messages {

@@ -7,9 +7,9 @@ import (
 	"telex/internal/chat"
 )
 
-// judgeWaived judges the words of a reply of which the text as a whole is excused: one that is missing was in a call that failed or
-// that nobody knows the outcome of, and one that stands twice may stand in such a call's message. The screen and the cursor are
-// judged as for any reply.
+// judgeWaived checks the words of a reply whose text as a whole is excused. A missing word must have been in a call
+// that failed or has an unknown outcome. A repeated word may be in the message of such a call. The screen and the
+// cursor are checked as for any reply.
 func (w *world) judgeWaived(t *turnLog) {
 	r := w.finalRun(t)
 	if r == nil {
@@ -22,7 +22,7 @@ func (w *world) judgeWaived(t *turnLog) {
 			for _, word := range words.FindAllString(c.m.Text+c.content(), -1) {
 				doubtful[word]++
 			}
-			for _, word := range words.FindAllString(w.shownIn(c), -1) { // it stands where something else was refused
+			for _, word := range words.FindAllString(w.shownIn(c), -1) { // another text for the message was refused, so it shows this one
 				doubtful[word]++
 			}
 		}
@@ -49,12 +49,12 @@ func (w *world) judgeWaived(t *turnLog) {
 	}
 }
 
-// staysAsPreview says that a message shows what a preview of it showed, but for the cursor.
+// staysAsPreview reports whether a message still shows the text of a preview, except for the cursor.
 func (w *world) staysAsPreview(m *message) bool {
 	return slices.ContainsFunc(m.versions, func(v version) bool { return v.Preview && strings.TrimSuffix(v.Text, w.s.config.Cursor) == m.text() })
 }
 
-// shownIn is what the message of a call shows now.
+// shownIn returns the current text of the message of a call.
 func (w *world) shownIn(c *call) string {
 	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil && c.id != "" {
 		return m.text()
@@ -62,7 +62,7 @@ func (w *world) shownIn(c *call) string {
 	return ""
 }
 
-// finalRun returns the run whose answer a turn's final is, nil when it has none or was interrupted.
+// finalRun returns the run whose answer is the final text of a turn, or nil if there is none or it was interrupted.
 func (w *world) finalRun(t *turnLog) *run {
 	if len(t.runs) == 0 || w.commanded(t) || t.decided.IsZero() {
 		return nil
@@ -74,15 +74,15 @@ func (w *world) finalRun(t *turnLog) *run {
 	return r
 }
 
-// wordsOnScreen returns in how many messages each word of a turn's reply stands, and which words a person deleted. What can
-// neither be edited nor deleted, and what a file says, is not counted.
+// wordsOnScreen returns the number of messages with each word of a turn's reply, and the words that a person deleted.
+// Messages that can be neither edited nor deleted and files do not count.
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {
 		if w.moved[m.chat] != "" && m.stands() && w.excused(m) {
 			continue
 		}
-		for _, word := range words.FindAllString(m.content(), -1) { // its first line may stand above it, too
+		for _, word := range words.FindAllString(m.content(), -1) { // the file's first line may also be above it
 			gone[word] = true
 		}
 		for _, word := range words.FindAllString(m.text(), -1) {
@@ -99,10 +99,10 @@ func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]
 	return seen, gone
 }
 
-// content is what the file of a create says.
+// content returns the content of the file of a create.
 func (c *call) content() string { return fileText(c.file) }
 
-// content is what the file of a message says.
+// content returns the content of the file of a message.
 func (m *message) content() string { return fileText(m.file) }
 
 func fileText(f *chat.File) string {

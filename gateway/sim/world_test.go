@@ -18,72 +18,72 @@ import (
 type written struct {
 	say
 
-	update    int // the first of the platform's updates with it, counted from 1
+	update    int // the number of the platform's first update with it, from 1
 	accepted  time.Time
-	heard     time.Time // when the process that answers learned of it
-	heardLast time.Time // when the newest one did
-	taken     int       // how many were accepted before, and this one
+	heard     time.Time // when the answering process received it
+	heardLast time.Time // when the newest answering process received it
+	taken     int       // how many messages had been accepted by then, including this one
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
-	receiver  *life       // which accepted it
-	edits     []time.Time // by its writer
-	stops     string      // the turn whose draft has the button that was pressed; empty: it is no such press
-	joined    bool        // it was put to a turn that ran, ahead of what waited
+	receiver  *life       // the process that accepted it
+	edits     []time.Time // times of edits by its writer
+	stops     string      // the turn whose draft has the pressed button; empty: not a press on a draft
+	joined    bool        // it joined a running turn, ahead of waiting messages
 }
 
-// world is one schedule as it is played.
+// world is the state of one schedule while it is played.
 type world struct {
 	s     schedule
 	began time.Time
-	store *memory.Store // outlives every process
+	store *memory.Store // survives every process
 
 	mu        sync.Mutex
 	person    person
 	lives     []*life
 	killed    map[int]bool
-	settled   bool // nothing is left to do, and nothing that was not for the bot is offered again: it may be by now, and nobody would wait for the answer
+	settled   bool // nothing is left to do; an update that was ignored before may be for the bot now, but nobody would wait for its answer, so updates are not delivered again
 	downUntil time.Time
 	fullUntil time.Duration
 
 	messages  []*written
 	updates   []chat.Inbound
 	acked     int
-	taking    int           // the update that the process takes next; platforms offer some again that were acknowledged
-	newUpdate chan struct{} // closed and replaced when there are more
+	taking    int           // the next update that the process takes; platforms deliver some acknowledged updates again
+	newUpdate chan struct{} // closed and replaced when updates are added
 
 	turns       map[string]*turnLog
 	order       []*turnLog
 	calls       []*call
 	arrivals    []*call
-	failed      []*call // that never left their process
+	failed      []*call // calls that never left their process
 	told        []block
 	penalties   []penalty
 	blocks      []chat.Block
 	moved       map[chat.ChatID]chat.ChatID
 	movedAt     time.Time
-	bad         map[string]time.Time // until when the platform fails with one message
+	bad         map[string]time.Time // until when the platform fails for one message
 	reminded    time.Time
-	reminders   int       // how often
-	knocked     time.Time // when a stranger was given a code last
-	texts       int       // calls but for typing
+	reminders   int       // how often remind wrote a message
+	knocked     time.Time // when a stranger last got a code
+	texts       int       // calls except for typing
 	indicators  int
 	writes      int
 	hooks       []hook
-	paces       map[chat.UserID][]time.Time // the turns of people that were counted
+	paces       map[chat.UserID][]time.Time // the counted turns of each person
 	counted     map[turnsOf]int
-	agreed      int // writes by which replicas agree
+	agreed      int // number of writes by which replicas coordinate
 	signalsLost atomic.Int64
 	ids         int
-	inbox       int // messages that were accepted
+	inbox       int // number of accepted messages
 
 	questions []*question
-	consents  []consented
+	consents  []standingApproval
 	deeds     map[string]*deed
-	done      int               // effects of calls
-	readAs    map[string]string // Markdown that a model wrote before calls or at its end, and what a person reads of it
+	done      int               // number of effects of calls
+	readAs    map[string]string // Markdown of the model before calls or at its end, with its visible text
 	reacted   int
-	thinking  int // reactions that will come
+	thinking  int // number of reactions that are still to come
 
 	counts counts
 	notes  []string
@@ -98,7 +98,7 @@ func newWorld(s schedule) *world {
 	}
 }
 
-// complain notes a violation. The caller holds the mutex.
+// complain records a violation. The caller holds the mutex.
 func (w *world) complain(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf("at %.3f: ", time.Since(w.began).Seconds())+fmt.Sprintf(format, args...))
 }
@@ -113,13 +113,13 @@ func (w *world) log(format string, args ...any) {
 	w.note(format, args...)
 }
 
-// happening is something at a time of the schedule.
+// happening is an event at a time of the schedule.
 type happening struct {
 	at time.Duration
 	do func()
 }
 
-// play plays the schedule to its end and returns what is wrong. It must be called in a bubble.
+// play plays the schedule to its end and returns the world with the violations. It must be called in a bubble.
 func (s schedule) play(*testing.T) *world {
 	w := newWorld(s)
 	for slot := range max(1, s.replicas) {
@@ -134,7 +134,7 @@ func (s schedule) play(*testing.T) *world {
 	n := len(w.calls)
 	w.settled = true
 	w.mu.Unlock()
-	if s.replicas == 0 { // F38, F45: nothing comes after the end
+	if s.replicas == 0 { // F38, F45: no call may follow the end
 		time.Sleep(time.Hour)
 	} else {
 		time.Sleep(time.Minute)
@@ -146,7 +146,7 @@ func (s schedule) play(*testing.T) *world {
 	}
 	lives := slices.Clone(w.lives)
 	w.mu.Unlock()
-	for _, l := range lives { // all at once: the next receiver would be offered again what nobody was to answer, and might answer it now
+	for _, l := range lives { // all at once, because otherwise the next receiver would get ignored updates again and might answer them
 		l.cancel()
 	}
 	for _, l := range lives {
@@ -158,7 +158,7 @@ func (s schedule) play(*testing.T) *world {
 	return w
 }
 
-// happenings returns what happens at times, in order.
+// happenings returns the timed events, in order.
 func (w *world) happenings() []happening {
 	var list []happening
 	for i, s := range w.s.says {
@@ -188,7 +188,7 @@ func (w *world) happenings() []happening {
 	return list
 }
 
-// happen lets something happen to a chat.
+// happen applies an accident to a chat.
 func (w *world) happen(a accident) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -227,7 +227,7 @@ func (w *world) edit(place int) {
 	}
 }
 
-// target is where a place is now. Places 1 and 2 are threads of one group.
+// target returns the current target of a place. Places 1 and 2 are threads of one group.
 func (w *world) target(place int) chat.Target {
 	homes := [...]chat.Target{{Chat: "ann"}, {Chat: "group", Kind: chat.Group}, {Chat: "group", Thread: "t", Kind: chat.Group}}
 	to := chat.Target{Chat: chat.ChatID("other" + number(place))}
@@ -240,10 +240,10 @@ func (w *world) target(place int) chat.Target {
 	return to
 }
 
-// tooBig is longer than any message may be, in bytes.
+// tooBig is larger than the maximum size of a message, in bytes.
 const tooBig = 64<<10 + 1
 
-// placeOf is the place of a conversation, whatever the id of its chat was or is.
+// placeOf returns the place of a conversation, under the old and the new id of its chat.
 func (w *world) placeOf(c chat.ChatID, thread chat.ThreadID) int {
 	for place := range w.s.places {
 		to := w.target(place)
@@ -254,7 +254,7 @@ func (w *world) placeOf(c chat.ChatID, thread chat.ThreadID) int {
 	return 0
 }
 
-// write lets somebody write message n, perhaps once more.
+// write lets somebody write message n, possibly a second time.
 func (w *world) write(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -263,7 +263,7 @@ func (w *world) write(n int) {
 
 func (w *world) writeLocked(n int) {
 	m := w.messages[n]
-	if m.update > 0 { // the platform offers it again
+	if m.update > 0 { // the platform delivers it again
 		again := w.updates[m.update-1]
 		again.Resume = number(len(w.updates) + 1)
 		w.offer(again)
@@ -280,7 +280,7 @@ func (w *world) writeLocked(n int) {
 	if m.kind == "stop" && m.user != stranger {
 		draft, m.stops = w.person.button(in.To)
 	}
-	if draft != 0 { // the button is nearer than the command
+	if draft != 0 { // a person prefers the button to the command
 		in.Kind, in.Action, in.Text = chat.Button, chat.DraftAction(draft), ""
 		w.counts.add("presses of the button of a draft", 1)
 		w.offer(in)
@@ -302,14 +302,14 @@ func (w *world) writeLocked(n int) {
 	w.offer(in)
 }
 
-// offer is one more update of the platform.
+// offer adds an update to the platform.
 func (w *world) offer(in chat.Inbound) {
 	w.updates = append(w.updates, in)
 	close(w.newUpdate)
 	w.newUpdate = make(chan struct{})
 }
 
-// update returns the platform's i-th update, or what is closed once there are more.
+// update returns the platform's i-th update, or a channel that is closed when updates are added.
 func (w *world) update(i int) (*chat.Inbound, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -325,7 +325,7 @@ func (w *world) outageNow() bool {
 	return w.outage() != nil
 }
 
-// repeat returns the first update that a process is offered: some that were acknowledged are offered again.
+// repeat returns the number of the first update for a new receiver. It gets some acknowledged updates again.
 func (w *world) repeat() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -335,14 +335,14 @@ func (w *world) repeat() int {
 	return w.taking
 }
 
-// acknowledge says that a process took update i.
+// acknowledge records that a process accepted update i.
 func (w *world) acknowledge(i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taking, w.acked = i+1, max(w.acked, i+1)
 }
 
-// accepted notes that a message is stored.
+// accepted records that a message is stored.
 func (w *world) accepted(in chat.Inbound) {
 	m := w.messages[numberOf(in.ID)]
 	w.judgeStored(m, in)
@@ -363,7 +363,7 @@ func numberOf(id chat.MessageID) int {
 	return n
 }
 
-// mostTime is how long a schedule may take: longer than any wait that a fault asks for.
+// mostTime is the maximum duration of a schedule. It is longer than any wait that a fault asks for.
 const mostTime = 50 * time.Hour
 
 // settle waits until nothing is left to do.
@@ -384,12 +384,13 @@ func (w *world) settle() {
 	w.complain("things are left to do after %v", most)
 }
 
-// quiet is how long there are no calls although something is left to do: longer than any wait that a fault asks for.
+// quiet is how long no call is made while something is left to do, before remind writes. It is longer than any wait
+// that a fault asks for.
 const quiet = 70 * time.Minute
 
-// remind lets somebody write where something is left to do, and nobody tries any more: what could not be shown in its
-// time waits for the next message. In a chat that moved nobody writes: where no call told the process of the move, it waits for the
-// next process.
+// remind lets somebody write in chats where something is left to do but no process tries any more. Text that could not
+// be delivered waits for the next message. In a chat that moved, nobody writes: a process that was not told of the move
+// waits for its successor.
 func (w *world) remind() {
 	if w.remindLocked(); len(w.moved) > 0 && w.reminders == 2 {
 		w.reminders++
@@ -404,7 +405,7 @@ func (w *world) remindLocked() {
 	defer w.mu.Unlock()
 	quiet := quiet
 	if w.s.replicas > 0 {
-		quiet = 17 * time.Minute // longer than a final is tried
+		quiet = 17 * time.Minute // longer than the gateway tries a final message
 	}
 	if n := len(w.calls); n > 0 && time.Since(w.calls[n-1].at) < quiet || time.Since(w.reminded) < quiet {
 		return
@@ -420,7 +421,7 @@ func (w *world) remindLocked() {
 	}
 }
 
-// idle says that every update is taken and every turn has ended.
+// idle reports whether every update is accepted and every turn has ended.
 func (w *world) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
