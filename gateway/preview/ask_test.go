@@ -14,15 +14,15 @@ import (
 	"telex/internal/chat"
 )
 
-// notebook is what outlives a process of a reply.
-type notebook struct {
+// memoryRecorder is a Recorder in memory. It survives the processes of a reply.
+type memoryRecorder struct {
 	parts []chat.Part
-	first func() // called once, while a part is recorded; nil: nothing happens then
+	first func() // called once, while a part is being recorded; nil: no call
 }
 
-func (n *notebook) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
+func (n *memoryRecorder) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
 
-func (n *notebook) Record(_ context.Context, p chat.Part) error {
+func (n *memoryRecorder) Record(_ context.Context, p chat.Part) error {
 	if first := n.first; first != nil {
 		n.first = nil
 		first()
@@ -32,15 +32,15 @@ func (n *notebook) Record(_ context.Context, p chat.Part) error {
 	return nil
 }
 
-func (*notebook) Moved(context.Context, chat.ChatID) error { return nil }
+func (*memoryRecorder) Moved(context.Context, chat.ChatID) error { return nil }
 
 // lives is a reply that several processes work on, one after the other.
 type lives struct {
 	*story
-	notes  *notebook
+	notes  *memoryRecorder
 	ep     Endpoint
 	config Config
-	shared bool          // with other processes, which don't end with the next one
+	shared bool          // the store is shared with processes that do not end when the next one starts
 	stops  chan struct{} // closed when the process stops
 
 	troubled atomic.Bool // the conversation may continue without the ending
@@ -48,12 +48,12 @@ type lives struct {
 
 func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
 	t.Helper()
-	l := &lives{story: &story{person: p, t: t}, notes: &notebook{}, ep: e, config: c, stops: make(chan struct{})}
+	l := &lives{story: &story{person: p, t: t}, notes: &memoryRecorder{}, ep: e, config: c, stops: make(chan struct{})}
 	l.again()
 	return l
 }
 
-// again kills the process, if there is one, and starts another one, which knows only the given statuses.
+// again kills the process, if there is one, and starts another one. The new process knows only the given statuses.
 func (l *lives) again(told ...Status) {
 	if l.cancel != nil {
 		l.cancel()
@@ -81,18 +81,18 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
-// question asks a person, with a button of this id.
+// question returns a status that asks a person, with a button that has this id.
 func question(id, text string) Status {
 	return Status{Lines: strings.Split(text, "\n"), Since: time.Now(), Urgent: true, Actions: []chat.Action{{ID: id, Label: "Yes"}}}
 }
 
-// asks tells a question and lets time pass.
+// asks sets a question as the status and waits.
 func (s *story) asks(id, text string, wait time.Duration) {
 	s.slot.SetStatus(question(id, text))
 	s.waits(wait)
 }
 
-// buttons returns the buttons that stand, by the text of their message.
+// buttons returns the visible buttons, each with the text of its message.
 func (p *person) buttons() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *person) buttons() []string {
 	return out
 }
 
-// Without streaming, a question opens a message, into which the final is edited.
+// Without streaming, a question creates a message. The final text later replaces the question in it.
 func TestQuestionWithoutStreaming(t *testing.T) {
 	for text, gone := range map[string]string{"one": "one", "": placeholder} {
 		t.Run(text, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestQuestionWithoutStreaming(t *testing.T) {
 	}
 }
 
-// Where nothing can be edited, a question has a message of its own, which is not part of the reply.
+// If the platform can't edit, a question has its own message, which is not part of the reply.
 func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -147,7 +147,7 @@ func TestQuestionWhereNothingCanBeEdited(t *testing.T) {
 		equal(t, "asked", s.sees(), []string{"Really?"})
 		s.slot.SetStatus(Status{})
 		s.waits(time.Minute)
-		s.asks("yes:2", "Really?", time.Minute) // the same words again, for something else
+		s.asks("yes:2", "Really?", time.Minute) // the same words, for another call
 		equal(t, "buttons", p.buttons(), []string{"yes:1", "yes:2"})
 		s.again()
 		s.asks("yes:3", "Really?", time.Minute)
@@ -167,16 +167,16 @@ func TestQuestionOfUnknownOutcome(t *testing.T) {
 		s.asks("yes:1", "Really?", time.Minute)
 		s.delivers(Ending{Text: "final"}, "Really?", "final")
 		if !s.out.Doubt {
-			t.Error("no doubt about the question that may stand twice")
+			t.Error("no doubt about the question that may be visible twice")
 		}
 	})
 }
 
-// A draft has no buttons: the question turns it into a message, into which the final is edited.
+// A draft has no buttons. So a question turns it into a message, and the final text later replaces the question in it.
 func TestQuestionDuringADraft(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Draft)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 1200*ms)
 		equal(t, "a draft", s.sees(), nil)
 		s.asks("yes:1", "Really?", time.Minute)
@@ -192,18 +192,18 @@ func TestQuestionDuringADraft(t *testing.T) {
 	})
 }
 
-// D12: the question that ends the draft is decided before a message could show the text. The draft disappears, so a message
-// shows the text nevertheless.
+// D12: a question ends the draft and is decided before a message could show the text. The draft disappears, so a
+// message must show the text anyway.
 func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpSend && time.Since(p.began) < 3*time.Second {
 				return tooMany(2 * time.Second)
 			}
 			return fate{}
 		}
-		s := told(t, p, e, Draft)
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 1200*ms)
 		s.asks("yes:1", "Really?", 500*ms)
 		s.slot.SetStatus(Status{})
@@ -213,14 +213,14 @@ func TestDraftsEndForAQuestionThatIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-// A question prevents a stream that has not begun, and stops one that is full.
+// A question prevents a stream that has not begun, and stops a stream that is full.
 func TestQuestionInsteadOfAStream(t *testing.T) {
 	for name, text := range map[string]string{"not begun": "", "begun": "one two three ", "second part": strings.Repeat("word ", 30)} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p, e := lavish()
+				p, e := fullPlatform()
 				p.profile.TextLimit = 100
-				s := told(t, p, e, Native)
+				s := beginVia(t, p, e, Native)
 				s.says(text, 3*time.Second)
 				s.asks("yes:1", "Really?", 3*time.Second)
 				if all := s.sees(); !strings.Contains(all[len(all)-1], "Really?") || len(p.buttons()) != 1 {
@@ -242,11 +242,12 @@ func TestQuestionInsteadOfAStream(t *testing.T) {
 	}
 }
 
-// A question in place of a stream is shown below the whole text, which the person reads while no more text arrives.
+// A question in place of a stream is shown below the complete text so far, because the person reads it while no text
+// arrives.
 func TestQuestionBelowTheWholeText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Native)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Native)
 		s.says("one two *three", 3*time.Second)
 		equal(t, "the stream", s.sees(), []string{"one two"})
 		s.asks("yes:1", "Really?", 3*time.Second)
@@ -278,7 +279,7 @@ func TestQuestionOfAReplyWithoutPreviews(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p, e := lavish()
+				p, e := fullPlatform()
 				p.profile.TextLimit = 100
 				if !c.deletes {
 					e.Deleter = nil
@@ -314,7 +315,8 @@ func TestQuestionOfAReplyWithoutPreviews(t *testing.T) {
 	}
 }
 
-// A process dies during a question. The next one deletes the question or shows it in the same message.
+// A process dies while a question is visible. The next process either deletes the question or shows it again in the
+// same message.
 func TestQuestionOfAnEarlierProcess(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -330,7 +332,7 @@ func TestQuestionOfAnEarlierProcess(t *testing.T) {
 						s.says("one two three", 1200*ms)
 						s.asks("yes:1", "Really?", 3*time.Second)
 						s.again()
-						if again { // before there is as much text as there was
+						if again { // before the new text is as long as the old one
 							s.says("one", 3*time.Second)
 							s.asks("yes:2", "Really?", 3*time.Second)
 							equal(t, "asked again", s.sees(), []string{c.want})
@@ -384,7 +386,7 @@ func TestQuestionWithoutMessageIDs(t *testing.T) {
 	}
 }
 
-// A separate question of a process that died is deleted by the next one, whatever that knows of it.
+// A process with a separate question dies. The next process deletes the question, no matter what it knows about it.
 func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){
 		"known": func(*person, *Endpoint) {},
@@ -416,7 +418,7 @@ func TestSeparateQuestionOfAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// Only the text stays.
+// After an interruption, only the text stays visible.
 func TestInterruptedDuringAQuestion(t *testing.T) {
 	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		for _, text := range []string{"one two three", ""} {
@@ -438,7 +440,7 @@ func TestInterruptedDuringAQuestion(t *testing.T) {
 	}
 }
 
-// A question waits neither for tokens, nor for the interval, nor behind a preview that waits for them.
+// A question is shown without waiting for tokens, the interval, or a preview that waits for these.
 func TestQuestionIsShownAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -447,7 +449,7 @@ func TestQuestionIsShownAtOnce(t *testing.T) {
 		s := begin(t, p, c)
 		s.says("one", 100*ms)
 		s.asks("yes:1", "First?", 100*ms)
-		s.says(" two", 100*ms) // the interval holds this back
+		s.says(" two", 100*ms) // this text has to wait for the interval
 		s.asks("yes:2", "Second?", 100*ms)
 		s.asks("yes:3", "Second?", 100*ms)
 		equal(t, "calls", s.log(), []string{
@@ -477,7 +479,7 @@ func TestQuestionOvertakesPreviews(t *testing.T) {
 	})
 }
 
-// A question for which the text leaves no room stands below it in a message of its own, and the text stays unchanged.
+// If the text leaves no room for a question, the question gets its own message below, and the text stays unchanged.
 func TestLongQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -512,7 +514,7 @@ func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 					if c.op == chat.OpEdit {
 						return fail(chat.Frozen)
 					}
-					if c.attempt > 20 { // round in circles
+					if c.attempt > 20 { // a loop without progress
 						s.cancel()
 					}
 					return fate{}
@@ -529,11 +531,11 @@ func TestQuestionInAMessageThatCannotBeEdited(t *testing.T) {
 	}
 }
 
-// The create of a stream has an unknown outcome, then a question is created under its key, then the process dies. A stream is
-// found under the key, and must be stopped before it is edited.
+// A stream's create has an unknown outcome, then a question is created with the same key, then the process dies. If the
+// next process finds a stream with that key, it must stop the stream before it edits it.
 func TestQuestionUnderTheKeyOfAStream(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.KeyFor, p.latency = time.Hour, 100*time.Millisecond
 		p.fate = nth(map[int]fate{0: {err: &chat.SendError{Kind: chat.Uncertain}, applied: true}, 1: {hang: true}})
 		c := streamed()
@@ -569,7 +571,7 @@ func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 			return fate{}
 		}
 		s := live(t, p, e, c)
-		s.says("one two three four five six", 5*time.Second) // the rest will be a file
+		s.says("one two three four five six", 5*time.Second) // the rest is sent as a file at the end
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.SetStatus(Status{})
@@ -579,7 +581,7 @@ func TestSeparateQuestionThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// Where nothing can be deleted, a question loses its buttons, even if the process dies before.
+// If the platform can't delete, a question loses its buttons, even if the process dies before that.
 func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -594,15 +596,15 @@ func TestSeparateQuestionLosesItsButtons(t *testing.T) {
 		s.asks("yes:1", "Really?", time.Minute)
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.SetStatus(Status{})
-		s.waits(10 * time.Millisecond) // on its way
+		s.waits(10 * time.Millisecond) // the call is on its way
 		s.again()
 		s.waits(10 * time.Second)
 		equal(t, "buttons", p.buttons(), nil)
 	})
 }
 
-// Where nothing can be deleted, another question is a new message. The first one loses its buttons before, even if the platform
-// refuses the second.
+// If the platform can't delete, a second question is a new message. The first question loses its buttons before that,
+// even if the platform refuses the second question.
 func TestAnotherSeparateQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -628,8 +630,8 @@ func TestAnotherSeparateQuestion(t *testing.T) {
 	})
 }
 
-// Without buttons, a question of an earlier process is repeated in its message. If that can't be edited, it is deleted before
-// the question is sent again.
+// If the platform has no buttons, the next process repeats an earlier question in its message. If that message can't be
+// edited, it is deleted before the question is sent again.
 func TestSeparateQuestionWhoseEditIsRefused(t *testing.T) {
 	for _, deletes := range []bool{true, false} {
 		t.Run(fmt.Sprint("deletes ", deletes), func(t *testing.T) {

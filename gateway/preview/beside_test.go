@@ -7,8 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Failures of a separate question don't affect the reply: its draft keeps growing. A process that ends before it has deleted
-// the question reports that it may still be visible.
+// Failures of a separate question don't affect the reply: its draft continues to grow. A process that ends before it
+// deleted the question reports that the question may still be visible.
 func TestSeparateQuestionIsNotDeletedInTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -30,9 +30,9 @@ func TestSeparateQuestionIsNotDeletedInTime(t *testing.T) {
 
 func TestFailureOfAQuestionIsNotTheReplys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		e.Editor = nil
-		s := told(t, p, e, Draft)
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 3*time.Second)
 		p.fate = nth(map[int]fate{0: uncertain(false)})
 		s.asks("yes:1", "Really?", time.Minute)
@@ -46,7 +46,8 @@ func TestFailureOfAQuestionIsNotTheReplys(t *testing.T) {
 	})
 }
 
-// A question of an earlier process is not deleted after its chat has moved: another message may have its id there.
+// After a move of the chat, a question of an earlier process is not deleted, because its id may belong to another
+// message in the new chat.
 func TestSeparateQuestionInAMovedChat(t *testing.T) {
 	for chatID, deletes := range map[chat.ChatID]int{"a": 1, "before": 0} {
 		t.Run(string(chatID), func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestSeparateQuestionInAMovedChat(t *testing.T) {
 	}
 }
 
-// The slot tells since when people have seen the current question, not an earlier one.
+// The slot reports since when people have seen the current question, not an earlier one.
 func TestVisibleSinceIsOfTheNewestQuestion(t *testing.T) {
 	t.Parallel()
 	s, now := NewSlot(), time.Now()

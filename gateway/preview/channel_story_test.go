@@ -10,15 +10,15 @@ import (
 	"telex/internal/chat"
 )
 
-// told begins a reply on a lavish platform.
-func told(t *testing.T, p *person, e Endpoint, via Transport) *story {
+// beginVia begins a reply with the given transport.
+func beginVia(t *testing.T, p *person, e Endpoint, via Transport) *story {
 	t.Helper()
 	c := streamed()
 	c.Transport = via
 	return beginAt(t, p, e, c, "key")
 }
 
-// bothWays tells a story twice: the uncertain call took effect, or it did not.
+// bothWays runs a test twice: once the call with the unknown outcome took effect, once it did not.
 func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
 	t.Helper()
 	for _, applied := range []bool{false, true} {
@@ -32,8 +32,8 @@ const everyCall = chat.OpAll &^ chat.OpTyping
 
 func TestDraftIsSentInTheEnd(t *testing.T) { // D2
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Draft)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 1200*ms)
 		s.says(" four", 1200*ms)
 		equal(t, "stands", s.sees(), nil)
@@ -44,12 +44,12 @@ func TestDraftIsSentInTheEnd(t *testing.T) { // D2
 	})
 }
 
-// A draft has the stop button wherever one is configured. Messages have it only where they would have it without a draft.
+// A draft always has the stop button if one is configured. A message has it only under the usual conditions.
 func TestDraftHasTheStopButton(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		stop := chat.Action{ID: "stop:1", Label: "Stop"}
 		for _, cursor := range []string{" ▌", ""} {
-			p, e := lavish()
+			p, e := fullPlatform()
 			p.cursor = cursor
 			c := streamed()
 			c.Transport, c.Button, c.Cursor = Draft, &stop, cursor
@@ -71,7 +71,7 @@ func TestDraftHasTheStopButton(t *testing.T) {
 				}
 			}
 		}
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpDraft {
 				return fail(chat.Rejected)
@@ -92,8 +92,8 @@ func TestDraftHasTheStopButton(t *testing.T) {
 
 func TestDraftIsKeptAlive(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Draft)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 80*time.Second)
 		equal(t, "calls", s.logOf(everyCall), []string{
 			"0s draft: one two three ▌", "25s draft: one two three ▌", "50s draft: one two three ▌", "1m15s draft: one two three ▌",
@@ -108,13 +108,13 @@ func TestDraftIsKeptAlive(t *testing.T) {
 	})
 }
 
-// A draft is renewed although the model has started over: it shows the text that people have seen, not the new one.
+// After the model started over, a renewed draft still shows the earlier text that people have seen.
 func TestRenewedDraftShowsTheSameText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit = 20
-		s := told(t, p, e, Draft)
-		s.says("one two three four five six", 5*time.Second) // a full message, and a draft behind it
+		s := beginVia(t, p, e, Draft)
+		s.says("one two three four five six", 5*time.Second) // one full message, and a draft for the rest
 		s.slot.Reset()
 		s.says("another text than before", 30*time.Second)
 		if o := s.ends(Ending{Keep: true}); o.Shown != "one two three four five six" {
@@ -125,14 +125,14 @@ func TestRenewedDraftShowsTheSameText(t *testing.T) {
 
 func TestRefusedDraftFallsBackToEdits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpDraft {
 				return fail(chat.Rejected)
 			}
 			return fate{}
 		}
-		s := told(t, p, e, Draft)
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 1200*ms)
 		s.says(" four", 1200*ms)
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
@@ -146,14 +146,14 @@ func TestRefusedDraftFallsBackToEdits(t *testing.T) {
 // After a 429, the draft waits. No other call is made meanwhile.
 func TestBlockedDraftIsNotReplaced(t *testing.T) { // F20
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpDraft && c.attempt == 1 {
 				return tooMany(5 * time.Second)
 			}
 			return fate{}
 		}
-		s := told(t, p, e, Draft)
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 1200*ms)
 		s.says(" four", 2*time.Second)
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
@@ -165,8 +165,8 @@ func TestBlockedDraftIsNotReplaced(t *testing.T) { // F20
 
 func TestInterruptedDraftStays(t *testing.T) { // D9
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Draft)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Draft)
 		s.says("one two three", 400*ms)
 		s.says(" four", 100*ms)
 		s.delivers(Ending{Keep: true}, "one two three")
@@ -178,9 +178,9 @@ func TestInterruptedDraftStays(t *testing.T) { // D9
 
 func TestDraftThatOutgrowsAMessage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit = 30
-		s := told(t, p, e, Draft)
+		s := beginVia(t, p, e, Draft)
 		s.says(strings.Repeat("word ", 4), 1200*ms)
 		s.says(strings.Repeat("more ", 4), 1200*ms)
 		equal(t, "stands", s.sees(), []string{"word word word word more"})
@@ -193,8 +193,8 @@ func TestDraftThatOutgrowsAMessage(t *testing.T) {
 
 func TestStreamOnlyGrows(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Native)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Native)
 		s.says("one two three ", 1200*ms)
 		s.says("four ", 1200*ms)
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
@@ -202,11 +202,12 @@ func TestStreamOnlyGrows(t *testing.T) { // D13
 	})
 }
 
-// The columns of a table grow with its rows, so the table is streamed when it is complete: a stream can't be changed.
+// The columns of a table become wider with its rows, and a stream can't be changed. So the table is streamed only when
+// it is complete.
 func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Native)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Native)
 		s.says("one two three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", 1200*ms)
 		s.says("| wider | than before |\n", 1200*ms)
 		s.says("\nfour five six ", 1200*ms)
@@ -223,8 +224,8 @@ func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
 
 func TestStreamBecomesAMessageInTime(t *testing.T) { // D13, F48
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Native)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Native)
 		s.says("one two three four ", 5*time.Minute)
 		s.says("five six ", 2*time.Second)
 		s.delivers(Ending{Text: "one two three four five six seven"}, "one two three four five six seven")
@@ -237,14 +238,14 @@ func TestStreamBecomesAMessageInTime(t *testing.T) { // D13, F48
 
 func TestAppendOfUnknownOutcomeBecomesAnEdit(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpAppend {
 				return uncertain(applied)
 			}
 			return fate{}
 		}
-		s := told(t, p, e, Native)
+		s := beginVia(t, p, e, Native)
 		s.says("one two three ", 1200*ms)
 		s.says("four ", 4*time.Second)
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
@@ -256,8 +257,8 @@ func TestAppendOfUnknownOutcomeBecomesAnEdit(t *testing.T) {
 
 func TestStreamThatStartsOver(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Native)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Native)
 		s.says("one two three ", 1200*ms)
 		s.slot.Reset()
 		s.says("uno dos tres ", 3*time.Second)
@@ -267,8 +268,8 @@ func TestStreamThatStartsOver(t *testing.T) {
 
 func TestInterruptedStreamStays(t *testing.T) { // D9
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Native)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Native)
 		s.says("one two three ", 400*ms)
 		s.delivers(Ending{Keep: true}, "one two three")
 		equal(t, "calls", s.logOf(everyCall), []string{"0s start 1: one two three", "400ms stop 1"})
@@ -277,14 +278,14 @@ func TestInterruptedStreamStays(t *testing.T) { // D9
 
 func TestRefusedStreamFallsBackToEdits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpStart {
 				return fail(chat.Rejected)
 			}
 			return fate{}
 		}
-		s := told(t, p, e, Native)
+		s := beginVia(t, p, e, Native)
 		s.says("one two three ", 1200*ms)
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
 	})
@@ -293,7 +294,7 @@ func TestRefusedStreamFallsBackToEdits(t *testing.T) {
 // The text after max_parts messages is sent as a file. Nothing is cut (D8, F52).
 func TestRestIsSentAsAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit = 40
 		c := streamed()
 		c.MaxParts, c.FileLine = 2, "The rest is in the file."
@@ -320,10 +321,10 @@ func TestRestIsSentAsAFile(t *testing.T) {
 	})
 }
 
-// The reply is stopped when all of its final is visible, but not yet marked as complete. It loses no line.
+// A reply is stopped when its whole final text is visible, but the last message still has its cursor. No line is lost.
 func TestStoppedBehindAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit, p.latency = 40, time.Second
 		c := streamed()
 		c.MaxParts, c.FileLine = 1, "The rest is in the file."
@@ -331,7 +332,7 @@ func TestStoppedBehindAFile(t *testing.T) {
 		text := strings.TrimSpace(strings.Repeat("some words of a long answer ", 10))
 		s.says(text, 10*time.Second)
 		s.slot.Finish(Ending{Text: text, Note: "It broke."})
-		s.waits(1500 * time.Millisecond) // the last message is on its way
+		s.waits(1500 * time.Millisecond) // the call for the last message is on its way
 		s.slot.Cut()
 		s.waits(time.Minute)
 		if got := s.sees(); len(got) != 3 || got[1] != "The rest is in the file." || got[2] != "It broke." {
@@ -340,16 +341,17 @@ func TestStoppedBehindAFile(t *testing.T) {
 	})
 }
 
-// The whole final is in the first message when it is stopped. The stream behind it, which shows an abandoned text, is deleted.
+// A reply is stopped when its first message shows the whole final text. The stream after it shows discarded text, so it
+// is deleted.
 func TestStoppedBeforeAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit, p.latency = 40, time.Second
-		s := told(t, p, e, Native)
+		s := beginVia(t, p, e, Native)
 		s.says(strings.TrimSpace(strings.Repeat("some words of a long answer ", 2)), 10*time.Second)
 		s.slot.Reset()
 		s.slot.Finish(Ending{Text: "short", Note: "It broke."})
-		s.waits(1500 * time.Millisecond) // the first message shows the final
+		s.waits(1500 * time.Millisecond) // the first message shows the final text
 		s.slot.Cut()
 		s.waits(time.Minute)
 		equal(t, "person sees", s.sees(), []string{"short\n\nIt broke."})
@@ -358,7 +360,7 @@ func TestStoppedBeforeAStream(t *testing.T) {
 
 func TestRefusedFileBecomesMessages(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit = 40
 		p.fate = func(c *call) fate {
 			if strings.Contains(c.m.Text, "file") {
@@ -448,7 +450,7 @@ func TestCreateOfUnknownOutcomeIsSearchedAfterItsKeyExpired(t *testing.T) {
 	})
 }
 
-// A message that can't be edited any more is replaced, and then deleted (F05, F18).
+// A message that can no longer be edited is replaced, and then deleted (F05, F18).
 func TestMessageThatCannotBeEditedIsReplaced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

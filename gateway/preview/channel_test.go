@@ -9,15 +9,15 @@ import (
 	"telex/internal/chat"
 )
 
-// channel is a person whose platform can do more than edit: drafts, streams, files, and
-// telling what a create of unknown outcome did.
+// channel is a platform that has more than edits: drafts, streams, files, and a search for creates with an unknown
+// outcome.
 type channel struct{ *person }
 
 // draftLife is how long clients show a draft.
 const draftLife = 30 * time.Second
 
-// lavish is a platform that can do everything, and whose profile says so.
-func lavish() (*person, Endpoint) {
+// fullPlatform returns a platform with every feature, and an endpoint with all its interfaces.
+func fullPlatform() (*person, Endpoint) {
 	p := newPerson()
 	p.profile.DraftFor, p.profile.StreamFor = 25*time.Second, 4*time.Minute
 	e := p.endpoint()
@@ -26,10 +26,10 @@ func lavish() (*person, Endpoint) {
 	return p, e
 }
 
-// creates says that a call makes a message.
+// creates reports whether a call creates a message.
 func (c *call) creates() bool { return c.op == chat.OpSend || c.op == chat.OpStart }
 
-// create makes a message, or finds the one that the key made already.
+// create creates a message, or returns the one that was already created with the key.
 func (p *person) create(c *call, m chat.Outgoing) *onScreen {
 	p.draftAt = time.Time{}
 	for _, old := range p.messages {
@@ -103,7 +103,7 @@ func (ch channel) Stop(ctx context.Context, ref chat.MessageRef, text string) er
 	return err
 }
 
-// add lets a stream grow, or ends it.
+// add appends to a stream, or ends it.
 func (p *person) add(ref chat.MessageRef, text string, live bool) *chat.SendError {
 	old := p.message(ref)
 	switch {

@@ -41,7 +41,8 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// Any question fits, however the platform counts. Its first and last lines stay, and no more is left out than necessary.
+// Any question fits after clipping, in every dialect's unit of length. Its first and last lines stay, and no more is
+// omitted than necessary.
 func TestClipInEveryDialect(t *testing.T) {
 	t.Parallel()
 	dialects := map[string]markup.Dialect{

@@ -55,7 +55,7 @@ func TestCompleteReplyIsSentOnce(t *testing.T) {
 	})
 }
 
-// F24: the interval runs from the start of a call, not from its end.
+// F24: the interval counts from the start of a call, not from its end.
 func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -82,7 +82,7 @@ func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 	})
 }
 
-// A timer shows the last delta although no more follow.
+// A timer shows the last delta, although no other delta follows.
 func TestLastDeltaIsShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -93,7 +93,7 @@ func TestLastDeltaIsShown(t *testing.T) {
 	})
 }
 
-// F21: visible text is not sent again. A text that shows nothing new is not laid out again for each delta either.
+// F21: visible text is not sent again. If new deltas change nothing visible, they cause no layout either.
 func TestUnchangedTextIsNotSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -144,7 +144,7 @@ func TestSingleSend(t *testing.T) {
 	}
 }
 
-// F45: typing stops at the first display and at the end.
+// F45: the typing indicator stops at the first preview and at the end.
 func TestTypingEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -167,7 +167,7 @@ func TestTypingEnds(t *testing.T) {
 	})
 }
 
-// A typing indicator that failed is not repeated and affects nothing else.
+// A failed typing indicator is not repeated and has no other effect.
 func TestTypingMayFail(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -225,7 +225,7 @@ func TestFinalOvertakesAWaitingPreview(t *testing.T) {
 		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		s.says(" four", 2*time.Second)
-		s.says(" five", 2*time.Second) // the third call is the final's
+		s.says(" five", 2*time.Second) // the third call shows the final text
 		s.delivers(Ending{Text: "one two three four five six"}, "one two three four five six")
 		equal(t, "calls", s.log(), []string{
 			"0s send 1: one two three ▌", "1s edit 1: one two three four ▌", "5s edit 1: one two three four five six",
@@ -284,7 +284,7 @@ func TestTextOvertakesTyping(t *testing.T) {
 				p.profile.TypingEvery = 4 * time.Second
 				p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpTyping, Count: 2, Window: 10 * time.Second, Burst: 2}}
 				e := p.endpoint()
-				for range 2 { // somebody else types in this chat
+				for range 2 { // other replies use the typing indicator in this chat
 					other := e.Budget.Request(chat.Call{To: chat.Target{Chat: "a"}, Op: chat.OpTyping, Limits: p.profile.Limits})
 					other.Done()
 				}
@@ -302,7 +302,7 @@ func TestTextOvertakesTyping(t *testing.T) {
 	}
 }
 
-// The end of ctx ends a wait in the budget, too.
+// The end of ctx also ends a wait for the budget.
 func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -323,7 +323,7 @@ func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	})
 }
 
-// A message without a cursor may already be full as it is: then no call is needed.
+// A message without a cursor may already be full. Then sealing it needs no call.
 func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -336,7 +336,7 @@ func TestFullPartIsSealedWithoutACall(t *testing.T) {
 	})
 }
 
-// Text that Markdown does not show yet is neither shown nor laid out for each delta.
+// Text that is still invisible in Markdown is not shown, and is not laid out again for each delta.
 func TestTextThatShowsNothingYet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -351,7 +351,7 @@ func TestTextThatShowsNothingYet(t *testing.T) {
 		for range 1000 {
 			s.says(" ", 10*ms)
 		}
-		// Ten looks a second, each of which may measure a few candidates.
+		// There are ten layouts per second, and each may measure a few candidates.
 		if n := d.renders - before; n > 500 {
 			t.Errorf("%d renders for 1000 deltas that show nothing in 10 s", n)
 		}
@@ -359,7 +359,7 @@ func TestTextThatShowsNothingYet(t *testing.T) {
 	})
 }
 
-// counting counts what a layout costs.
+// counting is a dialect that counts its calls of Render.
 type counting struct {
 	markup.Plain
 	renders int
@@ -370,7 +370,7 @@ func (c *counting) Render(p markup.Piece) markup.Rendered {
 	return c.Plain.Render(p)
 }
 
-// A call that is granted at once needs one layout.
+// A call that is granted at once needs only one layout.
 func TestLayoutIsNotRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

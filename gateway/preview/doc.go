@@ -35,11 +35,11 @@
 //	gone      ───> absent     what was made in its place has no id: as a preview it can't be edited, so it does not count
 //	gone      ───> streaming  the same, where an earlier create may have begun a stream
 //
-// Besides its phase, a message has a certainty: whether its visible content is known. While the outcome of a
-// create is unknown, its attempt records how to learn the outcome: by repeating the create under its key, by
-// asking the platform, or not at all. On some platforms a create may take effect late, and so it may where the process that
-// made it has only lost its lease. There, a message that was not found is sent again, and the platform is searched once more
-// later; until then, the lost message counts as superseded.
+// Besides its phase, a message has a certainty: whether its visible content is known. While the outcome of a create is
+// unknown, its attempt records how to learn the outcome: by repeating the create under its key, by asking the platform,
+// or not at all. A create may take effect late on some platforms, and also if the process that made it only lost its
+// lease. In these cases, a message that was not found is sent again, and the platform is searched a second time later.
+// Until then, the lost message counts as superseded.
 //
 // Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
 // equals the rendered final and has no cursor.

@@ -15,12 +15,13 @@ func uncertain(applied bool) fate {
 	return f
 }
 
-// F13, D5: a create of unknown outcome ends the previews. The final is sent at most once more.
+// F13, D5: after a create with an unknown outcome there are no more previews. The final message is sent at most once
+// more.
 func TestCreateOfUnknownOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fates map[int]fate
-		final bool // only at the end is there anything to create
+		final bool // no message is created before the end
 		want  []string
 		calls int
 		ok    bool
@@ -60,8 +61,8 @@ func TestCreateOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// D5, F13: while every call has an unknown outcome, the last permitted create is not used. The typing indicator shows when the
-// platform is back. An outage of minutes loses nothing.
+// D5, F13: while every call has an unknown outcome, the last permitted create is not used. The typing indicator shows
+// when the platform responds again. So an outage of minutes loses no text.
 func TestOutageOfUnknownOutcomes(t *testing.T) {
 	for _, atEnd := range []bool{false, true} {
 		t.Run(map[bool]string{false: "while streaming", true: "at the end"}[atEnd], func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestOutageOfUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// D5: edits may be repeated. A text that may be visible does not count as visible.
+// D5: an edit may be repeated. After an edit with an unknown outcome, its text does not count as visible.
 func TestEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		t.Run(map[bool]string{false: "before effect", true: "after effect"}[applied], func(t *testing.T) {
@@ -115,13 +116,13 @@ func TestEditOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// An edit of unknown outcome took effect. The final must not count as delivered because it equals the last acknowledged text,
-// which is older.
+// An edit with an unknown outcome took effect. The final text equals the older text that the platform last
+// acknowledged, but it must not count as delivered.
 func TestFinalAfterAPreviewOfUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{1: uncertain(true)})
-		s := begin(t, p, Config{Enabled: true, MinTokens: 3}) // no cursor
+		s := begin(t, p, Config{Enabled: true, MinTokens: 3}) // without a cursor
 		s.says("one two three", time.Second)
 		s.slot.Append(" four", 1)
 		s.waits(100 * ms)
@@ -129,7 +130,7 @@ func TestFinalAfterAPreviewOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A preview that hangs is abandoned after its timeout. Then the final follows.
+// A preview call that hangs is abandoned after its timeout. Then the final message is sent.
 func TestHangingPreviewEdit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -166,7 +167,8 @@ func TestDeletedPreview(t *testing.T) {
 	})
 }
 
-// D6: the same when the final is the first call to notice. F05: nothing is deleted before.
+// D6: the same if the final message is the first call that notices the deletion. F05: no message is deleted before
+// that.
 func TestDeletedBeforeTheFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -196,7 +198,8 @@ func TestDeletedPreviewAndFinalOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// F57: without an id, nothing can be edited: there are no more previews, and the final is sent.
+// F57: if the platform returns no message id, nothing can be edited. So there are no more previews, and the final
+// message is sent.
 func TestNoMessageID(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -222,7 +225,7 @@ func TestFinalWithoutAMessageID(t *testing.T) {
 	})
 }
 
-// rejectsMarkup refuses every text with spans.
+// rejectsMarkup refuses every text with formatting.
 func rejectsMarkup(c *call) fate {
 	if len(c.m.Spans) > 0 {
 		return fail(chat.Rejected)
@@ -253,7 +256,7 @@ func TestRefusedMarkupIsSentAsPlainText(t *testing.T) {
 	})
 }
 
-// The final tries markup again, even if the platform refused the markup of an unfinished text.
+// The final text is tried with markup again, even if the platform refused the markup of a preview.
 func TestRefusedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -268,7 +271,7 @@ func TestRefusedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 	})
 }
 
-// A text that is refused even without markup is given up, first in the previews, and not repeated.
+// A text that is refused even without markup is not tried again: first in the previews, then in the final message.
 func TestRefusedAsPlainText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -357,7 +360,7 @@ func TestAccessIsRefusedForMinutes(t *testing.T) {
 	}
 }
 
-// If the chat stays closed, the reply is given up at the deadline of the final, not earlier.
+// If the chat stays closed, the reply is given up at the deadline of the final message, and not earlier.
 func TestAccessIsRefusedForGood(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -410,7 +413,7 @@ func TestRefusedDeletionIsRepeated(t *testing.T) {
 	}
 }
 
-// A conflict among pollers and an unreachable network are temporary.
+// A polling conflict and an unreachable network are temporary failures.
 func TestTemporaryFailures(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -425,7 +428,7 @@ func TestTemporaryFailures(t *testing.T) {
 	})
 }
 
-// F54: the reply follows a group that became a supergroup, once.
+// F54: the reply continues in the supergroup that replaced its group, but only once.
 func TestMovedIsFollowedOnce(t *testing.T) {
 	moved := func(to chat.ChatID) fate {
 		return fate{err: &chat.SendError{Kind: chat.Moved, Moved: to}}
@@ -461,7 +464,7 @@ func TestMovedIsFollowedOnce(t *testing.T) {
 	}
 }
 
-// spanned is a plain dialect that formats by spans.
+// spanned is a plain dialect that returns formats as spans.
 type spanned struct{ markup.Plain }
 
 func (s spanned) Render(p markup.Piece) markup.Rendered {

@@ -11,7 +11,7 @@ import (
 	"telex/platforms/telegram"
 )
 
-// made returns files of these names, with a content of a kilobyte each.
+// made returns files with the given names and a kilobyte of content each.
 func made(names ...string) (files []chat.File) {
 	for _, n := range names {
 		files = append(files, chat.File{Name: n, MediaType: "image/png", Content: []byte(strings.Repeat(n[:1], 1000))})
@@ -19,7 +19,7 @@ func made(names ...string) (files []chat.File) {
 	return files
 }
 
-// standing returns what stands: texts, and files by name.
+// standing returns the visible messages: texts, and files by name.
 func (p *person) standing() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func TestFilesFollowTheText(t *testing.T) {
 		for name, said := range map[string]string{"": "", " behind previews": "one two three four five"} {
 			t.Run(c.name+name, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
-					p, e := lavish()
+					p, e := fullPlatform()
 					p.dialect = telegram.Dialect{}
 					config := withFilesLine()
 					if c.change != nil {
@@ -117,7 +117,7 @@ func TestFilesFollowTheText(t *testing.T) {
 	}
 }
 
-// refusing refuses the n-th file.
+// refusing returns a fate that refuses the n-th file.
 func refusing(kind chat.ErrorKind, n int) func(*call) fate {
 	seen := 0
 	return func(c *call) fate {
@@ -131,7 +131,8 @@ func refusing(kind chat.ErrorKind, n int) func(*call) fate {
 	}
 }
 
-// A process dies between files. Files that are certainly visible are not sent again. The others are.
+// A process dies between two files. The next one does not send files again that are certainly visible, but it sends the
+// others.
 func TestFilesAfterAKill(t *testing.T) {
 	files := made("a.png", "b.png", "c.png")
 	ending := Ending{Text: "the text", Files: files}
@@ -140,7 +141,7 @@ func TestFilesAfterAKill(t *testing.T) {
 		for n := range 8 {
 			t.Run(fmt.Sprintf("%d %t", n, keyed), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
-					p, e := lavish()
+					p, e := fullPlatform()
 					if p.latency = time.Second; keyed {
 						p.profile.KeyFor = time.Hour
 					}
@@ -154,7 +155,7 @@ func TestFilesAfterAKill(t *testing.T) {
 					}
 					got := p.standing()
 					if once := slices.Compact(slices.Clone(got)); !keyed && s.out.Doubt && len(got) == len(want)+1 {
-						got = once // it took effect when the process died: nothing tells that
+						got = once // the call took effect when the process died, but the next one can't know that
 					}
 					equal(t, "a person sees", got, want)
 				})
@@ -163,11 +164,11 @@ func TestFilesAfterAKill(t *testing.T) {
 	}
 }
 
-// A text of unknown outcome has the place and the key of a file. Its outcome is found out, and it is deleted, before the file
-// is sent.
+// A text with an unknown outcome has the index and the key of a file. The next process resolves that create and deletes
+// the text before it sends the file.
 func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit, p.profile.KeyFor = 40, time.Hour
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpSend && c.attempt == 1 {
@@ -184,10 +185,10 @@ func TestFileInPlaceOfATextOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// If a reply is stopped between two files, the first one stays. It is not deleted for having no text.
+// A reply is stopped between two files. The first file stays, although its message has no text.
 func TestCutBetweenFiles(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.latency = time.Second
 		s := beginAt(t, p, e, withFilesLine(), "key")
 		s.slot.Finish(Ending{Text: "the text", Files: made("a.png", "b.png")})

@@ -10,7 +10,7 @@ import (
 	"telex/internal/markup"
 )
 
-// D9: the visible text stays, without the cursor.
+// D9: after an interruption, the visible text stays and loses its cursor.
 func TestInterrupted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -35,7 +35,7 @@ func TestInterruptedBeforeAnything(t *testing.T) {
 	})
 }
 
-// D9, D5: an edit of unknown outcome may have shown more. That text stays.
+// D9, D5: an edit with an unknown outcome may have shown more text. That text stays.
 func TestInterruptedAfterAnEditOfUnknownOutcome(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		t.Run(map[bool]string{true: "applied", false: "not applied"}[applied], func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestInterruptedAfterAnEditOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// The edit that removes the cursor is repeated as plain text if it was refused.
+// If the edit that removes the cursor is refused, it is repeated as plain text.
 func TestInterruptedAndMarkupRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -103,7 +103,7 @@ func TestFailureHasANote(t *testing.T) {
 	}
 }
 
-// A note with its own formatting stands below the text, like any other.
+// A note with formatting appears below the text like any other note.
 func TestFormattedNoteStandsBelow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -113,7 +113,7 @@ func TestFormattedNoteStandsBelow(t *testing.T) {
 	})
 }
 
-// A text of which Markdown shows nothing is shown as it was written.
+// A text that is invisible as Markdown is shown as source.
 func TestTextThatShowsNothing(t *testing.T) {
 	for _, text := range []string{"[a]: https://example.org", "```\n```", "~~~~~~\n~~~~~~", "~~~~~~~~\n~~~~~~~~"} {
 		t.Run(text, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestResetToTheSameLength(t *testing.T) {
 	})
 }
 
-// A reset before the first display leaves no trace.
+// A reset before the first preview has no visible effect.
 func TestResetBeforeTheFirstDisplay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -186,11 +186,12 @@ func TestResetBeforeTheFirstDisplay(t *testing.T) {
 
 const words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 
-// D8, F16: text that does not fit one message continues in the next one at once. Full parts are not edited again.
+// D8, F16: text that does not fit into one message continues in the next one at once. Full messages are not edited
+// again.
 func TestLongTextContinuesInTheNextMessage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		p.profile.TextLimit = 26 // 24 and the cursor
+		p.profile.TextLimit = 26 // 24 characters and the cursor
 		s := begin(t, p, streamed())
 		for w := range strings.SplitSeq(words, " ") {
 			s.says(w+" ", 250*ms)
@@ -210,7 +211,7 @@ func TestLongTextContinuesInTheNextMessage(t *testing.T) {
 	})
 }
 
-// A sealed part is edited again if the final has a different text there.
+// A sealed part is edited again if the final text differs there.
 func TestFinalMayChangeASealedPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -225,7 +226,7 @@ func TestFinalMayChangeASealedPart(t *testing.T) {
 	})
 }
 
-// D1: the parts that a shorter final does not need are deleted, after the others are correct (F05).
+// D1: messages that a shorter final text does not need are deleted, after the other messages are correct (F05).
 func TestSurplusPartsAreDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -263,7 +264,7 @@ func TestSurplusPartIsGone(t *testing.T) {
 	})
 }
 
-// A surplus part that can't be deleted loses at least its cursor, and the reply does not count as delivered.
+// A surplus message that can't be deleted at least loses its cursor. The reply then does not count as delivered.
 func TestSurplusWithoutDelete(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -300,7 +301,8 @@ func TestSurplusRefused(t *testing.T) {
 	})
 }
 
-// A text that starts over after a part was sealed has no previews: only the final may edit full parts.
+// If the model starts over after a message became full, there are no more previews, because only the final text may
+// change full messages.
 func TestResetAfterASeal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -317,7 +319,7 @@ func TestResetAfterASeal(t *testing.T) {
 	})
 }
 
-// F15: only the part that failed is repeated.
+// F15: only the failed message is sent again.
 func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -340,7 +342,7 @@ func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
 	})
 }
 
-// F16: a continuation that failed begins at the same place again, not at the start.
+// F16: a continuation that failed starts again at the same place, not at the start of the text.
 func TestFailedContinuation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -358,8 +360,8 @@ func TestFailedContinuation(t *testing.T) {
 	})
 }
 
-// F06, F15: a part that is too long and the parts after it are cut smaller. The visible parts before it stay unchanged, even
-// where nothing can be edited.
+// F06, F15: a message that is too long, and the messages after it, become shorter. The visible messages before it stay
+// unchanged, even if the platform can't edit.
 func TestTooLongPartIsCutAlone(t *testing.T) {
 	for _, note := range []string{"", "note"} {
 		t.Run(note, func(t *testing.T) {
@@ -383,7 +385,7 @@ func TestTooLongPartIsCutAlone(t *testing.T) {
 	}
 }
 
-// A note that is too long is cut, and the text above it stays unchanged.
+// A note that is too long is shortened, and the text above it stays unchanged.
 func TestTooLongNote(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -395,7 +397,7 @@ func TestTooLongNote(t *testing.T) {
 	})
 }
 
-// D6: a deleted part is not sent again below later ones. If all are deleted, all are sent again.
+// D6: a deleted message is not sent again below later ones. If all messages were deleted, all are sent again.
 func TestDeletedParts(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -421,7 +423,7 @@ func TestDeletedParts(t *testing.T) {
 	}
 }
 
-// A deleted thread refuses messages. This is not the same as a deleted preview.
+// Sending to a deleted thread fails. The reply does not treat that as a deleted preview.
 func TestSendToADeletedThread(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -456,7 +458,7 @@ func TestSlot(t *testing.T) {
 	}
 }
 
-// After a complete final of an earlier process, nothing is sent, whatever its last line is.
+// If an earlier process already showed the whole final text, nothing is sent, for any last line.
 func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	t.Parallel()
 	const text = "&amp; *- [ ] task\n*<b>```\n\\**👨‍👩‍👧 ===\nwords and more of them, words and more of them, ```\n| 1 | 2 |\n" +
@@ -471,7 +473,8 @@ func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	}
 }
 
-// A final is refused, and the reply is stopped before its message has lost the cursor. The cursor is removed nevertheless.
+// The final text is refused, and the reply is stopped before its message has lost the cursor. The cursor is removed
+// anyway.
 func TestStoppedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -492,8 +495,8 @@ func TestStoppedAfterARefusal(t *testing.T) {
 	})
 }
 
-// A message is to be replaced so that the order is right, and the platform refuses the replacement: the message loses its
-// cursor.
+// To restore the order, a message must be replaced. The platform refuses the replacement, so the existing message only
+// loses its cursor.
 func TestReplacementIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -515,14 +518,14 @@ func TestReplacementIsRefused(t *testing.T) {
 	})
 }
 
-// The same, by a process that knows the text only from the records of an earlier one.
+// The same, in a process that knows the text only from the records of an earlier process.
 func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit, p.latency = 40, time.Second
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in a message of its own
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
 		time.Sleep(5 * time.Second)
 		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
@@ -536,8 +539,8 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	})
 }
 
-// D7: the edit to the final has an unknown outcome, and then the platform refuses its content permanently. The earlier text is
-// still visible, and loses its cursor.
+// D7: the edit to the final text has an unknown outcome, and then the platform refuses that text for good. The earlier
+// text stays visible and loses its cursor.
 func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -556,15 +559,15 @@ func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
 	})
 }
 
-// The platform refused the edit to the final temporarily, the final was stopped, and the process died. The next one knows that
-// people still see the previews.
+// The platform refused the edit to the final text temporarily, the reply was stopped, and the process died. The next
+// process knows that people still see the previews.
 func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 40
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in a message of its own
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
 		time.Sleep(5 * time.Second)
 		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
@@ -581,15 +584,15 @@ func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
 	})
 }
 
-// The final was stopped where it meets a preview, and the process died before the text behind that place was laid out again.
-// The next process does that.
+// The final text was stopped while later messages still showed previews, and the process died before these were laid
+// out again. The next process does that.
 func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 40
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in a message of its own
+		l.slot.SetStatus(question("yes:1", "May I do this for you now?")) // in its own message
 		time.Sleep(5 * time.Second)
 		l.slot.SetStatus(Status{})
 		l.says(" four five", 5*time.Second)
@@ -611,8 +614,8 @@ func TestStoppedAtASeamBeforeARestart(t *testing.T) {
 	})
 }
 
-// The process died while the final was delayed, the final was stopped, and the platform refuses the recorded content. A shorter
-// one removes the cursor.
+// The process died while the final text was delayed. Then the reply was stopped, and the platform refuses the recorded
+// text. A shorter text replaces it, so that the cursor disappears.
 func TestARecordedFinalIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -634,15 +637,15 @@ func TestARecordedFinalIsRefused(t *testing.T) {
 	})
 }
 
-// When the final is stopped, it is unknown whether its first message is visible. That message is edited again, and so are the
-// following ones.
+// When the reply is stopped, it is unknown whether its first message shows the final text. That message and those after
+// it are edited again.
 func TestStoppedAtAPossibleSeam(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {
 		p := newPerson()
 		p.profile.TextLimit = 20
 		s := begin(t, p, streamed())
 		s.says("one two three", 5*time.Second)
-		s.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
+		s.asks("yes:1", "May I do this?", 5*time.Second) // in its own message
 		s.slot.SetStatus(Status{})
 		s.says("fourteen five", 5*time.Second)
 		p.fate = func(c *call) fate {

@@ -23,7 +23,7 @@ type finalLayout struct {
 	filesAt    int           // index in final of the caption of the first file
 	keptParts  []markup.Part // the first parts of final, which were cut at a larger limit
 	literal    bool          // the Markdown renders to nothing, so its source is shown
-	seam       seam          // see there; used when Keep ends a reply
+	seam       seam          // the seam; used when Keep ends a reply
 	relaid     bool          // resend replaced the ending by the visible text in more messages
 }
 

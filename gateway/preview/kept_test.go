@@ -10,10 +10,10 @@ import (
 	"telex/platforms/telegram"
 )
 
-// A draft that stays becomes a message, as plain text if the platform refuses its markup (D9).
+// A draft whose text must stay becomes a message, as plain text if the platform refuses its markup (D9).
 func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.dialect = telegram.Dialect{}
 		p.fate = func(c *call) fate {
 			if c.op == chat.OpSend && len(c.m.Spans) > 0 {
@@ -21,13 +21,14 @@ func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := told(t, p, e, Draft)
+		s := beginVia(t, p, e, Draft)
 		s.says("one **two** three", 1200*ms)
 		s.delivers(Ending{Keep: true}, "one two three")
 	})
 }
 
-// The visible text stays, in several messages without a cursor if the platform does not accept it in one any more (D9).
+// The visible text stays. If the platform no longer accepts it in one message, it is sent in several, without a cursor
+// (D9).
 func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		bothWays(t, func(t *testing.T, rated bool) {
@@ -52,8 +53,8 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 	}
 }
 
-// The same for a message that was cut before the limit was known, and shows less than planned: no word between two messages is
-// lost.
+// The same for a message that was cut before the limit was known and shows less than planned. No word between two
+// messages is lost.
 func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -61,7 +62,7 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 		l := live(t, p, p.endpoint(), streamed())
 		p.fate = nth(map[int]fate{0: {hang: true, applied: true}})
 		l.says("one two three ", 5*time.Second)
-		l.again() // the key makes the platform return the message as it is
+		l.again() // the create is repeated under its key, and the platform returns the existing message
 		p.fate = func(c *call) fate {
 			if p.dialect.Len(markup.Rendered{Text: c.m.Text}) > minLimit && !strings.HasPrefix(c.m.Text, "one") || c.op == chat.OpEdit && len(c.m.Text) > 40 {
 				return fail(chat.TooLong)
@@ -78,8 +79,8 @@ func TestKeptTextThatWasCutBeforeTheLimitWasKnown(t *testing.T) {
 	})
 }
 
-// D9: the search for a create finds nothing, and the reply is stopped before it has another message. The message that appears
-// later stays without its cursor, because people may have read it.
+// D9: the search for a create finds nothing, and the reply is stopped before it has another message. A message that
+// appears later stays and loses its cursor, because people may have read it.
 func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -87,7 +88,7 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 		e := p.endpoint()
 		e.Finder = channel{p}
 		s := beginAt(t, p, e, streamed(), "key")
-		s.says("one two three", 1800*ms) // it is being looked for
+		s.says("one two three", 1800*ms) // the search is running
 		s.slot.Finish(Ending{Keep: true})
 		s.waits(4 * time.Second)
 		p.mu.Lock()
@@ -101,12 +102,12 @@ func TestALateMessageOfAStoppedReplyStays(t *testing.T) {
 	})
 }
 
-// The search for a question finds nothing, the question is sent again, and the reply is stopped. The question that appears
-// later is deleted, like the other one.
+// The search for a question finds nothing, the question is sent again, and then the reply is stopped. Both questions
+// are deleted, including the one that appears late.
 func TestLateQuestionOfAStoppedReplyIsDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		p.profile.LateFor, p.fate = 10*time.Second, nth(map[int]fate{0: {nameless: true}, 1: uncertain(false)}) // so that it stands apart
+		p.profile.LateFor, p.fate = 10*time.Second, nth(map[int]fate{0: {nameless: true}, 1: uncertain(false)}) // so that the question gets its own message
 		e := p.endpoint()
 		e.Finder = channel{p}
 		c := streamed()

@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// takenOver returns a reply whose final another process was creating when this one took the reply over, two seconds ago. The
-// create hangs, and the platform has a way to search for its message.
+// takenOver returns a reply that this process took over two seconds ago. The previous owner's create of the final
+// message still hangs. The platform can be searched for its message.
 func takenOver(t *testing.T, p *person, shared bool) *lives {
 	t.Helper()
 	e := p.endpoint()
@@ -33,15 +33,15 @@ func (p *person) getsLate(text string) {
 	p.create(&call{to: "a"}, chat.Outgoing{Key: Key("key", 0), Text: text})
 }
 
-// A replica is paused while its create is under way, and loses its lease. The next owner does not find the message, since the platform
-// takes its time, and sends another one. The message of the paused replica comes, and is found and deleted, also by the owner after that.
-// A process that has the store for itself looks once: with the process, its connections have ended.
+// A replica is paused during a create and loses its lease. The next owner does not find the message yet and sends
+// another one. Later the paused replica's message appears, and it is found and deleted, by this owner or the one after
+// it. A process that does not share its store searches only once, because a dead process has no open connections.
 func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		shared, comes  bool
 		keys           time.Duration
-		owners, expect int // how many searches are expected
+		owners, expect int // the expected numbers of owners and of searches
 	}{
 		{"one owner", true, true, 0, 1, 2},
 		{"one owner, the key is forgotten", true, true, time.Second, 1, 2},
@@ -73,7 +73,7 @@ func TestMessageOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
-// A late check takes longer than a process may take to stop: the next owner makes it.
+// A late check takes longer than a process may take to stop, so it is left to the next owner.
 func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -97,14 +97,15 @@ func TestLateChecksAreLeftToTheNextOwner(t *testing.T) {
 	})
 }
 
-// A replica is paused while a preview is on its way, and loses its lease. The next owner makes the message final, and repeats that when the
-// preview must have taken effect. The conversation does not wait for it. What is refused is not repeated again.
+// A replica is paused during the edit for a preview and loses its lease. The next owner makes the message final. It
+// repeats that edit when the preview's edit can no longer take effect. The conversation does not wait for the
+// repetition, and a refused repetition is not tried again.
 func TestEditOfAPausedReplicaComesLate(t *testing.T) {
 	final := "one two three four."
 	for _, c := range []struct {
 		name   string
 		shared bool
-		says   time.Duration // how long after the takeover the final is known
+		says   time.Duration // time between the takeover and the end of the model's answer
 		fate   fate          // of the repeated edit
 		want   []string
 	}{
@@ -141,7 +142,7 @@ func TestEditOfAPausedReplicaComesLate(t *testing.T) {
 	}
 }
 
-// F41: a process that has lost its lease makes no call.
+// F41: a process that has lost its lease makes no calls.
 func TestNoCallWithoutALease_F41(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

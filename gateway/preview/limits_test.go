@@ -12,7 +12,7 @@ import (
 	"telex/internal/markup"
 )
 
-// nth gives the n-th call (from 0) that sends or edits its fate.
+// nth assigns fates to calls that send or edit, by their number from 0.
 func nth(fates map[int]fate) func(*call) fate {
 	n := -1
 	return func(c *call) fate {
@@ -46,7 +46,8 @@ func TestPreviewHonoursRetryAfter(t *testing.T) {
 	})
 }
 
-// F03, F12, F22: the final waits exactly for retry_after, however long that is, in the same message.
+// F03, F12, F22: the final text waits exactly for retry_after, even if that is long, and then appears in the same
+// message.
 func TestFinalHonoursRetryAfter(t *testing.T) {
 	for _, wait := range []time.Duration{time.Second, 37 * time.Second, 3 * time.Hour} {
 		t.Run(wait.String(), func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestFinalHonoursRetryAfter(t *testing.T) {
 	}
 }
 
-// A final waits for a day while the platform is unavailable.
+// The final message is tried for a day while the platform is unreachable.
 func TestFinalOutlastsAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -85,7 +86,8 @@ func TestFinalOutlastsAnOutage(t *testing.T) {
 	})
 }
 
-// D4: the deadline of a final is 15 minutes after the last retry_after, or a day if the platform is unavailable.
+// D4: the deadline of a final message is 15 minutes after the last retry_after, or a day if the platform is
+// unreachable.
 func TestDeadlineOfAFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -116,14 +118,14 @@ func TestDeadlineOfAFinal(t *testing.T) {
 	})
 }
 
-// D4, D14: a message that fails while the platform answers other calls is given up after 15 minutes, not after a day, whatever
-// the errors are.
+// D4, D14: a message that fails while other calls succeed is given up after 15 minutes, not after a day, for any
+// errors.
 func TestDeadlineOfOneBadMessage(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fails func(c *call) bool
 		kind  chat.ErrorKind
-		other bool // another reply of the endpoint succeeds; else only its own typing indicator does
+		other bool // another reply of the endpoint succeeds; otherwise only its own typing indicator does
 	}{
 		{"an edit, while others succeed", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, true},
 		{"an edit, alone", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, false},
@@ -164,7 +166,7 @@ func TestDeadlineOfOneBadMessage(t *testing.T) {
 	}
 }
 
-// A create that fails and is searched for again and again has the same deadline as one that can't be searched for.
+// A create whose searches fail again and again has the same deadline as one that can't be searched for.
 func TestDeadlineOfACreateThatIsSearched(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -187,7 +189,7 @@ func TestDeadlineOfACreateThatIsSearched(t *testing.T) {
 	})
 }
 
-// Neither another process nor a wait for the budget restarts the deadline of a final.
+// Neither a new process nor a wait for the budget restarts the deadline of a final message.
 func TestDeadlineSurvivesTheProcess(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct{ ago, want time.Duration }{
@@ -201,7 +203,7 @@ func TestDeadlineSurvivesTheProcess(t *testing.T) {
 	}
 }
 
-// D4: another reply's 429 counts too, even if it arrives while the final waits in the queue.
+// D4: a 429 of another reply counts too, even if it arrives while the final message waits in the queue.
 func TestDeadlineCountsFromAnyReplysBlock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -215,7 +217,7 @@ func TestDeadlineCountsFromAnyReplysBlock(t *testing.T) {
 		e := p.endpoint()
 		s := beginAt(t, p, e, Config{}, "key")
 		s.slot.Finish(Ending{Text: "final"})
-		s.waits(5 * time.Second) // the final failed once, and waits for the window now
+		s.waits(5 * time.Second) // the final message failed once and waits for its next try
 		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, 0, time.Hour)
 		s.waits(time.Minute)
 		s.delivers(Ending{}, "final")
@@ -227,7 +229,7 @@ func TestDeadlineCountsFromAnyReplysBlock(t *testing.T) {
 	})
 }
 
-// A 429 without retry_after still needs a pause.
+// After a 429 without retry_after, the reply pauses as well.
 func Test429WithoutRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -245,13 +247,13 @@ func Test429WithoutRetryAfter(t *testing.T) {
 	})
 }
 
-// D3, D11, D12: many chats share one limit, which the platform enforces. There is no 429, every final is exact, and all of them
-// take about the time that their calls need.
+// D3, D11, D12: many chats share one limit that the platform enforces. No call gets a 429, every final text is exact,
+// and all of them together take about as long as their calls need.
 func TestManyRepliesUnderOneLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const replies, rate = 40, 10
 		limit := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: rate, Window: time.Second, Burst: rate}
-		shared := purse{budget.New()}
+		shared := budgetAdapter{budget.New()}
 		var mu sync.Mutex
 		var refused int
 		var arrivals []time.Time
@@ -329,7 +331,8 @@ func TestFailuresInARowAreOneWarning(t *testing.T) {
 	})
 }
 
-// The platform may refuse another call while the store records a create. The create waits for the end of that block (F04).
+// While the store records a create, the platform may refuse another call. The create then waits for the end of that rate
+// limit (F04).
 func TestBlockWhileTheStoreIsSlow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

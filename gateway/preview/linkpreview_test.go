@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// An address must equal one that the asker typed: a model that knows one must not be able to append to it.
+// A URL must be exactly one that the asker typed. Otherwise a model could append secret data to a typed URL.
 func TestLinkPreview(t *testing.T) {
 	t.Parallel()
 	const asked = "https://a.example/x"

@@ -12,8 +12,8 @@ import (
 	"telex/internal/chat"
 )
 
-// A reply is given up, and the platform refuses its texts as too long, so they are sent in shorter messages. The process dies
-// in each of these calls. The next one finds all words in the records (D7).
+// A reply is given up, and the platform refuses its texts as too long, so they are sent again in shorter messages. The
+// process dies in any one of these calls. The next process finds all words in the records (D7).
 func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	const first = "one two three four five six seven eight nine ten eleven twelve thirteen"
 	const second = "fourteen fifteen sixteen"
@@ -26,7 +26,7 @@ func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 					l := live(t, p, p.endpoint(), streamed())
 					l.says(first+" "+second, 10*time.Second)
 					equal(t, "the previews", p.sees(), []string{first, second + " ▌"})
-					l.again() // which does not know for certain what the first message shows
+					l.again() // the new process does not know for certain what the first message shows
 					calls := 0
 					p.fate = func(c *call) fate {
 						switch calls++; {
@@ -52,9 +52,9 @@ func TestKilledWhileSentAgainInShorterMessages(t *testing.T) {
 	}
 }
 
-// The platform refused the edit of a message to the final as too long, and the next message was sent. Then the process died,
-// and the final was stopped. The next process knows what the first message shows, even if that is still too long for the
-// platform (D1).
+// The platform refused the final text of a message as too long, and the next message was sent. Then the process died,
+// and the reply was stopped. The next process knows what the first message shows, even if that is still too long for
+// the platform (D1).
 func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -84,8 +84,8 @@ func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	})
 }
 
-// A final was given up while the create of its second message had no answer yet, and repeating that is refused as too long. The first
-// message can't be edited and is still in the chat: its words are not sent again (D1).
+// The final text was given up while the create of its second message had no response, and repeating that create is
+// refused as too long. The first message can't be edited but stays visible, so its words are not sent again (D1).
 func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -112,21 +112,21 @@ func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// chronicle is a reply that processes die over, on a platform that fails never.
-type chronicle struct {
+// killSchedule is a reply during which processes die, on a platform without failures.
+type killSchedule struct {
 	schedule
-	kills []bool // by delta: the process dies behind it
+	kills []bool // by delta: the process dies after it
 }
 
-func chronicles(t *rapid.T) chronicle {
-	c := chronicle{schedule: schedules(t)}
+func killSchedules(t *rapid.T) killSchedule {
+	c := killSchedule{schedule: schedules(t)}
 	c.fates, c.removes, c.profile.Limits, c.profile.KeyFor = nil, 0, nil, 0
 	switch c.finds = c.edits && rapid.Bool().Draw(t, "finds always"); {
 	case c.finds:
 	case c.edits && c.config.Transport != Native && rapid.Bool().Draw(t, "keyed"):
 		c.profile.KeyFor = 24 * time.Hour
 	default:
-		c.latency = 0 // no process dies while nobody knows what came of a call
+		c.latency = 0 // no process dies during a call, so no call has an unknown outcome
 	}
 	for range c.deltas {
 		c.kills = append(c.kills, rapid.IntRange(0, 7).Draw(t, "kill") == 7)
@@ -137,8 +137,9 @@ func chronicles(t *rapid.T) chronicle {
 	return c
 }
 
-// play plays the reply and returns the errors of its end. The judgement is exact if no call has an unknown outcome.
-func (c chronicle) play(t *testing.T) (wrong []string) {
+// play plays the reply and returns the errors in what people see at the end. The expected messages are exact, because
+// no call has an unknown outcome.
+func (c killSchedule) play(t *testing.T) (wrong []string) {
 	p := newPerson()
 	p.profile, p.dialect, p.latency = c.profile, c.dialect, c.latency
 	e := p.endpoint()
@@ -187,7 +188,7 @@ func (c chronicle) play(t *testing.T) (wrong []string) {
 		if len(again) > 0 && c.config.Transport == Native {
 			again = c.judgeFinal(p, got, false, true)
 		}
-		if len(again) > 0 && squeeze(got) == squeeze(c.wanted()) { // cut where it was cut before
+		if len(again) > 0 && squeeze(got) == squeeze(c.wanted()) { // the messages may be split as they were before
 			again = nil
 		}
 		wrong = append(wrong, again...)
@@ -198,16 +199,16 @@ func (c chronicle) play(t *testing.T) (wrong []string) {
 	return wrong
 }
 
-// wanted are the messages of the final.
-func (c chronicle) wanted() (list []chat.Outgoing) {
+// wanted returns the messages of the final text.
+func (c killSchedule) wanted() (list []chat.Outgoing) {
 	for _, w := range c.final(false) {
 		list = append(list, chat.Outgoing{Text: w.Rendered.Text})
 	}
 	return list
 }
 
-// tell says what the turn does beside writing, of which each question has a button of its own.
-func (chronicle) tell(slot *Slot, i, works int) {
+// tell sets the turn's status for a delta. Each question has its own button.
+func (killSchedule) tell(slot *Slot, i, works int) {
 	switch works {
 	case 6:
 		slot.SetStatus(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
@@ -220,11 +221,12 @@ func (chronicle) tell(slot *Slot, i, works int) {
 	}
 }
 
-// D1, D9 and D10 when processes die: no question, thought or file of an earlier process is left over or stops the next one.
+// D1, D9, D10: processes die at random times. No question, thought or file of an earlier process is left over or blocks
+// the next process.
 func TestProcessesThatDieAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		c := chronicles(rt)
+		c := killSchedules(rt)
 		var wrong []string
 		synctest.Test(t, func(t *testing.T) { wrong = c.play(t) })
 		if len(wrong) > 0 {
@@ -233,8 +235,8 @@ func TestProcessesThatDieAnywhere(t *testing.T) {
 	})
 }
 
-// The next process writes the text anew. It makes no call before it has more to show than an earlier one: the next growth would wait an
-// interval for that.
+// The next process gets the text from its beginning. It makes no call before the text is longer than the visible one,
+// because after a call the next growth would have to wait for an interval.
 func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -242,7 +244,7 @@ func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 		s.says("one two three", 5*time.Second)
 		s.again()
 		calls := len(s.calls)
-		for _, word := range []string{"one", " two", " three"} { // the shown text is reached exactly
+		for _, word := range []string{"one", " two", " three"} { // with the last word, the text equals the visible one
 			s.says(word, 3*time.Second)
 		}
 		if more := len(s.calls) - calls; more > 0 {
@@ -256,8 +258,8 @@ func TestNoCallForTheTextThatAnEarlierProcessShowed(t *testing.T) {
 	})
 }
 
-// The next process writes the text anew, and does not know where the part after a sealed one begins in it. So the sealed part
-// has no more previews. The final may change it.
+// The next process gets another text and does not know where the message after a sealed one begins in it. So the sealed
+// message has no more previews. The final text may change it.
 func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -267,7 +269,7 @@ func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 			if c.op == chat.OpSend {
 				sends++
 			}
-			return fate{hang: c.op == chat.OpSend && sends == 2} // it dies as it opens the second part
+			return fate{hang: c.op == chat.OpSend && sends == 2} // the process dies while it creates the second message
 		}
 		s := live(t, p, p.endpoint(), streamed())
 		s.says(strings.TrimSpace(strings.Repeat("word ", 40)), 10*time.Second)
@@ -285,7 +287,7 @@ func TestPartThatAnEarlierProcessSealed(t *testing.T) {
 	})
 }
 
-// D5: a part is created at most twice if the outcomes are unknown, even if the process dies afterwards and the parts behind it
+// D5: with unknown outcomes, a message is created at most twice, even if the process dies afterwards and later messages
 // are already visible.
 func TestAbandonedPartIsNotRepeatedByTheNextProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {

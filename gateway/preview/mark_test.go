@@ -7,18 +7,18 @@ import (
 	"telex/internal/chat"
 )
 
-// stoppable is how replies stream whose end is marked where they are stopped.
+// stoppable returns a configuration whose stopped replies get a mark.
 func stoppable(via Transport) Config {
 	c := streamed()
 	c.Transport, c.StopMark = via, "(stopped)"
 	return c
 }
 
-// stopped is the ending of a reply that was stopped.
+// stopped returns the ending of a stopped reply.
 func stopped() Ending { return Ending{Keep: true, Stopped: true} }
 
-// The mark is added by the edit that removes the cursor, by the message that a draft becomes, and after the end of a stream.
-// The recorded text does not contain it.
+// The mark is added with the edit that removes the cursor, with the message that replaces a draft, or after the end of
+// a stream. The recorded text does not contain it.
 func TestStoppedTextIsMarked(t *testing.T) { // D9
 	for name, c := range map[string]struct {
 		via   Transport
@@ -30,7 +30,7 @@ func TestStoppedTextIsMarked(t *testing.T) { // D9
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p, e := lavish()
+				p, e := fullPlatform()
 				s := beginAt(t, p, e, stoppable(c.via), "key")
 				s.says("one two three ", 400*ms)
 				s.delivers(stopped(), "one two three\n\n(stopped)")
@@ -43,7 +43,7 @@ func TestStoppedTextIsMarked(t *testing.T) { // D9
 	}
 }
 
-// A mark that the platform refuses, or for which there is no room, is left out.
+// A mark is left out if the platform refuses it or there is no room.
 func TestMarkIsLeftOut(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.TooLong, chat.Rejected} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestMarkIsLeftOut(t *testing.T) {
 	}
 }
 
-// A final that was completely visible when it was stopped is not marked. One of which nothing new was visible is.
+// A stopped reply has no mark if its whole final text was visible. It has one if nothing new of that text was visible.
 func TestStoppedFinalIsMarkedIfItIsIncomplete(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two three":           "one two three",

@@ -49,7 +49,8 @@ type message struct {
 	source      string  // Markdown of its text, without that of earlier messages
 
 	start markup.Mark // start of its text
-	// foreignEdits is until when edits of another process may take effect. If the message got its last edit before, that is repeated.
+	// foreignEdits is until when edits of another process may take effect. If the last edit of this process was before
+	// that, it is repeated.
 	foreignEdits time.Time
 	nextStart    *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
 	streamStart  time.Time    // time when the stream began

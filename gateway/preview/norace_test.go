@@ -2,5 +2,5 @@
 
 package preview
 
-// checks is how many schedules are played.
+// checks is the number of schedules that the tests play.
 const checks = "2000"

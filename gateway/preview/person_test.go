@@ -13,8 +13,8 @@ import (
 	"telex/internal/markup"
 )
 
-// person is a platform in memory, and the person who looks at it. It keeps every version of
-// every message, enforces what a platform enforces, and notes what no platform should see.
+// person is an in-memory platform together with the person who looks at it. It keeps every version of every message,
+// enforces the usual limits of platforms, and records calls that no platform should get.
 type person struct {
 	profile chat.Profile
 	dialect markup.Dialect
@@ -24,31 +24,31 @@ type person struct {
 
 	mu       sync.Mutex
 	began    time.Time
-	arrivals []*call // as the platform counts them
+	arrivals []*call // in the order in which the platform counts them
 	calls    []*call
 	messages []*onScreen
-	refused  []block // 429s, from when they were told
+	refused  []block // the 429s, each from the time at which its caller learned of it
 	drafts   []chat.Outgoing
-	draftAt  time.Time // when the draft that is visible was sent; zero without one
+	draftAt  time.Time // when the visible draft was sent; zero: there is none
 	wrong    []string
-	reborn   int // how many of calls earlier processes made, of which later ones know no outcome
+	reborn   int // number of calls by earlier processes, whose outcomes the current process does not know
 }
 
-// call is one call as the person's platform met it.
+// call is one call to the platform.
 type call struct {
 	op       chat.Op
 	to       chat.ChatID
-	id       chat.MessageID // of the message, empty on a create that made none
+	id       chat.MessageID // of the message; empty for a create that made none
 	m        chat.Outgoing
-	at, done time.Time // when it was made, and when its caller knew more
-	took     time.Time // when it arrived
+	at, done time.Time // when the call was made, and when its caller got the result
+	took     time.Time // when the call arrived
 	err      error
 	nameless bool
 	file     bool
-	attempt  int // how many calls of the same op came before
+	attempt  int // number of earlier calls with the same op
 }
 
-// onScreen is one message and all that it ever said.
+// onScreen is one message with all its versions.
 type onScreen struct {
 	id       chat.MessageID
 	to       chat.ChatID
@@ -56,25 +56,25 @@ type onScreen struct {
 	deleted  bool
 	made     time.Time
 	live     bool // a stream that was not stopped
-	told     bool // its create was answered
+	told     bool // its create got a response
 	file     *chat.File
 }
 
 func (m *onScreen) now() chat.Outgoing { return m.versions[len(m.versions)-1] }
 
-// block is a 429 as the caller learned of it.
+// block is a 429 as its caller learned of it.
 type block struct {
 	from, until time.Time
 	to          chat.ChatID
 }
 
-// fate is what happens to one call. The zero fate is success.
+// fate is the result that a test chooses for a call. The zero value is success.
 type fate struct {
 	err      *chat.SendError
-	applied  bool          // it takes effect nevertheless
-	nameless bool          // it succeeds without an id
-	hang     bool          // the answer never comes
-	latency  time.Duration // on top
+	applied  bool          // the call takes effect although it fails
+	nameless bool          // the call succeeds without a message id
+	hang     bool          // the call never gets a response
+	latency  time.Duration // in addition to the platform's latency
 }
 
 func fail(kind chat.ErrorKind) fate { return fate{err: &chat.SendError{Kind: kind}} }
@@ -83,7 +83,7 @@ func tooMany(d time.Duration) fate {
 	return fate{err: &chat.SendError{Kind: chat.RateLimited, RetryAfter: d}}
 }
 
-// newPerson returns a person whose platform counts code points and lets everything happen.
+// newPerson returns a person whose platform counts code points and accepts every call.
 func newPerson() *person {
 	return &person{
 		profile: chat.Profile{TextLimit: 4096, EditInterval: time.Second},
@@ -144,7 +144,7 @@ func (p *person) Typing(ctx context.Context, to chat.Target) error {
 	return err
 }
 
-// serve takes a call through the network and lets its fate happen.
+// serve transports a call to the platform and back, and applies its fate.
 func (p *person) serve(ctx context.Context, c *call, effect func() *chat.SendError) (fate, error) {
 	f := p.arrive(c)
 	if err := pause(ctx, p.latency/2+f.latency); err != nil {
@@ -175,7 +175,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// arrive records the start of a call, and what is wrong with it.
+// arrive records the start of a call and complains about calls that should not be made.
 func (p *person) arrive(c *call) fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,7 @@ func (p *person) arrive(c *call) fate {
 	return p.fate(c)
 }
 
-// take lets the call have its effect, unless its fate or the platform's rules are against it.
+// take applies the effect of a call, unless its fate or the platform's rules prevent that.
 func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +224,7 @@ func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	return nil
 }
 
-// weigh notes a window that holds more calls than the platform publishes (D3).
+// weigh complains about a window with more calls than the published limit (D3).
 func (p *person) weigh(c *call) {
 	c.took = time.Now()
 	p.arrivals = append(p.arrivals, c)
@@ -241,7 +241,7 @@ func (p *person) weigh(c *call) {
 	}
 }
 
-// leave notes how a call ended, and from when on its sender knows of a block.
+// leave records how a call ended, and since when its caller knows of a rate limit.
 func (p *person) leave(c *call, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,7 +256,7 @@ func (p *person) complain(format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
-// message returns a message that stands in this place.
+// message returns the undeleted message with this reference.
 func (p *person) message(ref chat.MessageRef) *onScreen {
 	for _, m := range p.messages {
 		if m.id == ref.ID && m.to == ref.Target.Chat && !m.deleted {
@@ -266,7 +266,7 @@ func (p *person) message(ref chat.MessageRef) *onScreen {
 	return nil
 }
 
-// removes deletes a message as a person does.
+// removes deletes a message as a person would.
 func (p *person) removes(id chat.MessageID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,7 +275,7 @@ func (p *person) removes(id chat.MessageID) {
 	}
 }
 
-// sees returns the texts that stand, in order.
+// sees returns the visible texts, in order.
 func (p *person) sees() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -288,7 +288,7 @@ func (p *person) sees() []string {
 	return out
 }
 
-// log returns the calls, those of the typing indicator left out.
+// log returns the calls, without those for the typing indicator.
 func (p *person) log() []string { return p.logOf(chat.OpAll &^ chat.OpTyping) }
 
 func (p *person) logOf(ops chat.Op) []string {
@@ -314,18 +314,17 @@ func (p *person) logOf(ops chat.Op) []string {
 	return out
 }
 
-// count returns how many calls of these kinds were made.
+// count returns the number of calls of these kinds.
 func (p *person) count(ops chat.Op) int { return len(p.logOf(ops)) }
 
-// repeats returns the calls whose payload was what the platform had acknowledged just before
-// for the same message.
+// repeats returns the calls that sent a payload which the platform had just acknowledged for the same message.
 func (p *person) repeats() []string {
 	type key struct {
 		to chat.ChatID
 		id chat.MessageID
 	}
 	last := map[key]chat.Outgoing{}
-	doubted := map[string]bool{} // creates of unknown outcome: what a later one finds is not known
+	doubted := map[string]bool{} // keys of creates with an unknown outcome; the content of the found message is not known
 	var out []string
 	for i, c := range p.calls {
 		if i == p.reborn {
@@ -348,7 +347,7 @@ func (p *person) repeats() []string {
 		case c.err == nil:
 			last[k] = c.m
 		case unknown:
-			delete(last, k) // may be repeated freely
+			delete(last, k) // it may be repeated at any time
 		}
 	}
 	return out

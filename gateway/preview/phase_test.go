@@ -16,8 +16,8 @@ import (
 
 var phaseNames = map[phase]string{absent: "absent", standing: "standing", streaming: "streaming", gone: "gone"}
 
-// Every outcome of every call is tried on a message in every phase: settle changes the phase as the drawing in doc.go says.
-func TestPhasesAreAsDrawn(t *testing.T) {
+// For every outcome of every call, on a message in every phase, settle changes the phase as the drawing in doc.go says.
+func TestPhasesMatchTheDrawing(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -59,7 +59,8 @@ func TestPhasesAreAsDrawn(t *testing.T) {
 
 var now = time.Now()
 
-// everyState is a reply whose only message is in a phase, in all that may matter for the next one.
+// everyState returns replies whose only message is in a phase, with all combinations of other fields that may influence
+// the next phase.
 func everyState(p phase) (all []*state) {
 	for _, ops := range []chat.Op{chat.OpSend, chat.OpSend | chat.OpEdit, chat.OpAll} {
 		for _, ending := range []*Ending{nil, {Text: "final"}, {Keep: true}} {
@@ -81,14 +82,15 @@ func everyState(p phase) (all []*state) {
 	return all
 }
 
-// outcome is a call on the first message and what came of it.
+// outcome is a call for the first message, with its result.
 type outcome struct {
 	a   action
 	r   chat.Receipt
 	err error
 }
 
-// fits reports whether next may choose the call in a state: only an existing message can be changed, and only a missing one created.
+// fits reports whether next may choose the call in a state: only an existing message can be changed, and only a missing
+// one can be created.
 func (o outcome) fits(s *state) bool {
 	m := &s.parts[0]
 	switch o.a.kind {
@@ -123,7 +125,7 @@ func everyOutcome() (all []outcome) {
 	return all
 }
 
-// next is called often, for example to see whether a waiting call is still wanted. It must not change anything.
+// next is also called to check whether a waiting call is still wanted. So it must not change anything.
 func TestNextChangesNothing(t *testing.T) {
 	t.Parallel()
 	asks := Status{Lines: []string{"May I?"}, Actions: []chat.Action{{ID: "yes"}}, Urgent: true}

@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// reports runs a reply whose ending is known and returns what its owner was told of trouble, and when.
+// reports runs a reply with a known ending. It returns what the reply reported to Troubled, and when.
 func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	t.Helper()
 	began := time.Now()
@@ -30,8 +30,8 @@ func reports(t *testing.T, p *person) (got []string, o Outcome) {
 	return got, o
 }
 
-// D14: the gateway is told when a reply can't be shown, so that the conversation can continue. This excludes failures that
-// concern every reply, such as a rate limit, and those that another call corrects at once.
+// D14: the reply reports that it can't be shown, so that the conversation can continue. It does not report failures
+// that affect every reply, such as a rate limit, or failures that another call corrects at once.
 func TestFailureIsReported(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -58,8 +58,8 @@ func TestFailureIsReported(t *testing.T) {
 	}
 }
 
-// A reply that stays as it is because its question was edited reports no failure, even if a late message of it was to be
-// searched for.
+// A reply that stays unchanged because its question was edited reports no failure, even if a search for a late message
+// is still planned.
 func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, slot := newPerson(), NewSlot()
@@ -79,7 +79,7 @@ func TestReplyThatStaysAsItIsReportsNoFailure(t *testing.T) {
 	})
 }
 
-// inRow runs two replies in one chat, both with a known ending; the second may make its message only after the first.
+// inRow runs two replies with known endings in one chat. The second may create its message only after the first.
 func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, later *story) {
 	t.Helper()
 	e := p.endpoint()
@@ -89,7 +89,7 @@ func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, 
 	return earlier, p.after(t, e, earlier, "second")
 }
 
-// after runs a reply with a known text whose message comes after those of an earlier one.
+// after runs a reply with a known text, whose message must come after those of an earlier reply.
 func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *story {
 	t.Helper()
 	later := &story{person: p, t: t, slot: NewSlot(), cancel: func() {}, ended: make(chan struct{})}
@@ -105,7 +105,7 @@ func (p *person) after(t *testing.T, e Endpoint, earlier *story, text string) *s
 	return later
 }
 
-// A reply that waits to try again does so at once, before the next reply creates its message.
+// An earlier reply that waits for its next try makes it at once, before the next reply creates its message.
 func TestEarlierMessagesComeFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -122,7 +122,8 @@ func TestEarlierMessagesComeFirst(t *testing.T) {
 	})
 }
 
-// A reply that the platform refuses again and again is overtaken after a few seconds. It is delivered when that succeeds.
+// A reply that the platform refuses again and again is overtaken after a few seconds. It is delivered as soon as the
+// platform accepts it.
 func TestARefusedReplyIsOvertaken(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -142,7 +143,7 @@ func TestARefusedReplyIsOvertaken(t *testing.T) {
 	})
 }
 
-// A reply whose messages all exist, or which has ended, delays no other reply, whatever happens to its edits.
+// A reply whose messages all exist, or which has ended, delays no other reply, even if its edits fail.
 func TestOnlyRepliesThatNeedAMessageAreWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -173,8 +174,8 @@ func TestOnlyRepliesThatNeedAMessageAreWaitedFor(t *testing.T) {
 	})
 }
 
-// The time for which a reply waits for earlier ones does not count towards its deadline.
-func TestWaitingForOthersCostsNoTime(t *testing.T) {
+// The wait for earlier replies does not count toward a reply's deadline.
+func TestWaitingDoesNotCountTowardTheDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate {
@@ -191,7 +192,7 @@ func TestWaitingForOthersCostsNoTime(t *testing.T) {
 	})
 }
 
-// A stopped reply may create messages until it knows which ones exist, even if other calls come first.
+// A stopped reply may create messages until it knows which of its messages exist, even if it makes other calls first.
 func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -209,8 +210,8 @@ func TestStoppedReplyMayStillCreateMessages(t *testing.T) {
 	}
 }
 
-// F39: the next reply waits for the limit while the platform refuses an edit of this one as too long. This reply now needs
-// another message, which is created first.
+// F39: the next reply waits for a rate limit while the platform refuses an edit of this reply as too long. This reply
+// now needs another message, and that is created first.
 func TestAnotherMessageOfAnEarlierReplyComesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

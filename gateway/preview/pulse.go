@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pulse records when a call of an endpoint last succeeded. It shows a failing reply whether the whole endpoint fails,
+// Pulse records when a call of an endpoint last succeeded. So a failing reply knows whether the whole endpoint fails,
 // which may last for hours, or only this reply. The zero value has no success.
 type Pulse struct {
 	last atomic.Pointer[time.Time]

@@ -27,7 +27,7 @@ func TestProposedCallIsShownAsCode(t *testing.T) {
 	if want := (markup.Span{Kind: "pre", Offset: len(before), Length: len(what)}); len(got.Spans) != 1 || got.Spans[0] != want || got.Text != before+what+after {
 		t.Errorf("Telegram: %+v", got)
 	}
-	for name, d := range map[string]markup.Dialect{"Discord": discord.Dialect{}, "Slack": slack.Dialect{}} { // which may break mentions up as well
+	for name, d := range map[string]markup.Dialect{"Discord": discord.Dialect{}, "Slack": slack.Dialect{}} { // these dialects may also break up mentions
 		got := ask(d, what, 2000).Text
 		if inside, ok := strings.CutPrefix(got, before+"```\nmail {\n"); !ok || !strings.HasSuffix(inside, "\n}\n```"+after) || strings.Count(inside, "```") != 1 {
 			t.Errorf("%s: %q", name, got)
@@ -36,7 +36,7 @@ func TestProposedCallIsShownAsCode(t *testing.T) {
 	if got := ask(terminal.Dialect{}, what, 4000).Text; !strings.Contains(got, "/approve @everyone") {
 		t.Errorf("terminal: %q", got)
 	}
-	for _, limit := range []int{40, 60, 100} { // so short that the middle goes, or all of it
+	for _, limit := range []int{40, 60, 100} { // so short that the middle or the whole call is omitted
 		got := ask(telegram.Dialect{}, strings.Repeat("/approve ", 100), limit)
 		if len(got.Spans) != 1 || strings.Contains(got.Text[:got.Spans[0].Offset], "/") {
 			t.Errorf("cut to %d: %+v", limit, got)
@@ -44,7 +44,7 @@ func TestProposedCallIsShownAsCode(t *testing.T) {
 	}
 }
 
-// If the operator changed the wording of the question, the lines with the call are code.
+// If the operator changed the text of the question, whole lines that contain the call are code.
 func TestCodeIsWholeLines(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -2,6 +2,6 @@
 
 package preview
 
-// checks is how many schedules are played: with the race detector, which makes them many times slower, the first of those
-// that are played without it.
+// checks is the number of schedules that the tests play. The race detector makes them many times slower, so only the
+// first ones of those in norace_test.go are played.
 const checks = "400"

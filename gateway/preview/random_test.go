@@ -20,7 +20,7 @@ import (
 	"telex/platforms/telegram"
 )
 
-// schedule is everything that happens to one reply.
+// schedule contains all events of one reply.
 type schedule struct {
 	config  Config
 	profile chat.Profile
@@ -28,15 +28,15 @@ type schedule struct {
 	latency time.Duration
 	deltas  []delta
 	ending  Ending
-	fates   map[int]trouble // by call that shows something
-	finds   bool            // the platform can say what a create did
+	fates   map[int]trouble // by the number of the call, counting calls that show something
+	finds   bool            // the platform can be searched for creates
 	files   bool
 	edits   bool
 	deletes bool
-	removes int // the person deletes the newest message after so many deltas; 0: never
+	removes int // the person deletes the newest message after this many deltas; 0: never
 }
 
-// delta is what the model says after a while. A reset voids what came before it.
+// delta is what the model sends after a pause. A reset discards the text before it.
 type delta struct {
 	text  string
 	after time.Duration
@@ -44,13 +44,13 @@ type delta struct {
 	works int
 }
 
-// trouble is the kind of fate of a call, and a number that some need.
+// trouble is the kind of a call's fate, with a number that some kinds need.
 type trouble struct {
 	kind  string
 	after time.Duration
 }
 
-// fragments are pieces of Markdown, many of which mean nothing or something else alone.
+// fragments returns pieces of Markdown. Many of them have no meaning alone, or another one.
 func fragments() []string {
 	return []string{
 		"word ", "words and more of them, ", "**", "*", "_", "~~", "`", "`code` ", "\n", "\n\n", "```go\n", "x := 1\n", "```\n",
@@ -142,10 +142,10 @@ func endings(t *rapid.T, deltas []delta) Ending {
 	return e
 }
 
-// fate plays the trouble of each call, where it makes sense.
+// fate returns the fate of each call, as far as it makes sense for that call.
 func (s schedule) fate() func(*call) fate {
 	n, long := -1, 0
-	made := map[string]string{} // texts of creates that took effect without saying so, by key
+	made := map[string]string{} // by key: the texts of creates that took effect without a response
 	return func(c *call) fate {
 		if c.op == chat.OpTyping {
 			return fate{}
@@ -170,7 +170,7 @@ func (s schedule) fate() func(*call) fate {
 			return fate{hang: true, applied: f.kind == "hang after"}
 		case f.kind == "markup" && len(c.m.Spans) > 0:
 			return fail(chat.Rejected)
-		case f.kind == "long" && c.creates() && made[c.m.Key] == c.m.Text: // no platform refuses what it took before
+		case f.kind == "long" && c.creates() && made[c.m.Key] == c.m.Text: // a platform does not refuse a text that it accepted before
 		case f.kind == "long" && !s.ending.Keep && !s.files && long < 1 && utf8.RuneCountInString(c.m.Text) > 40:
 			long++
 			return fail(chat.TooLong)
@@ -183,7 +183,7 @@ func (s schedule) fate() func(*call) fate {
 	}
 }
 
-// has says that a call met this kind of trouble.
+// has reports whether a call failed with this kind of error.
 func has(calls []*call, kind chat.ErrorKind) bool {
 	return slices.ContainsFunc(calls, func(c *call) bool { return c.err != nil && chat.AsSendError(c.err).Kind == kind })
 }
@@ -211,7 +211,7 @@ func (s schedule) play(t *testing.T) []string {
 		if d.reset {
 			st.slot.Reset()
 		}
-		switch d.works { // mostly neither
+		switch d.works { // in most deltas neither
 		case 6:
 			st.slot.SetStatus(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
 		case 7:
@@ -229,7 +229,7 @@ func (s schedule) play(t *testing.T) []string {
 	st.slot.Finish(s.ending)
 	<-st.ended
 	st.cancel()
-	time.Sleep(time.Hour) // F38, F45: nothing comes after the end
+	time.Sleep(time.Hour) // F38, F45: no call may follow the end
 	synctest.Wait()
 	wrong := slices.Concat(p.wrong, p.repeats(), s.judgeCalls(p, st.out), s.judgeEnd(p, st.out))
 	if len(wrong) > 0 {
@@ -238,10 +238,10 @@ func (s schedule) play(t *testing.T) []string {
 	return wrong
 }
 
-// judgeCalls judges each call for itself.
+// judgeCalls checks each call on its own.
 func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	creates := map[string]int{} // of unknown outcome, by part
+	creates := map[string]int{} // number of creates with an unknown outcome, by part
 	known := map[string]bool{"key.0": true}
 	var last time.Time
 	muted, early := false, 0
@@ -257,7 +257,7 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 			continued := !known[c.m.Key]
 			known[c.m.Key] = known[c.m.Key] || c.err == nil
 			if gap := c.at.Sub(last); !last.IsZero() && gap < s.config.Interval && !continued && len(c.m.Actions) == 0 {
-				if early++; early > 3*s.questions() { // full messages make room for them at once
+				if early++; early > 3*s.questions() { // full messages make room for questions at once
 					say("%v: preview %v after the one before", at, gap)
 				}
 			}
@@ -288,7 +288,7 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 	return wrong
 }
 
-// questions is how often a person is asked something.
+// questions returns how often a person is asked something.
 func (s schedule) questions() (n int) {
 	for _, d := range s.deltas {
 		if d.works == 8 {
@@ -301,12 +301,12 @@ func (s schedule) questions() (n int) {
 // isQuestion reports whether a key belongs to a separate question instead of a part of the reply.
 func isQuestion(key string) bool { return strings.Contains(key, ".q") }
 
-// stray says that a call may have made a message that nothing can tell us of.
+// stray reports whether a call may have created a message that the reply can't learn of.
 func (s schedule) stray(c *call) bool {
 	return c.creates() && c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain && !s.finds && s.profile.KeyFor == 0
 }
 
-// judgeEnd judges what the person sees in the end (D1).
+// judgeEnd checks the visible messages at the end (D1).
 func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	strays, hopeless := map[chat.MessageID]bool{}, false
 	creates := map[string]int{}
@@ -323,7 +323,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	var got []chat.Outgoing
 	for _, m := range p.messages {
 		switch {
-		case m.deleted, strays[m.id], isQuestion(m.versions[0].Key) && !s.deletes: // it stays
+		case m.deleted, strays[m.id], isQuestion(m.versions[0].Key) && !s.deletes: // it may stay
 		default:
 			got = append(got, m.now())
 		}
@@ -335,7 +335,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 		return []string{fmt.Sprintf("delivered %t, %v; hopeless %t", o.Delivered, o.Err, hopeless)}
 	}
 	wrong := s.judgeFinal(p, got, hopeless, false)
-	if len(wrong) > 0 && s.config.Transport == Native { // cut as the streams were, which only grow
+	if len(wrong) > 0 && s.config.Transport == Native { // the messages may be split like streams, which only grow
 		if again := s.judgeFinal(p, got, hopeless, true); len(again) == 0 {
 			return nil
 		}
@@ -343,7 +343,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	return wrong
 }
 
-// judgeFinal judges what stands by one way to lay out the final.
+// judgeFinal compares the visible messages with one layout of the final text.
 func (s schedule) judgeFinal(p *person, got []chat.Outgoing, hopeless, grown bool) []string {
 	var want []chat.Outgoing
 	for _, w := range s.final(grown) {
@@ -357,7 +357,7 @@ func (s schedule) judgeFinal(p *person, got []chat.Outgoing, hopeless, grown boo
 		return a.Text == b.Text && (slices.Equal(a.Spans, b.Spans) || has(p.calls, chat.Rejected))
 	}
 	switch {
-	case hopeless, s.removes > 0: // visible text must at least belong to the final
+	case hopeless, s.removes > 0: // the visible text must at least be part of the final text
 		if has(p.calls, chat.TooLong) {
 			return nil
 		}
@@ -376,7 +376,7 @@ func (s schedule) judgeFinal(p *person, got []chat.Outgoing, hopeless, grown boo
 	return nil
 }
 
-// bareOf is what a preview showed of the text: without its cursor and the lines below.
+// bareOf returns a preview's text without its cursor and the lines below it.
 func bareOf(text, cursor string) string {
 	text = strings.TrimSuffix(text, cursor)
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "💭 Hmm, *let* me @see."), "\n\n")
@@ -386,18 +386,18 @@ func bareOf(text, cursor string) string {
 	return text
 }
 
-// judgeKept judges an interrupted reply: the shown text stays, without a cursor (D9).
+// judgeKept checks an interrupted reply: the shown text stays, without a cursor (D9).
 func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless bool) []string {
-	if !o.Delivered && !hopeless { // a draft can be kept only as a message
+	if !o.Delivered && !hopeless { // the text of a draft stays only if a message replaces it
 		return []string{fmt.Sprintf("D9: interrupted and not delivered: %v", o.Err)}
 	}
-	grown := map[string]bool{} // the texts of streams before the end
+	grown := map[string]bool{} // texts of streams before the end
 	for _, m := range p.messages {
 		for _, v := range m.versions[:len(m.versions)-1] {
 			grown[v.Text] = true
 		}
 	}
-	// When a process died, the last payload that its stream had tried may have been seen.
+	// If a process died, people may have seen the last payload that it tried to stream.
 	tried := func(text string) bool {
 		return slices.ContainsFunc(p.calls, func(c *call) bool {
 			said, added := strings.CutSuffix(text, c.m.Text)
@@ -416,7 +416,7 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 	return nil
 }
 
-// final is the expected final.
+// final returns the messages of the expected final text.
 func (s schedule) final(grown bool) []markup.Part {
 	st := state{place: place{cfg: s.config, dialect: s.dialect, limit: s.profile.TextLimit}, ending: &s.ending}
 	if s.files {
@@ -432,7 +432,7 @@ func (s schedule) final(grown bool) []markup.Part {
 	return st.final
 }
 
-// squeeze returns the text of messages without regard to where they are cut.
+// squeeze returns the text of messages without white space, so that it does not matter where they are split.
 func squeeze(messages []chat.Outgoing) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -441,7 +441,7 @@ func squeeze(messages []chat.Outgoing) string {
 	return b.String()
 }
 
-// badSpans returns what a strict platform would refuse in a message.
+// badSpans returns the errors that a strict platform would find in a message.
 func badSpans(m chat.Outgoing, d markup.Dialect) (wrong []string) {
 	if !utf8.ValidString(m.Text) || strings.ContainsRune(m.Text, utf8.RuneError) {
 		wrong = append(wrong, fmt.Sprintf("broken text %q", m.Text))
@@ -465,7 +465,8 @@ func badSpans(m chat.Outgoing, d markup.Dialect) (wrong []string) {
 	return wrong
 }
 
-// D1 to D9 with random texts, failures, limits and settings. A failure prints how to run the same schedule again.
+// The invariants D1 to D9 hold for random texts, failures, limits and settings. A failure prints how to play the same
+// schedule again.
 func TestRandomSchedules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -9,7 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// When a message only stops streaming, the record is the Markdown of its visible text: the model may have started over.
+// If a call only stops a stream, the record contains the Markdown of the visible text, because the model may have
+// started over.
 func TestRecordOfTheVisibleText(t *testing.T) {
 	r := &Reply{state: state{parts: []message{{phase: streaming, source: "one two", shown: display{body: payload{end: 7}}}}}}
 	r.view.Text = "a wholly new text"
@@ -18,7 +19,7 @@ func TestRecordOfTheVisibleText(t *testing.T) {
 	}
 }
 
-// The next process cuts a part at the same place as this one, whatever limit was learned since (F06).
+// The next process splits the text where this process did, even if a smaller limit was learned since (F06).
 func TestRecordOfTheCut(t *testing.T) {
 	r := &Reply{state: state{place: place{limit: 35}, cuts: []int{70}}}
 	for i, want := range []int{70, 35} {
@@ -28,7 +29,7 @@ func TestRecordOfTheCut(t *testing.T) {
 	}
 }
 
-// F05: a replaced message is deleted after another one shows its text, not before.
+// F05: a replaced message is deleted only after another message shows its text.
 func TestReplacedMessageIsDeletedLast(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -57,8 +58,8 @@ func TestReplacedMessageIsDeletedLast(t *testing.T) {
 	}
 }
 
-// A create of unknown outcome showed a question. After another create under its key, without a question, the next process must
-// not take the message for a stream, because then the question's buttons would stay.
+// A create with an unknown outcome showed a question, and another create under its key showed none. The next process
+// must not take the message for a stream, because then the question's buttons would stay.
 func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	t.Parallel()
 	for _, c := range []struct {
@@ -73,8 +74,8 @@ func TestRecordOfAPossibleQuestion(t *testing.T) { // D10
 	}
 }
 
-// A stream shows the line below a heading, the final does not. A preview without an id, which the final replaces, does not make
-// the final be cut like a stream.
+// A stream shows the line below a heading, and the final text does not. A preview without an id is replaced by the
+// final message, so it must not make the final text be split like a stream.
 func TestFinalIsNotCutLikeAStream(t *testing.T) {
 	s := state{place: place{dialect: markup.Plain{}, limit: 20, grows: true}, cuts: []int{20}, nameless: true}
 	s.parts = []message{{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{rendered: markup.Rendered{Text: "one\n===\ntwo three"}}}}}

@@ -8,12 +8,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Violations that the simulation of package sim found, each as a story of its own. The invariant or case that was
-// violated stands in front.
+// The simulation in package sim found these violations. Each test starts with the violated invariant or case.
 
-// D1: a part that is full above a question ends in the middle of a paragraph. What the model writes next leaves a
-// mark in it open for good, so that the paragraph is laid out otherwise. The next part goes on behind the last word all the
-// same, and a stop leaves every word once.
+// D1: a part is full above a question and ends in the middle of a paragraph. The model's next text leaves a mark in
+// that paragraph open, so the paragraph is laid out differently. The next part still continues after the last word, and
+// a stop leaves every word once.
 func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -29,8 +28,8 @@ func TestRegressionPartContinuesAfterAQuestion(t *testing.T) {
 	})
 }
 
-// D7: an incomplete emoji is not shown, so that no later process puts a question below half of it. The last emoji before a tool
-// call is complete.
+// D7: an incomplete emoji is not shown, so that no later process puts a question below half of it. An emoji right
+// before a tool call is complete.
 func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -51,11 +50,11 @@ func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	})
 }
 
-// D12: a question that does not fit the last part before the file has a message of its own. It must not end that part, which
-// has room for more text.
+// D12: a question that does not fit into the last message before the file gets its own message. It must not end the
+// last message, which has room for more text.
 func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		e.Drafter, e.Streamer = nil, nil
 		p.profile.TextLimit = 60
 		c := streamed()
@@ -71,13 +70,13 @@ func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 	})
 }
 
-// F05: the create of a text has an unknown outcome, and so has the create of a question under the same key by the next process.
-// The text must not be deleted as a message that shows only the question.
+// F05: a text's create has an unknown outcome, and so has the create of a question with the same key by the next
+// process. The text must not be deleted as a message that shows only the question.
 func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	for name, transport := range map[string]Transport{"a message": Edit, "a stream": Native} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p, e := lavish()
+				p, e := fullPlatform()
 				p.profile.KeyFor = time.Hour
 				p.fate = nth(map[int]fate{0: {hang: true, applied: true}, 1: {hang: true, applied: true}})
 				c := streamed()
@@ -99,13 +98,13 @@ func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 	}
 }
 
-// The start of a stream was lost, and so was the answer to a create under the same key, which made a message with a question. The
-// next process stops what may be a stream, and the question goes all the same.
+// The start of a stream got no response, and neither did a create with the same key, which made a message with a
+// question. The next process stops the possible stream and still removes the question.
 func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 	for name, cursor := range map[string]string{"with a cursor": " ▌", "without a cursor": ""} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p, e := lavish()
+				p, e := fullPlatform()
 				p.profile.KeyFor = time.Hour
 				p.fate = nth(map[int]fate{0: {hang: true}, 1: {hang: true, applied: true}})
 				c := streamed()
@@ -125,11 +124,11 @@ func TestRegressionQuestionUnderTheKeyOfAStreamGoes(t *testing.T) {
 	}
 }
 
-// D1: a reply of several messages is stopped. The response to the create of the first one was lost, so it must be edited, but
-// it can't be. Its replacement appears below the others, which must be sent again behind it.
+// D1: a reply of several messages is stopped. The create of the first one got no response, so the message must be
+// edited, but the edit fails. Its replacement appears below the others, so these must be sent again after it.
 func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit, p.profile.KeyFor = 60, time.Hour
 		e.Drafter, e.Streamer, e.Filer = nil, nil, nil
 		p.fate = func(c *call) fate {
@@ -153,7 +152,7 @@ func TestRegressionStoppedWhereTheFirstPartCannotBeEdited(t *testing.T) {
 	})
 }
 
-// A question counts as visible when the platform has confirmed it. Earlier messages of people refer to something else.
+// A question counts as visible when the platform has confirmed it. A person's earlier message can't be an answer to it.
 func TestRegressionQuestionIsVisibleOnceConfirmed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -173,7 +172,7 @@ func TestRegressionQuestionIsVisibleOnceConfirmed(t *testing.T) {
 	})
 }
 
-// Where nothing can be deleted, a decided question loses its buttons, even if the platform refuses that once.
+// If the platform can't delete, a decided question loses its buttons, even if the platform refuses that once.
 func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -182,7 +181,7 @@ func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 		p.fate = func(c *call) fate {
 			switch {
 			case c.op == chat.OpSend && c.attempt == 0:
-				return uncertain(true) // so that the question stands apart
+				return uncertain(true) // so that the question gets its own message
 			case c.op == chat.OpEdit && c.attempt == 0:
 				return fail(chat.Rejected)
 			}
@@ -199,8 +198,8 @@ func TestRegressionButtonsAreRemovedAfterARefusal(t *testing.T) {
 	})
 }
 
-// D1: one part of a note is too long, and nothing can be edited. The parts above it stay as they were cut, and the rest
-// follows, also in the next process.
+// D1: one part of a note is too long, and the platform can't edit. The parts above it stay as they were split, and the
+// rest follows, also in the next process.
 func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 	for name, killed := range map[string]bool{"one process": false, "two": true} {
 		t.Run(name, func(t *testing.T) {
@@ -229,8 +228,8 @@ func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
 	}
 }
 
-// D1: a chat moved while a reply was stopped, so that only its second message is in the new chat, and the next process sends the
-// first one again: the second one has to follow it.
+// D1: a chat moved while a reply was stopped, so only the second message is in the new chat. The next process sends the
+// first message again, and the second one must follow it.
 func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

@@ -21,7 +21,7 @@ type Options struct {
 	Recorder Recorder        // nil: nothing is stored
 	Parts    []chat.Part     // records of an earlier process, or of the run of this one that ended with After
 	Taken    time.Time       // when the reply was taken over from a process that may still live, and wait for the answer to a call; zero: it was not
-	After    Outcome         // outcome of the same reply's last run in this process; zero if there was none
+	After    Outcome         // outcome of the last run of the same reply in this process; zero if there was none
 	Stopping <-chan struct{} // closed when the process stops: late checks are left to the next one; nil: it does not stop
 	Before   []*Slot         // earlier replies of the conversation that may still create messages; theirs come first
 	// Troubled is called with true when the ending can't be shown at the moment, except for a rate limit, and

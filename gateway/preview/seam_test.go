@@ -11,14 +11,14 @@ import (
 	"telex/internal/chat"
 )
 
-// The final is cut at other places than the previews, and is stopped after the edit of its first message. No word is repeated
-// or missing where the two meet, and nothing stands below a complete final.
+// The final text is split at other places than the previews, and the reply is stopped after the edit of its first
+// message. No word is repeated or missing between the two, and no message follows a complete final text.
 func TestStoppedAtASeam(t *testing.T) {
 	const asks = "May I do this for you now?"
 	for name, c := range map[string]struct {
 		limit int
-		asks  string   // in a message of its own, behind each text but the last
-		texts []string // in a message each
+		asks  string   // asked in its own message, after each text except the last
+		texts []string // each in its own message
 		final string
 		want  []string
 	}{
@@ -56,7 +56,8 @@ func TestStoppedAtASeam(t *testing.T) {
 	}
 }
 
-// The text behind the seam needs one message less, and the first existing one can't be edited: all are replaced and deleted.
+// The remaining text needs one message fewer, and the first of these messages can't be edited. All of them are replaced
+// and deleted.
 func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -84,11 +85,11 @@ func TestStoppedAtASeamThatCannotBeEdited(t *testing.T) {
 	})
 }
 
-// The complete final is in the first message when it is stopped. Only then an unknown message of the earlier process is found:
-// it is deleted.
+// The first message shows the complete final text when the reply is stopped. Then an unknown message of the earlier
+// process is found. It is deleted.
 func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
+		p, e := fullPlatform()
 		p.profile.TextLimit, p.latency = 40, 200*time.Millisecond
 		e.Finder = channel{p}
 		p.fate = nth(map[int]fate{1: {hang: true, applied: true}})
@@ -98,20 +99,20 @@ func TestStoppedBeforeAMessageIsFound(t *testing.T) {
 		p.fate = nil
 		l.slot.Reset()
 		l.slot.Finish(Ending{Text: "short"})
-		time.Sleep(100 * time.Millisecond) // the first message is on its way to the final
+		time.Sleep(100 * time.Millisecond) // the edit of the first message is on its way
 		l.slot.Cut()
 		<-l.ended
 		equal(t, "person sees", p.sees(), []string{"short"})
 	})
 }
 
-// An earlier process showed another answer in more messages. The final that replaces it is stopped after the edit of its first
-// message. The beginning of the final is visible, and nothing of the other answer.
+// An earlier process showed another answer in more messages. The final text that replaces it is stopped after the edit
+// of the first message. People see the start of the final text, and nothing of the other answer.
 func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	const other, final = "one two three four five six seven eight nine", "ten eleven twelve thirteen fourteen fifteen"
 	for name, c := range map[string]struct {
-		killed  bool // the process dies once more before the final is stopped
-		unknown bool // nobody knows of the last message
+		killed  bool // another process dies before the reply is stopped
+		unknown bool // the last message's create has an unknown outcome
 		ending  Ending
 	}{
 		"in the same process":                 {},
@@ -156,15 +157,15 @@ func TestStoppedAmongMessagesOfAnotherAnswer(t *testing.T) {
 	}
 }
 
-// The final is cut at other places than the previews, the process dies after the edit of its first message, and the next one is
-// told to stop: the text behind that message is still visible.
+// The final text is split at other places than the previews. The process dies after the edit of its first message, and
+// the next process is told to stop. The text after that message is still visible.
 func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 20
 		l := live(t, p, p.endpoint(), streamed())
 		l.says("one two three", 5*time.Second)
-		l.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
+		l.asks("yes:1", "May I do this?", 5*time.Second) // in its own message
 		l.slot.SetStatus(Status{})
 		l.says("fourteen five", 5*time.Second)
 		p.latency = time.Second
@@ -181,19 +182,20 @@ func TestStoppedWhereAnEarlierProcessMadeASeam(t *testing.T) {
 	})
 }
 
-// The message behind the seam is a stream. The message above it shows words for which the final has no room there.
+// The message after the edited one is a stream. The edited message shows words that the final text has no room for
+// there.
 func TestStoppedAtASeamBeforeAStream(t *testing.T) {
 	const text = "one two three\n---\nfour fivefivefivefivefivefivefive six seven eight"
 	for limit := 32; limit <= 42; limit += 2 {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p, e := lavish()
+				p, e := fullPlatform()
 				p.profile.TextLimit, p.latency = limit, time.Second
 				c := streamed()
 				c.Transport = Native
 				s := beginAt(t, p, e, c, "key")
 				s.says(text, 10*time.Second)
-				s.slot.Finish(Ending{Text: text + " **nine\n===\n"}) // it would show other text if it were cut like the stream
+				s.slot.Finish(Ending{Text: text + " **nine\n===\n"}) // split like the stream, it would show another text
 				s.waits(700 * time.Millisecond)                      // the edit of the first message is on its way
 				s.slot.Cut()
 				s.waits(time.Minute)

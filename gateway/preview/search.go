@@ -67,8 +67,8 @@ func (s *state) uncertainCreate(part int) chat.Create {
 	return c
 }
 
-// lateUntil returns until when a create of unknown outcome may take effect although a search at now does not find its message. It
-// returns false if it can't, or if nobody can look again.
+// lateUntil returns until when a create with an unknown outcome may still take effect, although a search at now does
+// not find its message. It returns false if that is impossible, or if no second search can be made.
 func (s *state) lateUntil(a *attempt, now time.Time) (time.Time, bool) {
 	until := now
 	if s.lateFor > 0 {

@@ -8,7 +8,7 @@ import (
 	"telex/internal/markup"
 )
 
-// ended is a state whose reply ended at now with this final.
+// ended returns the state of a reply that ended at now with this final text.
 func ended(now time.Time, text string) *state {
 	s := &state{place: place{dialect: markup.Plain{}, limit: 100, ops: chat.OpEdit | chat.OpDelete}}
 	s.end(&Ending{Text: text}, now)
@@ -54,7 +54,7 @@ func TestBackoffGrowsWithEachFailureInARow(t *testing.T) {
 	temporary(500 * ms)
 }
 
-// D6: a part that was sent again because it was deleted is treated like any other.
+// D6: a message that was sent again after a deletion is treated like any other message.
 func TestResentPartIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -70,8 +70,8 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 	}
 }
 
-// When it is known that a create made no message, the next one is the first under its key. It may be repeated as long as any
-// other, and inherits nothing from the earlier one, such as that it was a stream.
+// When a create is known to have made no message, the next create is the first one under its key. It may be repeated as
+// often as any other, and it inherits nothing, such as being a stream.
 func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -94,11 +94,11 @@ func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	}
 	step(doFind, nil)
 	step(doSend, &chat.SendError{Kind: chat.Uncertain})
-	step(doSend, nil) // under its key, which the platform knows
-	step(doEnd, nil)  // not the end of a stream, which this is not
+	step(doSend, nil) // under its key, which the platform remembers
+	step(doEnd, nil)  // nothing is left to do, because the message is not a stream
 }
 
-// While an ending is being stored, no other one is: otherwise the store and the screen would differ.
+// While an ending is being stored, no other ending is accepted. Otherwise the store and the screen would differ.
 func TestOneEndingIsDecidedAtATime(t *testing.T) {
 	t.Parallel()
 	s := NewSlot()

@@ -64,7 +64,7 @@ type Slot struct {
 	erased        bool          // set by Redraw: a draft vanished
 	questionAsked chan struct{} // capacity 1: signals a question, which is shown without waiting for the interval
 	visible       bool          // a message of the reply exists
-	readable      bool          // see Readable
+	readable      bool          // at least one message shows more than a question or the progress of tools
 	shown         string        // Markdown of the last preview that a person saw
 	waiting       Waiting
 	first         precedence

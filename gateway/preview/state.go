@@ -72,8 +72,8 @@ func (p payload) equal(q payload) bool {
 // placeholder is the content of a message that shows no text: platforms refuse empty messages.
 const placeholder = "–"
 
-// shortest is the content of a message whose text the platform refuses. Unlike the placeholder, it stands for text: a message that
-// shows it is never deleted because it is blank.
+// shortest is the content of a message whose text the platform refuses. Unlike the placeholder, it represents text: a
+// message that shows it is never deleted as blank.
 const shortest = "…"
 
 // blank reports whether p shows no text.

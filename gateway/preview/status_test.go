@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// working is that a tool is at work, from now on.
+// working returns a status with tools that run from now on.
 func working(lines ...string) Status { return Status{Lines: lines, Since: time.Now()} }
 
 func withProgress() Config {
@@ -37,7 +37,7 @@ func TestStatusStandsBelowTheTextUntilTheFinal(t *testing.T) {
 	})
 }
 
-// Without text, status lines open a message only when a tool has run for three seconds.
+// Without text, a status creates a message only after a tool has run for three seconds.
 func TestStatusAloneOpensAMessageLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -96,8 +96,8 @@ func TestQuestionReplacesTheStopButton(t *testing.T) {
 // A stream can't remove lines, so a question turns it into a message that is edited.
 func TestQuestionEndsAStream(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p, e := lavish()
-		s := told(t, p, e, Native)
+		p, e := fullPlatform()
+		s := beginVia(t, p, e, Native)
 		s.says("one two three ", 1200*ms)
 		ask := working("Turn the light on?")
 		ask.Urgent = true
@@ -112,7 +112,7 @@ func TestQuestionEndsAStream(t *testing.T) {
 	})
 }
 
-// If the text leaves no room, status lines are left out. A question gets room.
+// If the text leaves no room, status lines are omitted, but a question always gets room.
 func TestStatusWithoutRoom(t *testing.T) {
 	for name, urgent := range map[string]bool{"progress": false, "a question": true} {
 		t.Run(name, func(t *testing.T) {

@@ -13,16 +13,16 @@ import (
 	"telex/internal/chat"
 )
 
-// purse makes a *budget.Budget a Budget.
-type purse struct{ *budget.Budget }
+// budgetAdapter implements Budget with a *budget.Budget.
+type budgetAdapter struct{ *budget.Budget }
 
-func (p purse) Request(c chat.Call) Ticket { return p.Budget.Request(c) }
+func (p budgetAdapter) Request(c chat.Call) Ticket { return p.Budget.Request(c) }
 
-func (p purse) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
+func (p budgetAdapter) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
 	p.Budget.Block(c, s, ops, d)
 }
 
-// story is one reply that a test tells.
+// story is one reply in a test.
 type story struct {
 	*person
 	t      *testing.T
@@ -32,12 +32,12 @@ type story struct {
 	out    Outcome
 }
 
-// streamed is how the stories stream.
+// streamed returns the configuration of most stories.
 func streamed() Config { return Config{Enabled: true, MinTokens: 3, Cursor: " ▌"} }
 
-// endpoint is a platform that can do everything.
+// endpoint returns an endpoint with all interfaces of the platform.
 func (p *person) endpoint() Endpoint {
-	return Endpoint{Sender: p, Editor: p, Deleter: p, Typer: p, Budget: purse{budget.New()}}
+	return Endpoint{Sender: p, Editor: p, Deleter: p, Typer: p, Budget: budgetAdapter{budget.New()}}
 }
 
 // begin starts a reply in virtual time.
@@ -62,7 +62,7 @@ func beginAt(t *testing.T, p *person, e Endpoint, c Config, key string) *story {
 	return s
 }
 
-// says lets the model write, a token a word, and then waits.
+// says appends the model's text, with each word as one token, and then waits.
 func (s *story) says(text string, wait time.Duration) {
 	s.slot.Append(text, len(strings.Fields(text)))
 	s.waits(wait)
@@ -84,7 +84,7 @@ func (s *story) ends(e Ending) Outcome {
 	return s.out
 }
 
-// delivers ends the reply and wants these texts to stand.
+// delivers ends the reply and checks that exactly these texts are visible.
 func (s *story) delivers(e Ending, want ...string) {
 	s.t.Helper()
 	if o := s.ends(e); !o.Delivered || o.Err != nil {
@@ -93,7 +93,7 @@ func (s *story) delivers(e Ending, want ...string) {
 	equal(s.t, "person sees", s.sees(), want)
 }
 
-// equal fails with both lists, a line each.
+// equal fails the test with both lists, one element per line, if they differ.
 func equal(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -101,14 +101,14 @@ func equal(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// bubble runs a story in virtual time, beside others.
+// bubble runs a test in virtual time, in parallel with others.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, f)
 }
 
-// counter is a log that counts warnings and errors.
+// counter is a log handler that counts warnings and errors.
 type counter struct{ n *int }
 
 func (c counter) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }

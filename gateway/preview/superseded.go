@@ -14,7 +14,7 @@ func (s *state) supersede(i int) {
 	if s.ending != nil && s.can(chat.OpDelete) {
 		last = len(s.parts) - 1
 	}
-	for j := last; j >= i; j-- { // in reverse: if a crash loses some of these records, part i must be unchanged
+	for j := last; j >= i; j-- { // in reverse order, because if a crash loses some of these records, part i must be unchanged
 		s.replaceMessage(j)
 	}
 	s.markAbove(i)

@@ -12,10 +12,11 @@ import (
 	"telex/platforms/telegram"
 )
 
-// thinking is that the model thinks, from now on.
+// thinking returns a status of a model that thinks from now on.
 func thinking(thought string) Status { return Status{Thought: thought, ThoughtSince: time.Now()} }
 
-// A thought opens a message when it has lasted for a while. It stands above the text, and disappears when it is over.
+// A thought creates a message after it has lasted for a while. It appears above the text and disappears when it is
+// over.
 func TestThoughtStandsAboveTheText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -37,7 +38,7 @@ func TestThoughtStandsAboveTheText(t *testing.T) {
 	})
 }
 
-// Short thoughts open no message, and without streaming no thought is shown.
+// Short thoughts create no message. Without streaming, no thought is shown.
 func TestThoughtThatIsNotShown(t *testing.T) {
 	for name, c := range map[string]Config{"short": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +58,7 @@ func TestThoughtThatIsNotShown(t *testing.T) {
 	}
 }
 
-// A thought is a quote in each dialect, and the text's formats below it move accordingly.
+// Every dialect shows a thought as a quote, and the formats of the text below it move accordingly.
 func TestThoughtInDialects(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -94,7 +95,8 @@ func TestThoughtInDialects(t *testing.T) {
 	}
 }
 
-// Text and questions replace a thought if there is no room. No later part and no stream contains one.
+// If there is no room, the text or a question is shown instead of the thought. Later messages and streams contain no
+// thought.
 func TestThoughtGivesWay(t *testing.T) {
 	t.Run("to the text", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
@@ -127,8 +129,8 @@ func TestThoughtGivesWay(t *testing.T) {
 	})
 	t.Run("to a stream", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
-			p, e := lavish()
-			s := told(t, p, e, Native)
+			p, e := fullPlatform()
+			s := beginVia(t, p, e, Native)
 			s.slot.SetStatus(thinking("Let me see."))
 			s.waits(5 * time.Second)
 			s.says("one two three ", 4*time.Second)
@@ -140,7 +142,7 @@ func TestThoughtGivesWay(t *testing.T) {
 	})
 }
 
-// The thought of an earlier process does not count as text, and is not kept.
+// The thought of an earlier process does not count as text and is removed.
 func TestThoughtOfAnEarlierProcess(t *testing.T) {
 	for text, want := range map[string][]string{"": nil, "one two three": {"one two three"}} {
 		t.Run(text, func(t *testing.T) {

@@ -50,14 +50,14 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 	switch e.Kind {
 	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
 		switch m := f.message; {
-		case a.repeats && e.Kind != chat.Gone: // it shows that already, unless an edit of another process took effect
+		case a.repeats && e.Kind != chat.Gone: // the message already shows that, unless an edit of another process took effect
 			m.foreignEdits = time.Time{}
 			return
 		case a.mark != "": // the mark may be the cause
 			s.cfg.StopMark = ""
 			return
 		case a.creates() && m.attempt.resolution == byKey && s.can(chat.OpFind):
-			m.attempt.resolution = byFind // repeating the key is refused: ask for a message of an earlier try instead
+			m.attempt.resolution = byFind // the platform refuses the key, so search for the message of an earlier try
 			return
 		}
 	}
