@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// grants asks for n calls of a kind at once and returns how many were granted; they run on.
+// grants requests n calls of a kind at once and returns the granted ones, which keep running.
 func grants(b *Budget, n int, c chat.Call) (list []*Ticket) {
 	for range n {
 		if ticket := b.Request(c); granted(ticket) {
@@ -19,8 +19,8 @@ func grants(b *Budget, n int, c chat.Call) (list []*Ticket) {
 	return list
 }
 
-// What answers tell narrows the declared limits, and never widens them.
-func TestTell(t *testing.T) {
+// Rate limits that the platform reports can tighten the declared limits, but never loosen them.
+func TestReportedLimits(t *testing.T) {
 	const s = time.Second
 	declared := perChat(10, 10*s, 10)
 	send := call("a", chat.ClassFinal, declared)
@@ -31,10 +31,10 @@ func TestTell(t *testing.T) {
 		ticket.Done()
 	}
 	for _, c := range []struct {
-		name string
-		told chat.RateLimitInfo
-		now  int           // calls granted after it
-		wait time.Duration // until there is one more
+		name     string
+		reported chat.RateLimitInfo
+		now      int           // calls granted after the report
+		wait     time.Duration // time until one more call is granted
 	}{
 		{"none are left", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 0, Reset: 3 * s}, 0, 3 * s},
 		{"some are left", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
@@ -50,7 +50,7 @@ func TestTell(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *Budget) {
-				tell(b, c.told)
+				tell(b, c.reported)
 				first := grants(b, 20, send)
 				if len(first) != c.now {
 					t.Errorf("%d calls granted, want %d", len(first), c.now)
@@ -70,13 +70,12 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// The first call after a reset begins a period of its own, and answers that overtake each
-// other don't give back what was used.
+// The first call after a reset begins a new period. Responses that arrive out of order don't free calls that were used.
 func TestAllowancePeriods(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const s = time.Second
 		send := call("a", chat.ClassFinal, perChat(100, s, 100))
-		told := func(remaining int, reset time.Duration) {
+		reported := func(remaining int, reset time.Duration) {
 			b.UpdateLimits(send, []chat.RateLimitInfo{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: remaining, Reset: reset}})
 		}
 		check := func(what string, want int) {
@@ -90,9 +89,9 @@ func TestAllowancePeriods(t *testing.T) {
 			}
 		}
 		two := grants(b, 2, send)
-		told(4, 5*s) // the other one is not counted yet
+		reported(4, 5*s) // the response does not count the other call yet
 		check("while another is under way", 3)
-		told(3, 5*s)
+		reported(3, 5*s)
 		check("an answer from before", 0)
 		for _, ticket := range two {
 			ticket.Done()
@@ -104,7 +103,7 @@ func TestAllowancePeriods(t *testing.T) {
 		check("before the next reset", 0)
 		time.Sleep(time.Nanosecond)
 		check("after the next reset", 5)
-		told(4, 5*s) // the platform's period began later than was thought
+		reported(4, 5*s) // the platform's period began later than assumed
 		check("the same period", 0)
 		time.Sleep(5 * s)
 		ticket := b.Request(send)
@@ -113,7 +112,7 @@ func TestAllowancePeriods(t *testing.T) {
 	})
 }
 
-// Calls that are still under way at a reset may be counted after it.
+// The platform may count a call that runs during a reset after that reset.
 func TestAllowanceAtAReset(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassFinal, perChat(100, time.Second, 100))

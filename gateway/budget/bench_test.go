@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// BenchmarkCall is a call that nobody is in the way of.
+// BenchmarkCall measures a call that is granted at once.
 func BenchmarkCall(b *testing.B) {
 	budget := New()
 	c := call("a", chat.ClassPreview, perChat(1e9, time.Millisecond, 1e9), overall(1e9, time.Millisecond, 1e9))
@@ -19,7 +19,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCallInACrowd is a call that a thousand others wait behind.
+// BenchmarkCallInACrowd measures a call while a thousand others wait.
 func BenchmarkCallInACrowd(b *testing.B) {
 	budget := New()
 	full := overall(1, time.Hour, 1)

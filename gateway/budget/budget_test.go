@@ -10,8 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// D11: whoever came first, finals go before first displays, those before previews, and
-// typing comes last.
+// D11: finals go before first displays, those before previews, and typing goes last, for any order of arrival.
 func TestUrgentClassesGoFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
@@ -32,7 +31,7 @@ func TestUrgentClassesGoFirst(t *testing.T) {
 	})
 }
 
-// D12: within a class the oldest content goes first, then who asked first.
+// D12: within a class, the call with the oldest content goes first. With equal age, the first request goes first.
 func TestStalestGoesFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
@@ -61,9 +60,9 @@ func TestStalestGoesFirst(t *testing.T) {
 	})
 }
 
-// D12: a ticket that its own chat holds longest holds nobody up behind it, and what the endpoint holds
-// is for calls that it counts only.
-func TestTheEndpointHoldsOnlyItsOwn(t *testing.T) {
+// D12: a ticket that waits for its own chat's limit blocks no later ticket. The endpoint's limit only delays calls that
+// it counts.
+func TestEndpointLimitDelaysOnlyItsCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := overall(1, time.Second, 1)
 		limit.Ops = chat.OpSend
@@ -89,7 +88,7 @@ func TestNobodyStarves(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const replies, rate, seconds = 60, 10, 60
 		limit := overall(rate, time.Second, rate)
-		for range rate { // so that all of them queue
+		for range rate { // enough that all of them have to queue
 			must(t, b.Request(call("z", chat.ClassFinal, limit)))
 		}
 		longest := make([]time.Duration, replies)
@@ -106,7 +105,7 @@ func TestNobodyStarves(t *testing.T) {
 		}
 		time.Sleep((seconds + replies) * time.Second)
 		synctest.Wait()
-		// 60 replies share what previews may use: 9 calls a second.
+		// The 60 replies share the 9 calls per second that previews may use.
 		if got, want := slices.Max(longest), 8*time.Second; got > want {
 			t.Errorf("longest wait %v, want at most %v", got, want)
 		}
@@ -116,9 +115,9 @@ func TestNobodyStarves(t *testing.T) {
 	})
 }
 
-// D4, F19: nothing is granted in the scope before the block is over, and then at once.
-// Other scopes go on.
-func TestBlockHoldsItsScope(t *testing.T) {
+// D4, F19: no call is granted in a blocked scope before the block ends, and then the calls are granted at once. Other
+// scopes are not affected.
+func TestBlockAppliesToItsScope(t *testing.T) {
 	message := func(to chat.ChatID, id chat.MessageID) chat.Call {
 		c := call(to, chat.ClassFinal)
 		c.Op, c.Message = chat.OpEdit, id
@@ -235,7 +234,7 @@ func TestBlockLengths(t *testing.T) {
 	}
 }
 
-// D4: a restart honours blocks. Their end follows the wall clock, which may be wrong by years.
+// D4: a restarted process keeps to earlier blocks. Their end is in wall-clock time, which may be wrong by years.
 func TestRestore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -250,7 +249,7 @@ func TestRestore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *Budget) {
-				until := time.Now().Add(c.after).Round(0) // as a store keeps it
+				until := time.Now().Add(c.after).Round(0) // a store keeps no monotonic time
 				b.Restore(chat.Block{Scope: chat.ScopeChat, Chat: "a", Until: until})
 				b.Restore(chat.Block{Scope: chat.ScopeChat, Chat: "a", Until: until.Add(-time.Minute)})
 				if got := waited(b.Request(call("a", chat.ClassFinal))); got != c.want {
@@ -261,7 +260,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Content is as old as it is, whatever the wall clock says: a time in the future or none is now.
+// The age of content does not depend on the wall clock. A time in the future and a missing time count as now.
 func TestAgeOfContent(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		now := time.Now()
@@ -279,8 +278,8 @@ func TestAgeOfContent(t *testing.T) {
 	})
 }
 
-// A block catches those who were waiting already.
-func TestBlockHoldsWaitingTickets(t *testing.T) {
+// A block also applies to tickets that were already waiting.
+func TestBlockAppliesToWaitingTickets(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(1, time.Second, 1)
 		must(t, b.Request(call("a", chat.ClassFinal, limit)))
@@ -318,7 +317,7 @@ func TestCancelGivesBackAGrant(t *testing.T) {
 		}
 		ticket.Cancel()
 		must(t, next)
-		for range 10 { // giving back again and again must not fill the bucket over its brim
+		for range 10 { // repeated cancellations must not fill the bucket above its size
 			ticket.Cancel()
 			ticket.Done()
 		}
@@ -351,8 +350,8 @@ func TestDoneCountsOnce(t *testing.T) {
 	})
 }
 
-// A budget that nobody waits for has nothing running.
-func TestNoTimerIsLeft(t *testing.T) {
+// A budget without waiting tickets has no timer.
+func TestNoTimerWithoutWaitingTickets(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(1, time.Hour, 1)
 		must(t, b.Request(call("a", chat.ClassFinal, limit)))
@@ -408,13 +407,13 @@ func TestSweepForgetsIdleScopesOnly(t *testing.T) {
 		running.Done()
 		time.Sleep(30 * time.Minute)
 		check("lowered")
-		time.Sleep(time.Hour) // whatever is refused now has nothing to do with it
+		time.Sleep(time.Hour) // the refusals from now on are unrelated to the earlier ones
 		check()
 	})
 }
 
-// What a ticket holds on to stays, though nothing limits it.
-func TestSweepLeavesWhatIsInUse(t *testing.T) {
+// Scopes that a ticket still uses are kept, even if no limit applies to them.
+func TestSweepKeepsUsedScopes(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		b.Block(call("z", chat.ClassFinal), chat.ScopeEndpoint, 0, time.Hour)
 		waiting := b.Request(call("a", chat.ClassFinal))
@@ -432,7 +431,7 @@ func TestSweepLeavesWhatIsInUse(t *testing.T) {
 	})
 }
 
-// Memory follows activity: a chat that is silent is forgotten while others go on.
+// Memory depends on activity: scopes of silent chats are removed while others are used.
 func TestManyChatsAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, 20*time.Second, 3)

@@ -10,21 +10,21 @@ import (
 	"telex/internal/chat"
 )
 
-// D3, D11: many chats stream and end together, under Telegram's limits counted at arrival. No
-// call comes too early; previews use all of the 30 calls a second but the reserve; and the finals
-// take little longer than at 30 a second, though previews have just used them.
+// D3, D11: many chats stream and end together, under Telegram's limits as counted at arrival. No call arrives too
+// early. Previews use all of the 30 calls per second except the reserve. The finals take little longer than at 30 per
+// second, although previews have just used that rate.
 func TestCrowdThatEndsTogether(t *testing.T) {
 	for _, c := range []struct {
 		chats   int
 		latency time.Duration
-		most    time.Duration // until 95 % of the finals have arrived
+		most    time.Duration // maximum time until 95 % of the finals have arrived
 	}{
 		{50, 60 * time.Millisecond, 1650 * time.Millisecond},
 		{150, 60 * time.Millisecond, 4900 * time.Millisecond},
 		{150, 0, 4800 * time.Millisecond},
 	} {
 		t.Run(fmt.Sprintf("%d chats, latency %v", c.chats, c.latency), func(t *testing.T) {
-			// The end may fall on any moment between two calls.
+			// The end may be at any moment between two calls.
 			for shift := time.Duration(0); shift < time.Second; shift += 170 * time.Millisecond {
 				inBubbleOnce(t, func(b *Budget) {
 					end := time.Now().Add(8*time.Second + shift)
@@ -51,8 +51,8 @@ func TestCrowdThatEndsTogether(t *testing.T) {
 	}
 }
 
-// crowd lets chats show previews until they end together, each with a final. It returns how
-// long the finals took to arrive, and all arrivals.
+// crowd lets chats show previews until they all end with a final. It returns how long each final took to arrive, and
+// all arrivals.
 func crowd(b *Budget, chats int, end, latency time.Duration) (took []time.Duration, arrivals []arrival) {
 	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
 	start := time.Now()

@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// D11, D12: whatever replies share an endpoint, a reply's preview waits for each of the others
-// about once, and a final waits for no preview once it is its turn.
+// D11, D12: for any replies that share an endpoint, a preview waits for about one call of each other reply. A final
+// whose turn it is waits for no preview.
 func TestFairness(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -53,31 +53,31 @@ func TestFairness(t *testing.T) {
 			}
 			wg.Wait()
 		})
-		// A window serves rate calls and lasts a latency more in all; previews leave one of them,
-		// and one is for rounding.
+		// A window serves rate calls, and takes one latency longer. Previews leave one of these calls to others, and
+		// one more allows for rounding.
 		window := time.Second + latency
 		perWindow := max(1, rate-2)
-		finals := replies/finalEvery + 1 // that came between, per round of previews
+		finals := replies/finalEvery + 1 // finals that came in between, per round of previews
 		rounds := time.Duration((replies+finals)/perWindow + 3)
 		if got, most := slices.Max(preview), rounds*window+2*time.Second; got > most {
 			rt.Errorf("a preview of %d replies at %d/s waited %v, want at most %v", replies, rate, got, most)
 		}
-		// All other replies may end at once.
+		// In the worst case all other replies end at once.
 		if got, most := slices.Max(final), time.Duration(replies/rate+2)*window+2*time.Second; got > most {
 			rt.Errorf("a final of %d replies at %d/s waited %v, want at most %v", replies, rate, got, most)
 		}
 	})
 }
 
-// D12: another reply of the chat asks one question after the other, each the first thing that people wait for. The preview is shown all
-// the same, soon after its patience ends.
+// D12: another reply of the chat asks many questions in a row, and each question is urgent. The preview is still shown
+// soon after its patience ends.
 func TestQuestionsStarveNoPreview(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, limit := New(), perChat(3, 20*time.Second, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		var asking sync.WaitGroup
-		for range 2 { // so that one always waits
+		for range 2 { // so that one question always waits
 			asking.Go(func() {
 				for ctx.Err() == nil {
 					makeOne(ctx, b, call("chat", chat.ClassFirst, limit))
@@ -95,7 +95,7 @@ func TestQuestionsStarveNoPreview(t *testing.T) {
 	})
 }
 
-// makeOne makes one call when it may, unless ctx ends before.
+// makeOne makes one call when it is granted, unless ctx ends before.
 func makeOne(ctx context.Context, b *Budget, c chat.Call) {
 	ticket := b.Request(c)
 	select {
@@ -107,7 +107,7 @@ func makeOne(ctx context.Context, b *Budget, c chat.Call) {
 	}
 }
 
-// parts makes the calls of a final one after the other and returns how long that took.
+// parts makes the calls of one final in sequence, and returns how long that took.
 func parts(b *Budget, to chat.Target, n int, latency time.Duration, limits ...chat.Limit) time.Duration {
 	start := time.Now()
 	for i := range n {
@@ -116,12 +116,12 @@ func parts(b *Budget, to chat.Target, n int, latency time.Duration, limits ...ch
 		<-ticket.Ready()
 		time.Sleep(latency)
 		ticket.Done()
-		time.Sleep(10 * time.Millisecond) // the part is recorded
+		time.Sleep(10 * time.Millisecond) // the reply stores its record in this time
 	}
 	return time.Since(start)
 }
 
-// Finals of many parts are served one after the other, so that not all of them end late.
+// Finals of many parts are served one after the other, because otherwise all of them would end late.
 func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		const finals, each = 5, 6
@@ -136,7 +136,7 @@ func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 		}
 		wg.Wait()
 		for i, d := range took {
-			// The calls of those before and its own need so many windows.
+			// This is the number of windows that the calls of earlier finals and its own calls need.
 			if most := time.Duration((i+1)*each-1)/10*(time.Second+20*time.Millisecond) + each*50*time.Millisecond; d > most {
 				t.Errorf("final %d took %v, want at most %v; all: %v", i, d, most, took)
 			}
@@ -144,14 +144,14 @@ func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 	})
 }
 
-// Previews and younger finals leave room for what a final has announced.
+// Previews and younger finals leave room for the calls that a final has announced.
 func TestReservation(t *testing.T) {
 	limit := perChat(6, time.Minute, 6)
 	ask := func(b *Budget, thread chat.ThreadID, class chat.Class, calls int) *Ticket {
 		c := call("a", class, limit)
 		c.To.Thread, c.Calls = thread, calls
 		if thread == "x" {
-			c.Since = c.Since.Truncate(time.Hour) // the same for all calls of a reply
+			c.Since = c.Since.Truncate(time.Hour) // the same time for all calls of a reply
 		}
 		return b.Request(c)
 	}

@@ -10,17 +10,17 @@ import (
 	"telex/internal/chat"
 )
 
-// secretive is a platform whose limits in force are others than those that it publishes.
+// secretive is a platform that enforces other limits than it publishes.
 type secretive struct {
 	mu      sync.Mutex
 	hidden  []chat.Limit
-	named   bool // its refusals name their scope
+	named   bool // its refusals name the blocked scope
 	seen    map[scopeKey][]time.Time
 	refused []arrival
-	scopes  map[scopeKey]int // refusals in each
+	scopes  map[scopeKey]int // number of refusals in each scope
 }
 
-// answer counts a call, or refuses it until there is room again.
+// answer counts a call, or refuses it until the limit has room.
 func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Sc
 			if s.named {
 				scope = l.Scope
 			}
-			// Platforms say whole seconds.
+			// Platforms report whole seconds.
 			return (s.seen[k][0].Add(l.Window).Sub(now) + time.Second - 1).Truncate(time.Second), scope
 		}
 	}
@@ -44,8 +44,8 @@ func (s *secretive) answer(c chat.Call) (retryAfter time.Duration, scope chat.Sc
 	return 0, 0
 }
 
-// use makes a reply's calls in a chat until end: previews, and each time a final that is tried
-// until it is taken. It returns how many finals were.
+// use makes a reply's calls in a chat until end: previews, and at intervals a final that is repeated until it is
+// accepted. It returns the number of accepted finals.
 func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time.Time) (finals int) {
 	for i := 0; time.Now().Before(end); i++ {
 		c := call(id, chat.ClassPreview, limits...)
@@ -67,7 +67,7 @@ func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time
 				break
 			}
 			if c.Class == chat.ClassPreview {
-				break // a newer one follows
+				break // a newer preview follows
 			}
 		}
 		if c.Class == chat.ClassFinal {
@@ -78,10 +78,9 @@ func (s *secretive) use(b *Budget, id chat.ChatID, limits []chat.Limit, end time
 	return finals
 }
 
-// D3: the limits in force are half of the published ones. Each scope slows down at its first refusal.
-// Since one refusal may have passed in a minute, it is tried then whether the limit is back, and
-// because that fails at the same number of calls, less and less often: in the first hour five times
-// more, afterwards about once an hour.
+// D3: the platform enforces half of the published limits. Each scope slows down at its first refusal. A single refusal
+// may be temporary, so the budget tries the full limit again after a minute. That fails at the same number of calls, so
+// it tries less and less often: five times in the first hour, then about once an hour.
 func TestHiddenLimits(t *testing.T) {
 	group := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: time.Minute, Burst: 5}
 	private := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 20, Window: 20 * time.Second, Burst: 3}
@@ -92,7 +91,7 @@ func TestHiddenLimits(t *testing.T) {
 		return l
 	}
 	hours := 3
-	if raced { // what comes later is the same again
+	if raced { // the later behaviour is the same again
 		hours = 1
 	}
 	for _, c := range []struct {
@@ -100,8 +99,8 @@ func TestHiddenLimits(t *testing.T) {
 		chats  int
 		limits []chat.Limit
 		hidden chat.Limit
-		scopes int // that learn
-		first  int // refusals until they have slowed down: one each, and what is in flight at once
+		scopes int // number of scopes that slow down
+		first  int // refusals before all have slowed down: one each, and the running calls
 	}{
 		{"group", 1, []chat.Limit{group, all}, half(group), 1, 1},
 		{"groups", 10, []chat.Limit{group, all}, half(group), 10, 10},
@@ -133,7 +132,7 @@ func TestHiddenLimits(t *testing.T) {
 							later++
 						}
 					}
-					atOnce := 0 // before anything could be learned
+					atOnce := 0 // before the budget could learn anything
 					for _, d := range at {
 						if d < at[0]+30*time.Second {
 							atOnce++
@@ -152,8 +151,8 @@ func TestHiddenLimits(t *testing.T) {
 	}
 }
 
-// Refusals that name no scope block their chats, until three chats that had hardly used their
-// own limits were refused.
+// A refusal without a scope blocks its chat. After three chats were refused that had hardly used their own limits, the
+// endpoint is blocked.
 func TestManyRefusedChatsStandForTheEndpoint(t *testing.T) {
 	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
 	refuse := func(b *Budget, id chat.ChatID, before int) chat.Block {

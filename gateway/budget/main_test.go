@@ -12,27 +12,27 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Schedules are cheap in virtual time; the command line may ask for another number.
+	// Schedules are cheap in virtual time. A flag sets another number.
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// inBubble runs f in virtual time, beside other tests. Whatever f leaves running fails it.
+// inBubble runs f in virtual time, in parallel with other tests. It fails if f leaves goroutines running.
 func inBubble(t *testing.T, f func(t *testing.T, b *Budget)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { f(t, New()) })
 }
 
-// inBubbleOnce is inBubble for a part of a test.
+// inBubbleOnce does the same for a part of a test.
 func inBubbleOnce(t *testing.T, f func(b *Budget)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { f(New()) })
 }
 
-// perChat and overall are limits that count every kind of call.
+// perChat and overall return limits that count every kind of call.
 func perChat(count int, window time.Duration, burst int) chat.Limit {
 	return chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: count, Window: window, Burst: burst}
 }
@@ -41,7 +41,7 @@ func overall(count int, window time.Duration, burst int) chat.Limit {
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: count, Window: window, Burst: burst}
 }
 
-// call is a send to a chat.
+// call returns a send to a chat.
 func call(to chat.ChatID, class chat.Class, limits ...chat.Limit) chat.Call {
 	return chat.Call{To: chat.Target{Chat: to}, Op: chat.OpSend, Class: class, Since: time.Now(), Limits: limits}
 }
@@ -55,7 +55,7 @@ func granted(t *Ticket) bool {
 	}
 }
 
-// must fails unless the ticket is granted, and ends its call.
+// must ends the ticket's call, and fails the test if the ticket was not granted.
 func must(t *testing.T, ticket *Ticket) {
 	t.Helper()
 	if !granted(ticket) {
@@ -64,7 +64,7 @@ func must(t *testing.T, ticket *Ticket) {
 	ticket.Done()
 }
 
-// waited returns how long the ticket has to wait from now on, and ends its call at once.
+// waited waits for the ticket and ends its call at once. It returns how long it waited.
 func waited(ticket *Ticket) time.Duration {
 	start := time.Now()
 	<-ticket.Ready()

@@ -27,7 +27,7 @@ func TestBucketShapesABurst(t *testing.T) {
 
 func TestWindowBoundsWhatTheBucketWouldAllow(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
-		// The bucket alone would allow 4 at once and 4 more in the second that follows.
+		// The bucket alone would allow 4 calls at once and 4 more in the next second.
 		limit := perChat(4, time.Second, 4)
 		var last []time.Time
 		for i := range 12 {
@@ -42,7 +42,7 @@ func TestWindowBoundsWhatTheBucketWouldAllow(t *testing.T) {
 	})
 }
 
-// A platform counts a call when it arrives, which may be as late as its end.
+// A platform counts a call when it arrives. That may be as late as the end of the call.
 func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(2, time.Second, 2)
@@ -60,8 +60,8 @@ func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
 	})
 }
 
-// One call that hangs takes one place, not everybody's.
-func TestHangingCallHoldsNobodyUp(t *testing.T) {
+// A call that hangs uses one place, and does not delay the others.
+func TestHangingCallDelaysNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(2, time.Second, 2)
 		hanging := b.Request(call("a", chat.ClassFinal, limit))
@@ -104,7 +104,7 @@ func TestMessageScopeCountsEachMessage(t *testing.T) {
 	})
 }
 
-// D11: a final finds room where previews were waiting for more.
+// D11: a final has room even if previews use all that they may.
 func TestHeadroom(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -132,13 +132,13 @@ func TestHeadroom(t *testing.T) {
 	}
 }
 
-// D11.
+// D11: previews leave room for a final.
 func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		limit chat.Limit
 		class chat.Class
-		want  int // calls of the class at once
+		want  int // calls of the class that are granted at once
 	}{
 		{"bucket, previews", perChat(20, 20*time.Second, 3), chat.ClassPreview, 2},
 		{"bucket, typing", perChat(20, 20*time.Second, 3), chat.ClassTyping, 1},
@@ -166,7 +166,7 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	}
 }
 
-// Calls that were under way when the first refusal came are refused for the same reason.
+// Calls that were running at the first refusal are refused for the same reason, so they slow the limit down only once.
 func TestManyRefusalsAtOnceSlowDownOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4))
@@ -205,16 +205,16 @@ func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
 	})
 }
 
-// D3: what an earlier process may have used is not given out again: there is no burst, and no call before its turn. (What both
-// processes do together: TestAssumedCallsExceedNoLimit.)
+// D3: the budget does not grant calls that an earlier process may have made: there is no burst, and no call comes
+// early. (TestAssumedCallsExceedNoLimit covers both processes together.)
 func TestAssumedCallsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		limit chat.Limit
-		gap   time.Duration // until the first call after a restart, and between the calls after it
-		most  int           // in the window after it
+		gap   time.Duration // time until the first call after a restart, and between later calls
+		most  int           // maximum number of calls in the window after it
 	}{
 		{perChat(20, 20*time.Second, 3), time.Second, 19},
-		{perChat(18, time.Minute, 3), time.Minute / 18, 18}, // the last one within the rounding of the interval
+		{perChat(18, time.Minute, 3), time.Minute / 18, 18}, // the last one differs by the rounding of the interval
 		{perChat(5, 5*time.Second, 5), 5 * time.Second, 0},
 		{perChat(30, time.Second, 30), time.Second, 0},
 	} {

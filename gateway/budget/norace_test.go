@@ -4,6 +4,6 @@ package budget
 
 const (
 	raced = false
-	// checks is how often each property is checked, beside the checks with the race detector.
+	// checks is the number of schedules per property. More are played with the race detector.
 	checks = "540"
 )

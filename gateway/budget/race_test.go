@@ -3,8 +3,8 @@
 package budget
 
 const (
-	raced = true // the race detector runs
-	// checks is how often each property is checked: with the race detector a schedule takes sixteen times as long, and most
-	// are played without it.
+	raced = true // whether the race detector is on
+	// checks is the number of schedules per property. The race detector makes them sixteen times slower, so most are
+	// played without it.
 	checks = "60"
 )

@@ -12,14 +12,14 @@ import (
 	"telex/internal/chat"
 )
 
-// table is what a store does with the claims of all processes.
+// table stores the claims of all processes, as a shared store does.
 type table struct {
 	mu     sync.Mutex
 	claims []chat.Claim
 	died   map[chat.ReplicaID]time.Time
 }
 
-// settle lets a process share. lost loses the request or the answer.
+// settle exchanges the claims of a process. lost says whether the request or the response gets lost.
 func (tb *table) settle(b *Budget, id chat.ReplicaID, lost string) {
 	tb.exchange(b, id, lost, b.Claims(), Divided)
 }
@@ -53,8 +53,8 @@ func (tb *table) exchange(b *Budget, id chat.ReplicaID, lost string, mine []chat
 
 func newTable() *table { return &table{died: make(map[chat.ReplicaID]time.Time)} }
 
-// D3, over several processes: whatever they want, whenever they come, die and lose answers of the store, the platform never
-// counts more calls than the limit allows.
+// D3, over several processes: the platform never counts more calls than the limit, for any demand, starts, deaths and
+// lost responses of the store.
 func TestSharesNeverExceedTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -65,7 +65,7 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 		pauses := rapid.SliceOfN(ms(0, 5000), processes, processes).Draw(rt, "pauses")
 		callers := rapid.SliceOfN(rapid.IntRange(1, 20), processes, processes).Draw(rt, "callers")
 		deaths := rapid.SliceOfN(ms(0, 60_000), processes, processes).Draw(rt, "deaths")
-		retire := rapid.Bool().Draw(rt, "retire") // processes stop in order
+		retire := rapid.Bool().Draw(rt, "retire") // processes stop gracefully
 		losses := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "", "request", "answer"}), 1, 40).Draw(rt, "losses")
 		var mu sync.Mutex
 		var arrivals []time.Time
@@ -118,7 +118,7 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 						tb.mu.Lock()
 						tb.died[id] = time.Now()
 						tb.mu.Unlock()
-						id += 10 // it comes back under another id
+						id += 10 // the process starts again under another id
 					}
 				})
 			}
@@ -130,7 +130,7 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 				rt.Fatalf("%d calls within %v, the limit is %d in %v", count+1, gap, count, limit.Window)
 			}
 		}
-		for p, n := range served { // D12: none starves, if it asks at all
+		for p, n := range served { // D12: no process that makes requests starves
 			if n == 0 && limit.Window*time.Duration(processes+2) < 20*time.Second && !slices.Contains(losses, "request") && !slices.Contains(losses, "answer") {
 				rt.Fatalf("process %d made no call: %v", p, served)
 			}
@@ -138,7 +138,7 @@ func TestSharesNeverExceedTheLimit(t *testing.T) {
 	})
 }
 
-// A process that is alone has the whole limit at once; with others, what they want decides.
+// A single process gets the whole limit at once. With several processes, the shares follow their demand.
 func TestSharesFollowDemand(t *testing.T) {
 	t.Parallel()
 	limit := overall(30, time.Second, 30)
@@ -174,7 +174,7 @@ func TestSharesFollowDemand(t *testing.T) {
 	}
 }
 
-// Before it has a share, a process makes no call, and says that it needs one. It may use a larger share at once.
+// A process without a share makes no call and reports that it needs one. It may use a larger share at once.
 func TestNoCallWithoutAShare(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		asked := 0

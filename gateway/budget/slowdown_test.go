@@ -10,11 +10,11 @@ func TestSlowdown(t *testing.T) {
 	const count, blocked = 20, 5 * time.Second
 	type step struct {
 		what     string
-		after    time.Duration // since the end of the block before
-		accepted int           // calls in the window when one is refused
+		after    time.Duration // since the end of the previous block
+		accepted int           // calls in the window at the refusal
 		calm     bool          // no refusal
-		repeated bool          // while the block before is in force
-		level    int           // what is left then
+		repeated bool          // refused during the previous block
+		level    int           // the expected number of calls that are left
 		hold     time.Duration
 	}
 	for _, c := range []struct {

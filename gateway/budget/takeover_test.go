@@ -12,14 +12,14 @@ import (
 	"telex/internal/chat"
 )
 
-// spell is a time in which one of two processes owns a chat.
+// spell is a period in which one of two processes owns a chat.
 type spell struct {
 	lasts  time.Duration
-	pauses []time.Duration // before each of its calls, again and again; none: it makes as many calls as it may
+	pauses []time.Duration // waits before its calls, repeated cyclically; none: it makes every call as soon as it may
 	class  chat.Class
 }
 
-// takeTurns lets two processes own a chat in turns. Each dies or stops without a word, and the other one knows nothing of its
+// takeTurns lets two processes own a chat in turns. Each ends without a handover, so the other knows nothing of its
 // calls. It returns the times of all calls.
 func takeTurns(limit chat.Limit, spells []spell) (calls []time.Time) {
 	processes := [2]*Budget{New(), New()}
@@ -48,15 +48,15 @@ func takeTurns(limit chat.Limit, spells []spell) (calls []time.Time) {
 	return calls
 }
 
-// callUnder is a call that counts under the limit alone.
+// callUnder returns a call that counts only under one limit.
 func callUnder(l chat.Limit, class chat.Class) chat.Call {
 	c := call("a", class, l)
 	c.To.Thread = "t"
 	return c
 }
 
-// tooMany says which calls are more than a bucket allows that refills steadily, or than a window of a limit allows. A short
-// window counts as full for whoever continues. A longer one is kept to by the bucket alone: in a window, it allows a burst, and
+// tooMany describes calls that exceed a steadily refilled bucket or a window of the limit. A process that takes over
+// assumes that a short window is full. For a longer window only the bucket applies: a window may contain a burst, and
 // one call less than the limit.
 func tooMany(l chat.Limit, calls []time.Time) string {
 	const rounding = time.Microsecond // of the times at which a bucket regains its calls
@@ -77,9 +77,9 @@ func tooMany(l chat.Limit, calls []time.Time) string {
 	return ""
 }
 
-// D3: whatever the earlier process really did, it and the one that continues together keep to the limit's bucket. So no window of
-// the length of the limit's has more than Count calls if it is short, and more than Count and a burst without one otherwise. The
-// adapters choose the Count and the burst of a long window so that this is what the platform publishes.
+// D3: for any calls of the earlier process, its calls and those of its successor together keep to the limit's bucket.
+// So a short window has at most Count calls, and a long one at most Count plus a burst minus one. The adapters choose
+// Count and burst of long windows so that this equals the published limit.
 func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -107,8 +107,8 @@ func TestAssumedCallsExceedNoLimit(t *testing.T) {
 	})
 }
 
-// Who gets a chat back does not use what its own bucket has regained meanwhile, not even a fraction of a call: the other process may have
-// used that.
+// A process that gets a chat back does not use the calls that its own bucket has regained in the meantime, not even a
+// fraction: the other process may have used them.
 func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limit := perChat(20, 20*time.Second, 1)
@@ -121,7 +121,8 @@ func TestAssumedCallsLeaveNoFraction(t *testing.T) {
 	})
 }
 
-// A chat that comes back to a process: calls that it assumed earlier stand for none that the other process has made since.
+// A chat returns to a process. The calls that it assumed at an earlier takeover do not cover the calls that the other
+// process made since.
 func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Budget) {
 		limit := perChat(22, time.Second, 10)
@@ -133,9 +134,9 @@ func TestAssumedCallsAreAssumedAnew(t *testing.T) {
 	})
 }
 
-// The worst cases by name, under the limits of the platforms: the earlier process used its burst just before it died, or all that a
-// window allows. And whoever continues does so at the pace of the limit from the first interval on (a short window counts as full),
-// without standing still later.
+// These are the worst cases under the platforms' limits: just before its end, the earlier process used its burst, or
+// all calls of a window. Its successor makes calls at the limit's rate from the first interval on (a short window
+// counts as full), and never pauses longer.
 func TestAssumedCallsAfterTheWorst(t *testing.T) {
 	for _, limit := range []chat.Limit{
 		perChat(20, 20*time.Second, 3), perChat(18, time.Minute, 3), perChat(45, 45*6*time.Second, 10), perChat(5, 5*time.Second, 5),

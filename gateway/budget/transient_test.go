@@ -10,12 +10,12 @@ import (
 	"telex/internal/chat"
 )
 
-// tier is a limit like Slack's: calls a minute over the whole workspace, half of them at once.
+// tier returns a limit like Slack's: calls per minute over the whole workspace, half of them as a burst.
 func tier(count int, ops chat.Op) chat.Limit {
 	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: count, Window: time.Minute, Burst: count / 2}
 }
 
-// refuseOnce makes one call that the platform refuses, and waits until the refusal is over.
+// refuseOnce makes one call that the platform refuses, and waits until its block ends.
 func refuseOnce(b *Budget, c chat.Call, scope chat.Scope, retryAfter time.Duration) {
 	ticket := b.Request(c)
 	<-ticket.Ready()
@@ -24,7 +24,7 @@ func refuseOnce(b *Budget, c chat.Call, scope chat.Scope, retryAfter time.Durati
 	time.Sleep(retryAfter)
 }
 
-// atOnce makes one call of a class in each of n chats at the same time and returns how long all took.
+// atOnce makes one call of a class in each of n chats at the same time, and returns how long all of them took.
 func atOnce(b *Budget, n int, class chat.Class, limits ...chat.Limit) time.Duration {
 	start := time.Now()
 	var wg sync.WaitGroup
@@ -39,13 +39,13 @@ func atOnce(b *Budget, n int, class chat.Class, limits ...chat.Limit) time.Durat
 	return time.Since(start)
 }
 
-// D4: a few refusals that are over slow no final down at all, and after a minute nothing else.
-func TestRefusalsThatAreOverSlowNothingDown(t *testing.T) {
+// D4: after a few refusals have ended, they delay no final, and after a minute they delay nothing else.
+func TestEndedRefusalsSlowNothingDown(t *testing.T) {
 	limit := tier(50, chat.OpEdit)
 	for _, later := range []time.Duration{0, time.Minute, 15 * time.Minute} {
 		for _, class := range []chat.Class{chat.ClassFinal, chat.ClassPreview} {
 			if class == chat.ClassPreview && later < time.Minute {
-				continue // previews may be careful that long
+				continue // previews may be slowed down for that long
 			}
 			t.Run(fmt.Sprintf("%v, %v later", class, later), func(t *testing.T) {
 				var without, with time.Duration
@@ -61,7 +61,7 @@ func TestRefusalsThatAreOverSlowNothingDown(t *testing.T) {
 						without, with = with, atOnce(b, 30, class, limit)
 					})
 				}
-				// The refused calls count as well: four of the fifty are taken, at 1.2 s each.
+				// The refused calls count, too: they use four of the fifty places, at 1.2 s each.
 				if most := without*13/10 + 5*time.Second; with > most {
 					t.Errorf("30 calls took %v after four refusals and %v without, want at most %v", with, without, most)
 				}
@@ -70,9 +70,9 @@ func TestRefusalsThatAreOverSlowNothingDown(t *testing.T) {
 	}
 }
 
-// D12: what older finals of many parts announced keeps a younger one waiting only where they could
-// use it: not while each waits for its own chat and the endpoint is idle.
-func TestAnnouncedCallsLeaveAnIdleEndpointToOthers(t *testing.T) {
+// D12: calls that older finals have announced delay a younger final only if the older finals could use them. While each
+// of these waits for its own chat, the endpoint is idle.
+func TestAnnouncedCallsDoNotBlockAnIdleEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
 		var wg sync.WaitGroup
@@ -93,14 +93,13 @@ func TestAnnouncedCallsLeaveAnIdleEndpointToOthers(t *testing.T) {
 	})
 }
 
-// D4: a refusal closes the kinds of calls that the platform names and no others, and the call's own
-// kind always.
-func TestRefusalClosesItsKindsOnly(t *testing.T) {
+// D4: a refusal blocks only the kinds of calls that the platform names, and always the kind of the refused call.
+func TestRefusalBlocksOnlyItsKinds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		scope   chat.Scope
-		ops     chat.Op // of the refusal
-		refused chat.Op // what was called
+		ops     chat.Op // the kinds that the refusal names
+		refused chat.Op // the kind of the refused call
 		closed  chat.Op
 	}{
 		{"Slack: a method in the workspace", chat.ScopeEndpoint, chat.OpTyping, chat.OpTyping, chat.OpTyping},
@@ -135,14 +134,14 @@ func TestRefusalClosesItsKindsOnly(t *testing.T) {
 	}
 }
 
-// D4: single refusals in the middle of steady use slow previews down for a minute each and no longer,
-// however many came before: what was accepted in between shows that no lower limit is in force. (A refusal
-// in the moment of the return, each time, looks like one.)
+// D4: each single refusal during steady use slows previews down for a minute, regardless of how many came before. The
+// calls that were accepted in between show that no lower limit is in force. (If each refusal came right at the return
+// to the full rate, that would look like a lower limit.)
 func TestSingleRefusalsAreForgottenEachTime(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		limit chat.Limit
-		each  time.Duration // between two previews, as the platform's adapter has it
+		each  time.Duration // interval between two previews in the platform's adapter
 	}{
 		{"Discord", perChat(5, 5*time.Second, 5), 1200 * time.Millisecond},
 		{"Slack", tier(50, chat.OpAll), 1500 * time.Millisecond},

@@ -17,15 +17,14 @@ import (
 // job is one call of a random schedule.
 type job struct {
 	start    time.Duration // when it is requested
-	up, down time.Duration // how long it travels there and back
+	up, down time.Duration // duration of the way to the platform and back
 	call     chat.Call
-	refuse   time.Duration // the platform answers 429 with this retry_after
+	refuse   time.Duration // the platform answers with a 429 and this retry_after
 	scope    chat.Scope
-	patience time.Duration // cancelled when it was not granted by then; 0: never
+	patience time.Duration // the ticket is cancelled if it was not granted by then; 0: never
 }
 
-// network is how long calls travel: at least up there and down back, more by up to jitter,
-// and rarely by seconds.
+// network is the latency of calls: at least up and down, plus up to jitter, and rarely seconds more.
 type network struct{ up, down, jitter time.Duration }
 
 // arrival is a call as the platform counts it.
@@ -34,7 +33,7 @@ type arrival struct {
 	call chat.Call
 }
 
-// closure is a refusal as the caller learned of it.
+// closure is a rate limit as the caller learned of it.
 type closure struct {
 	from, until time.Time
 	scope       scopeKey
@@ -82,11 +81,12 @@ func jobs(t *rapid.T, net network) []job {
 		}
 		return j
 	})
-	n := rapid.SampledFrom([]int{5, 30, 60, 120}).Draw(t, "number of jobs") // left alone, rapid draws short lists
+	n := rapid.SampledFrom([]int{5, 30, 60, 120}).Draw(t, "number of jobs") // without this, rapid draws short lists
 	return rapid.SliceOfN(one, n, n).Draw(t, "jobs")
 }
 
-// play runs the jobs and returns what the platform saw and what was refused. All end.
+// play runs the jobs. It returns the arrivals at the platform, the blocks, the starts, and the number of tickets that
+// are left.
 func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, left int) {
 	b := New()
 	var mu sync.Mutex
@@ -129,13 +129,13 @@ func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, l
 	return arrivals, blocks, starts, len(b.waiting)
 }
 
-// strict is how a platform counts one limit in one scope.
+// strict counts one limit in one scope as a platform does.
 type strict struct {
 	times []time.Time
-	full  time.Time // when its bucket is full
+	full  time.Time // when its bucket is full again
 }
 
-// take counts a call and says what is wrong with it, if it may come early by so much.
+// take counts a call and describes a violation of the limit. The call may be early by the given duration.
 func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
 	wrong := ""
 	if n := len(s.times) - l.Count; n >= 0 && at.Sub(s.times[n]) < l.Window-early {
@@ -152,7 +152,7 @@ func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
 	return wrong
 }
 
-// crowded returns what a platform that counts arrivals finds wrong.
+// crowded returns the violations that a platform finds which counts arrivals.
 func crowded(arrivals []arrival, early time.Duration) []string {
 	var out []string
 	scopes := map[string]*strict{}
@@ -174,8 +174,8 @@ func crowded(arrivals []arrival, early time.Duration) []string {
 	return out
 }
 
-// check plays a schedule and fails on calls that come earlier than the platform and its blocks
-// allow, and on tickets that are left.
+// check plays a schedule. It fails on calls that arrive earlier than the platform's limits and blocks allow, and on
+// tickets that are left.
 func check(t *testing.T, rt *rapid.T, n network, early time.Duration) {
 	schedule := jobs(rt, n)
 	var wrong []string
@@ -198,9 +198,9 @@ func check(t *testing.T, rt *rapid.T, n network, early time.Duration) {
 	}
 }
 
-// D3, D4: while the fastest call seen is at most a third slower than the fastest possible,
-// nothing that the network delays and nobody who gives up brings a call too early; nothing
-// starts in a blocked scope, and everybody is served.
+// D3, D4: no delay of the network and no cancelled ticket makes a call arrive too early, as long as the fastest
+// observed call is at most a third slower than the fastest possible one. No call starts in a blocked scope, and every
+// call is served.
 func TestNoWindowIsCrowded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -210,7 +210,7 @@ func TestNoWindowIsCrowded(t *testing.T) {
 	})
 }
 
-// Beyond that, calls come too early by what the fastest call was slower, at most.
+// If the fastest observed call is slower than that, calls arrive too early by at most the difference.
 func TestWindowOnAJitteryNetwork(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -220,12 +220,11 @@ func TestWindowOnAJitteryNetwork(t *testing.T) {
 	})
 }
 
-// A crowd that is served as fast as the platform allows, however long its calls take, arrives
-// at the published rate, to the call.
+// If the platform is the only limit, calls arrive exactly at the published rate, for any latency.
 func TestFullRateAtAnyLatency(t *testing.T) {
 	for _, c := range []struct {
 		latency time.Duration
-		most    time.Duration // for 300 calls at 30 a second, after the first seconds
+		most    time.Duration // for 300 calls at 30 per second, after the first seconds
 	}{
 		{0, 9 * time.Second},
 		{60 * time.Millisecond, 9*time.Second + 9*15*time.Millisecond},

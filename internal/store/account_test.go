@@ -79,7 +79,7 @@ func testAccount(t *testing.T, new newKept) {
 	}
 }
 
-// sumUsed is a sum of calls of 2 tokens of completion each.
+// sumUsed returns the usage of calls with 2 completion tokens each.
 func sumUsed(turns, calls, prompt int, estimated bool) chat.Used {
 	return chat.Used{
 		Usage: chat.Usage{Prompt: prompt, Cached: calls, Completion: 2 * calls, Reasoning: calls, Calls: calls, Estimated: estimated},
@@ -108,14 +108,14 @@ func TestAccountAddsUp(t *testing.T) {
 			turn.User = chat.UserID(rapid.SampledFrom([]string{"u", "e"}).Draw(rt, "user"))
 			f.must(f.Begin(t.Context(), turn))
 			f.must(f.Decide(t.Context(), id, chat.Decision{Growth: chat.Growth{Usage: usage}}))
-			f.must(f.End(t.Context(), id, chat.Growth{Usage: usage})) // a second time the turn is seen
+			f.must(f.End(t.Context(), id, chat.Growth{Usage: usage})) // the second End of the same turn
 		}
 		by := rapid.SliceOfDistinct(rapid.SampledFrom(dimensions), func(b store.UsageBy) store.UsageBy { return b }).Draw(rt, "by")
 		a, err := s.Account(t.Context(), store.AccountOptions{By: by})
 		f.must(err)
 		whole, err := f.Used(t.Context(), chat.UsageOf{})
 		f.must(err)
-		whole.Last = "" // of which an account says nothing
+		whole.Last = "" // an account does not contain it
 		if a.Total != whole {
 			rt.Fatalf("got %+v, want %+v", a.Total, whole)
 		}
@@ -141,7 +141,7 @@ func TestAccountAddsUp(t *testing.T) {
 func TestOlderStoreHasNoAccount(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
-	old(t, path, 4) // which has no table for it
+	old(t, path, 4) // this schema has no table for it
 	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

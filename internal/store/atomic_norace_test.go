@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// dump is all that can be read from a store.
+// dump returns all readable data of a store.
 func dump(f *fixture, s *store.Store) string {
 	f.Helper()
 	ctx := f.Context()
@@ -51,8 +51,8 @@ func dump(f *fixture, s *store.Store) string {
 	return text
 }
 
-// TestAllOrNothing takes one table after the other away from every call: a call that fails anywhere says so and
-// leaves nothing behind.
+// TestAllOrNothing removes one table at a time before each call. A call that fails at any point returns an error and
+// changes nothing.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -80,7 +80,7 @@ func TestAllOrNothing(t *testing.T) {
 			err := call(t.Context())
 			rename("away", table)
 			if err == nil {
-				// It does not need the table; what it did is undone by starting over.
+				// The call does not need the table. Start over to undo its changes.
 				f.close()
 				write(t, path, template)
 				*s = *mustOpen(t, path)

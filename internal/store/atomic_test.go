@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// calls are all that change a store, each with something to do in the store that seed makes.
+// calls returns all calls that change a store. Each has something to change in the store that seed creates.
 func calls(s *store.Store) map[string]func(context.Context) error {
 	c := private("1")
 	return map[string]func(context.Context) error{
@@ -82,7 +82,7 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 	}
 }
 
-// everything is a growth of all kinds, for the store that seed makes.
+// everything returns a growth with all kinds of data, for the store that seed creates.
 func everything() chat.Growth {
 	g := growth("q", "a")
 	g.Usage = []chat.Usage{{Model: "m", Prompt: 1, Calls: 1}, {Model: "n", Completion: 2, Calls: 1, Estimated: true}}
@@ -90,7 +90,7 @@ func everything() chat.Growth {
 	return g
 }
 
-// seed gives every call something to do.
+// seed creates data for every call.
 func seed(f *fixture, s *store.Store) {
 	f.Helper()
 	ctx := f.Context()
@@ -139,7 +139,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// Damage that happens while the store is open is in the report, and is named by the calls that meet it.
+// If a file is damaged while the store is open, the report contains the damage, and calls that meet it return it.
 func TestDamageWhileOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -156,5 +156,5 @@ func TestDamageWhileOpen(t *testing.T) {
 	if !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("got %v, want %v", err, store.ErrCorrupt)
 	}
-	_ = s.Close() // nothing good can be said of this file
+	_ = s.Close() // closing the damaged file may fail
 }

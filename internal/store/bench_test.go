@@ -12,8 +12,8 @@ import (
 	"telex/internal/store"
 )
 
-// The two writes that a daemon makes most, once as they are and once without waiting for the disk: the
-// difference is what it costs that acknowledged rows survive a power loss.
+// These are the two most frequent writes of a daemon, with and without waiting for the disk. The difference is the cost
+// of surviving a power loss.
 
 func BenchmarkAccept(b *testing.B) {
 	c := private("1")
@@ -35,7 +35,7 @@ func BenchmarkRecord(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		part.Text = part.Source[:i%len(part.Source)] // an unchanged part costs nothing
+		part.Text = part.Source[:i%len(part.Source)] // storing an unchanged part would cost nothing
 		if err := s.Record(b.Context(), "t", part); err != nil {
 			b.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func syncs(b *testing.B, do func(*testing.B, *store.Store, int)) {
 	}
 }
 
-// Opening checks the whole file, so its time grows with it.
+// Opening a store checks the whole file, so it takes longer for larger files.
 func BenchmarkOpen(b *testing.B) {
 	for _, megabytes := range []int{0, 16} {
 		b.Run(strconv.Itoa(megabytes)+"MB", func(b *testing.B) {

@@ -20,20 +20,21 @@ import (
 )
 
 const (
-	// worstAccept bounds what an accept may take beside the disk's syncs. Slack and Discord want an answer within 3 s.
+	// worstAccept limits how long an accept may take, without the disk's syncs. Slack and Discord want a response
+	// within 3 s.
 	worstAccept = 250 * time.Millisecond
-	// worstRacedAccept bounds the same under the race detector, which slows SQLite down many times: with all syncs it is
-	// still less than these 3 s.
+	// worstRacedAccept is the same limit under the race detector, which makes SQLite many times slower. With all syncs
+	// it is still below these 3 s.
 	worstRacedAccept = 2 * time.Second
-	// maxSyncs is how many syncs an accept may wait for: two of the transaction before, two of a checkpoint, and two of its own. A
-	// transaction that is the first after the log was emptied syncs the log's header as well.
+	// maxSyncs is how many syncs an accept may wait for: two of the previous transaction, two of a checkpoint, and two
+	// of its own. The first transaction after the log was emptied also syncs the log's header.
 	maxSyncs = 6
 )
 
-// leastTurns is how many turns each conversation has at least.
+// leastTurns is the minimum number of turns in each conversation.
 const leastTurns = 4
 
-// talk is one turn after the other until ctx ends, as the gateway stores them; told hears when each accept was.
+// talk stores one turn after the other until ctx ends, as the gateway does. It passes the time of each accept to told.
 func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	c := private(chat.ChatID(strconv.Itoa(n)))
 	text := strings.Repeat("what the model says ", 100)
@@ -54,7 +55,7 @@ func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 			func(ctx context.Context) error { return s.Decide(ctx, turn, decision(text, text, text)) },
 			func(ctx context.Context) error { return s.End(ctx, turn, chat.Growth{}) },
 			func(ctx context.Context) error {
-				if i%3 == 2 { // somebody forgets now and then
+				if i%3 == 2 { // one turn in three is erased
 					return s.Forget(ctx, c)
 				}
 				return nil
@@ -68,16 +69,16 @@ func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	return nil
 }
 
-// Fifty conversations go on while a hundred backups are made, one after the other: no accept waits for a backup, nor for
-// what is erased meanwhile, on a fast disk and on one whose every sync takes 200 ms.
+// Fifty conversations continue while a hundred backups are made in sequence. No accept waits for a backup or for an
+// erasure, on a fast disk and on one where every sync takes 200 ms.
 func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measures time
 	for _, sync := range []time.Duration{0, 200 * time.Millisecond} {
 		t.Run("sync="+sync.String(), func(t *testing.T) { measureAccepts(t, sync) })
 	}
 }
 
-// others measures what the machine is late by, beside everything that the store does: how long it takes at worst to sync a
-// small file on another path and to be run again. Whatever else a test run does at the same time is no fault of the store's.
+// others measures the delays of the machine itself: the longest time to sync a small file on another disk and to be
+// scheduled again. The test must not blame the store for other load on the machine.
 func others(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "other"))
@@ -86,7 +87,7 @@ func others(t *testing.T) (stop func() time.Duration) {
 	}
 	quit, worst := make(chan struct{}), make(chan time.Duration)
 	go func() {
-		defer file.Close() //nolint:errcheck // Nothing in it matters.
+		defer file.Close() //nolint:errcheck // its content does not matter
 		const rest = 20 * time.Millisecond
 		most := time.Duration(0)
 		for next := time.Now().Add(rest); ; next = time.Now().Add(rest) {
@@ -108,7 +109,7 @@ func others(t *testing.T) (stop func() time.Duration) {
 func measureAccepts(t *testing.T, takes time.Duration) {
 	conversations, backups := 50, 100
 	worst := worstAccept
-	if raced { // the run without the detector judges more strictly
+	if raced { // the run without the race detector is stricter
 		conversations, backups, worst = 5, 3, worstRacedAccept
 	}
 	dir, copies := t.TempDir(), t.TempDir()
@@ -116,7 +117,7 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	disk := slowDirOf(t, dir, takes)
 	s := mustOpen(t, store.File(dir))
 	defer mustClose(t, s)
-	source, err := store.OpenReadOnly(t.Context(), store.Options{Path: store.File(dir)}) // as telex store backup does
+	source, err := store.OpenReadOnly(t.Context(), store.Options{Path: store.File(dir)}) // as `telex store backup` does
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,9 +170,9 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	}
 }
 
-// Who reads an older state, as a backup does, keeps what is forgotten from being overwritten. Nobody waits for that, the
-// log tells it when it lasts, and once the reader has gone it is done without anybody's doing.
-func TestForgottenBesideAReader(t *testing.T) {
+// A reader of an older state, such as a backup, prevents that erased data is overwritten. No call waits for the reader.
+// The log mentions a reader that stays long, and the data is overwritten as soon as the reader has ended.
+func TestErasedDataBesideAReader(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
 	dir := t.TempDir()
@@ -205,8 +206,9 @@ func TestForgottenBesideAReader(t *testing.T) {
 	}
 }
 
-// A process that ends while somebody reads leaves the log, and the next one overwrites it before anything else happens.
-func TestForgottenIsGoneAfterTheNextStart(t *testing.T) {
+// A process that ends while a reader is active leaves the log. The next process overwrites the erased data before it
+// does anything else.
+func TestErasedDataIsOverwrittenAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
 	dir := t.TempDir()
@@ -250,7 +252,7 @@ func TestReadsDoNotWaitForTheWriter(t *testing.T) {
 	}
 }
 
-// lines is a log.
+// lines is a log whose lines a test can wait for.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -18,7 +18,7 @@ import (
 	"telex/internal/store"
 )
 
-// The first bytes of every page give its type. If they are damaged on any page, the store is refused.
+// The first bytes of every page give its type. If they are damaged on any page, the store does not open.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -35,7 +35,8 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// Damage anywhere is an error that says so, or does no harm; never a panic and never a wrong kind of error.
+// Damage at any place either causes an error that names it or does no harm. It never causes a panic or a wrong kind of
+// error.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -66,7 +67,7 @@ func TestRandomDamage(t *testing.T) {
 	}
 }
 
-// useAll does what a daemon does in its life.
+// useAll makes all the calls that a daemon makes.
 func useAll(ctx context.Context, path string) (err error) {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {
@@ -91,7 +92,7 @@ func useAll(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// Rows that refer to nothing are damage that SQLite does not see by itself.
+// SQLite does not detect rows that refer to missing rows, so the check must find them.
 func TestCheckFindsOrphans(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -108,7 +109,7 @@ func TestCheckFindsOrphans(t *testing.T) {
 	}
 }
 
-// A table, a column or an index that is not there is damage that SQLite can't know of.
+// SQLite can't know that a table, a column or an index is missing, so the check must find that.
 func TestCheckFindsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for statement, want := range map[string][]string{

@@ -8,10 +8,10 @@ import (
 	"telex/internal/chat"
 )
 
-// Latest is the newest schema.
+// Latest returns the newest schema version.
 func Latest() int64 { return latest() }
 
-// MigrateTo brings a database to one schema.
+// MigrateTo migrates a database to the given schema version.
 func MigrateTo(ctx context.Context, db *sql.DB, version int64) error {
 	return migrateTo(ctx, db, slog.New(slog.DiscardHandler), version)
 }
@@ -19,19 +19,19 @@ func MigrateTo(ctx context.Context, db *sql.DB, version int64) error {
 // Readers returns the connections that only read.
 func Readers(s *Store) *sql.DB { return s.read }
 
-// ReadersOf returns the connections of a store that is only read.
+// ReadersOf returns the connections of a read-only store.
 func ReadersOf(r *Reader) *sql.DB { return r.read }
 
-// AwaitErased waits until nothing that was erased can be read any more.
+// AwaitErased waits until all erased data is overwritten in the files.
 func AwaitErased(ctx context.Context, s *Store) { s.by.log.waitErased(ctx, s.by.erasures.Load()) }
 
-// Writer returns the connection that writes, which a test may use while it calls nothing else.
+// Writer returns the writing connection. A test may use it only while it makes no other call.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
 
-// ReserveSize is how much room is kept free, in bytes.
+// ReserveSize is the size of the reserved space, in bytes.
 const ReserveSize = reserveSize
 
-// KeepEvery is how long a reserve that is missing stays missing at least.
+// KeepEvery is the minimum time between two attempts to restore a missing reserve.
 const KeepEvery = keepEvery
 
 // Stall keeps the writer busy until release is called.
@@ -56,13 +56,13 @@ func Panic(ctx context.Context, s *Store) error {
 	return s.update(ctx, "panic", func(*tx) { panic("in a transaction") })
 }
 
-// Commits returns how many transactions of the writer have begun.
+// Commits returns how many write transactions have begun.
 func Commits(s *Store) int { return int(s.by.commits.Load()) }
 
-// Erasures returns how many transactions have made something unreadable, as those of a sweep do.
+// Erasures returns how many transactions have erased data, as a sweep does.
 func Erasures(s *Store) int { return int(s.by.erasures.Load()) }
 
-// Append adds to a history without a turn, as older versions did.
+// Append adds entries without a turn to a history, as older versions did.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
 		row := TurnRow{Conversation: t.ensure(c)}
@@ -81,11 +81,11 @@ func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err 
 // LockFile returns the descriptor of the lock.
 func LockFile(s *Store) int { return int(s.lock.file.Fd()) }
 
-// Explain is how an error of the system reaches the operator.
+// Explain returns an error of the operating system as the operator sees it.
 func Explain(ctx context.Context, path string, err error) error {
 	r := &Reader{path: path}
 	return r.explain(ctx, "open store", err)
 }
 
-// Path is the name of the store's file.
+// Path returns the name of the store's file.
 func Path(s *Store) string { return s.path }

@@ -36,7 +36,7 @@ func mustClose(t *testing.T, s interface{ Close() error }) {
 	}
 }
 
-// write puts a store's content in its place.
+// write replaces the file of a store.
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -60,7 +60,7 @@ func raw(t *testing.T, path string, statements ...string) {
 	mustClose(t, db)
 }
 
-// refused opens a store that must be refused. It checks the error, and that the store is unchanged.
+// refused fails the test unless the store refuses to open with this error. It also checks that the file is unchanged.
 func refused(t *testing.T, path string, want error, says ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)
@@ -156,7 +156,7 @@ func TestPermissions(t *testing.T) {
 	mustClose(t, s)
 }
 
-// Every connection has the settings, not only the first that the pool opened.
+// Every connection has the settings, not only the first one of the pool.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "telex.db"))
@@ -211,7 +211,7 @@ func TestLock(t *testing.T) {
 	if _, err := store.Open(t.Context(), store.Options{Path: link}); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("by another name: got %v, want %v", err, store.ErrLocked)
 	}
-	// Looking and copying need no lock.
+	// Reading and copying need no lock.
 	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestForeignFile(t *testing.T) {
 	refused(t, path, store.ErrForeign, "file of its own")
 }
 
-// old makes a store as an older version left it.
+// old creates a store with the schema of an older version.
 func old(t *testing.T, path string, schema int64) {
 	t.Helper()
 	dump, err := os.ReadFile(filepath.Join("testdata", "schema1.sql"))
@@ -285,7 +285,7 @@ func old(t *testing.T, path string, schema int64) {
 	mustClose(t, db)
 }
 
-// empty returns the content of a store in which nothing is yet: making one is slow next to copying it.
+// empty returns the content of an empty store. Copying it is much faster than creating a store.
 func empty(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -297,7 +297,7 @@ func empty(t *testing.T) []byte {
 	return b
 }
 
-// filled makes a store of some fifty pages and returns its content, closed.
+// filled creates a store of about fifty pages, closes it, and returns its content.
 func filled(t *testing.T, path string) []byte {
 	t.Helper()
 	s := mustOpen(t, path)
@@ -353,8 +353,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// A log without its file remains if somebody moves half of a store away. SQLite would apply it to any file that takes the
-// place.
+// If somebody moves only the database file away, its log is left. SQLite would apply that log to any new file with the
+// same name.
 func TestFileGoneLogLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -364,7 +364,7 @@ func TestFileGoneLogLeft(t *testing.T) {
 	refused(t, path, store.ErrCorrupt, "telex.db-wal")
 }
 
-// A start that was killed while it made the store is made up for by the next one.
+// If a process was killed while it created the store, the next start completes the creation.
 func TestInterruptedCreation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -376,7 +376,7 @@ func TestInterruptedCreation(t *testing.T) {
 	mustClose(t, mustOpen(t, path))
 }
 
-// One message that can't be read does not keep the others from being answered.
+// A message that can't be decoded does not prevent that the others are answered.
 func TestUnreadableMessage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -16,15 +16,15 @@ import (
 	"telex/internal/store"
 )
 
-// disk is a file system of its own.
+// disk is a small file system for tests.
 type disk struct {
 	*testing.T
 	dir string
 }
 
-// newDisk mounts a file system of some bytes, for whoever may; TestFull and TestReserve ask nothing of the user. Tests
-// that use one don't run beside those that start processes: a child holds all open files for a moment, so that a file
-// which was deleted gives its room back after the disk was filled.
+// newDisk mounts a file system of the given size, if the user may do that. TestFull and TestReserve cover the same
+// without that permission. Tests with a disk don't run in parallel with tests that start processes: a child briefly
+// holds all open files, so deleting a file might not free its space in time.
 func newDisk(t *testing.T, size int) (disk, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,15 +40,15 @@ func newDisk(t *testing.T, size int) (disk, bool) {
 	return disk{t, dir}, true
 }
 
-// fill leaves so many bytes free.
+// fill fills the disk until the given number of bytes is free.
 func (d disk) fill(free int) {
 	d.Helper()
 	d.empty()
 	write(d.T, d.ballast(), make([]byte, max(0, int(d.free())-free)))
 }
 
-// empty takes away what fill wrote. It returns once the file system has counted that: some do so a moment later, and
-// are still full until then.
+// empty removes what fill wrote. It returns when the file system reports the free space, which on some systems takes a
+// moment.
 func (d disk) empty() {
 	d.Helper()
 	info, err := os.Stat(d.ballast())
@@ -68,7 +68,7 @@ func (d disk) empty() {
 	}
 }
 
-// free returns how many bytes are.
+// free returns the number of free bytes.
 func (d disk) free() int64 {
 	d.Helper()
 	var st unix.Statfs_t
@@ -80,7 +80,7 @@ func (d disk) free() int64 {
 
 func (d disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// The same as TestFull on a real file system without room.
+// This is TestFull on a real full disk.
 func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 16<<20)
 	if !ok {
@@ -91,7 +91,7 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	d.fill(1 << 20)
 	fillUp(t, path, s, func() { d.empty(); clock.advance(store.KeepEvery) })
 
-	// No room to begin with: nothing half-made stays.
+	// Without space at the start, no partial files are left.
 	for _, name := range []string{path, path + "-reserve"} {
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
@@ -115,9 +115,9 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	mustClose(t, s)
 }
 
-// Whatever takes the last byte, the turns that have begun come to their end, all of them, and are not begun again
-// by the next process; messages wait upstream until there is room (F43).
-func TestFullDiskEndsWhatIsUnderWay(t *testing.T) { //nolint:paralleltest // see newDisk
+// When another program uses the last byte of the disk, all running turns still end, and the next process does not run
+// them again. New messages wait at the platform until there is space (F43).
+func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see newDisk
 	const crowd = 100
 	d, ok := newDisk(t, 32<<20)
 	if !ok {
@@ -132,7 +132,7 @@ func TestFullDiskEndsWhatIsUnderWay(t *testing.T) { //nolint:paralleltest // see
 	}
 	d.fill(0)
 	text := strings.Repeat("text ", 800)
-	for step := range 10 { // ten edits of two parts each
+	for step := range 10 { // ten edits of two messages each
 		for i := range crowd {
 			for part := range 2 {
 				f.must(f.Record(t.Context(), strconv.Itoa(i), chat.Part{
@@ -149,7 +149,7 @@ func TestFullDiskEndsWhatIsUnderWay(t *testing.T) { //nolint:paralleltest // see
 		f.must(f.End(t.Context(), strconv.Itoa(i), chat.Growth{}))
 	}
 	f.close()
-	d.fill(64 << 10) // the reserve is used up, and the index of the log must fit
+	d.fill(64 << 10) // no reserve is left, and the log's index must fit
 	var clock *clock
 	f.Store, clock = openTimed(t, path)
 	f.waits()
@@ -163,8 +163,8 @@ func TestFullDiskEndsWhatIsUnderWay(t *testing.T) { //nolint:paralleltest // see
 	f.close()
 }
 
-// A process that starts while the disk is full ends what the last one began, with the room of the reserve; without one
-// it can't start (F43).
+// A process that starts while the disk is full ends the turns of its predecessor with the reserved space. Without a
+// reserve it can't start (F43).
 func TestFullDiskRestart(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 32<<20)
 	if !ok {

@@ -32,7 +32,7 @@ func TestFull(t *testing.T) {
 	fillUp(t, path, s, func() { limit(1 << 20); clock.advance(store.KeepEvery) })
 }
 
-// openTimed opens a store with a clock that stands still.
+// openTimed opens a store with a stopped clock.
 func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	t.Helper()
 	c := &clock{}
@@ -43,8 +43,8 @@ func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	return s, c
 }
 
-// The reserve is used once, to end running turns. While that is gone no message is taken, and the first that
-// is taken again says so (F43).
+// The reserve is used once, to end running turns. Until it exists again, no message is accepted. A log line reports
+// when messages are accepted again (F43).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -72,13 +72,13 @@ func TestReserve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit(1) // no more than there are
+	limit(1) // no more pages than there are
 	part := chat.Part{State: chat.PartStands, Text: strings.Repeat("text ", 5000)}
 	for range 3 {
 		f.is(f.Record(t.Context(), "t", part), store.ErrFull)
-		stands(false) // it was used, though it did not help here
+		stands(false) // the store used the reserve, although that did not help here
 	}
-	inTheWay := filepath.Join(path+"-reserve", "x") // as if there were still no room for it
+	inTheWay := filepath.Join(path+"-reserve", "x") // a directory in its place, so the reserve can't be created
 	f.must(os.MkdirAll(inTheWay, 0o700))
 	for range 3 {
 		clock.advance(store.KeepEvery)
@@ -94,7 +94,7 @@ func TestReserve(t *testing.T) {
 	if _, err := f.Accept(t.Context(), c, message(c, "2")); err == nil {
 		t.Error("a message was taken before the reserve was tried again")
 	}
-	stands(false) // each message would fill the disk otherwise
+	stands(false) // otherwise each message would fill the disk
 	clock.advance(1)
 	f.accept(c, "2")
 	f.accept(c, "3")
@@ -106,12 +106,12 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// Messages without space begin no transaction, because their wait would keep it open.
+// While there is no space, new messages begin no transaction, because their wait would keep it open.
 func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "telex.db")
-		inTheWay := filepath.Join(path+"-reserve", "x") // as if there were no room for it
+		inTheWay := filepath.Join(path+"-reserve", "x") // a directory in its place, so the reserve can't be created
 		if err := os.MkdirAll(inTheWay, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestRefusedMessagesBeginNothing(t *testing.T) {
 	})
 }
 
-// fillUp accepts messages until the store is full, makes room, and checks the contents.
+// fillUp accepts messages until the store is full, makes space, and checks the content.
 func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 	t.Helper()
 	c := private("1")
@@ -161,7 +161,7 @@ func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 		t.Fatalf("got %v, want %v, naming the place", err, store.ErrFull)
 	}
 	t.Logf("full after %d messages: %v", accepted, err)
-	for range 5 { // it stays refused, and harms nothing
+	for range 5 { // further messages are refused and do no harm
 		if fresh, err := accept(accepted); fresh || !errors.Is(err, store.ErrFull) {
 			t.Fatalf("got fresh %v, %v, want %v", fresh, err, store.ErrFull)
 		}

@@ -11,8 +11,8 @@ import (
 	"telex/internal/store"
 )
 
-// Forgotten data can't be read in the store's files any more, while they are in use.
-func TestWhatIsForgottenIsGone(t *testing.T) {
+// Erased data can't be read in the store's files any more, even while the store is open.
+func TestErasedDataIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
 	for name, forget := range map[string]func(context.Context, *store.Store, chat.Conversation) error{
@@ -50,8 +50,8 @@ func TestWhatIsForgottenIsGone(t *testing.T) {
 	}
 }
 
-// So is what a turn held that ran meanwhile, once it has ended.
-func TestWhatIsForgottenOfARunningTurnIsGone(t *testing.T) {
+// Erased data of a turn that was running can't be read any more once the turn has ended.
+func TestErasedDataOfARunningTurnIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
 	for name, forget := range map[string]func(context.Context, *store.Store, chat.Conversation) error{
@@ -79,8 +79,8 @@ func TestWhatIsForgottenOfARunningTurnIsGone(t *testing.T) {
 	}
 }
 
-// The same holds for deleted facts.
-func TestForgottenFactsAreGone(t *testing.T) {
+// Deleted facts can't be read in the files either.
+func TestDeletedFactsAreOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
 	for name, forget := range map[string]func(context.Context, *store.Store) error{
@@ -115,7 +115,7 @@ func TestForgottenFactsAreGone(t *testing.T) {
 	}
 }
 
-// holding counts the files of a store that hold a text.
+// holding returns the number of the store's files that contain a text.
 func holding(t *testing.T, s *store.Store, text string) (n int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(store.Path(s)), "*"))

@@ -10,8 +10,8 @@ import (
 	"telex/internal/store"
 )
 
-// A process that dies in a transaction of a store that is not in WAL mode, such as a restored
-// backup at its first start, leaves a journal; the next start undoes the transaction.
+// A store that is not in WAL mode, such as a restored backup at its first start, keeps a journal if its process dies in
+// a transaction. The next start rolls the transaction back.
 func TestHotJournalIsRolledBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // it stands for a process that is killed
+	defer db.Close() //nolint:errcheck // it represents a killed process
 	db.SetMaxOpenConns(1)
 	for _, q := range []string{
 		"PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN",
@@ -61,5 +61,5 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	}()
 	f := &fixture{T: t, Store: s}
 	f.accept(private("7"), "1")
-	f.waits("tg:7/1") // an uncommitted change would have moved it
+	f.waits("tg:7/1") // an uncommitted change would have moved the message
 }

@@ -18,8 +18,8 @@ import (
 	"telex/internal/store"
 )
 
-// work is the process that is killed: it finishes what the last one left, then accepts and answers messages from
-// number first on, and says so after each step that is on the disk.
+// work is run by the process that is killed. It finishes the turns of its predecessor, then accepts and answers
+// messages from number first on. It prints each step after the step is on the disk.
 func work(ctx context.Context, path string, first int) error {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {
@@ -61,7 +61,7 @@ func work(ctx context.Context, path string, first int) error {
 		if err := say("accepted", id, nil); err != nil {
 			return err
 		}
-		if i%3 == 0 { // the others wait
+		if i%3 == 0 { // the others stay unanswered
 			err := errors.Join(say("begun", id, s.Begin(ctx, turnOf(id, private("1"), in.ID))), answer(id),
 				say("ended", id, s.End(ctx, id, chat.Growth{})))
 			if err != nil {
@@ -71,7 +71,7 @@ func work(ctx context.Context, path string, first int) error {
 	}
 }
 
-// said is what killed processes said, by message.
+// said contains the steps that killed processes printed, by message.
 type said map[string]map[string]bool
 
 func (s said) add(line string) {
@@ -85,17 +85,17 @@ func (s said) add(line string) {
 	s[id][what] = true
 }
 
-// F43: a process killed at any instant loses nothing that it acknowledged and stores nothing twice.
+// F43: a process that is killed at any moment loses nothing that it acknowledged, and stores nothing twice.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 30
-	if raced { // one call after the other: the run without the detector plays them all
+	if raced { // the run without the race detector is longer
 		kills = 5
 	}
 	path := filepath.Join(t.TempDir(), "telex.db")
 	heard, random := said{}, rand.New(rand.NewPCG(1, 2))
 	for range kills {
-		// Half of the processes die some steps after the first one, the others at any time, the start included.
+		// Half of the processes die some steps after the first one. The others die at any time, even during the start.
 		wait, steps := 2*time.Minute, 1+random.IntN(60)
 		if random.IntN(2) == 0 {
 			wait, steps = time.Duration(random.IntN(120))*time.Millisecond, 1<<30
@@ -109,10 +109,10 @@ func TestKill(t *testing.T) {
 	t.Logf("%d kills, %d messages acknowledged", kills, len(heard))
 }
 
-// runAndKill runs the worker and kills it after some time or steps.
+// runAndKill runs the worker, and kills it after the given time or number of steps.
 func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps int, heard said) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait) // kills when it is over
+	ctx, cancel := context.WithTimeout(t.Context(), wait) // kills the process at its deadline
 	defer cancel()
 	child := exec.CommandContext(ctx, os.Args[0])
 	child.Env = append(os.Environ(), roleVariable+"=work", pathVariable+"="+path, firstVariable+"="+strconv.Itoa(first))
@@ -130,7 +130,7 @@ func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps 
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			break // a last line without its end was not said
+			break // an incomplete last line does not count
 		}
 		if strings.HasPrefix(line, "error:") {
 			t.Errorf("worker from message %d: %s", first, line)
@@ -201,7 +201,7 @@ func verify(t *testing.T, path string, heard said) {
 	}
 }
 
-// findTurn returns the state of an unfinished turn, and how long its journal is.
+// findTurn returns the state of an unfinished turn, and the length of its journal.
 func findTurn(turns []chat.Turn, id string) (state chat.TurnState, notes int) {
 	for _, t := range turns {
 		if t.ID == id {

@@ -38,7 +38,7 @@ func testSessionsAndTranscript(t *testing.T, new newKept) {
 	}
 }
 
-// A store that was not brought up to date yet is not listed with an error of SQLite's.
+// Listing a store that was not migrated yet fails with a clear error instead of one from SQLite.
 func TestOlderStoreIsNotListed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -136,7 +136,7 @@ func testDeletePerson(t *testing.T, new newKept) {
 	}
 }
 
-// Entries of older versions have no turn: there a turn begins with a user's message.
+// Entries from older versions have no turn. A user's message then counts as the start of a turn.
 func TestUndoOfOldEntries(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -189,7 +189,7 @@ func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
 	}
 }
 
-// The usage of a deleted person stays in the sums for 400 days, without the chats that only they used.
+// The usage of a deleted person stays in the totals for 400 days, without the chats that only this person used.
 func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	t.Helper()
 	f, s, clock := new(t)
@@ -200,7 +200,7 @@ func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	f.ask("also hers", direct, "u", ten)
 	f.ask("hers among others", crowd, "u", ten)
 	f.ask("eve's", crowd, "e", ten)
-	empty := private("-6") // a group in which only she asked
+	empty := private("-6") // a group in which only the deleted person asked
 	f.accept(empty, "1")
 	turn := turnOf("hers in a group", empty, "1")
 	turn.User, turn.To.Kind = "u", chat.Group

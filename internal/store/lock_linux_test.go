@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// A child process shares the lock file until it runs its own program. After Close, the next owner can lock the store
-// nevertheless.
+// A starting child process shares the lock file until it runs its own program. The next owner can still lock the store
+// after Close.
 func TestLockWhileAProcessStarts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -13,7 +13,7 @@ import (
 	"telex/internal/store"
 )
 
-// The test binary plays a second process when this variable says which.
+// If this variable is set, the test binary plays a second process in the given role.
 const (
 	roleVariable  = "TELEX_TEST_ROLE"
 	pathVariable  = "TELEX_TEST_PATH"
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		if err = installDisk(); err != nil {
 			break
 		}
-		if raced { // the model makes one call after the other: the run without the detector plays it often
+		if raced { // the run without the race detector plays the model more often
 			if err = flag.Set("rapid.checks", "10"); err != nil {
 				break
 			}

@@ -14,7 +14,7 @@ import (
 	"telex/internal/store"
 )
 
-// schema returns what tables and indexes a file has.
+// schema returns the tables and indexes of a file.
 func schema(t *testing.T, path string) map[string]string {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -41,7 +41,7 @@ func schema(t *testing.T, path string) map[string]string {
 	return found
 }
 
-// Every schema that a release had becomes the newest one, with all that was in it.
+// The schema of every release is migrated to the newest one, with all its data.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	fresh := filepath.Join(t.TempDir(), "telex.db")

@@ -95,7 +95,7 @@ func (p *player) remember(*rapid.T) {
 	}
 }
 
-// forgetFacts deletes one or, now and then, all.
+// forgetFacts deletes one fact or, sometimes, all.
 func (p *player) forgetFacts(*rapid.T) {
 	who := p.person()
 	if rapid.IntRange(0, 4).Draw(p.T, "all") == 0 {

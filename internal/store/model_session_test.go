@@ -21,7 +21,7 @@ func (m *model) grow(t *modelTurn, g chat.Growth, at time.Time) {
 		s.summary, s.at = f.Summary, at
 		s.folds++
 		m.kept[c] = s
-		for i := range m.said { // a fold is of all that is there
+		for i := range m.said { // a summary covers all existing entries
 			m.said[i].folded = m.said[i].folded || m.said[i].in == c
 		}
 	}
@@ -46,7 +46,7 @@ func (m *model) outdate(c chat.Conversation) {
 	}
 }
 
-// moveSessions joins what one chat kept to what another one keeps.
+// moveSessions merges the data of one chat into that of another one.
 func (m *model) moveSessions(moved func(*chat.Conversation) bool) {
 	for from, s := range m.kept {
 		to := from
@@ -132,7 +132,7 @@ func (p *player) user() chat.UserID {
 	return chat.UserID(rapid.SampledFrom([]string{"ada", "eve"}).Draw(p.T, "user"))
 }
 
-// growth draws what a turn adds. A fold is of all that counts in its conversation.
+// growth draws the data that a turn adds. A summary covers all entries of its conversation that count.
 func (p *player) growth(id string) (g chat.Growth) {
 	for range rapid.IntRange(0, 2).Draw(p.T, "entries") {
 		p.count++

@@ -18,20 +18,20 @@ import (
 	"telex/internal/store"
 )
 
-// model is what a store must be seen to do, in the simplest way: lists that are searched.
+// model is the simplest implementation of a store: lists that are searched. A store must return the same as the model.
 type model struct {
 	inbox  []*modelMessage
 	turns  []*modelTurn
 	said   []modelEntry
 	resume map[chat.EndpointID]string
 	moves  map[chat.ChatID]chat.ChatID // of the one endpoint whose chats move
-	blocks map[chat.Block]time.Time    // by everything but Until
+	blocks map[chat.Block]time.Time    // by all fields of the block except Until
 	kept   map[chat.Conversation]modelSession
 	usage  []modelUsage
 	modelPeople
 }
 
-// modelSession is a session without numbers of entries: those know themselves whether a summary stands for them.
+// modelSession is a session. It needs no entry numbers, because each entry knows whether a summary covers it.
 type modelSession struct {
 	model, summary string
 	folds          int
@@ -46,8 +46,8 @@ type modelUsage struct {
 }
 
 type modelMessage struct {
-	key      chat.Conversation // as accepted
-	in       chat.Conversation // with the chat's present id
+	key      chat.Conversation // with the chat id at accept
+	in       chat.Conversation // with the current chat id
 	id       chat.MessageID
 	state    string
 	attempts int
@@ -58,7 +58,7 @@ type modelMessage struct {
 
 type modelTurn struct {
 	record chat.Turn
-	stale  bool // it knows a history that was changed
+	stale  bool // the turn began with a history that was changed since
 	begun  time.Time
 	ended  time.Time
 }
@@ -69,7 +69,7 @@ type modelEntry struct {
 	user   chat.UserID
 	body   string
 	at     time.Time
-	folded bool // a summary stands for it
+	folded bool // a summary covers it
 }
 
 func newModel() *model {
@@ -97,7 +97,7 @@ func (m *model) accept(c chat.Conversation, id chat.MessageID, resume string, at
 	return true
 }
 
-// find returns the unfinished message that id means: one that waits before one that a turn has.
+// find returns the unfinished message with an id. A waiting message takes precedence over one that belongs to a turn.
 func (m *model) find(c chat.Conversation, id chat.MessageID) *modelMessage {
 	for _, state := range []string{"pending", "running"} {
 		for _, x := range m.inbox {
@@ -124,7 +124,7 @@ func (m *model) turn(id string) *modelTurn {
 	return nil
 }
 
-// begin reports whether the turn may.
+// begin reports whether the turn may begin.
 func (m *model) begin(turn chat.Turn, ids []chat.MessageID, at time.Time) bool {
 	id, c, ending := turn.ID, turn.Conversation, string(turn.Ending)
 	if t := m.turn(id); t != nil {
@@ -237,7 +237,7 @@ func (m *model) record(id string, p chat.Part) bool {
 	}
 	p.Steps = len(t.record.Steps)
 	if i := slices.IndexFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index && x.Source == p.Source }); i >= 0 {
-		p.Steps = t.record.Parts[i].Steps // the same text was counted with those
+		p.Steps = t.record.Parts[i].Steps // the same text was already counted with those
 	}
 	parts := slices.DeleteFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index })
 	t.record.Parts = append(parts, p)
@@ -265,7 +265,7 @@ func (m *model) move(from, to chat.ChatID) {
 	if now, ok := m.moves[to]; ok && now != from {
 		to = now
 	}
-	if now, ok := m.moves[from]; from == to || ok && now == to { // it is known
+	if now, ok := m.moves[from]; from == to || ok && now == to { // the move is already known
 		return
 	}
 	delete(m.moves, to)
@@ -318,7 +318,7 @@ func (m *model) sweep(now time.Time, retention time.Duration) {
 	}
 }
 
-// pending, unfinished and history are what the store must return.
+// pending, unfinished and history return what the store must return.
 func (m *model) pending() (list []string) {
 	for _, x := range m.inbox {
 		if x.state == "pending" {
@@ -368,14 +368,14 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// checkModel compares stores with the model; place returns where a new one is.
+// checkModel compares stores with the model. place returns the opener of a new store.
 func checkModel(t *testing.T, place func(*testing.T, *rapid.T) opener) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		open := place(t, rt)
 		var failure any
 		synctest.Test(t, func(t *testing.T) {
-			defer func() { failure = recover() }() // rapid waits for it outside of the bubble
+			defer func() { failure = recover() }() // rapid reads it outside of the bubble
 			play(t, rt, open)
 		})
 		if failure != nil {
@@ -402,7 +402,7 @@ func play(t *testing.T, rt *rapid.T, open opener) {
 	p.compareAll()
 }
 
-// player plays on both sides.
+// player makes the same calls on the store and on the model.
 type player struct {
 	*rapid.T
 	t     *testing.T
@@ -425,7 +425,7 @@ func (p *player) message() chat.MessageID {
 	return chat.MessageID(rapid.SampledFrom([]string{"1", "2", "3", "4"}).Draw(p.T, "message"))
 }
 
-// turn names a turn that is there, most often an unfinished one, or any.
+// turn returns the id of a turn: mostly of an unfinished one, sometimes of any.
 func (p *player) turn() string {
 	var ids []string
 	for _, t := range p.m.unfinished() {
@@ -437,7 +437,7 @@ func (p *player) turn() string {
 	return fmt.Sprintf("t%02d", rapid.IntRange(0, 9).Draw(p.T, "turn"))
 }
 
-// must wants success, or failure, whichever the model says.
+// must fails the test unless the call succeeded or failed as the model says.
 func (p *player) must(err error, succeeds bool) {
 	if (err == nil) != succeeds {
 		p.Fatalf("got error %v, want success %v", err, succeeds)
@@ -462,7 +462,7 @@ func (p *player) drop(*rapid.T) {
 	p.m.drop(c, id, time.Now())
 }
 
-// begin takes some of the waiting messages. It is drawn most often, so that there are turns.
+// begin starts a turn with some of the waiting messages. It is drawn most often, so that there are enough turns.
 func (p *player) begin(*rapid.T) {
 	c, ids := p.conversation(), []chat.MessageID{}
 	for range rapid.IntRange(1, 2).Draw(p.T, "messages") {
@@ -518,7 +518,7 @@ func (p *player) forget(*rapid.T) {
 func (p *player) move(*rapid.T) {
 	from, to := p.conversation().Chat, p.conversation().Chat
 	if rapid.IntRange(0, 2).Draw(p.T, "rare") > 0 {
-		return // chats that move all the time leave nothing else to see
+		return // if chats moved all the time, nothing else would be tested
 	}
 	p.must(p.s.Move(p.t.Context(), "tg", from, to), true)
 	p.m.move(from, to)
@@ -535,7 +535,7 @@ func (p *player) block(*rapid.T) {
 	}
 }
 
-// sweep lets time pass, and deletes expired rows in the stores that do so.
+// sweep waits, and deletes expired rows in stores that support it.
 func (p *player) sweep(*rapid.T) {
 	time.Sleep(time.Duration(rapid.IntRange(0, 96).Draw(p.T, "hours")) * time.Hour)
 	retention := time.Duration(rapid.IntRange(0, 5).Draw(p.T, "retention")) * 24 * time.Hour
@@ -560,7 +560,7 @@ func (p *player) restart(*rapid.T) {
 	p.compareAll()
 }
 
-// compare reads everything back, often enough: reading is what this test spends its time with.
+// compare reads everything back, but not after every step, because reading takes most of this test's time.
 func (p *player) compare(*rapid.T) {
 	if p.steps++; p.steps%4 == 0 {
 		p.compareAll()
@@ -582,7 +582,7 @@ func (p *player) compareAll() {
 	p.must(err, true)
 	for i := range turns {
 		turns[i] = plain(turns[i])
-		for k := range turns[i].Messages { // under the old id they had the same text
+		for k := range turns[i].Messages { // under the old id the messages had the same text
 			if m := &turns[i].Messages[k]; m.ID != "" {
 				m.Resume = ""
 			}

@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// group and thread are conversations of one chat, which becomes supergroup.
+// group and thread are conversations of one chat, which becomes the chat of supergroup.
 func group() chat.Conversation { return private("-1") }
 
 func thread() chat.Conversation     { return chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "9"} }
@@ -28,7 +28,7 @@ func testMove(f *fixture) {
 	ref := chat.MessageRef{ID: "55", Target: chat.Target{Chat: "-1"}}
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Ref: ref}))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
-	f.must(f.Move(ctx, "tg", "-1", "-1001")) // both the send and the update tell it
+	f.must(f.Move(ctx, "tg", "-1", "-1001")) // both the failed call and the update report the move
 	f.must(f.Move(ctx, "other", "-1", "-2"))
 	f.reopen()
 
@@ -69,7 +69,7 @@ func testMove(f *fixture) {
 	}
 }
 
-// A block of a chat holds under its new id, and of two about the same the longer one does.
+// A block of a chat also applies under its new id. Of two blocks for the same calls, the longer one remains.
 func testBlocksMove(f *fixture) {
 	ctx := f.Context()
 	now := time.Now().Truncate(time.Millisecond).UTC()
@@ -90,7 +90,7 @@ func testBlocksMove(f *fixture) {
 	}
 }
 
-// To move a chat again changes nothing: what runs in the new chat may still make summaries.
+// Storing the same move again changes nothing: running turns in the new chat may still write summaries.
 func testMoveAgain(f *fixture) {
 	ctx := f.Context()
 	f.remember(group(), "said")
@@ -120,7 +120,7 @@ func testMoveMerges(f *fixture) {
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.waits("tg:-1001/11", "tg:-1001/10!", "tg:-1001/20!")
 	f.remembers(supergroup(), "1", "2", "3")
-	f.must(f.Decide(ctx, "old", decision("x", "4"))) // both were current where they began
+	f.must(f.Decide(ctx, "old", decision("x", "4"))) // both turns were current in the chats in which they began
 	f.must(f.Decide(ctx, "new", decision("x", "5")))
 	f.remembers(group(), "1", "2", "3", "4", "5")
 	f.begin("next", group(), "11")
@@ -138,7 +138,7 @@ func testMoveChain(f *fixture) {
 	f.remember(private("b"), "by b")
 	f.reopen()
 	f.remembers(private("c"), "by a", "by b")
-	f.must(f.Move(ctx, "tg", "c", "a")) // a is in use again
+	f.must(f.Move(ctx, "tg", "c", "a")) // the id a is used again
 	f.waits("tg:a/1")
 	for _, old := range []chat.ChatID{"a", "b", "c"} {
 		f.remembers(private(old), "by a", "by b")
@@ -147,7 +147,7 @@ func testMoveChain(f *fixture) {
 	f.waits("tg:a/1", "tg:a/2")
 }
 
-// A supergroup numbers its messages anew, so equal ids are different messages.
+// A supergroup has its own message ids, so equal ids belong to different messages.
 func testMoveEqualIDs(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -166,7 +166,8 @@ func testMoveEqualIDs(f *fixture) {
 	f.waits("tg:-1001/1")
 }
 
-// A message that waited under the old id is answered by a turn that still has it: it is one turn's, not pending too.
+// A message waited under the old id, and a turn in the new chat has a message with that id. The message is answered by
+// the turn and is not pending, too.
 func testMoveWaiting(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1")
@@ -180,7 +181,7 @@ func testMoveWaiting(f *fixture) {
 	f.remembers(supergroup(), "answered")
 }
 
-// A fenced turn stays fenced in the new chat, and any other turn may still decide.
+// A turn that may not decide any more stays so in the new chat. Any other turn may still decide.
 func testMoveFences(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -194,7 +195,7 @@ func testMoveFences(f *fixture) {
 	f.remembers(supergroup(), "current")
 }
 
-// The numbers of these kinds are in the files of users.
+// The numbers of these kinds are in users' files, so they must not change.
 func TestStoredNumbers(t *testing.T) {
 	t.Parallel()
 	got := []int{

@@ -8,7 +8,7 @@ import (
 	"telex/internal/store"
 )
 
-// operable is a store with what operators do.
+// operable is a store with the calls that operators need.
 type operable interface {
 	durable
 	Sessions(ctx context.Context) ([]store.SessionInfo, error)
@@ -18,16 +18,16 @@ type operable interface {
 	Check(ctx context.Context) (store.Report, error)
 }
 
-// kept is such a store. old adds to a history without a turn and without a person, as older versions did.
+// kept is a persistent store. old adds entries without a turn and a person to a history, as older versions did.
 type kept struct {
 	operable
 	old func(c chat.Conversation, entries ...string) error
 }
 
-// newKept makes an empty store with a clock.
+// newKept creates an empty store with a clock.
 type newKept func(*testing.T) (*fixture, kept, *clock)
 
-// operatorTests is what every store that lasts must do for operators.
+// operatorTests returns the tests of every persistent store for operators.
 func operatorTests() map[string]func(*testing.T, newKept) {
 	return map[string]func(*testing.T, newKept){
 		"SessionsAndTranscript": testSessionsAndTranscript, "DeletePerson": testDeletePerson, "Account": testAccount,

@@ -9,8 +9,8 @@ import (
 	"telex/internal/store"
 )
 
-// Files that root makes in another user's directory belong to that user: the store, its log, the lock, the reserve, and those
-// of a restore. Only root can run this test.
+// If root creates files in another user's directory, they belong to that user: the store, its log, the lock, the
+// reserve, and the files of a restore. Only root can run this test.
 func TestFilesGetTheOwnerOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	const uid, gid = 61234, 61235

@@ -17,19 +17,19 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// persistent calls do as the gateway does: again and again, until it succeeds or fails for good.
+// persistent repeats a call as the gateway does, until it succeeds or fails for good.
 func persistent(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		if err == nil || errors.Is(err, chat.ErrFenced) || errors.Is(err, chat.ErrUnknown) || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond) // of real time: the server is a process
+		time.Sleep(10 * time.Millisecond) // in real time, because the server is a process
 	}
 }
 
-// A server that is killed with SIGKILL in the middle of everything, and comes back, has everything once: what was reported as
-// stored, and what was repeated because nobody could say whether it was.
+// A server is killed with SIGKILL at random moments and restarted. Everything that was acknowledged is stored once, and
+// so is everything that was repeated after an unknown outcome.
 func TestPostgreSQLKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills = 8, 60, 5
@@ -87,7 +87,7 @@ func TestPostgreSQLKilled(t *testing.T) {
 	}
 }
 
-// exchange is a message and its answer.
+// exchange stores a message and its answer.
 func exchange(ctx context.Context, s *postgres.Store, c chat.Conversation, id string) error {
 	in := message(c, chat.MessageID(id))
 	fresh := false

@@ -26,14 +26,14 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	})
 }
 
-// databaseCluster is a database with processes. Time passes there by moving what has a time into the past.
+// databaseCluster returns a database with several processes. To let time pass, it moves all stored times into the past.
 func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *cluster {
 	return &cluster{
 		T: t,
 		open: func(ctx context.Context) (shared, error) {
 			s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 			if err != nil {
-				return nil, err // not a store that holds a nil store
+				return nil, err // not a store that contains a nil store
 			}
 			t.Cleanup(func() { mustClose(t, s) })
 			return s, nil
@@ -46,7 +46,7 @@ func databaseCluster(t *testing.T, server *pgtest.Server, name, dsn string) *clu
 	}
 }
 
-// The clocks of two processes differ by a minute. Each of them sees times on its own clock.
+// The clocks of two processes differ by a minute. Each process reads times as its own clock shows them.
 func TestPostgreSQLClocks(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -65,7 +65,7 @@ func TestPostgreSQLClocks(t *testing.T) {
 	right, ahead := open(0), open(time.Minute)
 	near := func(what string, got, want time.Time) {
 		t.Helper()
-		if off := got.Sub(want).Abs(); off > 20*time.Second { // a slow machine is no reason to fail
+		if off := got.Sub(want).Abs(); off > 20*time.Second { // a slow machine must not fail the test
 			t.Errorf("%s is off by %v", what, off)
 		}
 	}
@@ -84,7 +84,7 @@ func TestPostgreSQLClocks(t *testing.T) {
 	}
 }
 
-// A database of a newer program that only added something does all that this one needs.
+// If a newer program only added something to the database, this program still works with it.
 func TestPostgreSQLOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

@@ -17,20 +17,20 @@ import (
 	"telex/internal/store/postgres"
 )
 
-// worker is a process that answers as the gateway does, in its simplest form: it takes work and finishes it while its lease lasts.
+// worker is a process that answers messages in the simplest way: it takes work and completes it while its lease lasts.
 type worker struct {
 	*testing.T
 	store *postgres.Store
-	lost  *atomic.Int64 // leases
-	done  *atomic.Int64 // messages
+	lost  *atomic.Int64 // lost leases
+	done  *atomic.Int64 // answered messages
 }
 
-// work registers again and again until ctx ends.
+// work registers again after each lost lease, until ctx ends.
 func (w worker) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		id, err := w.store.Register(ctx, w.self())
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // of real time: the server is a process
+			time.Sleep(10 * time.Millisecond) // in real time, because the server is a process
 			continue
 		}
 		w.live(ctx, id)
@@ -50,7 +50,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	heard := make(chan chat.Signal, 1)
 	loops.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.store.Listen(ctx, func(s chat.Signal) { // while it fails, the ticks do
+			_ = w.store.Listen(ctx, func(s chat.Signal) { // if listening fails, the ticks replace the signals
 				select {
 				case heard <- s:
 				default:
@@ -98,7 +98,7 @@ func (w worker) live(ctx context.Context, id chat.ReplicaID) {
 	}
 }
 
-// plan returns what is to be done in each chat, in order.
+// plan returns the work for each chat, in order.
 func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversation][]func() error {
 	plan := make(map[chat.Conversation][]func() error)
 	for _, t := range taken.Turns {
@@ -111,7 +111,7 @@ func (w worker) plan(ctx context.Context, taken chat.Taken) map[chat.Conversatio
 	return plan
 }
 
-// finish brings a turn to its end, from wherever it is.
+// finish completes a turn from its current state.
 func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	steps := []func() error{
 		func() error { return w.store.Begin(ctx, t) },
@@ -137,8 +137,8 @@ func (w worker) finish(ctx context.Context, t chat.Turn) error {
 	return nil
 }
 
-// Three processes share a database that is killed again and again, one of them is replaced, and every message is answered once and in
-// order, whoever stored it.
+// Three processes share a database that is killed again and again, and one of the processes is replaced. Every message
+// is answered once and in order, regardless of which process accepted it.
 func TestPostgreSQLReplicasKilled(t *testing.T) {
 	t.Parallel()
 	const conversations, messages, kills, replicas = 8, 40, 4, 3
@@ -173,7 +173,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 			c := private(chat.ChatID(fmt.Sprint(n)))
 			for i := range messages {
 				in := message(c, chat.MessageID(fmt.Sprintf("%d-%d", n, i)))
-				for at := 1; ; at++ { // at another replica, while this one is refused
+				for at := 1; ; at++ { // try another replica while this one refuses
 					_, err := stores[1+at%(replicas-1)].Accept(ctx, c, in)
 					if err == nil || ctx.Err() != nil {
 						break
@@ -196,7 +196,7 @@ func TestPostgreSQLReplicasKilled(t *testing.T) {
 		server.Kill(t)
 		server.Restart(t)
 	}
-	ends[0]() // as if it was killed: it gives nothing up
+	ends[0]() // as if it was killed: it does not release anything
 	start(open())
 	talking.Wait()
 

@@ -22,18 +22,18 @@ import (
 
 var _ gateway.Store = (*postgres.Store)(nil)
 
-// postgresOpener opens the store in a database.
+// postgresOpener returns an opener of the store in a database.
 func postgresOpener(dsn string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
 		if err != nil {
-			return nil, err // not a gateway.Store that holds a nil store
+			return nil, err // not a gateway.Store that contains a nil store
 		}
 		return s, nil
 	}
 }
 
-// emptyDatabase makes a database with the newest schema.
+// emptyDatabase creates a database with the newest schema.
 func emptyDatabase(t *testing.T, server *pgtest.Server) (name string) {
 	t.Helper()
 	name, dsn := server.Create(t, "")
@@ -70,7 +70,7 @@ func TestPostgreSQLModel(t *testing.T) {
 
 func TestPostgreSQLForOperators(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, true) // the check complains about a server that does not sync
+	server := pgtest.Start(t, true) // the check complains about a server without syncs
 	template := emptyDatabase(t, server)
 	runOperatorTests(t, func(t *testing.T) (*fixture, kept, *clock) {
 		t.Helper()
@@ -94,7 +94,7 @@ func TestPostgreSQLForOperators(t *testing.T) {
 	})
 }
 
-// A copy of a SQLite store answers every question as the original does.
+// A copy of a SQLite store returns the same data as the original.
 func TestPostgreSQLCopy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -132,7 +132,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	if _, err := to.Copy(t.Context(), from.Reader); !errors.Is(err, postgres.ErrNotEmpty) {
 		t.Errorf("a second copy: got %v, want %v", err, postgres.ErrNotEmpty)
 	}
-	// What follows comes after what was copied.
+	// New data comes after the copied data.
 	g := &fixture{T: t, Store: to}
 	g.ask("new", private("old"), "u", growth("new"))
 	for _, want := range []int{1, 1, 2, 0} {
@@ -144,7 +144,7 @@ func TestPostgreSQLCopy(t *testing.T) {
 	}
 }
 
-// answers asks a store everything that a copy must know.
+// answers reads everything that a copy must contain.
 func answers(f *fixture, s operable) map[string]string {
 	f.Helper()
 	ctx, list := f.Context(), make(map[string]string)
@@ -167,7 +167,7 @@ func answers(f *fixture, s operable) map[string]string {
 	for _, i := range sessions {
 		session, entries, err := s.Transcript(ctx, i.Conversation)
 		for k := range entries {
-			entries[k].Turn = "" // old ones get a turn
+			entries[k].Turn = "" // old entries get a turn
 		}
 		note("transcript of "+i.Conversation.String(), err, session, entries)
 	}
@@ -180,7 +180,7 @@ func answers(f *fixture, s operable) map[string]string {
 	moves, err := s.Moves(ctx)
 	note("moves", err, moves)
 	resume, err := s.Resume(ctx, "tg")
-	resume.Received = nil // a file is not shared, so it returns none
+	resume.Received = nil // a SQLite store is not shared, so it returns none
 	note("resume", err, resume)
 	facts, err := s.Facts(ctx, ada())
 	note("facts", err, facts)
@@ -205,7 +205,7 @@ func BenchmarkPostgreSQLRecord(b *testing.B) {
 	})
 }
 
-// benchmarkPostgres makes calls in 1 and in 50 conversations at once, on a server that syncs.
+// benchmarkPostgres makes calls in 1 and in 50 conversations at once, on a server with syncs.
 func benchmarkPostgres(b *testing.B, do func(s *postgres.Store, n, i int) error) {
 	server := pgtest.Start(b, true)
 	_, dsn := server.Create(b, "")

@@ -2,5 +2,6 @@
 
 package store_test
 
-// raced says that the race detector runs: SQLite is many times slower then, so tests play less and judge time less strictly.
+// raced reports whether the race detector is on. SQLite is many times slower then, so tests play less and have looser
+// time limits.
 const raced = true

@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// backedUp returns a backup of a store in which one message waits.
+// backedUp returns a backup of a store with one waiting message.
 func backedUp(t *testing.T) string {
 	t.Helper()
 	f, s, _ := newFixture(t)
@@ -27,7 +27,7 @@ func restoreAt() store.Options {
 	return store.Options{Now: func() time.Time { return now }}
 }
 
-// A backup replaces the store. The replaced store is kept whole, with its log, even the second time.
+// A backup replaces the store. The replaced store is kept with its log, also when a second restore follows.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t), t.TempDir()
@@ -63,7 +63,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// crashed leaves a message in the store's log, as a process does that is killed.
+// crashed leaves a message in the store's log, as a killed process does.
 func crashed(t *testing.T, path string) {
 	t.Helper()
 	s := mustOpen(t, path)
@@ -143,14 +143,14 @@ func TestRestoreRefuses(t *testing.T) {
 			if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 				t.Errorf("the store was changed (%v)", err)
 			}
-			if names, err := filepath.Glob(path + ".*"); err != nil || len(names) > 1 { // the lock
+			if names, err := filepath.Glob(path + ".*"); err != nil || len(names) > 1 { // only the lock file
 				t.Errorf("got %q, %v, want nothing new", names, err)
 			}
 		})
 	}
 }
 
-// To read a store makes no file beside it, at rest and where a process was killed.
+// Reading a store creates no files beside it, neither for a closed store nor after its process was killed.
 func TestReadingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

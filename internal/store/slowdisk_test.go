@@ -12,15 +12,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// slowDisk is SQLite's own way to files, with a sync that takes longer for the files of some directories.
+// slowDisk is SQLite's file access, with slower syncs for the files of some directories.
 // https://www.sqlite.org/vfs.html
 type slowDisk struct {
 	open uintptr // SQLite's own xOpen
 
 	mu     sync.Mutex
 	dirs   map[string]*slowDir
-	files  map[uintptr]slowFile // by SQLite's handle
-	tables map[uintptr]uintptr  // the methods of a kind of files, and those of the slow ones
+	files  map[uintptr]slowFile // by SQLite's file handle
+	tables map[uintptr]uintptr  // original method tables of files, and the slow versions
 }
 
 // slowFile is an open file in a slow directory.
@@ -36,15 +36,15 @@ type slowDir struct {
 	done  []span
 }
 
-// span is when something happened.
+// span is the time of an event.
 type span struct{ from, to time.Time }
 
-// slowed is the way to files of every store in these tests. Only installDisk sets it, before the tests run.
+// slowed is the file access of every store in these tests. Only installDisk sets it, before the tests run.
 var slowed = &slowDisk{
 	dirs: map[string]*slowDir{}, files: map[uintptr]slowFile{}, tables: map[uintptr]uintptr{},
 }
 
-// installDisk makes it SQLite's default.
+// installDisk makes slowed SQLite's default.
 func installDisk() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -66,16 +66,16 @@ func installDisk() error {
 	return nil
 }
 
-// pointer returns an address that SQLite gave. The garbage collector does not move SQLite's memory.
+// pointer returns a pointer to an address from SQLite. The garbage collector does not move SQLite's memory.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
-// address is how SQLite, translated to Go, calls a function.
+// address returns the address at which SQLite, which is translated to Go, calls a function.
 func address(f any) uintptr {
 	type iface [2]uintptr
 	return (*iface)(unsafe.Pointer(&f))[1]
 }
 
-// openSlowly is xOpen.
+// openSlowly implements xOpen.
 func openSlowly(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
 	open := *(*func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32)(unsafe.Pointer(&struct{ uintptr }{slowed.open}))
 	rc := open(tls, vfs, name, file, flags, out)
@@ -103,7 +103,7 @@ func openSlowly(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr
 	return rc
 }
 
-// syncSlowly is xSync.
+// syncSlowly implements xSync.
 func syncSlowly(tls *libc.TLS, file uintptr, flags int32) int32 {
 	began := time.Now()
 	slowed.mu.Lock()
@@ -114,7 +114,7 @@ func syncSlowly(tls *libc.TLS, file uintptr, flags int32) int32 {
 	return rc
 }
 
-// slowDirOf makes the syncs of the files in a directory take that long.
+// slowDirOf makes each sync of the files in a directory take the given time.
 func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(dir)
@@ -129,18 +129,18 @@ func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
 }
 
 func (d *slowDir) wait(began time.Time) {
-	time.Sleep(time.Until(began.Add(d.takes))) // the disk, which no test can make faster
+	time.Sleep(time.Until(began.Add(d.takes))) // simulates the disk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done = append(d.done, span{began, time.Now()})
 }
 
-// beside returns for how long of a call no sync was running.
+// beside returns for how long no sync was running during a call.
 func (d *slowDir) beside(call span) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	rest, at := call.to.Sub(call.from), call.from
-	for _, s := range d.done { // by the time of their end
+	for _, s := range d.done { // ordered by the time of their end
 		from, to := later(s.from, at), s.to
 		if call.to.Before(to) {
 			to = call.to

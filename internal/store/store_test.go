@@ -43,7 +43,7 @@ func TestTextsAreRemoved(t *testing.T) {
 	check(chat.Part{State: chat.PartGone, Ref: chat.MessageRef{ID: "9"}})
 }
 
-func TestErrorsSayWhich(t *testing.T) {
+func TestErrorsNameTheirSubject(t *testing.T) {
 	t.Parallel()
 	f, _, _ := newFixture(t)
 	ctx, c := t.Context(), private("1")
@@ -89,14 +89,14 @@ func TestSweep(t *testing.T) {
 	f.must(store.Append(ctx, s, c, "new"))
 	sweep(24*time.Hour, store.Swept{Messages: 1, Turns: 1, Entries: 2})
 	f.remembers(c, "new")
-	f.waits("tg:1/2") // unfinished stays, however old
+	f.waits("tg:1/2") // unfinished turns stay, regardless of their age
 	rep, err := s.Check(ctx)
 	f.must(err)
 	if rep.Conversations != 1 || rep.Keys != 1 || rep.Pending != 1 || rep.Entries != 1 || rep.Unfinished != 0 || len(rep.Problems) > 0 {
 		t.Errorf("got %+v, want one of each but unfinished turns, no problems", rep)
 	}
 	clock.advance(1000 * 24 * time.Hour)
-	sweep(0, store.Swept{}) // keeps the history
+	sweep(0, store.Swept{}) // 0 keeps the history
 }
 
 func TestBackupIsAStore(t *testing.T) {
@@ -107,14 +107,14 @@ func TestBackupIsAStore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "telex.db")
 	f.must(s.Backup(t.Context(), file))
 	f.accept(c, "2")
-	f.fails(s.Backup(t.Context(), file)) // overwrites nothing
+	f.fails(s.Backup(t.Context(), file)) // Backup overwrites no file
 	copied := &fixture{T: t, Store: mustOpen(t, file)}
 	copied.waits("tg:1/1")
 	copied.close()
 	f.fails(s.Backup(t.Context(), filepath.Join(file, "no directory")))
 }
 
-// The copy that becomes the backup overwrites no file, can be read by its owner only, and is removed if the backup fails.
+// The copy for a backup overwrites no file, is readable only by its owner, and is removed if the backup fails.
 func TestBackupBesideOthers(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
@@ -158,8 +158,7 @@ func TestCancelledContext(t *testing.T) {
 	f.waits()
 }
 
-// Calls that wait for the disk go there together; one that is refused, or that nobody waits for any more, takes
-// nothing from the others.
+// Calls that wait for the disk share one sync. A call that fails or is cancelled does not affect the others.
 func TestCallsThatWaitShareASync(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,8 +206,8 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 	})
 }
 
-// One call that breaks the transaction that it shares breaks no other.
-func TestCallsSufferAlone(t *testing.T) {
+// A call that breaks a shared transaction does not break the other calls in it.
+func TestBrokenCallAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	f, s, _ := newFixture(t)
 	c := private("1")
@@ -235,7 +234,7 @@ func TestCallsSufferAlone(t *testing.T) {
 	f.waits("tg:1/2", "tg:1/1!")
 }
 
-// newFixture is a store of its own, closed at the end, with a clock.
+// newFixture returns a store with a clock. It is closed at the end of the test.
 func newFixture(t *testing.T) (*fixture, *store.Store, *clock) {
 	t.Helper()
 	c := &clock{}
@@ -252,7 +251,7 @@ func newFixture(t *testing.T) (*fixture, *store.Store, *clock) {
 	return &fixture{T: t, Store: s}, s, c
 }
 
-// clock is a time that a test sets. Its zero value stands at one fixed instant.
+// clock is a clock that a test sets. The zero value shows a fixed time.
 type clock struct {
 	mu      sync.Mutex
 	elapsed time.Duration

@@ -49,7 +49,7 @@ func testParts(f *fixture) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
 	f.must(f.Note(f.Context(), "t", step(chat.StepAnswered, "d", "z")))
-	first.Cursor = false // and the same text, which was counted
+	first.Cursor = false // with the same text, which was already counted
 	f.must(f.Record(f.Context(), "t", first))
 	f.reopen()
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
@@ -57,7 +57,7 @@ func testParts(f *fixture) {
 	}
 }
 
-// An edited message waits or belongs to a turn, which forgets what it did and said about the old one.
+// An edited message either waits or belongs to a turn. The turn then drops its steps and results for the old text.
 func testRevise(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -110,7 +110,7 @@ func testBlocks(f *fixture) {
 	}
 	save("tg", chat.ScopeChat, "1", "", time.Second)
 	save("tg", chat.ScopeChat, "1", "", time.Minute)
-	save("tg", chat.ScopeChat, "1", "", time.Second) // never shortened
+	save("tg", chat.ScopeChat, "1", "", time.Second) // a block is never shortened
 	save("tg", chat.ScopeMessage, "1", "7", time.Second)
 	save("tg", chat.ScopeEndpoint, "", "", time.Hour)
 	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Ops: chat.OpTyping, Until: now.Add(time.Minute)}))

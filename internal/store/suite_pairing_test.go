@@ -30,23 +30,23 @@ func testPairingRequests(f *fixture) {
 	}
 	check(other, same, first)
 	first.Code, first.Name, first.At = "A4", "Ada L.", start.Add(-time.Hour)
-	f.must(f.SavePairingRequest(ctx, first)) // in place of the one before
+	f.must(f.SavePairingRequest(ctx, first)) // replaces the earlier request
 	check(first, other, same)
 	f.must(f.Admit(ctx, chat.Admission{Person: chat.Person{Endpoint: "slack", User: "u"}, At: start}))
 	check(first, same)
 	f.must(f.Admit(ctx, chat.Admission{Person: ada(), At: start}))
 	check(same)
 
-	// Only so many people of an endpoint may wait at once, whose codes are still valid.
+	// The number of waiting people with valid codes is limited for each endpoint.
 	late := func(n int) chat.PairingRequest {
 		user := chat.UserID(fmt.Sprint("late", n))
 		return chat.PairingRequest{Person: chat.Person{Endpoint: "tg", User: user}, Code: string(user), At: start.Add(chat.PairingLife + time.Duration(n)*time.Second)}
 	}
 	for n := range chat.MaxPairingRequests {
-		f.must(f.SavePairingRequest(ctx, late(n))) // the one above is over
+		f.must(f.SavePairingRequest(ctx, late(n))) // the request above has expired
 	}
 	f.is(f.SavePairingRequest(ctx, late(3)), chat.ErrManyRequests)
-	f.must(f.SavePairingRequest(ctx, late(1))) // again
+	f.must(f.SavePairingRequest(ctx, late(1))) // the same request again
 	elsewhere := late(4)
 	elsewhere.Endpoint = "slack"
 	f.must(f.SavePairingRequest(ctx, elsewhere))

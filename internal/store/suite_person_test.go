@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// plainSteps is a journal without what only tells empty from missing.
+// plainSteps returns a journal in which empty and missing values are equal.
 func plainSteps(steps []chat.Step) (list []chat.Step) {
 	for _, s := range steps {
 		if len(s.Body) == 0 {
@@ -48,10 +48,10 @@ func testNotes(f *fixture) {
 	f.must(f.Note(ctx, "t", said))
 	f.must(f.Note(ctx, "t", begun, answered))
 	f.must(f.Note(ctx, "t"))
-	f.must(f.Note(ctx, "t", begun)) // one call may be noted twice
+	f.must(f.Note(ctx, "t", begun)) // one call may be recorded twice
 	f.reopen()
 	f.notes(said, begun, answered, begun)
-	f.begin("t", c, "1") // the next run finds what the one before did
+	f.begin("t", c, "1") // the next run finds the steps of the one before
 	asked := step(chat.StepAsked, "call 2", "may I?")
 	body := []byte("may I?")
 	f.must(f.Note(ctx, "t", chat.Step{Kind: asked.Kind, Call: asked.Call, Body: body}))
@@ -61,7 +61,7 @@ func testNotes(f *fixture) {
 	f.notes(said, begun, answered, begun, asked, step(chat.StepDecided, "call 2", "yes"))
 
 	time.Sleep(time.Second)
-	f.begin("beside", c, "2") // each turn has a journal of its own
+	f.begin("beside", c, "2") // each turn has its own journal
 	f.must(f.Note(ctx, "beside", said))
 	f.must(f.End(ctx, "t", chat.Growth{}))
 	f.notes(said)
@@ -79,7 +79,7 @@ func testNotesEnd(f *fixture) {
 	f.notes()
 	f.must(f.Note(ctx, "decided", said))
 	f.must(f.Decide(ctx, "decided", decision("x")))
-	f.notes() // it will not run again
+	f.notes() // the turn will not run again
 	f.fails(f.Note(ctx, "decided", said))
 	f.reopen()
 	f.notes()
@@ -108,7 +108,7 @@ func testNotesFenced(f *fixture) {
 	f.fails(f.Note(ctx, "2"))
 	used := step(chat.StepUsage, "", "tokens")
 	f.fails(f.Note(ctx, "2", used, said))
-	f.must(f.Note(ctx, "2", used)) // it counts nevertheless
+	f.must(f.Note(ctx, "2", used)) // the usage counts anyway
 	f.notes(said, said, used)
 	f.must(f.End(ctx, "2", chat.Growth{}))
 }
@@ -125,7 +125,7 @@ func testNotesMove(f *fixture) {
 	f.notes(said, said)
 }
 
-// consents compares for whom the tool "buy" needs no question in a conversation.
+// consents checks which people need no question for the tool "buy" in a conversation.
 func (f *fixture) consents(c chat.Conversation, want ...chat.UserID) {
 	f.Helper()
 	got := []chat.UserID{}
@@ -145,7 +145,7 @@ func testConsents(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	thread := chat.Conversation{Endpoint: "tg", Chat: "1", Thread: "t"}
 	f.consents(c)
-	for range 2 { // a call of unknown outcome is repeated
+	for range 2 { // a call with an unknown outcome is repeated
 		f.must(f.Consent(ctx, c, "ada", "buy"))
 	}
 	f.must(f.Consent(ctx, c, "eve", "sell"))
@@ -160,7 +160,7 @@ func testConsents(f *fixture) {
 	if may, err := f.Consented(ctx, c, "ada", "Buy"); may || err != nil {
 		f.Errorf("got %v, %v, want no other tool", may, err)
 	}
-	// It lasts, and alone keeps what it belongs to.
+	// The approval lasts, and it alone keeps its conversation.
 	time.Sleep(1000 * 24 * time.Hour)
 	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)
@@ -198,13 +198,13 @@ func testConsentsMove(f *fixture) {
 	ctx := f.Context()
 	thread := chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "t"}
 	f.must(f.Consent(ctx, group(), "ada", "buy"))
-	f.must(f.Consent(ctx, thread, "eve", "buy")) // nothing like it is there
+	f.must(f.Consent(ctx, thread, "eve", "buy")) // no approval like it exists
 	f.must(f.Consent(ctx, supergroup(), "ada", "buy"))
 	f.must(f.Consent(ctx, supergroup(), "eve", "buy"))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.reopen()
 	f.consents(supergroup(), "ada", "eve")
-	f.consents(group(), "ada", "eve") // the old id means the new one
+	f.consents(group(), "ada", "eve") // the old id refers to the new chat
 	thread.Chat = "-1001"
 	f.consents(thread, "eve")
 	f.must(f.Consent(ctx, group(), "", "buy"))
@@ -227,8 +227,8 @@ func (f *fixture) knows(p chat.Person, want ...string) {
 	}
 }
 
-// told remembers texts for a person.
-func (f *fixture) told(p chat.Person, texts ...string) {
+// rememberAll stores facts for a person.
+func (f *fixture) rememberAll(p chat.Person, texts ...string) {
 	f.Helper()
 	for _, text := range texts {
 		fact, err := f.Remember(f.Context(), p, text, 100)
@@ -239,8 +239,8 @@ func (f *fixture) told(p chat.Person, texts ...string) {
 	}
 }
 
-// A fact is stored once, however often and in whatever case it is told, and no more than the person may have. That holds for calls
-// at the same time too.
+// A fact is stored once, even if it is added repeatedly or in different case. The number of a person's facts is
+// limited, also for concurrent calls.
 func testFactsOnce(f *fixture) {
 	ctx := f.Context()
 	remembers := func(text string, want chat.Remembered) {
@@ -254,8 +254,8 @@ func testFactsOnce(f *fixture) {
 	tides := chat.Fact{ID: "1", Text: "Likes TIDES and Ümläute"}
 	remembers(tides.Text, chat.Remembered{Fact: tides})
 	remembers("likes tides and ÜMLÄUTE", chat.Remembered{Fact: tides, Known: true})
-	f.told(eve(), tides.Text) // hers
-	f.told(ada(), "b", "c")
+	f.rememberAll(eve(), tides.Text) // a fact of another person
+	f.rememberAll(ada(), "b", "c")
 	remembers("d", chat.Remembered{Full: true})
 	remembers(tides.Text, chat.Remembered{Fact: tides, Known: true})
 	f.reopen()
@@ -268,7 +268,7 @@ func testFactsOnce(f *fixture) {
 	f.rememberAtOnce(f.Store)
 }
 
-// rememberAtOnce makes each of several stores remember the same facts, which are more than the person may have, at the same time.
+// rememberAtOnce makes several stores add the same facts at the same time. They are more than the person may have.
 func (f *fixture) rememberAtOnce(stores ...gateway.Facts) {
 	f.Helper()
 	const most, told = 4, 6
@@ -299,10 +299,10 @@ func testFacts(f *fixture) {
 	elsewhere := chat.Person{Endpoint: "slack", User: ada().User}
 	f.knows(ada())
 	start := time.Now()
-	f.told(ada(), "likes tides")
+	f.rememberAll(ada(), "likes tides")
 	time.Sleep(time.Hour)
-	f.told(eve(), "has a boat")
-	f.told(ada(), "likes high tides", "ünïcode 🦊 and \"quotes\"")
+	f.rememberAll(eve(), "has a boat")
+	f.rememberAll(ada(), "likes high tides", "ünïcode 🦊 and \"quotes\"")
 	f.reopen()
 	f.knows(ada(), "1 likes tides", "2 likes high tides", "3 ünïcode 🦊 and \"quotes\"")
 	f.knows(eve(), "1 has a boat")
@@ -340,11 +340,11 @@ func testFacts(f *fixture) {
 
 func testFactNumbers(f *fixture) {
 	ctx := f.Context()
-	f.told(ada(), "a", "b")
-	_, err := f.ForgetFact(ctx, ada(), "2") // the newest
+	f.rememberAll(ada(), "a", "b")
+	_, err := f.ForgetFact(ctx, ada(), "2") // the newest one
 	f.must(err)
 	f.reopen()
-	f.told(ada(), "c")
+	f.rememberAll(ada(), "c")
 	f.knows(ada(), "1 a", "3 c")
 	for _, want := range []int{2, 0} {
 		n, err := f.ForgetFacts(ctx, ada())
@@ -355,21 +355,21 @@ func testFactNumbers(f *fixture) {
 	}
 	f.knows(ada())
 	f.reopen()
-	f.told(ada(), "d")
+	f.rememberAll(ada(), "d")
 	f.knows(ada(), "4 d")
 	var want []string
-	for i := range 12 { // in the order of numbers, not of letters
-		f.told(eve(), fmt.Sprint("x", i))
+	for i := range 12 { // ordered by number, not alphabetically
+		f.rememberAll(eve(), fmt.Sprint("x", i))
 		want = append(want, fmt.Sprint(i+1, " x", i))
 	}
 	f.knows(eve(), want...)
 }
 
-// A remembered fact applies to the person everywhere, permanently.
+// A fact applies to the person in all conversations, and it has no expiry.
 func testFactsStay(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, ada().User, growth("said"))
-	f.told(ada(), "a")
+	f.rememberAll(ada(), "a")
 	f.must(f.Forget(ctx, c))
 	_, err := f.Erase(ctx, c, ada().User)
 	f.must(err)

@@ -7,7 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// personal are the fenced writes that are about no conversation. Each of them would change something.
+// personal returns the results of the writes that need a lease but concern no conversation. Each of them would change
+// something.
 func personal(p *process) map[string]error {
 	ctx := p.Context()
 	stranger := chat.Person{Endpoint: "tg", User: "stranger"}
@@ -47,11 +48,12 @@ func testReplicaExpiredPeople(c *cluster) {
 		c.Errorf("got %v, %v, %v, want no trace of what was refused", admitted, requests, moves)
 	}
 
-	// What stays true without a lease is stored: what a platform has said, and what a client of the HTTP API was told.
+	// Some writes are stored even without a lease, because they stay true: a report of the platform, and a response
+	// that a client of the HTTP API has received.
 	a.must(a.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Until: time.Now().Add(time.Hour)}))
 	a.must(a.exchanges().SaveExchange(ctx, chat.Exchange{Turn: "x", Conversation: to, User: "u", Growth: growth("said")}))
 
-	// An operator's command is no replica.
+	// The commands of an operator need no lease.
 	s, err := c.open(ctx)
 	a.must(err)
 	command := &process{fixture: &fixture{T: c.T, Store: s}, shared: s}

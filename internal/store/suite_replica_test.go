@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// shared is a store as one of several processes has it.
+// shared is the store as one of several processes uses it.
 type shared interface {
 	gateway.Store
 	gateway.Replicas
@@ -24,11 +24,11 @@ type shared interface {
 
 var _ shared = (*memory.Store)(nil)
 
-// cluster is one test's store with its processes.
+// cluster is the store of one test with several processes.
 type cluster struct {
 	*testing.T
-	open  func(context.Context) (shared, error) // for one more process
-	sleep func(time.Duration)                   // lets time pass, by the store's clock
+	open  func(context.Context) (shared, error) // opens the store for another process
+	sleep func(time.Duration)                   // lets time pass on the store's clock
 }
 
 // TestMemoryReplicas runs the suite for processes that share the store in memory.
@@ -42,7 +42,7 @@ func TestMemoryReplicas(t *testing.T) {
 	})
 }
 
-// replicaSuite is what every store must do that several processes share. place runs a test on an empty store.
+// replicaSuite runs the tests of every store that several processes can share. place runs a test with an empty store.
 func replicaSuite(t *testing.T, place func(t *testing.T, run func(*cluster))) {
 	for _, test := range []struct {
 		name string
@@ -82,7 +82,7 @@ type process struct {
 	call int64
 }
 
-// process opens the store for one more process and registers it.
+// process opens the store for another process and registers it.
 func (c *cluster) process(endpoints ...chat.EndpointID) *process {
 	c.Helper()
 	s, err := c.open(c.Context())
@@ -105,7 +105,7 @@ func (p *process) renew() []chat.Replica {
 	return list
 }
 
-// take takes everything and returns the ids of its messages, and of its turns.
+// take takes all work, and returns the ids of the messages and of the turns.
 func (p *process) take() (messages, turns []string) {
 	p.Helper()
 	p.call++
@@ -126,7 +126,7 @@ func (p *process) taken(orphans int) chat.Taken {
 	return taken
 }
 
-// takes takes everything and compares it.
+// takes takes all work and compares it.
 func (p *process) takes(messages, turns []string) {
 	p.Helper()
 	if m, t := p.take(); !slices.Equal(m, messages) || !slices.Equal(t, turns) {
@@ -143,7 +143,7 @@ func (p *process) receives(want bool) {
 	}
 }
 
-// hears starts listening and returns the function that returns the signals since its last call.
+// hears starts listening. The returned function returns the signals since its last call.
 func (p *process) hears() func() chat.Signal {
 	p.Helper()
 	heard := make(chan chat.Signal, 100)
@@ -237,7 +237,7 @@ func testReplicaChats(c *cluster) {
 		a.accept(private(id), "m"+chat.MessageID(id))
 	}
 	b.takes([]string{"m5", "m6", "m7"}, nil)
-	a.accept(private(chat.ChatID(mine[0][1:])), "more") // its owner lives
+	a.accept(private(chat.ChatID(mine[0][1:])), "more") // the owner of the chat is alive
 	a.takes([]string{"more"}, nil)
 }
 
@@ -246,7 +246,7 @@ func testReplicaTake(c *cluster) {
 	to := private("1")
 	a.accept(to, "1", "2")
 	a.call = 1
-	for range 2 { // the answer may have been lost
+	for range 2 { // the response may have been lost
 		if got := a.taken(0); len(got.Messages) != 2 || got.Messages[0].Message.ID != "1" || got.Messages[1].Message.ID != "2" || got.Messages[0].Conversation != to {
 			c.Fatalf("got %+v", got)
 		}
@@ -254,7 +254,7 @@ func testReplicaTake(c *cluster) {
 	a.takes(nil, nil)
 	a.accept(to, "3")
 	a.begin("t", to, "1")
-	a.takes([]string{"3"}, nil) // it began the turn itself
+	a.takes([]string{"3"}, nil) // the process itself began that turn
 	a.must(a.Release(a.Context(), "t"))
 	a.takes(nil, nil)
 	if pending, err := a.Pending(a.Context()); err != nil || len(pending) != 3 {
@@ -270,7 +270,7 @@ func testReplicaOrphans(c *cluster) {
 	a.begin("t", to, "1")
 	a.must(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")))
 	a.must(a.Record(a.Context(), "t", chat.Part{State: chat.PartStands, Ref: chat.MessageRef{ID: "9"}, Key: "t-0", Text: "x"}))
-	b.accept(waits, "2") // b's, since a has one
+	b.accept(waits, "2") // belongs to b, since a already has a chat
 	b.takes([]string{"2"}, nil)
 	for range 2 {
 		c.sleep(chat.LeaseTime - time.Second)
@@ -280,7 +280,7 @@ func testReplicaOrphans(c *cluster) {
 	if got := b.taken(0); len(got.Turns) > 0 {
 		c.Fatalf("took %+v without room for orphans", got)
 	}
-	for range 2 { // the answer may have been lost
+	for range 2 { // the response may have been lost
 		got := b.taken(1)
 		if len(got.Turns) != 1 || len(got.Messages) > 0 || !reflect.DeepEqual(got.Chats, []chat.Conversation{to}) {
 			c.Fatalf("got %+v", got)
@@ -291,11 +291,12 @@ func testReplicaOrphans(c *cluster) {
 	}
 	b.takes(nil, nil)
 	b.must(b.Release(b.Context(), "t"))
-	b.takes(nil, nil) // it has the messages of the turn that it was given
+	b.takes(nil, nil) // it got these messages with the turn
 	b.waits("tg:1/1", "tg:2/2")
 }
 
-// writes are the fenced writes about a conversation with the unfinished turn t and the waiting message 2.
+// writes returns the results of the writes that need ownership of a conversation. The conversation has the unfinished
+// turn t and the waiting message 2.
 func writes(p *process, to chat.Conversation) map[string]error {
 	ctx := p.Context()
 	out := map[string]error{
@@ -374,7 +375,7 @@ func testReplicaFree(c *cluster) {
 	}
 	b.accept(to, "2")
 	b.takes([]string{"2"}, nil)
-	a.must(a.Free(a.Context(), true, to)) // it is not a's
+	a.must(a.Free(a.Context(), true, to)) // the chat does not belong to a
 	b.begin("u", to, "2")
 	b.must(b.Free(b.Context(), true, to))
 	a.call++
@@ -410,7 +411,7 @@ func testReplicaForward(c *cluster) {
 	a.must(a.Drop(a.Context(), to, "1"))
 	forward(true)
 	a.waits("tg:1/2")
-	for range 2 { // the next owner gets it
+	for range 2 { // the next owner gets the message
 		c.sleep(chat.LeaseTime - time.Second)
 		b.renew()
 	}
@@ -450,10 +451,10 @@ func testReplicaReceive(c *cluster) {
 	if err != nil || from.Cursor != "c1" {
 		c.Fatalf("got %+v, %v", from, err)
 	}
-	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // a search of another replica must know it
+	if got := from.Received; len(got) != 1 || got[0].ID != "1" || got[0].Target.Chat != "1" { // another replica's search needs these
 		c.Fatalf("got %+v", got)
 	}
-	b.must(b.Yield(b.Context(), "tg")) // it is not the receiver
+	b.must(b.Yield(b.Context(), "tg")) // b is not the receiver
 	b.receives(false)
 	ofB := b.hears()
 	a.must(a.Yield(a.Context(), "tg"))
@@ -525,7 +526,8 @@ func testReplicaSignals(c *cluster) {
 	}
 }
 
-// However many people ask at the same time at different replicas, no more requests than the limit wait at an endpoint.
+// Many people send pairing requests at the same time to different replicas. The number of waiting requests stays within
+// the endpoint's limit.
 func testReplicaPairing(c *cluster) {
 	replicas := []*process{c.process("tg"), c.process("tg"), c.process("tg")}
 	refused := make(chan error, 12)
@@ -581,7 +583,7 @@ func testReplicaClaims(c *cluster) {
 	a.must(a.Unregister(a.Context()))
 	want[0].Dead, want[1].Dead = true, true
 	sees(want...)
-	for range 3 { // the lease has begun four seconds later than the claims
+	for range 3 { // the lease began four seconds later than the claims
 		c.sleep(chat.LeaseTime - time.Second)
 		b.renew()
 	}
@@ -599,14 +601,14 @@ func testReplicaMove(c *cluster) {
 	b.is(b.Note(b.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
 	b.accept(moved, "5")
 	a.takes([]string{"5"}, nil)
-	b.accept(private("3"), "3") // b owns 3
+	b.accept(private("3"), "3") // b owns chat 3
 	b.takes([]string{"3"}, nil)
 	b.must(b.Move(b.Context(), "tg", "2", "3"))
 	b.takes([]string{"5"}, []string{"t"})
 	a.is(a.Note(a.Context(), "t", step(chat.StepSaid, "", "x")), chat.ErrLost)
 }
 
-// The turns of a person are counted over all replicas, for a minute.
+// The turns of a person within a minute are counted over all replicas.
 func testReplicaTurns(c *cluster) {
 	a, b := c.process(), c.process()
 	ann, ben := chat.Person{Endpoint: "tg", User: "ann"}, chat.Person{Endpoint: "tg", User: "ben"}
@@ -639,7 +641,7 @@ func testReplicaTurns(c *cluster) {
 		c.Errorf("%d of 20 turns at once were counted, want 7", n)
 	}
 	c.sleep(time.Minute)
-	for _, p := range []*process{a, b} { // their leases are over
+	for _, p := range []*process{a, b} { // until their leases have ended
 		_, err := p.Register(p.Context(), p.self)
 		p.must(err)
 	}

@@ -10,14 +10,14 @@ import (
 	"telex/internal/chat"
 )
 
-// ask makes a turn of a person add entries and all else.
+// ask runs a turn of a person that adds a growth.
 func (f *fixture) ask(id string, c chat.Conversation, u chat.UserID, g chat.Growth) {
 	f.Helper()
 	f.run(id, c, u, "")
 	f.must(f.End(f.Context(), id, g))
 }
 
-// run begins a turn with a message of its own.
+// run begins a turn with its own message.
 func (f *fixture) run(id string, c chat.Conversation, u chat.UserID, replaces string) {
 	f.Helper()
 	m := chat.MessageID("of " + id)
@@ -42,7 +42,7 @@ func (f *fixture) session(c chat.Conversation) (chat.Session, []string) {
 	return s, list
 }
 
-// keeps compares a session's summary and entries.
+// keeps compares the summary and the entries of a session.
 func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	f.Helper()
 	s, got := f.session(c)
@@ -51,7 +51,7 @@ func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	}
 }
 
-// upto is a compaction of all but the newest entries.
+// upto returns a summary of all entries except the newest ones; but is their number.
 func (f *fixture) upto(c chat.Conversation, summary string, but int) *chat.Compaction {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
@@ -105,7 +105,7 @@ func testJoin(f *fixture) {
 	f.waits("tg:1/5", "tg:2/2", "tg:1/3!", "tg:1/1!", "tg:1/2!")
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
 	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
-	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // its usage counts nevertheless, once
+	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // the usage counts anyway, once
 	pending, err := f.Pending(ctx)
 	f.must(err)
 	if len(pending) != 4 || pending[1].Message.ID != "2" || pending[1].Begun != 0 {
@@ -138,7 +138,7 @@ func testChoose(f *fixture) {
 	model(c, "large")
 	model(private("2"), "")
 	f.ask("t", c, "u", chat.Growth{Compaction: &chat.Compaction{Summary: "s", Upto: 1}})
-	f.must(f.Forget(ctx, c)) // the choice stays
+	f.must(f.Forget(ctx, c)) // the chosen model stays
 	model(c, "large")
 	f.must(f.Choose(ctx, c, ""))
 	model(c, "")
@@ -153,7 +153,7 @@ func testCompaction(f *fixture) {
 	time.Sleep(time.Second)
 	f.run("3", c, "u", "")
 	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g}))
-	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g})) // again
+	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g})) // the same decision again
 	f.reopen()
 	f.keeps(c, "ab", "2 u: c", "3 u: d")
 	less := g.Compaction
@@ -162,7 +162,7 @@ func testCompaction(f *fixture) {
 	if s, _ := f.session(c); s.Compactions != 2 || !s.At.Equal(start.Add(time.Second)) {
 		f.Errorf("got %+v, want two compactions", s)
 	}
-	f.ask("4", c, "u", chat.Growth{Compaction: less}) // covers less than the stored one
+	f.ask("4", c, "u", chat.Growth{Compaction: less}) // it covers less than the stored one
 	f.keeps(c, "abc", "3 u: d")
 	f.ask("5", c, "u", chat.Growth{Compaction: f.upto(c, "all", 0)})
 	f.keeps(c, "all")
@@ -202,13 +202,14 @@ func testUndo(f *fixture) {
 	f.reopen()
 	undoes("2: c")
 	f.keeps(c, "a", "1 u: b")
-	undoes("1: b") // not what the summary stands for
+	undoes("1: b") // the summarized turn is not undone
 	undoes()
 	f.keeps(c, "a")
 	f.keeps(private("2"), "", "other u: x")
 }
 
-// testUndoSays: what asked for it is answered by the same step that does it, so that it is not done twice.
+// testUndoSays checks that an undo and the answer to its command are stored together, so that the command is not
+// executed twice.
 func testUndoSays(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	f.ask("1", c, "u", growth("a"))
@@ -242,7 +243,7 @@ func testReplaces(f *fixture) {
 	f.run("nothing", c, "u", "first")
 	f.must(f.Decide(ctx, "nothing", decision("x")))
 	f.must(f.End(ctx, "nothing", chat.Growth{}))
-	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // nothing came in its place
+	f.keeps(c, "", "first u: a", "first u: b", "second u: c") // no turn replaced it
 	f.run("not here", c, "u", "elsewhere")
 	f.must(f.End(ctx, "not here", growth("d")))
 	f.run("again", c, "u", "first")
@@ -281,20 +282,20 @@ func testErase(f *fixture) {
 	late := growth("late")
 	late.Usage, late.Compaction = used, f.upto(c, "late", 0)
 	erases("ada", 3)
-	f.keeps(c, "", "2 eve: c") // counts again
+	f.keeps(c, "", "2 eve: c") // the entry counts again
 	f.keeps(private("2"), "", "4 ada: x")
 	f.fails(f.Decide(ctx, "hers", chat.Decision{Growth: late}))
 	f.must(f.End(ctx, "hers", late))
 	f.must(f.End(ctx, "eve's", late))
-	f.keeps(c, "", "2 eve: c", "eve's eve: late") // its summary may tell of her
+	f.keeps(c, "", "2 eve: c", "eve's eve: late") // the summary may mention the erased entries
 	f.uses(chat.UsageOf{Conversation: c}, 21, 3)
-	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // the usage stays after a deletion
+	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // the usage stays after an erasure
 	if s, _ := f.session(c); s.Model != "m" || s.Compactions != 0 || !s.At.IsZero() {
 		f.Errorf("got %+v, want the model and no summary", s)
 	}
 }
 
-// uses compares prompt tokens and turns.
+// uses compares the numbers of prompt tokens and turns.
 func (f *fixture) uses(of chat.UsageOf, prompt, turns int) {
 	f.Helper()
 	u, err := f.Used(f.Context(), of)
@@ -324,17 +325,17 @@ func testUsed(f *fixture) {
 	time.Sleep(24 * time.Hour)
 	ten := []chat.Usage{{Prompt: 10, Calls: 1}}
 	f.run("2", c, "ada", "")
-	for range 2 { // neither repeated call counts again
+	for range 2 { // neither repeated call is counted again
 		f.must(f.Decide(ctx, "2", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	}
-	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // its Decision had it
+	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // its decision contained the usage
 	f.must(f.End(ctx, "2", chat.Growth{Usage: ten, Undecided: ten}))
 	f.ask("3", private("2"), "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 100}}})
 	f.ask("4", c, "eve", chat.Growth{Usage: []chat.Usage{{Prompt: 5}}})
 	slack := chat.Conversation{Endpoint: "slack", Chat: "1"}
 	f.ask("5", slack, "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 7}}})
 	f.run("6", c, "ada", "")
-	f.must(f.Forget(ctx, c)) // the tokens count nevertheless
+	f.must(f.Forget(ctx, c)) // the tokens count anyway
 	f.fails(f.Decide(ctx, "6", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	f.must(f.End(ctx, "6", chat.Growth{Undecided: ten}))
 	f.reopen()
@@ -374,7 +375,7 @@ func testMoveSessions(f *fixture) {
 	f.keeps(supergroup(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5")
 	f.must(f.End(ctx, "knows a", chat.Growth{Compaction: fold}))
 	f.must(f.End(ctx, "knows b", chat.Growth{Compaction: f.upto(group(), "to 5", 0)}))
-	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // neither knew both
+	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // neither summary covers both
 	f.ask("c1", group(), "u", chat.Growth{Compaction: f.upto(group(), "to 4", 1), Usage: used})
 	f.keeps(group(), "to 4", "a4 u: 5")
 	f.uses(chat.UsageOf{Conversation: group()}, 2, 2)

@@ -21,27 +21,27 @@ var (
 	_ gateway.Store = (*memory.Store)(nil)
 )
 
-// opener opens the same store again and again.
+// opener opens the same store each time.
 type opener func(context.Context) (gateway.Store, error)
 
-// sqliteOpener opens the store in dir.
+// sqliteOpener returns an opener of the store in dir.
 func sqliteOpener(dir string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
 		if err != nil {
-			return nil, err // not a gateway.Store that holds a nil store
+			return nil, err // not a gateway.Store that contains a nil store
 		}
 		return s, nil
 	}
 }
 
-// memoryOpener hands out one Memory, which outlives the processes of a simulation.
+// memoryOpener returns one Memory each time, so that it survives the processes of a simulation.
 func memoryOpener() opener {
 	m := memory.New()
 	return func(context.Context) (gateway.Store, error) { return m, nil }
 }
 
-// SQLite and the store in memory must do the same, because the simulation uses the latter.
+// SQLite and the store in memory must behave equally, because the simulation uses the latter.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	template := empty(t)
@@ -57,11 +57,11 @@ func TestMemory(t *testing.T) {
 	suite(t, func(*testing.T) opener { return memoryOpener() })
 }
 
-// fixture is one test's store.
+// fixture is the store of one test.
 type fixture struct {
 	*testing.T
 	gateway.Store
-	open opener // nil: it is never closed
+	open opener // nil: the store is never closed
 }
 
 // reopen closes the store and opens it again, as a restart does.
@@ -80,7 +80,7 @@ func (f *fixture) close() {
 	}
 }
 
-// durable is a store that is opened and closed, and whose expired data is deleted.
+// durable is a store that is opened and closed, and deletes expired data.
 type durable interface {
 	gateway.Store
 	Sweep(ctx context.Context, now time.Time, retention time.Duration) (store.Swept, error)
@@ -94,7 +94,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// fails wants an error; which one it is is each store's own business.
+// fails checks that a call failed. Each store has its own errors.
 func (f *fixture) fails(err error) {
 	f.Helper()
 	if err == nil {
@@ -109,7 +109,7 @@ func (f *fixture) is(err, want error) {
 	}
 }
 
-// accept stores messages that are new.
+// accept stores new messages.
 func (f *fixture) accept(c chat.Conversation, ids ...chat.MessageID) {
 	f.Helper()
 	for _, id := range ids {
@@ -121,7 +121,7 @@ func (f *fixture) accept(c chat.Conversation, ids ...chat.MessageID) {
 	}
 }
 
-// waiting returns "conversation/message" of all unfinished messages, with a "!" for those of an unfinished turn.
+// waiting returns "conversation/message" for all unfinished messages, with "!" after those of an unfinished turn.
 func (f *fixture) waiting() []string {
 	f.Helper()
 	list := []string{}
@@ -154,7 +154,7 @@ func (f *fixture) begin(id string, c chat.Conversation, ids ...chat.MessageID) {
 	f.must(f.Begin(f.Context(), turnOf(id, c, ids...)))
 }
 
-// remember makes entries the newest ones of a history, by a turn of their own.
+// remember adds entries to a history, with a turn of their own.
 func (f *fixture) remember(c chat.Conversation, entries ...string) {
 	f.Helper()
 	id := chat.MessageID("remember " + entries[0])
@@ -192,7 +192,7 @@ func message(c chat.Conversation, id chat.MessageID) chat.Inbound {
 	return chat.Inbound{ID: id, To: chat.Target{Chat: c.Chat, Thread: c.Thread}, Text: "text of " + string(id)}
 }
 
-// turnOf is a turn as one who begins it knows it.
+// turnOf returns a turn as its caller passes it to Begin.
 func turnOf(id string, c chat.Conversation, ids ...chat.MessageID) chat.Turn {
 	t := chat.Turn{ID: id, Conversation: c, To: chat.Target{Chat: c.Chat, Thread: c.Thread}, ReplyTo: "r"}
 	for _, m := range ids {
@@ -214,7 +214,7 @@ func growth(history ...string) (g chat.Growth) {
 
 func private(id chat.ChatID) chat.Conversation { return chat.Conversation{Endpoint: "tg", Chat: id} }
 
-// plain is a turn without what only tells empty from missing, and with times that can be compared.
+// plain returns a turn in which empty and missing values are equal, with comparable times.
 func plain(t chat.Turn) chat.Turn {
 	t.Began = t.Began.UTC().Truncate(time.Millisecond)
 	if len(t.Ending) == 0 {
@@ -227,7 +227,7 @@ func plain(t chat.Turn) chat.Turn {
 	return t
 }
 
-// suite is what every store must do; place returns where a test's store is. The time is a bubble's.
+// suite runs the tests of every store. place returns the opener of a test's store. The tests run in virtual time.
 func suite(t *testing.T, place func(*testing.T) opener) {
 	for _, test := range []struct {
 		name string
@@ -379,7 +379,7 @@ func testResume(f *fixture) {
 		{"2", "102", "102"},
 		{"3", "", "102"},
 		{"4", "104", "104"},
-		{"2", "105", "105"}, // a duplicate moves it on
+		{"2", "105", "105"}, // a duplicate advances the cursor
 	} {
 		in := message(c, step.id)
 		in.Resume = step.resume
@@ -397,7 +397,8 @@ func testResume(f *fixture) {
 	}
 }
 
-// testPlaces is about where turns began: each place once, the newest first, also after they ended.
+// testPlaces checks the places in which turns began: each place once, the newest first, even after the turns have
+// ended.
 func testPlaces(f *fixture) {
 	one, two := private("1"), chat.Conversation{Endpoint: "tg", Chat: "2", Thread: "t"}
 	for i, c := range []chat.Conversation{one, two, one, {Endpoint: "other", Chat: "3"}} {
@@ -405,7 +406,7 @@ func testPlaces(f *fixture) {
 		f.accept(c, chat.MessageID(id))
 		f.begin(id, c, chat.MessageID(id))
 		f.must(f.End(f.Context(), id, chat.Growth{}))
-		time.Sleep(2 * time.Millisecond) // of the bubble: stores count whole milliseconds
+		time.Sleep(2 * time.Millisecond) // in virtual time: stores keep whole milliseconds
 	}
 	f.reopen()
 	from, err := f.Resume(f.Context(), "tg")
@@ -454,7 +455,7 @@ func testTurn(f *fixture) {
 	}
 }
 
-// The answer to a command is known when its turn begins, so no model is ever asked for it.
+// The answer to a command is known when its turn begins, so the model is never called for it.
 func testDecidedFromTheStart(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -475,7 +476,7 @@ func testDecidedFromTheStart(f *fixture) {
 	f.waits()
 }
 
-// A message that crashes the process three times is seen to.
+// A message that crashes the process three times is not answered again.
 func testRerun(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -489,7 +490,7 @@ func testRerun(f *fixture) {
 	f.must(f.Release(f.Context(), "t"))
 	pending, err := f.Pending(f.Context())
 	f.must(err)
-	if len(pending) != 1 || pending[0].Begun != 2 { // the last run ended in order
+	if len(pending) != 1 || pending[0].Begun != 2 { // the last run ended gracefully
 		f.Fatalf("got %+v, want message 1, begun twice", pending)
 	}
 	f.begin("t2", c, "1")
@@ -504,7 +505,7 @@ func testBeginUnknown(f *fixture) {
 	f.accept(c, "1", "2")
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "9")))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1", "1")))
-	f.waits("tg:1/1", "tg:1/2") // nothing of it was stored
+	f.waits("tg:1/1", "tg:1/2") // nothing of the turn was stored
 	f.must(f.Drop(f.Context(), c, "2"))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "2")))
 	f.fails(f.Decide(f.Context(), "t", decision("x")))
@@ -515,14 +516,14 @@ func testBeginUnknown(f *fixture) {
 	f.waits("tg:1/1")
 }
 
-// A command is answered beside the model's turn, and neither takes anything from the other.
+// A command is answered while a model's turn runs. Neither turn takes messages from the other.
 func testSideBySide(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2")
 	f.begin("model", c, "1")
 	time.Sleep(time.Second)
 	f.begin("command", c, "2")
-	f.begin("model", c) // run again beside it
+	f.begin("model", c) // the turn runs again beside the command
 	f.reopen()
 	turns, err := f.Unfinished(f.Context())
 	f.must(err)
@@ -537,16 +538,17 @@ func testSideBySide(f *fixture) {
 	f.remembers(c, "command", "model")
 }
 
-// A turn that answers what another one began with has those messages; the other keeps its right to decide.
+// A new turn answers messages of a running turn together with others. These messages then belong to the new turn, and
+// the old turn may still decide.
 func testTaken(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2", "3")
 	f.begin("old", c, "1", "2")
 	time.Sleep(time.Second)
-	f.begin("new", c, "1", "3") // answered together with the message that came
+	f.begin("new", c, "1", "3") // answered together with a newer message
 	f.must(f.Record(f.Context(), "old", chat.Part{State: chat.PartStands, Text: "kept"}))
 	f.must(f.End(f.Context(), "old", growth("begun")))
-	f.waits("tg:1/1!", "tg:1/3!") // its remaining messages are finished, the taken one is not
+	f.waits("tg:1/1!", "tg:1/3!") // the other messages of "old" are finished, the taken one is not
 	if got := f.unfinished(); got.ID != "new" {
 		f.Fatalf("got %+v, want new", got)
 	}
@@ -555,7 +557,7 @@ func testTaken(f *fixture) {
 	f.remembers(c, "begun")
 }
 
-// A turn that has lost all its messages to another one answers nothing: what it showed is put in order and no more.
+// A turn that lost all its messages to another turn answers nothing. It only cleans up the messages that it has shown.
 func testRobbed(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -585,10 +587,10 @@ func testEndHistory(f *fixture) {
 	f.accept(c, "1", "2", "3", "4")
 	for _, end := range []struct {
 		message chat.MessageID
-		forget  bool // while the turn runs
+		forget  bool // erased while the turn runs
 		decide  bool
 		history []string
-		want    []string // all that is in the history then
+		want    []string // the whole history afterwards
 	}{
 		{message: "1", history: []string{"q1", "a1"}, want: []string{"q1", "a1"}},
 		{message: "2", decide: true, history: []string{"note"}, want: []string{"q1", "a1", "decided", "note"}},
@@ -603,7 +605,7 @@ func testEndHistory(f *fixture) {
 		if end.forget {
 			f.must(f.Forget(f.Context(), c))
 		}
-		for range 2 { // a call of unknown outcome is repeated
+		for range 2 { // a call with an unknown outcome is repeated
 			f.must(f.End(f.Context(), turn, growth(end.history...)))
 		}
 		f.reopen()

@@ -11,7 +11,8 @@ import (
 	"telex/internal/store"
 )
 
-// Thousands of expired rows are deleted in many transactions. Other writes run in between, and wait for one of them at most.
+// A sweep deletes thousands of expired rows in many transactions. Other writes run in between and wait for at most one
+// of these.
 func TestSweepOfMuch(t *testing.T) {
 	t.Parallel()
 	messages := 3000
@@ -20,7 +21,7 @@ func TestSweepOfMuch(t *testing.T) {
 	}
 	f, s, clock := newFixture(t)
 	var writing sync.WaitGroup
-	for n := range 30 { // together: one at a time takes a sync each
+	for n := range 30 { // concurrently, because each one alone needs a sync
 		writing.Go(func() {
 			c := private(chat.ChatID(strconv.Itoa(n)))
 			for i := range messages / 30 {
@@ -51,7 +52,7 @@ func TestSweepOfMuch(t *testing.T) {
 	})
 	before := store.Erasures(s)
 	swept, err := s.Sweep(t.Context(), clock.now(), time.Hour)
-	transactions := store.Erasures(s) - before // some of them together with what others write
+	transactions := store.Erasures(s) - before // some of them shared with other writes
 	cancel()
 	writing.Wait()
 	f.must(err)

@@ -13,7 +13,7 @@ import (
 	"telex/internal/store"
 )
 
-// A place that can't be written to is named, with what to do.
+// The error for a directory that can't be written to names it and says what to do.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	says := func(err, is error) {

@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// trips counts round trips to the server.
+// trips counts the round trips to the server.
 type trips struct{ n int }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -32,10 +32,10 @@ func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 func (*trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (*trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// cost is what a call costs the database.
+// cost is the cost of a call for the database.
 type cost struct{ trips, rows int }
 
-// meter measures what calls cost.
+// meter measures the cost of calls.
 type meter struct {
 	program
 	*Store
@@ -57,7 +57,7 @@ func newMeter(p program) *meter {
 	return m
 }
 
-// read returns how many rows the connection has read so far.
+// read returns the number of rows that the connection has read so far.
 func (m *meter) read() (rows int) {
 	m.Helper()
 	_, err := m.pool.Exec(m.Context(), "SELECT pg_stat_force_next_flush()")
@@ -67,7 +67,7 @@ func (m *meter) read() (rows int) {
 	return rows
 }
 
-// of returns what one of n calls costs.
+// of returns the average cost of n calls.
 func (m *meter) of(n int, do func(i int) error) cost {
 	m.Helper()
 	_, err := m.pool.Exec(m.Context(), "UPDATE replica SET expires = clock_timestamp() + interval '1 hour'")
@@ -81,7 +81,7 @@ func (m *meter) of(n int, do func(i int) error) cost {
 	return cost{trips / n, (m.read() - rows) / n}
 }
 
-// fill runs statements on the metered connection: what they read is counted before anything is measured.
+// fill runs statements on the metered connection. Their reads are not part of later measurements.
 func (m *meter) fill(statements ...string) {
 	m.Helper()
 	for _, one := range statements {
@@ -90,7 +90,7 @@ func (m *meter) fill(statements ...string) {
 	}
 }
 
-// costs measures the calls that a replica makes.
+// costs returns the costs of a replica's calls.
 func (m *meter) costs(round string) map[string]cost {
 	m.Helper()
 	const n = 20
@@ -141,7 +141,7 @@ func (m *meter) costs(round string) map[string]cost {
 	return costs
 }
 
-// What a call costs does not grow with the conversations that the database knows, nor with their finished turns and messages.
+// The cost of a call grows neither with the number of conversations nor with that of finished turns and messages.
 func TestPostgreSQLCallsAreFlat(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -160,7 +160,7 @@ func TestPostgreSQLCallsAreFlat(t *testing.T) {
 		SELECT 'tg', c.chat, '', 'm' || i, c.id, '', now(), now() FROM generate_series(1, 100000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`,
 		"ANALYZE")
 	m.costs("planned again")
-	// A backlog comes after the statistics were made.
+	// The backlog arrives after the database has collected its statistics.
 	m.fill(
 		`INSERT INTO inbox (endpoint, origin, thread, message, conversation, person, accepted_at, given, body)
 		SELECT 'tg', c.chat, '', 'w' || i, c.id, '', now(), 1, '{}' FROM generate_series(1, 5000) i JOIN conversation c ON c.chat = 'c' || (1 + i % 10000)`)

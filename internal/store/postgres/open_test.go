@@ -13,7 +13,7 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// What is wrong with a URL is said, without the password.
+// The error for an invalid URL says what is wrong, without the password.
 func TestPostgreSQLRefusesParameters(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
@@ -31,7 +31,7 @@ func TestPostgreSQLRefusesParameters(t *testing.T) {
 	}
 }
 
-// An error is one line, also if several hosts were tried.
+// An error is one line, even if several hosts were tried.
 func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -45,7 +45,8 @@ func TestPostgreSQLErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-// A database that was never used is not called an older telex's, and one of somebody else is left alone.
+// A database that was never used does not count as one of an older telex. A database of another program stays
+// unchanged.
 func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -64,7 +65,7 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 		p.fails(err, store.ErrForeign, "give telex a database of its own")
 	}
 
-	name, dsn = server.Create(t, "") // of a program that has a table of the same name as telex
+	name, dsn = server.Create(t, "") // of another program that has a table with the same name
 	server.Exec(t, name, "CREATE TABLE turn (id bigint)")
 	_, err = newProgram(t, dsn).open(true)
 	p.fails(err, store.ErrForeign, "has a table turn that telex did not make")
@@ -73,7 +74,7 @@ func TestPostgreSQLEmptyAndForeign(t *testing.T) {
 	}
 }
 
-// What endangers a store that is not damaged is said as what it is.
+// A setting that puts a sound store at risk is reported as a risk, not as damage.
 func TestPostgreSQLAtRisk(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

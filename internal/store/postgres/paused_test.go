@@ -11,7 +11,8 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// A process that is stopped in the middle of a transaction holds the row of a chat. It keeps the chat hardly longer than its lease.
+// A process that is paused in a transaction keeps the row of a chat locked. Another process gets the chat soon after
+// the paused one's lease has ended.
 func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -45,7 +46,7 @@ func TestPostgreSQLPausedInATransaction(t *testing.T) {
 	}
 }
 
-// A lease is renewed while all other connections are in use.
+// A lease is renewed even while all other connections are in use.
 func TestPostgreSQLRenewsWhileBusy(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)

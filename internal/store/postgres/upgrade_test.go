@@ -15,14 +15,14 @@ import (
 	"telex/internal/store/pgtest"
 )
 
-// program is a build of this package that knows other migrations.
+// program is a build of this package with its own list of migrations.
 type program struct {
 	*testing.T
 	dsn   string
 	knows schemas
 }
 
-// newProgram returns this program.
+// newProgram returns the current build.
 func newProgram(t *testing.T, dsn string) program {
 	knows, err := known()
 	p := program{t, dsn, knows}
@@ -30,7 +30,7 @@ func newProgram(t *testing.T, dsn string) program {
 	return p
 }
 
-// after returns a program with one more migration.
+// after returns the next build, which has one more migration.
 func (p program) after(oldest int64, migration string) program {
 	files := fstest.MapFS{}
 	list, err := fs.ReadDir(p.knows.files, ".")
@@ -61,7 +61,7 @@ func (p program) open(migrate bool) (*Store, error) {
 	return s, err
 }
 
-// runs opens the store as a daemon does, and registers.
+// runs opens the store as a daemon does, and registers the process.
 func (p program) runs(name string) *Store {
 	p.Helper()
 	s, err := p.open(true)
@@ -70,7 +70,7 @@ func (p program) runs(name string) *Store {
 	return s
 }
 
-// register registers with a lease that lasts as long as the test.
+// register registers the process with a lease that lasts as long as the test.
 func (p program) register(s *Store, name string) {
 	p.Helper()
 	_, err := s.Register(p.Context(), chat.Replica{Name: name, Version: "1." + name, Endpoints: []chat.EndpointID{"tg"}})
@@ -98,7 +98,7 @@ func (p program) answers(s *Store, call int64, id string) {
 	p.must(s.Free(ctx, false, c))
 }
 
-// fails wants an error of a kind, with a text that says what to do.
+// fails checks for a kind of error whose text says what to do.
 func (p program) fails(err, want error, text string) {
 	p.Helper()
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
@@ -106,11 +106,11 @@ func (p program) fails(err, want error, text string) {
 	}
 }
 
-// A rolling upgrade: the programs of two releases in a row run at the same time, and a migration that an older one could not stand
-// waits for its end.
+// Rolling upgrade: two consecutive releases run at the same time. A migration that an older program can't work with
+// waits until that program has ended.
 func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Start(t, true) // the check complains about a server that does not sync
+	server := pgtest.Start(t, true) // the check complains about a server without syncs
 	_, dsn := server.Create(t, "")
 	old := newProgram(t, dsn)
 	expand := old.after(2, "ALTER TABLE turn ADD COLUMN mood text NOT NULL DEFAULT ''; CREATE TABLE mood (name text); UPDATE turn SET mood = state;")
@@ -119,9 +119,9 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	first := old.runs("old")
 	old.answers(first, 1, "m1")
 	next := expand.runs("next")
-	old.answers(first, 2, "m2") // the running program goes on
+	old.answers(first, 2, "m2") // the running program continues
 	expand.answers(next, 1, "m3")
-	again, err := old.open(true) // and may start again
+	again, err := old.open(true) // and may restart
 	old.must(err)
 	if report, err := again.Check(t.Context()); err != nil || report.Schema != 3 || report.Knows != 2 || report.Keys != 3 || len(report.Problems) > 0 {
 		t.Fatalf("got %+v, %v", report, err)
@@ -138,7 +138,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	contract.must(err)
 	_, err = old.open(true)
 	old.fails(err, store.ErrNewer, "a telex must know schema 3 or newer to use it, and this one knows 2: upgrade this one")
-	_, err = first.Register(t.Context(), chat.Replica{}) // it was away meanwhile
+	_, err = first.Register(t.Context(), chat.Replica{}) // it was disconnected in the meantime
 	old.fails(err, store.ErrNewer, "upgrade this one")
 	_, err = expand.open(true)
 	expand.must(err)
@@ -147,8 +147,8 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	}
 }
 
-// The programs of schema 1 believe that they are alone: the first migration for several waits for their end, takes over their work,
-// and keeps one that was away from coming back.
+// A program with schema 1 assumes that it is alone. The first migration for several processes waits for its end and
+// takes over its work. A program that was disconnected can't come back.
 func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, false)
@@ -167,7 +167,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	now.must(err)
 	conn, err := alone.pool.Acquire(t.Context())
 	now.must(err)
-	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // as the program of schema 1 does
+	_, err = conn.Exec(t.Context(), tryOwner, lockClass, lockOwner) // as a program with schema 1 does
 	now.must(err)
 	_, err = now.open(false)
 	now.fails(err, store.ErrOlder, "telex store migrate brings it up to date")
@@ -190,7 +190,7 @@ func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
 	}
 }
 
-// The server notices within some 15 seconds that the machine of a process that migrates has died.
+// The server notices within about 15 seconds that the machine of a migrating process has died.
 func TestPostgreSQLMigrationOfADeadMachine(t *testing.T) {
 	t.Parallel()
 	_, dsn := pgtest.Start(t, false).Create(t, "")
