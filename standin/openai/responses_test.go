@@ -260,7 +260,7 @@ func TestResponsesItems(t *testing.T) {
 		t.Errorf("usage %s", usage)
 	}
 	if h := p.respond("{{standin think=hm}} say: x", ""); h.items[0].kind != "reasoning" || h.items[0].summary+h.items[0].raw != "" {
-		t.Errorf("reasoning strictStream unasked: %+v", h.items[0])
+		t.Errorf("reasoning was sent although not requested: %+v", h.items[0])
 	}
 	if h := p.respond("{{standin refusal=no}} x", ""); h.items[0].refusal != "no" {
 		t.Errorf("refusal %+v", h.items[0])

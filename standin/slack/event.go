@@ -32,5 +32,5 @@ func copyEvent(e *Event) {
 	}
 }
 
-// conversation sets the channel of an event to that of a call.
-func conversation(e *Event, c *Call) { e.Channel = c.Channel }
+// setEventChannel sets the channel of an event to that of a call.
+func setEventChannel(e *Event, c *Call) { e.Channel = c.Channel }

@@ -135,7 +135,7 @@ func New(opts Options) *Server {
 		Name: "slack", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detach,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish,
-		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: conversation, Isolate: copyEvent,
+		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: setEventChannel, Isolate: copyEvent,
 		Check: checkFault, Chooses: faultMatches, Act: s.applyFault,
 	})
 	return s

@@ -219,16 +219,16 @@ func TestReconnectWaits(t *testing.T) {
 		ctx, end := context.WithCancel(ctx)
 		defer end()
 		var at []time.Duration
-		signalWriter := 0
+		told := 0
 		again := func(context.Context) (*terminal.Client, terminal.Welcome, error) {
 			if at = append(at, time.Since(began)); len(at) == 6 {
 				time.AfterFunc(time.Second, end)
 			}
 			return nil, terminal.Welcome{}, errFull
 		}
-		_, _, err := comeBack(ctx, again, func(tea.Msg) { signalWriter++ })
-		if !errors.Is(err, context.Canceled) || signalWriter != len(at) {
-			t.Errorf("%v, signalWriter %d times", err, signalWriter)
+		_, _, err := comeBack(ctx, again, func(tea.Msg) { told++ })
+		if !errors.Is(err, context.Canceled) || told != len(at) {
+			t.Errorf("%v, told %d times", err, told)
 		}
 		want := []time.Duration{250 * time.Millisecond, 750 * time.Millisecond, 1750 * time.Millisecond, 3750 * time.Millisecond, 5750 * time.Millisecond, 7750 * time.Millisecond}
 		if !slices.Equal(at, want) || time.Since(began) != 8750*time.Millisecond {

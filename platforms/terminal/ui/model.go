@@ -235,7 +235,7 @@ func (m *model) leave() {
 
 func (m *model) stop() {
 	if err := m.client.Stop(); err != nil {
-		m.notice = "telex could not be signalWriter"
+		m.notice = "telex could not be told"
 	}
 }
 
@@ -325,7 +325,7 @@ func (m *model) submit() {
 
 func (m *model) say(s unansweredInput) {
 	if err := m.client.Say(s.id, s.text, s.files...); err != nil {
-		m.notice = "telex could not be signalWriter" // the next connection repeats the input, if there is one
+		m.notice = "telex could not be told" // the next connection repeats the input, if there is one
 	}
 }
 
