@@ -40,8 +40,8 @@ func TestStopDropsARetryThatWaits(t *testing.T) {
 	})
 }
 
-// In a group, /retry repeats the last question of the person who writes it. A question of somebody else must stay theirs: only
-// they can delete it.
+// In a group, /retry repeats the last question of the person who writes it. It does not repeat another person's
+// question, because only that person may delete it.
 func TestRetryRepeatsOnlyTheAskersQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -177,7 +177,7 @@ func TestForgetAfterARestartEndsTheUnfinishedTurn(t *testing.T) {
 	})
 }
 
-// pending stores a waiting message, as if the last process had not handled it.
+// pending stores a waiting message, as if an earlier process had accepted but not answered it.
 func (l *life) pending(t *testing.T, in chat.Inbound) {
 	t.Helper()
 	in.ID = "pending"
@@ -186,7 +186,7 @@ func (l *life) pending(t *testing.T, in chat.Inbound) {
 	}
 }
 
-// eager begins by handing over an update.
+// eager is a platform that delivers one update as soon as it runs.
 type eager struct {
 	*platform
 	first chat.Inbound
@@ -200,7 +200,7 @@ func (e eager) Run(ctx context.Context, from chat.Resume, accept func(context.Co
 }
 
 func TestPairing_requestIsNotRepeated(t *testing.T) {
-	for range 500 { // it depends on who comes first
+	for range 500 { // the race has to go both ways
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
 			request := ask("")
@@ -220,7 +220,7 @@ func TestPairing_requestIsNotRepeated(t *testing.T) {
 	}
 }
 
-// hearing is a model that reads steering messages after a while, and then thinks until it is stopped.
+// hearing is a model that reads steering messages after a while, and then runs until it is stopped.
 type hearing struct{ *script }
 
 func (h hearing) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -247,7 +247,7 @@ func TestRetryIncludesSteeringMessages(t *testing.T) {
 		later(50 * time.Millisecond)
 		l.say(t, ask("b"))
 		later(time.Second)
-		l.say(t, command("retry")) // nothing was shown
+		l.say(t, command("retry")) // no text was visible yet
 		later(5 * time.Second)
 		equal(t, "questions", l.questions(), []string{"a", "a\n\nb"})
 		l.say(t, command("retry"))
@@ -324,7 +324,7 @@ func TestUnusedSteeringKeepsItsPlaceInTheQueue(t *testing.T) {
 }
 
 // A new message steers the running turn only if no earlier message of its sender waits.
-func TestSteeringOvertakesNothing(t *testing.T) {
+func TestSteeringKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
 		h.calls = 1
@@ -332,7 +332,7 @@ func TestSteeringOvertakesNothing(t *testing.T) {
 		h.say(t, ask("a"))
 		later(50 * time.Millisecond)
 		photo := ask("b")
-		photo.Attachments = []chat.Attachment{{ID: "1"}} // it can't be put to a turn
+		photo.Attachments = []chat.Attachment{{ID: "1"}} // a message with a picture can't steer a running turn
 		h.say(t, photo)
 		h.say(t, ask("c"))
 		later(10 * time.Second)
@@ -341,7 +341,7 @@ func TestSteeringOvertakesNothing(t *testing.T) {
 		h.say(t, ask("d"))
 		later(50 * time.Millisecond)
 		quoting := ask("e")
-		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // neither can this
+		quoting.Quotes = []chat.Quote{{Text: "look", Attachments: photo.Attachments}} // neither can a message that quotes one
 		h.say(t, quoting)
 		later(10 * time.Second)
 		if q := h.question(); !strings.Contains(q.Text, "e") || len(q.Images) != 1 {
@@ -364,13 +364,14 @@ func TestPiecesAreAskedAgainTogether(t *testing.T) {
 	})
 }
 
-// A /retry that found no question is answered so, even if a restart comes first and a question was asked meanwhile.
+// /retry without an earlier question is answered with a line. That answer stays the same, even if a question is asked
+// and the process restarts before the line is sent.
 func TestRetryOfNothingIsDecidedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
 		l.begin(t, nil)
 		l.platform.failing(&chat.SendError{Kind: chat.Temporary})
-		l.say(t, command("stop")) // whose answer is being delivered
+		l.say(t, command("stop")) // the answer to this command is being delivered
 		l.say(t, command("retry"))
 		later(50 * time.Millisecond)
 		l.say(t, ask("b"))
@@ -391,7 +392,7 @@ func TestAQuestionThatIsAskedAgainCountsOnce(t *testing.T) {
 		})
 		h.say(t, ask("a"))
 		later(50 * time.Millisecond)
-		h.say(t, command("retry")) // nothing was shown
+		h.say(t, command("retry")) // no text was visible yet
 		later(5 * time.Second)
 		equal(t, "messages", h.sees(), []string{"re: a"})
 	})

@@ -16,7 +16,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// beating is a platform whose receive loop says that it turns, every 30 seconds, until it hangs.
+// beating is a platform whose receive loop reports every 30 seconds that it works, until it hangs.
 type beating struct {
 	*platform
 	hung atomic.Bool
@@ -51,7 +51,7 @@ func (b *beating) Pulse() (time.Time, time.Duration) {
 // stuckStore is a store that hangs.
 type stuckStore struct {
 	*memory.Store
-	accept, begin chan struct{} // nil: it does not hang there
+	accept, begin chan struct{} // nil: the call does not hang
 }
 
 func (s *stuckStore) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {

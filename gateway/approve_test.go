@@ -61,7 +61,7 @@ func TestApproval(t *testing.T) {
 				if n := strings.Count(l.log.String(), c.audited); n != 1 {
 					t.Errorf("%d audit lines with %s in\n%s", n, c.audited, l.log.String())
 				}
-				l.say(t, pressing(old)) // which stood on somebody's screen until now
+				l.say(t, pressing(old)) // the button of the old question was visible until now
 				l.say(t, with(command("approve"), strings.TrimPrefix(old, "approve:")))
 				later(5 * time.Second)
 				equal(t, "messages", l.sees(), []string{want, gateway.DefaultTexts()[gateway.TextNoProposal]})
@@ -73,7 +73,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// Where nobody watches the answer, the call is refused at once, and the final says so. Permanently approved calls run.
+// If nobody can see the question, the call is refused at once, and the final answer says so. Permanently approved calls
+// run.
 func TestNobodyToAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -120,8 +121,8 @@ func TestOnlyTheAskerOrAnAdminDecides(t *testing.T) {
 			l.say(t, group(command("approve"), "8"))
 			l.say(t, group(with(command("approve"), "show"), "8"))
 		}
-		l.say(t, group(ask("yes"), "8")) // a message like any other
-		l.say(t, group(ask("yes"), "1")) // and so is an admin's, who was not asked
+		l.say(t, group(ask("yes"), "8")) // this is an ordinary message
+		l.say(t, group(ask("yes"), "1")) // so is this one, because the admin was not asked
 		later(5 * time.Second)
 		got := l.sees()
 		if l.times() != 0 || len(got) != 2 || got[1] != gateway.DefaultTexts()[gateway.TextNotYours] {
@@ -139,7 +140,7 @@ func TestOnlyTheAskerOrAnAdminDecides(t *testing.T) {
 	})
 }
 
-func TestAlwaysHoldsForTheConversation(t *testing.T) {
+func TestAlwaysAppliesToTheConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, nil)
@@ -170,11 +171,11 @@ func TestAlwaysHoldsForTheConversation(t *testing.T) {
 	})
 }
 
-// A person's permanent approvals end when their access is revoked, also for earlier questions.
+// When a person's access is revoked, their permanent approvals end, including those given for earlier questions.
 func TestAlwaysEndsWithAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
-		l.thinks = time.Second // or the kill might come too late
+		l.thinks = time.Second // so that the kill comes before the answer ends
 		l.open(t, nil)
 		l.say(t, ask("light"))
 		later(5 * time.Second)
@@ -195,7 +196,7 @@ func TestAlwaysEndsWithAccess(t *testing.T) {
 func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	for _, c := range []struct {
 		busy gateway.Busy
-		left bool // the question
+		left bool // whether the question stays
 	}{{gateway.Interrupt, false}, {gateway.Queue, true}, {gateway.Steer, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab()
@@ -223,8 +224,8 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	}
 }
 
-// The approval of a tool does not hold for the tool that replaced it: neither an open question, nor a permanent approval, nor
-// one of an earlier process.
+// An approval applies only to the version of the tool that people saw. After the tool changed, it covers neither an
+// open question, nor a permanent approval, nor a question of an earlier process.
 func TestChangedToolNeedsANewApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -271,17 +272,17 @@ func TestChangedToolNeedsANewApproval(t *testing.T) {
 	})
 }
 
-// change has the tool say something else of itself.
+// change changes the description of the tool.
 func (l *lamp) change(says string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.says = says
 }
 
-// People who may decide can first read the parts for which the question has no room, repeatedly and after a restart.
+// If a question is too long, the people who may decide can read the omitted parts, repeatedly and after a restart.
 func TestLongProposalCanBeReadInFull(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lines, ticks int // in the argument
+		lines, ticks int // in the arguments of the call
 		fits         bool
 	}{"short": {10, 0, true}, "longer than a question": {400, 0, false}, "a page of backticks": {300, 6, false}} {
 		t.Run(name, func(t *testing.T) {
@@ -297,7 +298,7 @@ func TestLongProposalCanBeReadInFull(t *testing.T) {
 				l := newLab()
 				l.planner.steps[0].ToolCalls[0].Arguments = string(arguments)
 				proposed := string(arguments)
-				if tt.ticks > 0 { // each on a line of its own, as some tools say it
+				if tt.ticks > 0 { // each on its own line, as some tools write it
 					l.proposes = text.String()
 					proposed = l.proposes
 				}
@@ -309,7 +310,7 @@ func TestLongProposalCanBeReadInFull(t *testing.T) {
 				if cut := strings.Contains(asked[0], "not shown"); len(asked) != 1 || cut == tt.fits || strings.Contains(asked[0], "/approve "+id+" show") == tt.fits {
 					t.Fatalf("asked is %q", asked)
 				}
-				bare := func(s string) string { return strings.Join(strings.Fields(s), "") } // messages are cut at white space
+				bare := func(s string) string { return strings.Join(strings.Fields(s), "") } // messages are split at white space
 				for _, way := range []string{"show", id + " Show"} {
 					before := len(l.sees())
 					l.say(t, with(command("approve"), way))

@@ -13,19 +13,19 @@ import (
 // branch is one replica's connection to the platform that all replicas share.
 type branch struct {
 	*platform
-	one  bool // only one of them receives
-	owns bool // and that one answers
+	one  bool // only one replica receives
+	owns bool // only the receiving replica answers
 
 	mu     sync.Mutex
 	accept func(context.Context, chat.Inbound) error // nil: it does not receive
 	from   chat.Resume
-	left   int // how many others received when Run ended
+	left   int // number of other receiving replicas when Run ended
 	called []time.Time
-	broken error         // why calls fail; nil: they don't
+	broken error         // the error of all calls; nil: they succeed
 	news   chan struct{} // closed when broken changes
 }
 
-// fails lets all calls of this replica fail from now on; nil: no more.
+// fails makes all calls of this replica fail from now on; nil: they succeed again.
 func (b *branch) fails(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *branch) calls() {
 	b.called = append(b.called, time.Now())
 }
 
-// last returns when the replica made its last call.
+// last returns the time of the replica's last call.
 func (b *branch) last() (at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

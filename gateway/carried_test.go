@@ -20,10 +20,10 @@ func TestInterruptedAnswerListsItsCalls(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		takes   time.Duration // for the call
-		during  bool          // the end comes while the call runs, else while the next one waits for approval
+		during  bool          // the turn ends during the call; otherwise while the next call waits for approval
 		approve string        // or deny
 		ends    func(*lab, *testing.T)
-		want    string // part of a message; empty: none says anything
+		want    string // part of a message; empty: no message lists calls
 	}{
 		"stopped after it was done":         {0, false, "approve", stop, "This was done before the answer was interrupted: " + lamp},
 		"stopped while it runs":             {time.Minute, true, "approve", stop, "I don't know whether this was done: " + lamp},

@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// told returns what the n-th turn was told, newest last.
+// told returns the user messages in the n-th model request, oldest first.
 func (s *script) told(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func TestUndoForgetsTheLastTurn(t *testing.T) {
 		h.answers["c"] = long
 		h.say(t, ask("c"))
 		later(5 * time.Second)
-		h.say(t, command("undo")) // while it is answered
+		h.say(t, command("undo")) // while the answer is written
 		later(5 * time.Second)
 		h.say(t, command("undo"))
 		later(5 * time.Second)
@@ -157,7 +157,7 @@ func TestStatusAndUsage(t *testing.T) {
 		h.answers["b"] = strings.Repeat("word ", 100)
 		h.say(t, ask("b"))
 		later(4 * time.Second)
-		h.say(t, command("status")) // answered at once, while a turn runs
+		h.say(t, command("status")) // answered at once, although a turn runs
 		later(time.Second)
 		got := h.sees()
 		if s := got[len(got)-1]; !strings.Contains(s, "Model: main") || !strings.Contains(s, "of 4,000 tokens\nMessages: 2") ||
@@ -247,9 +247,9 @@ func TestMistypedCommands(t *testing.T) {
 			{"home", "re: /home"},
 			{"tmp", "re: /tmp"},
 			{"a", "re: /a"},
-			{"task", "re: /task"},     // /ask is not offered by name
-			{"pairs", "re: /pairs"},   // for admins alone
-			{"memroy", "re: /memroy"}, // nothing is remembered here
+			{"task", "re: /task"},     // /ask is not in the list of suggestions
+			{"pairs", "re: /pairs"},   // only for admins
+			{"memroy", "re: /memroy"}, // the memory tool is off
 		} {
 			h.say(t, command(c.typed))
 			later(3 * time.Second)
@@ -260,7 +260,7 @@ func TestMistypedCommands(t *testing.T) {
 	})
 }
 
-// sender is a platform that can do nothing but send.
+// sender is a platform that can only send.
 type sender struct{ gateway.Platform }
 
 func (sender) Capabilities() chat.Capabilities { return chat.Capabilities{} }

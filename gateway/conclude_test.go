@@ -14,8 +14,8 @@ import (
 	"telex/internal/chat"
 )
 
-// attentive is a platform that wants to know when messages have been answered. It notes the newest state of its messages,
-// as Markdown, and below it what it was told.
+// attentive is a platform that is told when messages have been answered. It records the current Markdown of its
+// messages, and the conclusions that it was told.
 type attentive struct {
 	*platform
 	order []chat.MessageID
@@ -68,7 +68,7 @@ func (p *attentive) heard() []string {
 	return slices.Clone(p.told)
 }
 
-// origin is the Markdown of all messages, joined, and their notes. The caller holds mu, or is alone.
+// origin returns the joined Markdown of all messages, and their notes. The caller holds mu, or no other goroutine runs.
 func (p *attentive) origin() (source, note string) {
 	for _, id := range p.order {
 		source, note = source+p.state[id].Source, note+p.state[id].Note
@@ -127,14 +127,15 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, p := openAttentive(t)
 				tt.do(t, h)
-				later(20 * time.Minute) // as long as a reply is tried
+				later(20 * time.Minute) // a reply is tried for this long
 				equal(t, "told", p.told, tt.want)
 			})
 		})
 	}
 }
 
-// A platform that did not get the conclusion of a message offers the message again, and gets it then.
+// If the platform did not receive the conclusion of a message, it delivers the message again, and then receives the
+// conclusion.
 func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
@@ -156,7 +157,7 @@ func TestConcludedAgainForARepeatedMessage(t *testing.T) {
 	})
 }
 
-// A message whose turn the shutdown ends is not concluded: the next process answers it.
+// A message whose turn is ended by a shutdown is not concluded, because the next process answers it.
 func TestShutdownConcludesNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, p := openAttentive(t)
@@ -170,7 +171,7 @@ func TestShutdownConcludesNoMessage(t *testing.T) {
 	})
 }
 
-// The joined messages of an answer are its text as the model wrote it, from the first preview on.
+// From the first preview on, the joined Markdown of an answer's messages is the model's text.
 func TestMarkdownOfMessages(t *testing.T) {
 	for name, answer := range map[string]string{
 		"short":         "**a** [b](https://e.org) `c` d",

@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// moody is a store that is slow or fails in the calls that a decision needs.
+// moody is a store whose calls for a decision can be slow or fail.
 type moody struct {
 	gateway.Store
 	mu             sync.Mutex
@@ -63,8 +63,8 @@ func (l *lab) openMoody(t *testing.T) *moody {
 	return m
 }
 
-// A call is decided once, by whichever comes first: a person's decision that is being stored when the time ends, or the end of
-// the time while a person's decision is on its way.
+// A call is decided once, by the first of two events: the end of the time limit, or the storing of a person's decision.
+// The decision may still be on its way when the time ends.
 func TestDecisionAtTheTimeLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow func(*moody)
@@ -84,7 +84,7 @@ func TestDecisionAtTheTimeLimit(t *testing.T) {
 				l.say(t, ask("light"))
 				later(5 * time.Second)
 				approve := l.button("approve:")
-				later(114 * time.Second) // its time is 2 minutes
+				later(114 * time.Second) // the time limit is 2 minutes
 				store.set(tt.slow)
 				l.say(t, pressing(approve))
 				later(20 * time.Second)
@@ -119,9 +119,8 @@ func TestDecidedCallIsNotOpen(t *testing.T) {
 	})
 }
 
-// The permanent approval of a tool does not hold for its calls that only read, because their content is what people decide
-// about.
-func TestAlwaysDoesNotHoldForReadOnlyCalls(t *testing.T) {
+// A permanent approval of a tool does not cover its read-only calls, because people decide about their content.
+func TestAlwaysDoesNotCoverReadOnlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, nil)
@@ -147,7 +146,8 @@ func TestAlwaysDoesNotHoldForReadOnlyCalls(t *testing.T) {
 	})
 }
 
-// "Always" for a read-only call, which has no such button, stores nothing. Neither does a no, whatever follows it.
+// A permanent approval of a read-only call stores nothing, because its question has no such button. Neither does "no"
+// followed by other words.
 func TestAlwaysStoresNothingForAReadOnlyCall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reads bool
@@ -185,8 +185,8 @@ func TestAlwaysStoresNothingForAReadOnlyCall(t *testing.T) {
 	}
 }
 
-// If an admin permanently approves somebody's call, the approval holds for that person only.
-func TestAdminsAlwaysHoldsForTheAsker(t *testing.T) {
+// If an admin permanently approves another person's call, the approval applies only to that person.
+func TestAlwaysByAnAdminAppliesToTheAsker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, func(o *gateway.Options) {
@@ -221,7 +221,7 @@ func TestAnApprovalFromBeforeTheQuestion(t *testing.T) {
 		l.say(t, pressing(l.button("approve:")))
 		later(3 * time.Second)
 		store.set(func(m *moody) { m.drops = 15 * time.Second })
-		l.say(t, pressing("approve:none")) // which takes so long that the next one waits
+		l.say(t, pressing("approve:none")) // slow enough that the next press has to wait
 		later(time.Second)
 		l.say(t, command("approve"))
 		later(time.Second)
@@ -266,7 +266,7 @@ func TestYesMustStandAlone(t *testing.T) {
 	}
 }
 
-// lingering is a Runner that takes a moment to return.
+// lingering is a Runner that returns with a delay.
 type lingering struct{ gateway.Runner }
 
 func (r lingering) Run(ctx context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -277,7 +277,7 @@ func (r lingering) Run(ctx context.Context, turn agent.Turn, emit func(agent.Eve
 	return res, err
 }
 
-// A question stays open while the daemon stops, however long that takes.
+// A question stays open while the daemon stops, even if that takes long.
 func TestQuestionStaysOpenDuringAShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -306,7 +306,7 @@ func TestUnreadablePermanentApprovals(t *testing.T) {
 	})
 }
 
-// A question that can't be stored is not asked: after a crash, nobody would know what its buttons mean.
+// If a question can't be stored, it is not asked, because its buttons would mean nothing after a crash.
 func TestQuestionThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -321,8 +321,8 @@ func TestQuestionThatCannotBeStored(t *testing.T) {
 	})
 }
 
-// If a tool changed over a restart, its question is replaced. The old question is closed: no decision about it is reported, and
-// it does not delay a shutdown.
+// If a tool changed during a restart, its question is replaced and the old one is closed. No decision about the old
+// question is reported, and it does not delay a shutdown.
 func TestReplacedQuestionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

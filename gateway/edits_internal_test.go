@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// slate is a store that takes a while.
+// slate is a slow store of edits.
 type slate struct {
 	takes time.Duration
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ func onSlate(t *testing.T, takes time.Duration) (*slate, *edits) {
 	return s, newEdits(t.Context(), s, slog.New(slog.DiscardHandler))
 }
 
-// D15: the records of edits are stored together for all messages, only the newest of each.
+// D15: the records of edits of all messages are stored together, and only the newest record of each message.
 func TestEditsAreStoredTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 200*time.Millisecond)
@@ -62,8 +62,8 @@ func TestEditsAreStoredTogether(t *testing.T) {
 	})
 }
 
-// After a record whose storing is waited for, no older record of the message is stored, even if both are stored at the same
-// time.
+// A caller waits until a record is stored. From then on no older record of the message is stored, even if both are
+// being stored at the same time.
 func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 5*time.Second)
@@ -72,7 +72,7 @@ func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 		e.later("a", chat.Part{Text: "is being stored"})
 		time.Sleep(editsEvery + time.Second)
 		began := time.Now()
-		_ = e.before(t.Context(), "b", 0) // has nothing to do with it
+		_ = e.before(t.Context(), "b", 0) // another message, which is not affected
 		if d := time.Since(began); d > 0 {
 			t.Errorf("another message waits %v", d)
 		}
@@ -88,7 +88,7 @@ func TestNoEditIsStoredAfterAnAwaitedRecord(t *testing.T) {
 	})
 }
 
-// If the store hangs, records can still be dropped, and the process can end.
+// If the store hangs, waiting records can still be dropped, and the process can end.
 func TestEditsWhileTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, e := onSlate(t, time.Hour)
@@ -105,6 +105,6 @@ func TestEditsWhileTheStoreHangs(t *testing.T) {
 		if d := time.Since(began); d != lastWait {
 			t.Errorf("it took %v, want %v", d, lastWait)
 		}
-		time.Sleep(3 * time.Hour) // until the store works again
+		time.Sleep(3 * time.Hour) // by then the store works again
 	})
 }

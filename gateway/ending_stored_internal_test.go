@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Endings of every version can be read. The newest version is what is written.
+// Stored endings of every version can be read. New endings are written in the newest version.
 func TestStoredEndings(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	answer := preview.Ending{

@@ -135,7 +135,7 @@ func TestUnreadableMemory(t *testing.T) {
 	})
 }
 
-// amnesia is a store whose facts can't be reached.
+// amnesia is a store whose facts can't be read or deleted.
 type amnesia struct{ *memory.Store }
 
 func (amnesia) Facts(context.Context, chat.Person) ([]chat.Fact, error) { return nil, errStore }

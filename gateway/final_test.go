@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// failing lets every send fail from now on, or none.
+// failing makes every send fail with err from now on; nil: sends succeed again.
 func (p *platform) failing(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

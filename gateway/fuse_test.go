@@ -13,14 +13,14 @@ import (
 	"telex/internal/chat"
 )
 
-// fuse is a store whose process dies at a certain write: right before it takes effect, or right after.
+// fuse is a store whose process dies in a certain write, right before or right after the write takes effect.
 type fuse struct {
 	gateway.Store
 	platform *platform
 
 	mu     sync.Mutex
 	writes int // so far
-	at     int // the write to die at
+	at     int // the number of the write in which the process dies
 	after  bool
 	blown  bool
 }
@@ -41,14 +41,14 @@ func (f *fuse) write(do func() error) error {
 	return errDead
 }
 
-// state returns how many writes there were so far, and whether the process has died.
+// state returns the number of writes so far, and whether the process has died.
 func (f *fuse) state() (writes int, blown bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.writes, f.blown
 }
 
-// blow ends the process: nothing that it does has an effect any more.
+// blow kills the process: its later writes have no effect.
 func (f *fuse) blow() {
 	f.mu.Lock()
 	f.blown = true
@@ -104,7 +104,7 @@ func TestKilledAtEachWrite(t *testing.T) { // D10
 	}
 }
 
-// killedAt plays the turn and returns how many writes its first process made.
+// killedAt plays the turn and returns the number of writes of the first process.
 func killedAt(t *testing.T, at int, after bool) (writes int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 		}
 		later(10 * time.Second)
 		var blown bool
-		if writes, blown = f.state(); !blown { // how many there are differs by one: some come at the same instant
+		if writes, blown = f.state(); !blown { // the number of writes differs by one, because some happen at the same moment
 			equal(t, "messages", l.sees(), []string{switched})
 			return
 		}
@@ -130,7 +130,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 		l.platform.cut = false
 		l.platform.mu.Unlock()
 		l.open(t, nil)
-		if !said { // the platform offers it again
+		if !said { // the platform delivers it again
 			l.say(t, question)
 		}
 		later(3 * time.Second)
@@ -147,7 +147,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 				t.Errorf("did not run, and the model was told %q", told)
 			}
 		}
-		if len(got) == 2 && !strings.Contains(l.log.String(), "unknown outcome") { // the create whose id was never learned
+		if len(got) == 2 && !strings.Contains(l.log.String(), "unknown outcome") { // the outcome of this create is unknown
 			t.Errorf("two messages, and no word of it: %q\n%s", got, l.log.String())
 		}
 		if left, _ := l.store.Unfinished(t.Context()); len(left) != 0 {
@@ -157,7 +157,7 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 	return writes
 }
 
-// offer is say for a process that may die of it: it reports whether the message was accepted.
+// offer delivers a message to a process that may die of it, and reports whether the message was accepted.
 func (p *platform) offer(t *testing.T, in chat.Inbound) bool {
 	t.Helper()
 	p.mu.Lock()

@@ -89,7 +89,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 	}
 }
 
-// spy is a store that counts writes, and can fail.
+// spy is a store that counts writes and can be made to fail.
 type spy struct {
 	*memory.Store
 	accepted int
@@ -155,7 +155,7 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	})
 }
 
-// A summary replaces the messages that it covers from then on, and people are told once.
+// A summary replaces the messages that it covers in later requests. People are told so once.
 func TestSummaryReplacesOldMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Models = models() })
@@ -254,7 +254,7 @@ func TestStorePanicIsReportedToPersonAndLog(t *testing.T) {
 		store := &spy{Store: memory.New(), failRead: errStore}
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.say(t, ask("hi"))
-		later(15 * time.Second) // the history is read for ten seconds
+		later(15 * time.Second) // longer than the gateway tries to read the history
 		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here.") {
 			t.Errorf("got %q, want the fixed line", got)
 		}
@@ -433,7 +433,7 @@ func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	})
 }
 
-// breaks is a store that panics in so many calls.
+// breaks is a store that panics in the given number of calls.
 type breaks struct {
 	*memory.Store
 	decide, begin, end, history atomic.Int32
@@ -472,7 +472,7 @@ func TestPanicInTheStoreIsReported(t *testing.T) {
 		"decide": func(b *breaks) { b.decide.Store(1) },
 		"end":    func(b *breaks) { b.end.Store(1) },
 		"begin":  func(b *breaks) { b.begin.Store(1) },
-		"twice":  func(b *breaks) { b.begin.Store(2) }, // in the line that tells of it, too
+		"twice":  func(b *breaks) { b.begin.Store(2) }, // also in the line that reports the first panic
 		"both":   func(b *breaks) { b.decide.Store(1); b.end.Store(2) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -494,7 +494,7 @@ func TestPanicInTheStoreIsReported(t *testing.T) {
 	}
 }
 
-// badProfile panics in so many calls of Profile.
+// badProfile is a platform that panics in the given number of calls of Profile.
 type badProfile struct {
 	*platform
 	panics *atomic.Int32
@@ -517,7 +517,7 @@ func TestPanicBeforeShowingAffectsOnlyItsTurn(t *testing.T) {
 		h.say(t, command("help"))
 		h.say(t, ask("a"))
 		later(5 * time.Second)
-		panics.Store(2) // both tries of a turn
+		panics.Store(2) // both attempts of a turn
 		h.say(t, ask("b"))
 		later(5 * time.Second)
 		panics.Store(0)
@@ -536,7 +536,7 @@ func TestFailureLeavesNothingUnfinished(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.script.hangs = true
 		h.say(t, ask("one"))
-		h.say(t, ask("two")) // interrupts: both are one question
+		h.say(t, ask("two")) // interrupts the first turn, so both messages are one question
 		store.history.Store(100)
 		later(time.Minute)
 		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here. (error ") {

@@ -13,8 +13,8 @@ import (
 	"telex/internal/store/memory"
 )
 
-// A turn's ID is a primary key and a part of every idempotency key: 32 bits would collide within the week for which keys are
-// kept. People read only its beginning, with which the turn can be found in the log.
+// A turn's id is a primary key and a part of every idempotency key. With 32 bits, ids would collide within the week for
+// which keys are kept. People see only the first digits, which are enough to find the turn in the log.
 func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
@@ -45,7 +45,7 @@ func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	})
 }
 
-// Older versions made IDs of 8 digits. Their turns continue under these IDs in the same message.
+// Older versions created ids of 8 digits. Their turns continue under these ids in the same message.
 func TestTurnWithAnOldIDContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

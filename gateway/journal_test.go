@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// journal is a log in memory. It can be read while it is written.
+// journal is an in-memory log that can be read while it is written.
 type journal struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -15,7 +15,7 @@ import (
 	"telex/internal/chat"
 )
 
-// planner is a model that does what a test wrote: its n-th answer to a question is the n-th step.
+// planner is a model that follows the steps of a test: its n-th completion for a question is the n-th step.
 type planner struct {
 	thinks time.Duration // before each step
 	mu     sync.Mutex
@@ -54,14 +54,14 @@ func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.D
 	return step, nil
 }
 
-// plans changes what the model does while it may be asked.
+// plans changes the steps of the model while it may be running.
 func (p *planner) plans(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
 }
 
-// told returns what the model was told last about its call.
+// told returns the newest tool result in the model's request.
 func (p *planner) told() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,9 +79,9 @@ type lamp struct {
 	switched []string
 	takes    time.Duration
 	pictures []agent.Image
-	says     string // of itself, to the model
-	reads    bool   // it changes nothing, but needs approval
-	proposes string // in place of the arguments
+	says     string // the tool's description for the model
+	reads    bool   // the tool is read-only, but needs approval
+	proposes string // shown in the question instead of the arguments
 	made     []agent.File
 }
 
@@ -112,12 +112,12 @@ func (l *lamp) times() int {
 	return len(l.switched)
 }
 
-// lab is a gateway with the real agent, a model that plans and a lamp.
+// lab is a gateway with the real agent, a model with planned steps, and the tool of lamp.
 type lab struct {
 	life
 	*planner
 	*lamp
-	box agent.Toolbox // in place of the lamp; nil: the lamp
+	box agent.Toolbox // replaces the lamp; nil: the lamp
 	log journal
 }
 
@@ -130,7 +130,7 @@ func newLab() *lab {
 	}
 }
 
-// twice has the model call its tool once more before it ends.
+// twice makes the model call its tool a second time before it ends.
 func (l *lab) twice() {
 	again := l.steps[0]
 	again.ToolCalls = []agent.ToolCall{{ID: "c2", Name: "switch", Arguments: `{"on":false}`}}
@@ -156,7 +156,7 @@ func (l *lab) open(t *testing.T, change func(*gateway.Options)) {
 	})
 }
 
-// button returns the ID of a button that a person sees now; empty without one.
+// button returns the id of a visible button, or "".
 func (l *lab) button(prefix string) string {
 	l.platform.mu.Lock()
 	defer l.platform.mu.Unlock()

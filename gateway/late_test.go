@@ -12,13 +12,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Only the age of messages that waited at the platform is judged. A local clock that is ahead by more than max_age would make
-// every message look too old.
+// The age is checked only for messages that waited at the platform. Otherwise a local clock that is ahead by more than
+// max_age would make every message look too old.
 func TestMessagesDuringAnOutageGetANote(t *testing.T) { // F44
 	note := gateway.DefaultTexts()[gateway.TextLate]
 	for _, c := range []struct {
 		name string
-		at   time.Duration // from now
+		at   time.Duration // relative to now
 		zero bool
 		live bool
 		want string
@@ -59,7 +59,7 @@ func TestLateCommandIsRun(t *testing.T) {
 	})
 }
 
-// backlog leaves n messages of a group in the store of a process to come, each by somebody else.
+// backlog stores n waiting messages of a group for a later process, each by another person.
 func (l *life) backlog(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
@@ -72,7 +72,7 @@ func (l *life) backlog(t *testing.T, n int) {
 	}
 }
 
-// nothingLeft checks that the store waits for nothing.
+// nothingLeft checks that the store contains no unfinished work.
 func (l *life) nothingLeft(t *testing.T) {
 	t.Helper()
 	pending, err := l.store.Pending(t.Context())
@@ -102,8 +102,8 @@ func TestEveryLateMessageGetsItsNote(t *testing.T) { // F44
 	})
 }
 
-// Notes are not sent faster than the platform accepts them, however many messages wait: the next note answers all that wait for
-// one.
+// Notes are sent no faster than the platform accepts them, for any number of waiting messages: the next note answers all
+// the messages that wait for one.
 func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -122,7 +122,8 @@ func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 		l.platform.hangs = false
 		l.begin(t, nil)
 		later(time.Minute)
-		// One note was already on its way. One or two follow for the rest, because the first of them may not know of all messages.
+		// One note was already being sent. One or two more follow for the rest, because the first of them may not cover
+		// all messages.
 		if n := len(l.sees()); n < 2 || n > 3 {
 			t.Errorf("got %d notes, want 2 or 3", n)
 		}
@@ -130,7 +131,7 @@ func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 	})
 }
 
-// A restart between two notes neither loses nor repeats one.
+// A restart between two notes neither loses nor repeats a note.
 func TestARestartBetweenNotesLosesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -155,7 +156,7 @@ func TestARestartBetweenNotesLosesNone(t *testing.T) {
 	})
 }
 
-// The age of a message that arrived live is the time that it has waited here, including a restart.
+// The age of a message that arrived live is the time since its arrival, including a restart.
 func TestALiveMessageIsJudgedByItsWaitOverARestart(t *testing.T) { // F44
 	for wait, want := range map[time.Duration]string{
 		10 * time.Minute: "re: hi",

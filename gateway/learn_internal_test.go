@@ -10,7 +10,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// searcher is an adapter that notes what it knows when it searches.
+// searcher is an adapter that records which messages it knows when it searches.
 type searcher struct {
 	Platform
 	known []chat.MessageID

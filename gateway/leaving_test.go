@@ -41,15 +41,16 @@ func TestReplicaThatStopsHandsOver(t *testing.T) {
 	})
 }
 
-// leave lets a replica stop, and returns what tells its error once it has stopped.
+// leave makes a replica stop. The returned channel receives its error once it has stopped.
 func (f *fellow) leave() <-chan error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- f.stop() }()
 	return stopped
 }
 
-// A replica that stops still hears what concerns the answers that it finishes. Nothing that it hears so late is lost or happens twice.
-func TestReplicaThatStopsHearsWhatConcernsItsAnswers(t *testing.T) {
+// A replica that stops still receives events about the answers that it finishes. None of these events is lost or
+// handled twice.
+func TestReplicaThatStopsReceivesEventsOfItsAnswers(t *testing.T) {
 	conversation := chat.Conversation{Endpoint: "tg", Chat: "7"}
 	say := func(in chat.Inbound) func(*testing.T, *fellow) {
 		return func(t *testing.T, other *fellow) { t.Helper(); other.say(t, in) }
@@ -118,7 +119,8 @@ func TestReplicaThatStopsHearsWhatConcernsItsAnswers(t *testing.T) {
 	}
 }
 
-// A replica that stops begins nothing. What arrives meanwhile waits for the next owner, who hears all about it, in order.
+// A replica that stops begins no turn. New messages wait for the next owner, who receives all events about them in
+// order.
 func TestReplicaThatStopsBeginsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, func(o *gateway.Options) { o.Grace, o.Busy, o.MaxQueued = 30*time.Second, gateway.Queue, 10 })
@@ -134,7 +136,7 @@ func TestReplicaThatStopsBeginsNothing(t *testing.T) {
 		}
 		for _, m := range []chat.Inbound{
 			revised(chat.Text, "m2", "b"), revised(chat.Text, "m3", "c"), revised(chat.Edited, "m2", "b2"), // the answer runs in the same conversation
-			threaded(revised(chat.Text, "m4", "d")), threaded(revised(chat.Text, "m5", "e")), threaded(revised(chat.Deleted, "m4", "")), // and here in its chat only
+			threaded(revised(chat.Text, "m4", "d")), threaded(revised(chat.Text, "m5", "e")), threaded(revised(chat.Deleted, "m4", "")), // here it runs in another conversation of the chat
 		} {
 			r[1].say(t, m)
 			later(150 * time.Millisecond)

@@ -12,14 +12,14 @@ import (
 	"telex/internal/chat"
 )
 
-// logged opens a gateway whose log is kept. It may be read while everything waits.
+// logged opens a gateway with a log for the test. The log may be read while no goroutine runs.
 func logged(o *gateway.Options) *journal {
 	var log journal
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	return &log
 }
 
-// counts checks how often the log says something.
+// counts checks how often the log contains each text.
 func counts(t *testing.T, log *journal, want map[string]int) {
 	t.Helper()
 	for text, n := range want {

@@ -11,7 +11,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// marking is a platform that shows on a message that it waits.
+// marking is a platform that marks waiting messages.
 type marking struct {
 	*platform
 	signs map[chat.MessageID]bool
@@ -31,7 +31,7 @@ func (m *marking) Mark(ctx context.Context, ref chat.MessageRef, waits bool) err
 	return nil
 }
 
-// However the process is killed, no answered message keeps the mark that it waits.
+// For a kill at any time, no answered message keeps the mark of a waiting message.
 func TestWaitingMarksAreRemovedAfterAKill(t *testing.T) {
 	ever := 0
 	for at := time.Duration(0); at < 9*time.Second; at += 130 * time.Millisecond {

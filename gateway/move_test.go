@@ -12,19 +12,19 @@ import (
 	"telex/internal/chat"
 )
 
-// migration says that a group is a supergroup now.
+// migration returns the update with which the platform reports that a group became a supergroup.
 func migration(from, to chat.ChatID) chat.Inbound {
 	return chat.Inbound{To: chat.Target{Chat: from, Kind: chat.Group}, Kind: chat.Migration, MovedTo: to, ID: "migration"}
 }
 
-// inChat is a message of somebody whom only the access of the group lets in.
+// inChat returns a message of a person who has access only through the group.
 func inChat(c chat.ChatID, text string) chat.Inbound {
 	in := inGroup(ask(text), "8")
 	in.To.Chat = c
 	return in
 }
 
-// onlyOldGroup lets in everybody in the group with the old id.
+// onlyOldGroup gives access to everybody in the group with the old id.
 func onlyOldGroup(o *gateway.Options) {
 	o.Access = access.Rules{Allow: []access.Rule{{Endpoint: "tg", Chat: "-5"}}}
 	o.Models = models()
@@ -77,7 +77,8 @@ func TestAGroupKeepsEverythingAsASupergroup(t *testing.T) {
 	}
 }
 
-// Messages that wait in the old group are answered in the new one, in order. A block of the old group holds in the new one.
+// Messages that wait in the old group are answered in the new one, in order. A rate limit of the old group applies to
+// the new one, too.
 func TestWaitingMessagesMoveWithTheirGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -105,7 +106,7 @@ func TestWaitingMessagesMoveWithTheirGroup(t *testing.T) {
 	})
 }
 
-// Nothing is stored about a group without access, not even that it moved.
+// Nothing about a group without access is stored, not even its move.
 func TestTheMoveOfAnUnknownGroupIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

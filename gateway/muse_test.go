@@ -11,7 +11,7 @@ import (
 	"telex/gateway"
 )
 
-// muser is a Runner that thinks before it writes.
+// muser is a Runner that sends thoughts before text.
 type muser struct{}
 
 func (muser) Run(_ context.Context, _ agent.Turn, emit func(agent.Event)) (agent.Result, error) {

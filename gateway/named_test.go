@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-// threaded is a platform with buttons, whose own commands can't be typed in threads.
+// threaded is a platform with buttons, on which commands can't be typed in threads.
 type threaded struct{ *attentive }
 
 func (p threaded) Capabilities() chat.Capabilities {
@@ -29,7 +29,7 @@ func (p threaded) Profile(to chat.Target) chat.Profile {
 	return profile
 }
 
-// button returns the button below the newest message; empty without one.
+// button returns the button below the newest message, or "".
 func (p threaded) button() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +65,7 @@ func TestBareWordsAreCommandsOnPlatformsWithoutCommands(t *testing.T) {
 	for _, tt := range []struct {
 		text     string
 		thread   bool
-		question bool // it goes to the model
+		question bool // the text goes to the model
 		sees     string
 	}{
 		{text: "stop", thread: true, sees: "Nothing is running."},
@@ -83,7 +83,7 @@ func TestBareWordsAreCommandsOnPlatformsWithoutCommands(t *testing.T) {
 		{text: "Approve K3F9X always", thread: true, sees: "There is no open question"},
 		{text: "deny k3f9x", thread: true, sees: "There is no open question"},
 		{text: "approve this plan", thread: true, question: true},
-		{text: "deny l1o0i", thread: true, question: true}, // no id has these
+		{text: "deny l1o0i", thread: true, question: true}, // an id never contains these characters
 		{text: "memory", thread: true, sees: "I haven't saved anything about you yet."},
 		{text: "memory forget 7", thread: true, sees: "There is nothing with that number."},
 		{text: "memory leak", thread: true, question: true},
@@ -167,7 +167,7 @@ func TestStopButton(t *testing.T) {
 		if got := h.sees(); len(got) != 1 || strings.Contains(got[0], "▌") || p.button() != "" {
 			t.Errorf("a person sees %q with button %q", got, p.button())
 		}
-		// A late press refers to an answer that is over, not to the next one.
+		// A late press belongs to an answer that has ended, and does not stop the next answer.
 		h.answers["next"] = strings.Repeat("next ", 50)
 		h.say(t, inThread(ask("next")))
 		later(2 * time.Second)
@@ -213,7 +213,7 @@ func TestMessagesWithAStopButton(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h, p := openThreaded(t, func(o *gateway.Options) {
 				o.Endpoints[0].StopButton = tt.mode
-				o.Endpoints[0].Streaming.Cursor = "" // the button comes and goes without one, too
+				o.Endpoints[0].Streaming.Cursor = "" // the button appears and disappears even without a cursor
 			})
 			h.answers["long"] = strings.Repeat("word ", 30)
 			in := ask("long")
@@ -259,8 +259,8 @@ func (p drafting) Draft(ctx context.Context, _ chat.Target, id int64, _ chat.Out
 	return nil
 }
 
-// A draft's button stops the draft's answer, also in the next process. A late press affects no later answer and is not
-// answered.
+// A draft's button stops the draft's answer, also in the next process. A late press does not affect a later answer, and
+// gets no reply.
 func TestStopButtonOfADraft(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

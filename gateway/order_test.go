@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// stoppedMark stands below what people saw of an answer that was stopped.
+// stoppedMark is the line below the visible text of a stopped answer.
 const stoppedMark = "\n\n(stopped)"
 
 const long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -252,7 +252,7 @@ func TestStopDuringTheStart(t *testing.T) {
 	}
 }
 
-// stopAtStart stops a gateway once it has read what an earlier process left.
+// stopAtStart stops a gateway right after it has read the unfinished work of an earlier process.
 type stopAtStart struct {
 	gateway.Store
 	stop context.CancelFunc
@@ -269,7 +269,7 @@ func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		store := memory.New()
 		in := ask("a")
-		in.More = true // its turn begins only after a while, when Run has returned
+		in.More = true // its turn begins after a delay, when Run has returned
 		if _, err := store.Accept(ctx, chat.Conversation{Endpoint: "tg", Chat: "7"}, in); err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,7 @@ func TestStopDuringTheStartBeginsNoTurnLater(t *testing.T) {
 		if err := g.Run(ctx, func() { t.Error("it reports that it has started") }); err != nil {
 			t.Errorf("got %v", err)
 		}
-		later(10 * time.Second) // longer than the parts of a message may be apart
+		later(10 * time.Second) // longer than the time between the parts of a message
 		if left, err := store.Pending(t.Context()); err != nil || len(left) != 1 {
 			t.Errorf("%d messages wait for the next process, %v", len(left), err)
 		}
@@ -389,7 +389,7 @@ func TestCapabilitiesMustBeKept(t *testing.T) {
 	}
 }
 
-// mute promises less than it implements.
+// mute implements more than its capabilities promise.
 type mute struct{ *platform }
 
 func (mute) Capabilities() chat.Capabilities { return chat.Capabilities{} }
@@ -408,7 +408,7 @@ func TestStoppedQuestionIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// A poll that is cut after it worked for a while is repeated soon, however often that happens.
+// A poll that is cut after it worked for a while is soon repeated, even if that happens often.
 func TestCutPollsAreRetriedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -433,7 +433,7 @@ func TestMessageWhileItsActorEnds(t *testing.T) {
 		store := l.openMoody(t)
 		l.steps = l.steps[1:]
 		store.set(func(m *moody) { m.drops = 5 * time.Second })
-		l.say(t, pressing("approve:none")) // after which there is nothing to do
+		l.say(t, pressing("approve:none")) // after this there is nothing to do, so the actor ends
 		later(time.Second)
 		l.say(t, ask("light"))
 		later(20 * time.Second)
@@ -441,7 +441,7 @@ func TestMessageWhileItsActorEnds(t *testing.T) {
 	})
 }
 
-// watched is a store that records the messages that it was given.
+// watched is a store that records the messages that it received.
 type watched struct {
 	gateway.Store
 	accepted []chat.Inbound
@@ -452,7 +452,7 @@ func (w *watched) Accept(ctx context.Context, c chat.Conversation, m chat.Inboun
 	return w.Store.Accept(ctx, c, m)
 }
 
-// A message that is longer than anybody types is neither stored nor shown to a model, and its sender is told so.
+// A message that is longer than any person types is neither stored nor shown to a model, and its sender is told so.
 func TestTooLongMessageIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{}

@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// counting is a model whose answers take a time, and which counts how many it gives at once.
+// counting is a model with slow answers, which counts how many of them run at once.
 type counting struct {
 	takes         time.Duration
 	mu            sync.Mutex
@@ -44,7 +44,7 @@ func (c *counting) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)
 	return agent.Result{Text: "re: " + question, Stop: agent.StopDone}, nil
 }
 
-// waitingIn lets messages wait in so many conversations, as a process that died left them.
+// waitingIn stores waiting messages in the given number of conversations, as if an earlier process had died.
 func waitingIn(t *testing.T, store *memory.Store, conversations int) {
 	t.Helper()
 	for i := range conversations {
@@ -56,7 +56,7 @@ func waitingIn(t *testing.T, store *memory.Store, conversations int) {
 	}
 }
 
-// After a crash, the unfinished conversations are resumed a few at a time, the oldest first.
+// After a crash, unfinished conversations are resumed a few at a time, those with the oldest messages first.
 func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 500
@@ -66,7 +66,7 @@ func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 			o.Store, o.Runner = store, model
 		})
 		later(time.Second)
-		in := ask("something new") // in a conversation that has nothing to take up
+		in := ask("something new") // in a conversation without unfinished work
 		in.To.Chat, in.Sender.ID = "5", "5"
 		h.say(t, in)
 		later(5 * time.Second)
@@ -88,8 +88,8 @@ func TestRestartResumesAFewConversationsAtATime(t *testing.T) {
 	})
 }
 
-// A turn whose conversation waits to be resumed does not become too old meanwhile: its age counts up to the start of the
-// process.
+// A turn whose conversation waits to be resumed does not become too old meanwhile: its age counts only until the start
+// of the process.
 func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 200
@@ -122,8 +122,8 @@ func TestTurnThatWaitsToResumeIsNotTooOld(t *testing.T) {
 	})
 }
 
-// Conversations that hang delay the others only for a while.
-func TestConversationsThatHangDoNotHoldUpTheRest(t *testing.T) {
+// Conversations that hang delay the others only for a limited time.
+func TestHangingConversationsDoNotBlockTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: time.Hour}
 		waitingIn(t, store, 100)
@@ -137,7 +137,7 @@ func TestConversationsThatHangDoNotHoldUpTheRest(t *testing.T) {
 	})
 }
 
-// A conversation that waits to be resumed obeys commands at once, and ends with the daemon.
+// A conversation that waits to be resumed executes commands at once, and stops when the daemon stops.
 func TestConversationThatWaitsToResumeObeysCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, model := memory.New(), &counting{takes: 20 * time.Second}

@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// paned is a platform with a pane, and with a typing indicator that stays.
+// paned is a platform with a pane, and with a typing indicator that must be removed.
 type paned struct {
 	*platform
 	prompts  []chat.Prompt
@@ -57,14 +57,14 @@ func (p *paned) Idle(ctx context.Context, _ chat.Target) error {
 	return p.do(ctx, func() { p.typing = false })
 }
 
-// opened is the event that a person opened the pane.
+// opened returns the event that a person opened the pane.
 func opened() chat.Inbound {
 	in := ask("")
 	in.Kind, in.To.Thread, in.ID = chat.Opened, "9", "thread:9"
 	return in
 }
 
-// asked is a question in the pane's thread.
+// asked returns a question in the pane's thread.
 func asked(text string) chat.Inbound {
 	in := ask(text)
 	in.To.Thread = "9"
@@ -135,7 +135,7 @@ func TestAPaneWithoutThreads(t *testing.T) {
 	}
 }
 
-// However the process is killed, the next one completes the greeting of an opened pane and its unfinished turn.
+// After a kill at any time, the next process completes the greeting of an opened pane and the unfinished turn.
 func TestAPaneSurvivesAKill(t *testing.T) { // D10
 	for at := time.Duration(0); at < 1500*time.Millisecond; at += 20 * time.Millisecond {
 		for _, question := range []string{"", "a"} {

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// refusing sets which calls the platform refuses; nil: none.
+// refusing sets a function that chooses the calls to refuse; nil: the platform refuses none.
 func (p *platform) refusing(refuse func(op chat.Op, text string) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -20,7 +20,7 @@ func (p *platform) refusing(refuse func(op chat.Op, text string) error) {
 
 var errServer = &chat.SendError{Kind: chat.Uncertain, Err: errors.New("502 Bad Gateway")}
 
-// editsOf refuses every edit of a message that begins with a text.
+// editsOf returns a function that refuses every edit of a message that begins with a text.
 func editsOf(begin string, err error) func(chat.Op, string) error {
 	return func(op chat.Op, text string) error {
 		if op == chat.OpEdit && strings.HasPrefix(text, begin) {
@@ -30,7 +30,7 @@ func editsOf(begin string, err error) func(chat.Op, string) error {
 	}
 }
 
-// unfinished returns how many turns the store would hand to the next process.
+// unfinished returns the number of unfinished turns in the store.
 func unfinished(t *testing.T, s gateway.Turns) int {
 	t.Helper()
 	left, err := s.Unfinished(t.Context())
@@ -127,8 +127,8 @@ func TestARefusedReplyIsGivenUpAfterAWeek(t *testing.T) {
 	})
 }
 
-// D14: a message whose edits the platform refuses blocks nobody: the next question and /stop are answered at once, and the
-// message becomes final when an edit succeeds.
+// D14: a message whose edits the platform refuses delays no other: the next question and /stop are answered at once,
+// and the message becomes final when an edit succeeds.
 func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 	for _, err := range []error{errServer, &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Forbidden}} {
 		t.Run(err.Error(), func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestMessageThatCannotBeEditedBlocksNobody(t *testing.T) {
 				l.platform.refusing(nil)
 				later(10 * time.Minute)
 				got := l.sees()
-				if strings.Contains(got[0], "▌") || got[0] == long && !errors.Is(err, errServer) { // which may have taken effect
+				if strings.Contains(got[0], "▌") || got[0] == long && !errors.Is(err, errServer) { // the failed edit may have taken effect
 					t.Errorf("got %q, want what was shown when it was stopped, without a cursor", got[0])
 				}
 				equal(t, "the rest", got[1:], []string{"re: b", "Stopped."})
@@ -257,7 +257,7 @@ func TestParkedReplyIsDeletedWithItsHistory(t *testing.T) {
 				})
 				l.say(t, ask("x"))
 				later(10 * time.Second)
-				l.say(t, command("undo")) // parks it
+				l.say(t, command("undo")) // parks the reply
 				later(2 * time.Second)
 				if name != "undo" {
 					l.say(t, command(name))
@@ -277,7 +277,7 @@ func TestParkedReplyIsDeletedWithItsHistory(t *testing.T) {
 	}
 }
 
-// Commands are answered, however many replies can't be shown.
+// Commands are answered, even if many earlier replies can't be shown.
 func TestFailedLinesDoNotBlockCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -300,7 +300,7 @@ func TestFailedLinesDoNotBlockCommands(t *testing.T) {
 	})
 }
 
-// D4: a restart does not extend the deadline of a final, whatever the platform's error is.
+// D4: a restart does not extend the deadline of a final message, for any error of the platform.
 func TestDeadlineOfAFinalSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

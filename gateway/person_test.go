@@ -21,21 +21,21 @@ import (
 	"telex/internal/store/memory"
 )
 
-// latency is how long each call to the fake platform takes.
+// latency is the duration of each call to the in-memory platform.
 const latency = 50 * time.Millisecond
 
-// shown is one message as a person saw it over time.
+// shown is one message with all its versions, as a person saw it.
 type shown struct {
 	id       chat.MessageID
 	to       chat.Target
 	replyTo  chat.MessageID
 	versions []string
-	buttons  []chat.Action // now
+	buttons  []chat.Action // the current buttons
 }
 
 func (s shown) text() string { return s.versions[len(s.versions)-1] }
 
-// platform is a network in memory. It hands what a test says to the gateway and keeps what a
+// platform is an in-memory platform. It delivers the test's messages to the gateway, and keeps the messages that a
 // person sees.
 type platform struct {
 	mu       sync.Mutex
@@ -43,18 +43,18 @@ type platform struct {
 	accept   func(context.Context, chat.Inbound) error
 	runs     []error // the errors that the next Runs return at once
 	started  int
-	lasts    time.Duration // of the runs that fail
+	lasts    time.Duration // the duration of a failing Run
 	resumes  []string
-	fail     error                               // of every send, while set
-	refuses  func(op chat.Op, text string) error // of sends and edits; may be nil
+	fail     error                               // the error of every send; nil: sends succeed
+	refuses  func(op chat.Op, text string) error // chooses sends and edits to refuse; may be nil
 	noID     bool
-	cut      bool // calls have no effect: the process is dead
-	hangs    bool // calls take as long as their context lets them
+	cut      bool // calls have no effect, because the process is dead
+	hangs    bool // calls block until their context ends
 	panics   bool
 	said     int
 	sent     int
 
-	sendPanics, editPanics int // how many of the next calls do
+	sendPanics, editPanics int // number of the next calls that panic
 
 	files    map[string][]byte // attachments by id
 	fetched  []string
@@ -188,7 +188,7 @@ func (p *platform) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return nil
 }
 
-// Typing fails where the platform is away altogether.
+// Typing fails only while the whole platform is unreachable.
 func (p *platform) Typing(ctx context.Context, _ chat.Target) error {
 	if err := p.pass(ctx); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (p *platform) Typing(ctx context.Context, _ chat.Target) error {
 	return nil
 }
 
-// pass lets a call's time go by.
+// pass waits for the duration of a call.
 func (p *platform) pass(ctx context.Context) error {
 	p.mu.Lock()
 	hangs, cut := p.hangs, p.cut
@@ -226,7 +226,7 @@ func (p *platform) pass(ctx context.Context) error {
 	}
 }
 
-// say lets a person write; the gateway has accepted the message when it returns.
+// say sends a person's message. It returns after the gateway has accepted the message.
 func (p *platform) say(t *testing.T, in chat.Inbound) {
 	t.Helper()
 	p.mu.Lock()
@@ -242,7 +242,7 @@ func (p *platform) say(t *testing.T, in chat.Inbound) {
 	}
 }
 
-// ask is an addressed text of one person in a private chat.
+// ask returns a text of a person in a private chat, addressed to the bot.
 func ask(text string) chat.Inbound {
 	return chat.Inbound{To: chat.Target{Chat: "7"}, Sender: chat.Sender{ID: "7"}, Text: text, Addressed: true, At: time.Now()}
 }
@@ -271,26 +271,26 @@ func (p *platform) sees() []string {
 	return out
 }
 
-// script is a Runner whose turns are written by the test: words come one each 100 ms.
+// script is a Runner whose answers are set by the test. It sends one word every 100 ms.
 type script struct {
 	mu    sync.Mutex
 	turns []agent.Turn
-	ended []error // why each turn's context was over when the turn ended
-	// answer, by the last user message; the default is "re: " and the message.
+	ended []error // by turn: the cause of the end of its context
+	// answers has answers by user message; the default is "re: " and the message.
 	answers     map[string]string
-	stop        map[string]agent.StopReason // fail with this after the answer's words
+	stop        map[string]agent.StopReason // fail with this reason after the answer's words
 	panics      bool
-	hangs       bool                // until the turn is ended
-	result      func(*agent.Result) // changes what a turn returns
-	interrupted func(*agent.Result) // the same for one that was interrupted
-	calls       int                 // model calls of a turn: before each but the first it asks for more
+	hangs       bool                // the model runs until the turn is ended
+	result      func(*agent.Result) // changes the result of a turn
+	interrupted func(*agent.Result) // changes the result of an interrupted turn
+	calls       int                 // model calls of a turn; each but the first reads steering messages before it
 }
 
 func newScript() *script {
 	return &script{answers: map[string]string{}, stop: map[string]agent.StopReason{}}
 }
 
-// wordTime is how long a word takes.
+// wordTime is the duration of a word.
 const wordTime = 100 * time.Millisecond
 
 func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -350,7 +350,7 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 	return res, nil
 }
 
-// byModel says that the one model used everything.
+// byModel attributes the whole usage to the one model.
 func byModel(r *agent.Result) {
 	r.UsageByModel = []agent.ModelUsage{{Model: r.Model, Usage: r.Usage, Calls: r.ModelCalls, Estimate: r.Estimate, EstimatedPrompt: r.EstimatedPrompt, EstimatedCompletion: r.EstimatedCompletion}}
 }
@@ -370,9 +370,9 @@ func (s *script) questions() []string {
 type house struct {
 	*platform
 	*script
-	stop    func() error // ends Run and returns what it returned
+	stop    func() error // ends Run and returns its error
 	gateway *gateway.Gateway
-	options gateway.Options // it runs with
+	options gateway.Options // the options of the running gateway
 }
 
 // open starts a gateway inside a synctest bubble.
@@ -409,7 +409,7 @@ func openWith(t *testing.T, h house, change func(*gateway.Options)) house {
 	return h
 }
 
-// later lets virtual time pass and everything settle.
+// later lets virtual time pass and waits until all goroutines are idle.
 func later(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -18,7 +18,7 @@ import (
 	"telex/internal/chat"
 )
 
-// desk is the built-in tools, in place of the lamp. It records the addresses that fetch would read, and the facts.
+// desk is a toolbox with the built-in tools. It records the URLs that fetch would read, and the stored facts.
 type desk struct {
 	notes notes
 	tools tool.Fixed
@@ -53,7 +53,7 @@ func (d *desk) facts(t *testing.T, person string) []tool.Fact {
 	return facts
 }
 
-// notes keeps the facts of one person after the other, in memory.
+// notes stores facts in memory, by person.
 type notes struct {
 	mu    sync.Mutex
 	known map[string][]tool.Fact
@@ -91,8 +91,8 @@ func calling(name, arguments string) []agent.Completion {
 
 const address = "https://example.org/a?b=c"
 
-// Text that the asker did not type, in this question or an earlier one, can't make the bot remember, delete or fetch anything
-// on its own.
+// If text in a question or its history was not typed by the asker, the bot asks before it remembers, deletes or fetches
+// anything.
 func TestOutsideContentHasNoAuthority(t *testing.T) {
 	file := func(in chat.Inbound) chat.Inbound {
 		in.Attachments = []chat.Attachment{{ID: "txt", Name: "a.txt", MediaType: "text/plain"}}
@@ -108,10 +108,10 @@ func TestOutsideContentHasNoAuthority(t *testing.T) {
 		return in
 	}
 	for name, tt := range map[string]struct {
-		before []chat.Inbound // each is answered without a call
+		before []chat.Inbound // each is answered without a tool call
 		says   chat.Inbound
-		asks   bool // about remember
-		reads  bool // without a question
+		asks   bool // whether the bot asks before it remembers
+		reads  bool // whether it fetches without asking
 		busy   gateway.Busy
 	}{
 		"typed":                   {says: typed, reads: true},
@@ -168,7 +168,8 @@ func TestOutsideContentHasNoAuthority(t *testing.T) {
 	}
 }
 
-// A server writes the descriptions of its tools. Once the model has read them, people must approve what is remembered.
+// A server writes the descriptions of its tools. Once the model has read them, people must approve each fact that the
+// bot wants to remember.
 func TestToolDescriptionsAreOutsideContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -183,7 +184,7 @@ func TestToolDescriptionsAreOutsideContent(t *testing.T) {
 	})
 }
 
-// A person's facts are shown to a group only if that person agrees. Not even an admin can decide it for them.
+// A person's facts are shown to a group only if that person agrees. Not even an admin can decide that for them.
 func TestRecallInAGroupAsksThePerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, d := newLab(), newDesk(t)
@@ -218,7 +219,7 @@ func TestRecallInAGroupAsksThePerson(t *testing.T) {
 	})
 }
 
-// Neither the content nor the name of a file can close the frame around it.
+// Neither the content nor the name of a file can close the frame that marks it as outside content.
 func TestAFileCannotCloseItsFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -235,8 +236,8 @@ func TestAFileCannotCloseItsFrame(t *testing.T) {
 	})
 }
 
-// Forwarded text is not the sender's own: it is no command, no yes and no typed address, and the model sees where it begins and
-// ends.
+// Forwarded text was not typed by the sender. It counts neither as a command, nor as a yes, nor as a typed URL, and the
+// model sees where it begins and ends.
 func TestForwardedText(t *testing.T) {
 	passed := func(in chat.Inbound, from chat.Origin) chat.Inbound {
 		in.Origin = from

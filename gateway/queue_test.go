@@ -30,7 +30,7 @@ func TestSteeringReachesTheRunningTurn(t *testing.T) {
 		h.calls = 0
 		h.say(t, ask("d"))
 		later(150 * time.Millisecond)
-		h.say(t, ask("e")) // no model call follows: it is the next turn
+		h.say(t, ask("e")) // no model call follows, so it becomes the next turn
 		later(5 * time.Second)
 		equal(t, "messages", h.sees()[1:], []string{"re: d", "re: e"})
 		equal(t, "the last turn", h.told(2), []string{
@@ -143,7 +143,7 @@ func TestLimitsAreExplainedOnce(t *testing.T) {
 			h.say(t, ask("hi"))
 			later(time.Second)
 		}
-		h.say(t, command("help")) // commands are not turns
+		h.say(t, command("help")) // commands do not count as turns
 		later(time.Second)
 		got := h.sees()
 		if len(got) != 4 || !strings.HasPrefix(got[2], "That was a lot") || !strings.HasPrefix(got[3], "Write to me") {
@@ -192,7 +192,7 @@ func TestAMessageThatIsTooLongIsRefused(t *testing.T) {
 	})
 }
 
-// hears is a transcription with a fixed result.
+// hears is a transcriber with a fixed result.
 type hears string
 
 func (h hears) Transcribe(context.Context, string, []byte) (string, error) {
@@ -271,7 +271,7 @@ func TestVoiceMessagesAreTranscribed(t *testing.T) {
 	})
 }
 
-// The tokens of a turn count, however it ended.
+// The tokens of a turn are counted, for every kind of end.
 func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -291,7 +291,8 @@ func TestUsageOfAnInterruptedTurnCounts(t *testing.T) {
 	})
 }
 
-// A client splits a long paste. Only its first piece mentions the bot, and messages of others in between don't belong to it.
+// A client splits a long paste. Only its first piece mentions the bot. Messages of other people in between are not part
+// of the paste.
 func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -318,7 +319,7 @@ func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 	})
 }
 
-// However many pieces a question has, it counts as one waiting question.
+// A question of many pieces counts as one waiting question.
 func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.MaxQueued = 1 })
@@ -333,7 +334,7 @@ func TestPiecesOfAQuestionCountOnce(t *testing.T) {
 		if q := h.questions(); len(q) != 1 || len(q[0]) != 5*4000+4*2 {
 			t.Fatalf("got %d questions, want one of five pieces", len(q))
 		}
-		for range 30 { // 120 KB: more than a question may hold
+		for range 30 { // 120 KB in total, more than a question may have
 			in := ask(strings.Repeat("x", 4000))
 			in.More = true
 			h.say(t, in)

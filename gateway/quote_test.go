@@ -13,17 +13,17 @@ import (
 	"telex/internal/chat"
 )
 
-// byPerson is a text of a person in a group's thread.
+// byPerson returns a text of a person in a group's thread.
 func byPerson(thread chat.ThreadID, user chat.UserID, name, text string) chat.Inbound {
 	in := ask(text)
 	in.To, in.Sender = chat.Target{Chat: "-5", Thread: thread, Kind: chat.Group}, chat.Sender{ID: user, Name: name}
 	return in
 }
 
-// marks are the random marks of frames.
+// marks matches the random marks of frames.
 var marks = regexp.MustCompile(` [0-9a-f]{16}`)
 
-// question returns what the model was asked last, without the random marks of frames.
+// question returns the newest question in the model's request, without the random marks of frames.
 func (h house) question() agent.Message {
 	m := h.turns[len(h.turns)-1].Messages
 	q := m[len(m)-1]
@@ -81,7 +81,8 @@ func TestReplyToAHiddenMessage(t *testing.T) {
 	})
 }
 
-// A private chat has no names. The bot's own words are outside content: an answer that /new removed may repeat a page.
+// In a private chat, quotes have no names. The bot's own words count as outside content, because an answer that /new
+// removed may repeat a web page.
 func TestAReplyToTheBotInPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Context = true })
@@ -158,7 +159,7 @@ func TestThePlaceReachesTheModel(t *testing.T) {
 	})
 }
 
-// reading is a platform whose threads can be read.
+// reading is a platform with readable threads.
 type reading struct {
 	*platform
 	asked   []chat.MessageID
@@ -213,7 +214,7 @@ func TestAThreadReachesTheModelOnce(t *testing.T) {
 	})
 }
 
-// The same for a thread of a private chat, without the greeting with which a pane's thread begins.
+// The same in a thread of a private chat, without the greeting at the start of a pane's thread.
 func TestAThreadInPrivateReachesTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands []chat.Quote
@@ -257,7 +258,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			h.say(t, byPerson("9", "1", "Ann", "a"))
 			later(2 * time.Second)
 			unaddressed("9", "b", true)
-			h.say(t, byPerson("7", "1", "Ann", "c")) // and while the first answer grows
+			h.say(t, byPerson("7", "1", "Ann", "c")) // also while the first answer is being written
 			early := byPerson("7", "1", "Ann", "d")
 			early.Addressed, early.Follows = false, true
 			later(100 * time.Millisecond)
@@ -266,7 +267,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			unaddressed("9", "to somebody else", false)
 			unaddressed("8", "another thread", true)
 			unaddressed("", "no thread", true)
-			want := []string{"re: a", "re: b", "re:\n\n(stopped)", "re: d"} // it interrupts, as a mention does
+			want := []string{"re: a", "re: b", "re:\n\n(stopped)", "re: d"} // it interrupts the answer, like a mention
 			if !follow {
 				want = []string{"re: a", "re: c"}
 			}

@@ -15,7 +15,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Where one replica receives, and another one may answer.
+// These tests have one receiving replica, and others that may answer.
 
 // If only the receiver can answer, it owns all chats. The next receiver takes them over.
 func TestOnlyTheReceiverCanAnswer(t *testing.T) {
@@ -63,13 +63,13 @@ func TestReplicasCountTurns(t *testing.T) {
 	})
 }
 
-// adopter is an adapter that keeps something of a message until it is answered, and works while another replica receives.
+// adopter is an adapter that keeps data of a message until the answer, and works while another replica receives.
 type adopter struct {
 	*branch
 	mu      sync.Mutex
 	adopted []chat.MessageID
 	working bool
-	both    bool // it received while it stood by
+	both    bool // it received while it was on standby
 }
 
 func (a *adopter) Adopt(in chat.Inbound) chat.Inbound {
@@ -102,7 +102,7 @@ func (a *adopter) Run(ctx context.Context, from chat.Resume, accept func(context
 	return a.branch.Run(ctx, from, accept)
 }
 
-// The adapter of the replica that answers gets each message again and does its work, although another replica receives.
+// The adapter of the answering replica gets each message again and does its work, although another replica receives.
 func TestReplicasAdoptMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var adapters []*adopter
@@ -147,7 +147,7 @@ func TestReplicasAdoptMessages(t *testing.T) {
 	})
 }
 
-// A replica that stops keeps a chat in which a turn runs, even if the chat has moved meanwhile (F54).
+// A replica that stops keeps a chat with a running turn, even if the chat has moved (F54).
 func TestReplicaKeepsAMovedChat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)

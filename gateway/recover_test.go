@@ -18,8 +18,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// mortal is a store that a killed process can't reach any more: from then on nothing it does
-// has an effect.
+// mortal is a store that a killed process can't reach: its later writes have no effect.
 type mortal struct {
 	gateway.Store
 	mu   sync.Mutex
@@ -92,7 +91,7 @@ func (m *mortal) Record(ctx context.Context, t string, p chat.Part) error {
 	return m.Store.Record(ctx, t, p)
 }
 
-// life is one process after the other over the same platform and store.
+// life runs one process after the other with the same platform and store.
 type life struct {
 	store    *memory.Store
 	platform *platform
@@ -113,8 +112,8 @@ func (l *life) begin(t *testing.T, change func(*gateway.Options)) {
 	})
 }
 
-// kill ends the process without letting it say goodbye: neither its platform calls nor what
-// it stores have any effect from now on.
+// kill ends the process without a shutdown: neither its calls to the platform nor its writes have any effect from now
+// on.
 func (l *life) kill() {
 	l.mortal.die()
 	l.platform.mu.Lock()
@@ -173,7 +172,7 @@ func TestGracefulRestartFinishesTheAnswer(t *testing.T) {
 	})
 }
 
-// A turn that takes longer than each run of the daemon is not mistaken for one that kills the daemon.
+// A turn that takes longer than each run of the daemon does not count as one that crashes the daemon.
 func TestManyGracefulRestartsFinishTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

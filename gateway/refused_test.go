@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// refuses reports whether a call fails now because the lease is over.
+// refuses reports whether a call fails now because the lease has ended.
 func (s *severed) refuses(call string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,8 +44,9 @@ func (s *severed) CountTurn(ctx context.Context, p chat.Person, limit int) (bool
 	return s.Store.CountTurn(ctx, p, limit)
 }
 
-// If the store refuses a write about a person because the lease is over, people see nothing of it: the next owner does all of it.
-func TestReplicaWithoutLeaseTellsNobody_F41(t *testing.T) {
+// If the store refuses a write about a person because the lease has ended, people notice nothing: the next owner does
+// everything.
+func TestReplicaWithoutLeaseShowsNoError_F41(t *testing.T) {
 	stranger := ask("let me in")
 	stranger.Sender.ID = "20"
 	for call, said := range map[string]chat.Inbound{

@@ -16,7 +16,7 @@ import (
 	"telex/internal/chat"
 )
 
-// token is an adapter for a platform, with a token that can be revoked.
+// token is an adapter whose token can be revoked.
 type token struct {
 	*platform
 	revoked atomic.Bool
@@ -55,7 +55,7 @@ func (a *token) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) 
 	return a.platform.Edit(ctx, ref, m)
 }
 
-// reload reloads with changed options.
+// reload reloads the gateway with changed options.
 func (h house) reload(t *testing.T, change func(*gateway.Options)) {
 	t.Helper()
 	o := h.options
@@ -67,14 +67,14 @@ func (h house) reload(t *testing.T, change func(*gateway.Options)) {
 	synctest.Wait()
 }
 
-// connected returns options whose endpoint tg has that adapter.
+// connected returns options whose endpoint tg has the given adapter.
 func connected(p gateway.Platform) func(*gateway.Options) {
 	return func(o *gateway.Options) {
 		o.Endpoints = []gateway.Endpoint{{ID: "tg", Platform: p, Streaming: preview.Config{Enabled: true, MinTokens: 1, Cursor: "▌"}}}
 	}
 }
 
-// A running turn ends with the options with which it began. The next one has the new ones.
+// A running turn ends with the options with which it began. The next turn has the new options.
 func TestReload_runningAnswer(t *testing.T) {
 	for _, at := range []time.Duration{10, 150, 700, 1500, 1600} {
 		synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestReload_resumesWorkOfANewEndpoint(t *testing.T) {
 	})
 }
 
-// A 429 holds for the endpoint, even with another adapter.
+// A 429 applies to the endpoint, even after its adapter is replaced.
 func TestReload_keepsBlocks(t *testing.T) { // D4
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -279,7 +279,7 @@ func TestReload_setsTheMenuAgain(t *testing.T) {
 	})
 }
 
-// An endpoint that stopped because of its credentials tries again at a reload.
+// An endpoint that stopped because of its credentials connects again at a reload.
 func TestReload_triesAStoppedEndpointAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()
@@ -299,7 +299,7 @@ func TestReload_triesAStoppedEndpointAgain(t *testing.T) {
 	})
 }
 
-// A running conversation follows changed rules of its queue.
+// A running conversation follows changed options of its queue.
 func TestReload_waitingMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Interrupt, 1 })
@@ -319,7 +319,7 @@ func TestReload_waitingMessages(t *testing.T) {
 	})
 }
 
-// Every change at any moment, many times: no answer is lost, doubled or left with a cursor.
+// With many reloads at any moment, no answer is lost, duplicated or left with a cursor.
 func TestReload_manyTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()

@@ -35,7 +35,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 				}
 				switch c {
 				case "while nobody was there":
-					later(10 * time.Minute) // its time is over; the press arrives now
+					later(10 * time.Minute) // the time limit is over, and the press arrives now
 				case "too late":
 					later(20 * time.Minute)
 				}
@@ -45,7 +45,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 				l.open(t, func(o *gateway.Options) { o.MaxAge = 15 * time.Minute })
 				switch c {
 				case "as it was pressed":
-				case "yes": // before it is shown again
+				case "yes": // before the question is shown again
 					l.say(t, ask("yes"))
 				case "before it is taken up":
 					l.say(t, pressing(approve))
@@ -70,7 +70,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 	}
 }
 
-// A call that ran when the process died is not run again, and the model is told so.
+// A call that was running when the process died is not repeated, and the model is told so.
 func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -90,7 +90,8 @@ func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	})
 }
 
-// People can't approve a question that is not visible yet: while a limit delays the question, a yes refers to something else.
+// People can't approve a question that is not visible yet: while a rate limit delays the question, a "yes" refers to
+// something else.
 func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -99,7 +100,7 @@ func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 		l.failing(&chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second})
 		l.say(t, ask("light"))
 		later(10 * time.Second)
-		l.failing(nil) // but the limit holds
+		l.failing(nil) // sends succeed again, but the rate limit still applies
 		l.say(t, ask("yes"))
 		later(10 * time.Second)
 		if l.times() != 0 || len(l.sees()) > 0 {
@@ -117,7 +118,7 @@ func TestYesBeforeTheQuestionIsVisible(t *testing.T) {
 	})
 }
 
-// A yes that waits in the queue does not answer a later question, even if a restart reads it again.
+// A "yes" that waits in the queue does not answer a later question, even if it is read again after a restart.
 func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -129,7 +130,7 @@ func TestQueuedYesDoesNotAnswerALaterQuestion(t *testing.T) {
 		later(5 * time.Second)
 		l.say(t, ask("yes"))
 		later(5 * time.Second)
-		l.say(t, ask("yes")) // about a call that runs already
+		l.say(t, ask("yes")) // about a call that is already running
 		later(10 * time.Second)
 		if l.button("approve:") == "" || l.times() != 1 {
 			t.Fatalf("ran %d times, sees %q", l.times(), l.sees())
@@ -186,7 +187,7 @@ func interruptedAfterAChange(t *testing.T, text string) {
 	l.steps[0].Text = text
 	l.takes = 10 * time.Second
 	l.open(t, nil)
-	l.files = map[string][]byte{"f": []byte("hi")} // which takes a moment to read
+	l.files = map[string][]byte{"f": []byte("hi")} // a file that takes a moment to read
 	question := ask("light")
 	question.Attachments = []chat.Attachment{{ID: "f", Name: "a.txt", MediaType: "text/plain", Size: 2}}
 	l.say(t, question)
@@ -208,7 +209,7 @@ func interruptedAfterAChange(t *testing.T, text string) {
 	}
 }
 
-// A call that waits for approval is proposed again, however old its turn is and however many processes died.
+// A call that waits for approval is proposed again, even if its turn is old and many processes died.
 func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -230,7 +231,8 @@ func TestTurnThatWaitsForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// A turn that is old and waits for a person was taken up again. An edit of its question makes it begin anew, and it is not too old.
+// An old turn that waits for a person was resumed. An edit of its question restarts the turn, and the turn does not
+// count as too old.
 func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -251,7 +253,7 @@ func TestEditedTurnThatWaitedForApprovalIsNotTooOld(t *testing.T) {
 	})
 }
 
-// A call that has begun does not wait for a person, so its turn may become too old.
+// A running call does not wait for a person, so its turn may become too old.
 func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -263,7 +265,7 @@ func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 		later(5 * time.Second)
 		l.kill()
 		asked := len(l.asked)
-		later(30 * time.Second) // people could still decide, if they had not
+		later(30 * time.Second) // people would still have time to decide
 		l.open(t, func(o *gateway.Options) { o.MaxAge = 20 * time.Second })
 		later(10 * time.Second)
 		if got := l.sees(); len(got) != 1 || !strings.HasPrefix(got[0], "I switch it on.\n\n") || l.times() != 1 || len(l.asked) != asked {
@@ -272,8 +274,8 @@ func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	})
 }
 
-// A process may have died because of the call that ran. The next one neither runs it again nor asks again, even if it only
-// reads. A call that /stop ended is run again.
+// A process may have died because of a running call. The next process neither repeats that call nor asks again, even if
+// the call is read-only. A call that /stop ended is repeated.
 func TestReadOnlyCallAfterAKill(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(*lab)
@@ -303,7 +305,7 @@ func TestReadOnlyCallAfterAKill(t *testing.T) {
 	}
 }
 
-// Files that tools made before a crash are delivered. On these platforms, only their names are.
+// Files that tools made before a crash are delivered. On this platform only their names are.
 func TestFilesSurviveACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

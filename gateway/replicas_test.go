@@ -17,14 +17,14 @@ import (
 	"telex/internal/store/memory"
 )
 
-// severed is a store that a replica may not reach.
+// severed is a store that a replica may be unable to reach.
 type severed struct {
 	*memory.Store
 	mu   sync.Mutex
 	away bool
-	mute chan struct{} // not nil: a renewal waits until it is closed
-	lost int           // so many turns can't begin because the lease is over
-	once string        // the name of the call that fails once because the lease is over
+	mute chan struct{} // not nil: renewals block until it is closed
+	lost int           // number of turns that can't begin because the lease has ended
+	once string        // the call that fails once because the lease has ended
 }
 
 var errAway = errors.New("the database is away")
@@ -68,7 +68,7 @@ func (s *severed) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.Store.Record(ctx, turn, p)
 }
 
-// Begin fails while the store says that the lease is over.
+// Begin fails while the store considers the lease ended.
 func (s *severed) Begin(ctx context.Context, t chat.Turn) error {
 	s.mu.Lock()
 	lost := s.lost
@@ -128,7 +128,7 @@ func in(c chat.ChatID, m chat.Inbound) chat.Inbound {
 	return m
 }
 
-// The receiver stores a message, and the chat's owner answers it. The answers are in order, whichever replica receives.
+// The receiver stores a message, and the chat's owner answers it. The answers are in order, for any receiving replica.
 func TestReplicasAnswerInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 3, false, func(o *gateway.Options) { o.Busy, o.MaxQueued = gateway.Queue, 20 })
@@ -167,7 +167,7 @@ func TestReplicasShareTheChats(t *testing.T) {
 			one.branch.mu.Lock()
 			n := len(one.called)
 			one.branch.mu.Unlock()
-			if n != 3 && n != 6 { // each answer is one message, perhaps with an edit
+			if n != 3 && n != 6 { // each answer is one message, possibly with an edit
 				t.Errorf("replica %d made %d calls for 3 chats", i, n)
 			}
 		}
@@ -215,8 +215,8 @@ func TestReplicasForwardToTheOwner(t *testing.T) {
 	}
 }
 
-// A replica that can't renew its lease makes no call any more. Only then another one continues in the same message. The first
-// one registers again later.
+// A replica that can't renew its lease makes no more calls. Only then does another one continue in the same message.
+// The first replica registers again later.
 func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, nil)
@@ -241,7 +241,7 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 		r[0].store.sever(false)
 		later(time.Minute)
 		equal(t, "people see", r[0].sees(), []string{strings.TrimSpace(long)})
-		r[1].say(t, in("other", ask("b"))) // the chat is given to the replica that came back
+		r[1].say(t, in("other", ask("b"))) // the chat belongs to the replica that came back
 		before := r[0].last()
 		later(5 * time.Second)
 		if r[0].last().Equal(before) {
@@ -253,8 +253,8 @@ func TestReplicaWithoutLeaseStops_F41(t *testing.T) {
 	})
 }
 
-// A turn whose replica lost its lease again and again is run again each time: it is not what kills the process. The limit of three runs is
-// for those that are.
+// A turn whose replica loses its lease again and again is run again each time, because it does not crash the process.
+// The limit of three runs applies only to turns that crash it.
 func TestLostLeasesAreNotTheTurnsFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]
@@ -283,7 +283,7 @@ func TestReplicaTakesOverAtTheEndOfTheLease_F41(t *testing.T) {
 		goesOn := dies.joined(t, nil)
 		dies.answers["a"] = strings.Repeat("word ", 150)
 		dies.say(t, ask("a"))
-		later(2700 * time.Millisecond) // the lease was renewed just now
+		later(2700 * time.Millisecond) // the lease was just renewed
 		dies.store.sever(true)
 		later(chat.LeaseTime + 50*time.Millisecond)
 		if begun, _ := goesOn.runs(); begun != 2 {
@@ -301,8 +301,8 @@ func (c counted) Profile(to chat.Target) chat.Profile {
 	return p
 }
 
-// What a replica that stops in order has not used of a limit belongs to the others at once. Otherwise a minute's limit would be locked for
-// a minute after each restart.
+// When a replica stops gracefully, the others get its unused part of a limit at once. Otherwise a limit per minute
+// would be blocked for a minute after each restart.
 func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Endpoints[0].Platform = counted{o.Endpoints[0].Platform.(*branch)} })
@@ -326,16 +326,17 @@ func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if made == 0 || len(held) != 1 || held[0] < made || held[0] > made+2 { // and typing
+		if made == 0 || len(held) != 1 || held[0] < made || held[0] > made+2 { // plus typing calls
 			t.Errorf("the replica that stopped holds %v of 30 calls, want about the %d that it has made", held, made)
 		}
 	})
 }
 
-// A replica that stops finishes its running answers, since other replicas answer everybody else. If they began again elsewhere,
-// their text would not grow for a while. The last replica hands over at once: nobody is answered until the next process starts.
+// A replica that stops finishes its running answers, while the other replicas answer new messages. If another replica
+// restarted these answers, their text would not grow for a while. The last replica hands over at once, because nobody
+// else answers until the next process starts.
 func TestReplicaThatStopsFinishesItsAnswers(t *testing.T) {
-	const soon = 6 * time.Second // a sixth of the grace, and the last edit
+	const soon = 6 * time.Second // a sixth of the grace period, and the last edit
 	for _, replicas := range []int{1, 2} {
 		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -399,14 +400,14 @@ func TestReplicaThatStopsHandsOverWithoutAMark(t *testing.T) {
 	})
 }
 
-// An adapter knows at any time how many replicas receive, because the gateway does not pace its reading of missed messages, and
-// because what all of them need must stay while there are any.
-func TestReplicasKnowWhoElseReceives(t *testing.T) {
+// An adapter always knows how many replicas receive, because it paces the reading of missed messages by itself. It also
+// keeps shared resources, such as a webhook, while another replica needs them.
+func TestReplicasKnowTheOtherReceivers(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint("one receiver: ", one), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := fleet(t, 3, one, nil)
-				know := func(when string, want ...string) { // all and older, for each that receives
+				know := func(when string, want ...string) { // all others and the older ones, for each replica that receives
 					t.Helper()
 					var got []string
 					for _, f := range r {
@@ -433,8 +434,9 @@ func TestReplicasKnowWhoElseReceives(t *testing.T) {
 	}
 }
 
-// A replica that stops asks the store who else receives: another one may have begun just now. One without a lease can't know.
-func TestReplicasKnowWhoGoesOn(t *testing.T) {
+// A replica that stops asks the store which replicas receive, because another one may have just started. A replica
+// without a lease can't know.
+func TestStoppingReplicaKnowsTheRemainingReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, false, nil)
 		later(300 * time.Millisecond)
@@ -459,7 +461,8 @@ func TestReplicasKnowWhoGoesOn(t *testing.T) {
 	})
 }
 
-// Strangers who write to all replicas at once get three codes together. The others get no answer, now or later.
+// Strangers write to all replicas at once. Only three of them get codes, over all replicas together, and the others get
+// no answer at all.
 func TestReplicasLetThreeStrangersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
@@ -488,7 +491,7 @@ func TestReplicasLetThreeStrangersWait(t *testing.T) {
 	})
 }
 
-// A replica that has joined knows itself, also before its first renewal has ended.
+// A replica that has joined knows itself, even before its first renewal has ended.
 func TestReplicasKnowThemselvesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := make(chan struct{})
@@ -506,7 +509,7 @@ func TestReplicasKnowThemselvesAtOnce(t *testing.T) {
 	})
 }
 
-// A pairing at one replica holds at all of them, and so does a block.
+// A pairing at one replica applies to all of them, and so does a rate limit.
 func TestReplicasShareAccessAndBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, false, func(o *gateway.Options) { o.Access = access.Rules{Pair: true, Admins: o.Access.Admins} })
@@ -585,7 +588,8 @@ func TestOperatorDeletesAtAnyReplica(t *testing.T) {
 	}
 }
 
-// A replica asks no model for a turn that it was not allowed to begin. It answers the question when it has a new lease.
+// A replica does not call the model for a turn that it was not allowed to begin. It answers the question when it has a
+// new lease.
 func TestReplicaWithoutLeaseAsksNoModel_F41(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 1, true, nil)[0]

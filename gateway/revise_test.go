@@ -12,14 +12,14 @@ import (
 	"telex/internal/chat"
 )
 
-// revised is an edit or a deletion of a message.
+// revised returns an edit or a deletion of a message.
 func revised(kind chat.InboundKind, id chat.MessageID, text string) chat.Inbound {
 	in := ask(text)
 	in.Kind, in.ID = kind, id
 	return in
 }
 
-// The asker edits the question during its answer: the answer starts over in the same message.
+// The asker edits the question while it is answered: the answer starts over in the same message.
 func TestAnEditedQuestionIsAnsweredInTheSameMessage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -126,7 +126,7 @@ func TestAnEditIsEditedAgain(t *testing.T) {
 	}
 }
 
-// reviser is a store in which something else happens while it stores the first revision.
+// reviser is a store that runs a function while it stores the first revision.
 type reviser struct {
 	gateway.Store
 	meanwhile func()
@@ -156,13 +156,13 @@ func TestAnEditIsEditedBetweenTwoRuns(t *testing.T) {
 	})
 }
 
-// revision is what becomes of a message.
+// revision is a change of a message.
 type revision struct {
 	kind chat.InboundKind
 	text string
 }
 
-// An edit does not start the answer over if a call has changed something: that call must not be repeated.
+// After a call that changed something, an edit does not restart the answer, because the call must not be repeated.
 func TestAnEditAfterAChangeStartsNothingOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -202,9 +202,9 @@ func TestAnEditWhileACallWaitsForApproval(t *testing.T) {
 	})
 }
 
-// The edited question is stopped or deleted during the reply's last call: no cursor stays.
+// The edited question is stopped or deleted during the reply's last call. No cursor is left.
 func TestStopOrForgetDuringAnEdit(t *testing.T) {
-	for i := range 4 * 30 { // at some of these times a call is under way
+	for i := range 4 * 30 { // at some of these times a call is running
 		by, after := []string{"stop", "undo", "new", "forget"}[i%4], 500*time.Millisecond+time.Duration(i/4)*20*time.Millisecond
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()

@@ -12,7 +12,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// measured is a branch whose receive loop moves while it runs.
+// measured is a branch that reports that its receive loop works while it runs.
 type measured struct{ *branch }
 
 func (m measured) Pulse() (time.Time, time.Duration) {
@@ -22,7 +22,7 @@ func (m measured) Pulse() (time.Time, time.Duration) {
 	return time.Time{}, time.Minute
 }
 
-// states returns the state of the endpoint at each replica, and whether each holds its lease.
+// states returns the state of the endpoint at each replica, and whether the replica holds its lease.
 func states(r []*fellow) (list []string) {
 	for _, one := range r {
 		o := one.gateway.Overview()
@@ -121,7 +121,7 @@ func TestReplicaWithoutTheEndpointPassesItsChatsOn(t *testing.T) {
 	})
 }
 
-// Without a shared store there is no replica.
+// Without a shared store, there are no replicas.
 func TestNoReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openWith(t, house{platform: newPlatform(), script: newScript()}, func(o *gateway.Options) { o.Store = memory.New() })

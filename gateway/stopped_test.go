@@ -83,7 +83,7 @@ func TestAnAnswerThatNewEndsIsMarked(t *testing.T) {
 	})
 }
 
-// slowToRevise is a store that takes a moment to store an edited question.
+// slowToRevise is a store that is slow to store an edited question.
 type slowToRevise struct{ gateway.Store }
 
 func (s slowToRevise) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
@@ -91,7 +91,8 @@ func (s slowToRevise) Revise(ctx context.Context, c chat.Conversation, in chat.I
 	return s.Store.Revise(ctx, c, in)
 }
 
-// toldOnce checks that a stop is told by the mark below what people see, or by a line where they see nothing.
+// toldOnce checks that a stop is reported exactly once: by the mark below the visible text, or by a line if there is
+// none.
 func toldOnce(t *testing.T, when string, sees []string) {
 	t.Helper()
 	line, marked := slices.Contains(sees, "Stopped."), len(sees) > 0 && strings.HasSuffix(sees[0], stoppedMark)
@@ -125,7 +126,7 @@ func TestStopAfterAKillIsMarkedOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
 			l.begin(t, nil)
-			for i := range 40 { // more than are continued at once
+			for i := range 40 { // more than are resumed at once
 				in := ask("a")
 				in.To.Chat = chat.ChatID(strconv.Itoa(100 + i))
 				l.say(t, in)

@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// broken is a store whose writes fail by name while they are listed, as on a full disk.
+// broken is a store in which the listed writes fail, as on a full disk.
 type broken struct {
 	gateway.Store
 	mu    sync.Mutex
@@ -72,7 +72,7 @@ func (b *broken) Session(ctx context.Context, c chat.Conversation) (chat.Session
 	return b.Store.Session(ctx, c)
 }
 
-// trouble begins a process whose store can be broken.
+// trouble begins a process whose store can be made to fail.
 func (l *life) trouble(t *testing.T, change func(*gateway.Options)) *broken {
 	t.Helper()
 	b := &broken{}
@@ -85,8 +85,8 @@ func (l *life) trouble(t *testing.T, change func(*gateway.Options)) *broken {
 	return b
 }
 
-// A question whose turn can't be stored is answered when the store works again. An earlier answer would be repeated by the next
-// process, which finds the question still waiting.
+// A question whose turn can't be stored is answered when the store works again. If it were answered earlier, the next
+// process would repeat the answer, because the store would still have the question as waiting.
 func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAQuestionIsAnsweredOnceItsHistoryCanBeRead(t *testing.T) {
 	})
 }
 
-// A person whose question waits for the store is told so once, and /stop ends the wait.
+// A person whose question waits for the store is told so once. /stop ends the wait.
 func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -160,7 +160,7 @@ func TestQuestionThatWaitsForTheStoreCanBeStopped(t *testing.T) {
 	})
 }
 
-// A new message is answered together with the question that waits.
+// A new message is answered together with a question that waits for the store.
 func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -177,7 +177,8 @@ func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
 	})
 }
 
-// The history and usage of an answer are stored once, even if the first attempts fail, and before the next question is asked.
+// The history and usage of an answer are stored exactly once, even if the first attempts fail, and before the next
+// question goes to the model.
 func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	for name, fails := range map[string][]string{
 		"decide": {"decide"}, "end": {"end"}, "both": {"decide", "end"}, "all": {"begin", "decide", "end", "drop"},
@@ -193,7 +194,7 @@ func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 				later(500 * time.Millisecond)
 				b.set(fails...)
 				later(5 * time.Second)
-				equal(t, "messages while the store fails", l.sees(), []string{long}) // people need not wait for it
+				equal(t, "messages while the store fails", l.sees(), []string{long}) // people see the answer before it is stored
 				l.say(t, ask("b"))
 				later(time.Second)
 				b.set()
@@ -210,7 +211,7 @@ func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	}
 }
 
-// A shutdown repeats the attempt as long as it may, and ends in time.
+// A shutdown repeats a failed write as long as its time allows, and ends in time.
 func TestShutdownWhileAnEndingCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
@@ -238,7 +239,7 @@ func TestShutdownWhileAnEndingCannotBeStored(t *testing.T) {
 	})
 }
 
-// sleepy is a store that is slow for messages that are already visible.
+// sleepy is a store that is slow to store records of existing messages.
 type sleepy struct{ gateway.Store }
 
 func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {
@@ -248,7 +249,7 @@ func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.Store.Record(ctx, turn, p)
 }
 
-// D15: a busy disk delays no preview, and no edit that a newer one has replaced.
+// D15: a busy disk delays neither previews nor edits that a newer one replaced.
 func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Store = sleepy{memory.New()} })
@@ -263,6 +264,6 @@ func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
 		if len(shown) < 4 {
 			t.Errorf("in four seconds people saw %d texts: %v", len(shown), shown)
 		}
-		later(time.Minute) // until all is stored
+		later(time.Minute) // until everything is stored
 	})
 }

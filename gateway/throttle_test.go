@@ -11,7 +11,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Many strangers are logged once a minute each. A member is told nevertheless why their message is not answered.
+// Messages of many strangers are logged only once a minute each. A member is still told why their message is not
+// answered.
 func TestStrangersDoNotSilenceNoticesToMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {
@@ -33,7 +34,7 @@ func TestStrangersDoNotSilenceNoticesToMembers(t *testing.T) {
 	})
 }
 
-// The pieces of a member's long paste stay one question between messages of strangers.
+// The pieces of a member's long paste stay one question, even if strangers write in between.
 func TestStrangersDoNotSplitAMembersPaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) {

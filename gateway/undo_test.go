@@ -14,7 +14,7 @@ import (
 
 const undone = "I have forgotten the last question and its answer."
 
-// Each /undo removes one turn. The first one ends the running answer, so the second one is about the turn before it.
+// Each /undo removes one turn. The first one ends the running answer, so the second one removes the turn before it.
 func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -23,7 +23,7 @@ func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 		h.answers["b"] = long
 		h.say(t, ask("b"))
 		later(500 * time.Millisecond)
-		for range 3 { // the third one finds nothing
+		for range 3 { // the third one finds no turn
 			h.say(t, command("undo"))
 		}
 		later(5 * time.Second)
@@ -34,7 +34,7 @@ func TestUndoTwiceDuringAnAnswerRemovesTwoTurns(t *testing.T) {
 		if len(got) != 6 {
 			t.Fatalf("people see %q, want two answers, three lines and an answer", got)
 		}
-		slices.Sort(got[2:5]) // they are sent side by side
+		slices.Sort(got[2:5]) // they are sent concurrently
 		equal(t, "lines", got[2:5], []string{undone, undone, "There is nothing to undo."})
 	})
 }
@@ -147,7 +147,7 @@ func TestUndoDuringARefusalEndsTheWaitingQuestion(t *testing.T) {
 	})
 }
 
-// A retry whose question was deleted before the next run ends with a fixed line. The store keeps nothing of it.
+// A retry of a deleted question ends with a fixed line after a restart, and the store keeps nothing of it.
 func TestRetryOfADeletedQuestionEndsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -13,9 +13,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Where one replica can't reach its platform, or is refused by it.
+// In these tests one replica can't reach its platform or is refused by it.
 
-// prober is a branch that probes the platform while it stands by.
+// prober is a branch that tests the connection to the platform while it is on standby.
 type prober struct{ *branch }
 
 func (a prober) StandBy(ctx context.Context, works func()) error {
@@ -34,7 +34,7 @@ var (
 	errRefused = &chat.SendError{Kind: chat.Auth, Err: errors.New("the token is refused")}
 )
 
-// serves lets people of several chats write to a replica, and compares how many are answered.
+// serves lets people in several chats write to a replica, and compares the number of answers.
 func serves(t *testing.T, r *fellow, of string, chats, want int) {
 	t.Helper()
 	before := len(r.sees())
@@ -47,7 +47,7 @@ func serves(t *testing.T, r *fellow, of string, chats, want int) {
 	}
 }
 
-// receiving returns which replicas receive.
+// receiving returns the replicas that receive.
 func receiving(list []*fellow) (yes []string) {
 	for i, r := range list {
 		if r.receives() {
@@ -90,7 +90,8 @@ func TestReplicaThatCanNotReceiveGivesUp(t *testing.T) {
 	}
 }
 
-// While no replica reaches the platform, the role goes round slowly, and one of them always tries.
+// While no replica can reach the platform, the role of the receiver passes slowly from one to the next, and one replica
+// always tries.
 func TestReplicasThatAllCanNotReceiveKeepTrying(t *testing.T) {
 	for name, owns := range map[string]bool{"any replica answers": false, "the receiver answers": true} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +127,7 @@ func TestReplicasThatAllCanNotReceiveKeepTrying(t *testing.T) {
 	}
 }
 
-// A receiver that is alone goes on trying, also after another one has left.
+// If only one replica is left, it keeps trying to receive, also after another one has left.
 func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fleet(t, 2, true, probes)
@@ -144,8 +145,8 @@ func TestReplicaThatIsAloneKeepsTrying(t *testing.T) {
 	})
 }
 
-// A replica whose token the platform refuses answers nobody, and does not receive: the others do, whether it was the receiver or not.
-// The chats that it got before go to others.
+// A replica whose token the platform refuses answers nobody and does not receive. The other replicas do that, even if
+// it was the receiver before, and they get its chats.
 func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -163,7 +164,7 @@ func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 					}
 					options = append(options, *o)
 				})
-				if c.name == "standby" { // nobody is given to it before its token counts as refused for good
+				if c.name == "standby" { // it gets no chats before the refusal of its token is confirmed
 					later(time.Second)
 					serves(t, r[good], "early", 6, 6)
 				}

@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// dictating opens a process whose model writes a word a second.
+// dictating opens a process whose model writes one word per second.
 func (l *lab) dictating(t *testing.T, words int) {
 	t.Helper()
 	l.openModel(t, &dictation{words: words})
@@ -35,7 +35,7 @@ func TestUsage_ofADeletedTurnAfterAKill(t *testing.T) {
 	private, group := ask("dictate"), inGroup(ask("dictate"), "7")
 	for name, tt := range map[string]struct {
 		ask    chat.Inbound
-		before func(t *testing.T, l *lab, c chat.Conversation) // while the first process runs
+		before func(t *testing.T, l *lab, c chat.Conversation) // called while the first process runs
 		after  []chat.Inbound                                  // messages that wait for the second process
 	}{
 		"forgotten": {private, func(t *testing.T, l *lab, c chat.Conversation) {
@@ -122,7 +122,7 @@ func TestUsage_ofADeletedTurnWithAnApproval(t *testing.T) {
 	})
 }
 
-// The visible text of an interrupted answer counts once, however many processes die before they show more text.
+// The visible text of an interrupted answer is counted once, even if several processes die before they show more text.
 func TestUsage_ofTheSameTextAfterSeveralKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -142,8 +142,8 @@ func TestUsage_ofTheSameTextAfterSeveralKills(t *testing.T) {
 	})
 }
 
-// The journal has the text of a broken answer. It does not count again when the process is killed before the next attempt shows
-// anything.
+// The journal has the text of a broken answer. That text is not counted a second time if the process is killed before
+// the next attempt shows anything.
 func TestUsage_ofABrokenAnswerBeforeAKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
@@ -177,11 +177,11 @@ func (b *breaking) Stream(ctx context.Context, r agent.Request, emit func(agent.
 	if _, err := short.Stream(ctx, r, emit); err != nil {
 		return agent.Completion{}, err
 	}
-	time.Sleep(2 * time.Second) // the last words are shown
+	time.Sleep(2 * time.Second) // the last words are visible by then
 	return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("connection closed by peer")}
 }
 
-// The usage of earlier processes counts although the next one panics before it asks a model.
+// The usage of earlier processes counts, although the next process panics before it calls the model.
 func TestUsage_ofAnEarlierProcessBeforeAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()

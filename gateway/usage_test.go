@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// used returns what the store has of all turns.
+// used returns the stored usage of all turns.
 func (l *lab) used(t *testing.T) chat.Used {
 	t.Helper()
 	u, err := l.store.Used(t.Context(), chat.UsageOf{})
@@ -22,7 +22,7 @@ func (l *lab) used(t *testing.T) chat.Used {
 	return u
 }
 
-// The usage before a call waits for approval is counted once, however often the process dies meanwhile.
+// The usage before a call waits for approval is counted once, even if several processes die during the wait.
 func TestUsage_whileAnApprovalWaits(t *testing.T) {
 	for _, how := range []string{"killed", "killed twice", "stopped", "too late"} {
 		t.Run(how, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestUsage_whileAnApprovalWaits(t *testing.T) {
 	}
 }
 
-// dictation is a model that writes a word a second.
+// dictation is a model that writes one word per second.
 type dictation struct{ words int }
 
 func (*dictation) Name() string { return "planner" }
@@ -81,8 +81,8 @@ func (d *dictation) Stream(ctx context.Context, _ agent.Request, emit func(agent
 	return agent.Completion{Usage: &agent.Usage{Prompt: 40, Completion: d.words}}, nil
 }
 
-// The provider bills an answer that a kill interrupted, so an estimate of it counts after the restart, once, and is marked as
-// one.
+// The provider bills an answer that a kill interrupted. So an estimate of it is counted after the restart, once, and is
+// marked as an estimate.
 func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 	for kills := range 4 {
 		t.Run(fmt.Sprint(kills), func(t *testing.T) {
@@ -91,14 +91,14 @@ func TestUsage_ofAnAnswerInterruptedByAKill(t *testing.T) {
 				model := &dictation{words: 60}
 				l.openModel(t, model)
 				l.say(t, ask("dictate"))
-				for n := range kills { // each a little later: a shown text is stored within a second, and not shown again
+				for n := range kills { // each a little later, because a shown text is stored within a second and not shown again
 					later(time.Duration(40+2*n) * time.Second)
 					l.kill()
 					l.openModel(t, model)
 				}
 				later(80 * time.Second)
 				told := chat.Usage{Prompt: 40, Completion: 60, Calls: 1}
-				if kills > 2 { // it is not begun a fourth time
+				if kills > 2 { // the turn is not run a fourth time
 					told = chat.Usage{}
 				}
 				got := l.used(t)

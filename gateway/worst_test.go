@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// slow answers a second after a send took effect.
+// slow is a platform whose response to a send comes a second after the send took effect.
 type slow struct{ *platform }
 
 func (p slow) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
@@ -43,7 +43,7 @@ func TestKilledInEveryCreate(t *testing.T) {
 	})
 }
 
-// narrow allows one call a second in a chat.
+// narrow is a platform that allows one call per second in a chat.
 type narrow struct{ *platform }
 
 func (p narrow) Profile(to chat.Target) chat.Profile {
@@ -75,7 +75,7 @@ func TestPanicReturnsItsBudget(t *testing.T) {
 	}
 }
 
-// shy panics whenever a text that is complete is edited in, with or without a cursor.
+// shy is a platform that panics when a message is edited to the complete text, with or without a cursor.
 type shy struct{ *platform }
 
 func (p shy) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
@@ -85,7 +85,7 @@ func (p shy) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (ch
 	return p.platform.Edit(ctx, ref, m)
 }
 
-// D3: the cursor is removed even if the final panics.
+// D3: the cursor is removed even if the edit to the final text panics.
 func TestAPanicInTheFinalLeavesNoCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := openWith(t, house{platform: newPlatform(), script: &script{answers: map[string]string{"a": strings.Repeat("word ", 30) + "END"}}}, func(o *gateway.Options) {

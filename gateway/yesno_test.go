@@ -10,7 +10,7 @@ import (
 	"telex/internal/chat"
 )
 
-// A plain yes or no is understood in many languages and as a symbol. An ambiguous text decides nothing.
+// A plain yes or no is understood in many languages and as a symbol. An ambiguous text is not a decision.
 func TestPlainYesAndNo(t *testing.T) {
 	for decision, words := range map[string][]string{
 		"decision=approved": {
@@ -41,8 +41,8 @@ func TestPlainYesAndNo(t *testing.T) {
 	}
 }
 
-// Another message during a question never closes it silently: with busy=interrupt, people read what was not done; otherwise,
-// that their message waits, once.
+// Another message during a question never closes it silently. With busy=interrupt, people are told which call was not
+// made. Otherwise they are told once that their message waits.
 func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		busy gateway.Busy
@@ -72,8 +72,9 @@ func TestAnotherMessageDuringAQuestion(t *testing.T) {
 	}
 }
 
-// Only the asker is told so: neither others in a group, nor the asker because of a button or a command.
-func TestOthersAreNotToldOfAQuestion(t *testing.T) {
+// Only the asker is told that. Other people in a group are not, and neither is an asker who pressed a button or sent a
+// command.
+func TestOnlyTheAskerIsToldOfAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
 		l.open(t, func(o *gateway.Options) { o.Access.Open = true })
