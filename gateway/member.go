@@ -340,6 +340,9 @@ func (g *Gateway) checkLease(err error) (lost bool) {
 	return lost
 }
 
+// CheckLease is checkLease for calls to the store that a turn's tools make. If the lease is over, the turn's context ends soon.
+func (g *Gateway) CheckLease(err error) (lost bool) { return g.checkLease(err) }
+
 // abort ends everything at once, without storing or sending anything. ended is closed when the actors have ended.
 func (g *Gateway) abort(ended <-chan struct{}) error {
 	g.endTurns(chat.ErrLost)

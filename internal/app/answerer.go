@@ -104,7 +104,7 @@ func (a *App) newAnswerer(c *config.Config, before *parts, o Options) (*answerer
 		b.servers = append(b.servers, s)
 	}
 	b.release = func() { a.countHolders(b.servers, -1) }
-	tools, err := newTools(c, b.servers, o)
+	tools, err := a.newTools(c, b.servers, o)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,9 @@ import (
 
 // facts gives tools access to the facts stored by the gateway, which /memory shows too.
 type facts struct {
-	store gateway.Facts
-	log   *slog.Logger
+	store      gateway.Facts
+	log        *slog.Logger
+	checkLease func(error) (lost bool) // that of the gateway
 }
 
 var _ tool.Facts = facts{}
@@ -55,6 +56,9 @@ func about[T any](ctx context.Context, f facts, person string, ask func(chat.Per
 	case err == nil:
 		return answer, nil
 	case ctx.Err() != nil: // its turn was stopped
+		return answer, ctx.Err()
+	case f.checkLease(err): // the gateway ends the turn, and the next owner of the chat runs it again
+		<-ctx.Done()
 		return answer, ctx.Err()
 	}
 	f.log.Error("the remembered facts can't be read or stored", slog.Any("error", err))

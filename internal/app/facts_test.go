@@ -19,7 +19,7 @@ import (
 func TestFactsAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
 	ctx, kept := t.Context(), memory.New()
-	f := facts{store: kept, log: slog.New(slog.DiscardHandler)}
+	f := facts{store: kept, log: slog.New(slog.DiscardHandler), checkLease: holds}
 	ada := chat.Person{Endpoint: "telegram", User: "1"}
 	added, err := f.Add(ctx, ada.String(), "likes tides")
 	if err != nil || added.ID == "" || added.Text != "likes tides" || time.Since(added.At) > time.Minute {
@@ -72,11 +72,14 @@ func (broken) Remember(context.Context, chat.Person, string, int) (chat.Remember
 
 func (broken) ForgetFact(context.Context, chat.Person, string) (bool, error) { return false, errBroken }
 
+// holds is the check of a lease that is not over.
+func holds(error) bool { return false }
+
 // The operator learns why; the model, and with it a provider, does not.
 func TestFactsThatFail(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	f := facts{store: broken{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	f := facts{store: broken{}, log: slog.New(slog.NewTextHandler(&log, nil)), checkLease: holds}
 	const who = "telegram:user:1"
 	calls := func(ctx context.Context) []error {
 		_, e1 := f.Facts(ctx, who)

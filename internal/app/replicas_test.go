@@ -173,6 +173,41 @@ func TestReplicasThatDiffer(t *testing.T) {
 	}
 }
 
+// If the store says to a tool that the lease is over, the model is told nothing: the lease ends at once, and the turn with it.
+func TestFactsWithoutALease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &farStore{Store: memory.New().Another()}
+		a := replicaApp(t, s, "1.0")
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx) }()
+		time.Sleep(2 * time.Second)
+		var log strings.Builder
+		f := facts{store: lostFacts{s}, log: slog.New(slog.NewTextHandler(&log, nil)), checkLease: a.gateway.CheckLease}
+		turn, endTurn := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, endTurn) // as the gateway does
+		if _, err := f.Add(turn, "tg:user:1", "likes tides"); !errors.Is(err, context.Canceled) || log.Len() > 0 {
+			t.Errorf("got %v, and the log %q", err, &log)
+		}
+		time.Sleep(2 * time.Second)
+		if r := a.gateway.Overview().Replica; r.Lost != 1 || r.ID != 2 {
+			t.Errorf("got %+v, want a new lease", r)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// lostFacts is a store that has ended the lease before anybody else noticed.
+type lostFacts struct{ *farStore }
+
+func (lostFacts) Remember(context.Context, chat.Person, string, int) (chat.Remembered, error) {
+	return chat.Remembered{}, chat.ErrLost
+}
+
 // The endpoint of a terminal is the same after each start, and another one for each daemon.
 func TestEndpointOfATerminal(t *testing.T) {
 	t.Parallel()

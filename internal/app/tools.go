@@ -10,10 +10,10 @@ import (
 )
 
 // newTools returns the tools of models: the built-in ones, and those of MCP servers.
-func newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox, error) {
+func (a *App) newTools(c *config.Config, servers []*toolServer, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
 		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
-		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains}, Facts: facts{o.Store, o.Log},
+		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains}, Facts: facts{o.Store, o.Log, func(err error) bool { return a.gateway.CheckLease(err) }},
 		Home: home(c, o),
 	})
 	if err != nil {
