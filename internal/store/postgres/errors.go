@@ -14,6 +14,8 @@ import (
 var (
 	errDSN    = errors.New("open store: store.dsn is not a valid URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with special characters of the password percent-encoded")
 	errClosed = errors.New("the store is closed")
+	// errMigrating is a conflict with a migration.
+	errMigrating = errors.New("another process is bringing the schema up to date")
 )
 
 // wrongDSN explains a DSN that pgx refuses although it is a URL. The error of pgx shows the DSN, with the passwords that it recognizes
@@ -48,8 +50,11 @@ func code(err error) string {
 }
 
 // conflict reports whether a transaction failed only because of another one, so that it may run again: a serialization failure,
-// a deadlock, or a reference to a row that another transaction deleted or added.
+// a deadlock, a migration, or a reference to a row that another transaction deleted or added.
 func conflict(err error) bool {
+	if errors.Is(err, errMigrating) {
+		return true
+	}
 	switch code(err) {
 	case "40001", "40P01", "23503":
 		return true

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -44,41 +45,58 @@ func known() (schemas, error) {
 	return schemas{files: files, newest: int64(len(list)), oldest: 2}, err
 }
 
-// migrate brings the schema up to date, each step in its own transaction, while no other process does the same. A schema that a
-// newer telex made is not touched. It fails with store.ErrLocked while processes run that could not use the new schema.
+// migrate brings the schema up to date, each step in its own transaction, while no other process does the same or registers. A schema
+// that a newer telex made is not touched. It fails with store.ErrLocked while processes run that could not use the new schema.
 func (s *Store) migrate(ctx context.Context) (err error) {
 	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
 		return err // current says what is wrong with a newer one
 	}
-	conn, err := s.lockSchema(ctx)
-	if err != nil {
+	db := stdlib.OpenDB(*s.pool.Config().ConnConfig, stdlib.OptionAfterConnect(s.mayMigrate))
+	defer func() { err = errors.Join(err, db.Close()) }() // which gives up the locks
+	db.SetMaxOpenConns(1)
+	switch err := db.PingContext(ctx); {
+	case errors.Is(err, errUpToDate):
+		return nil
+	case err != nil:
 		return err
 	}
-	defer hangUp(ctx, conn) // which gives up the locks
-	if s.from, err = s.schema(ctx); err != nil || s.from >= s.knows.newest {
-		return err
-	}
-	if err := s.refuse(ctx, conn); err != nil {
-		return err
-	}
-	return s.up(ctx)
+	return s.up(ctx, db)
 }
 
-// lockSchema returns a connection that holds the lock for migrations. It waits for it without a limit. So the server must notice
-// soon if the machine of the holder dies.
-func (s *Store) lockSchema(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
-	if err != nil {
-		return nil, err
+// errUpToDate means that another process has brought the schema up to date meanwhile.
+var errUpToDate = errors.New("the schema is up to date")
+
+// mayMigrate prepares a connection for migrations. It fails if there is nothing to migrate, or if a process runs that must not. The
+// migrations run on the connection that holds the locks, so they can't go on without them.
+func (s *Store) mayMigrate(ctx context.Context, conn *pgx.Conn) (err error) {
+	defer func() {
+		if err != nil { // nobody else closes it
+			hangUp(ctx, conn)
+		}
+	}()
+	if err := lockMigrations(ctx, conn); err != nil {
+		return err
 	}
-	if _, err = conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err == nil {
-		_, err = conn.Exec(ctx, lockMigration, lockClass, lockSchema)
+	switch s.from, err = s.schema(ctx); {
+	case err != nil:
+		return err
+	case s.from >= s.knows.newest:
+		return errUpToDate
 	}
-	if err != nil {
-		hangUp(ctx, conn)
-		return nil, err
+	return s.refuse(ctx, conn)
+}
+
+// lockMigrations takes the lock for migrations until conn ends. It waits for it without a limit. So the server must notice soon if the
+// machine of the holder dies.
+func lockMigrations(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, keepAlive+"; SET lock_timeout = 0"); err != nil {
+		return err
 	}
-	return conn, nil
+	if _, err := conn.Exec(ctx, lockMigration, lockClass, lockSchema); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, "RESET lock_timeout") // for the migrations
+	return err
 }
 
 // refuseForeign fails if a database without telex's schema has a table of the same name as one of telex. It is left as it is.
@@ -137,10 +155,8 @@ func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 		s.name, store.ErrLocked, name, address, since.UTC().Format(time.RFC3339))
 }
 
-// up applies the migrations that are missing. The caller holds the lock for that.
-func (s *Store) up(ctx context.Context) (err error) {
-	db := stdlib.OpenDBFromPool(s.pool)
-	defer func() { err = errors.Join(err, db.Close()) }()
+// up applies the migrations that are missing.
+func (s *Store) up(ctx context.Context, db *sql.DB) error {
 	p, err := goose.NewProvider(goose.DialectPostgres, db, s.knows.files, goose.WithSlog(slog.New(slog.DiscardHandler)), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

@@ -15,6 +15,9 @@ FROM pg_database WHERE datname = current_database()`
 
 	saveToken = `INSERT INTO operation (token, at) VALUES ($1, now())`
 
+	// trySchema keeps the schema as it is until the end of the transaction, unless a process is bringing it up to date.
+	trySchema = `SELECT pg_try_advisory_xact_lock_shared($1, $2)`
+
 	// lockMigration makes processes that bring the schema up to date wait for each other. tryOwner is what a process of schema 1
 	// does while it runs, and findHolder tells which one it is.
 	lockMigration = `SELECT pg_advisory_lock($1, $2)`

@@ -18,6 +18,11 @@ const goneAfter = time.Hour
 func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID, error) {
 	register := &call{what: "register replica", kind: "write", once: true, prompt: true}
 	register.do = func(t *tx) {
+		// It does not wait for a migration: that may have to wait for all transactions.
+		var stays bool
+		if t.first([]any{&stays}, trySchema, lockClass, lockSchema); t.err == nil && !stays {
+			t.fail(errMigrating)
+		}
 		var needs int64
 		t.first([]any{&needs}, findOldest) // it may have been raised while this process was away
 		if err := s.newer(needs); err != nil {

@@ -22,7 +22,7 @@ const (
 	lockClass   = 0x74656c78
 	lockOwner   = 1          // held by a process that knows only schema 1, while it runs
 	lockWriters = 2          // held by every writing transaction: exclusively by one that must be alone
-	lockSchema  = 3          // held by a process that brings the schema up to date
+	lockSchema  = 3          // held exclusively by a process that brings the schema up to date, and by every registration
 	lockShares  = 0x74656c73 // a class of its own, with a number for each endpoint
 	lockPairing = 0x74656c70 // the same
 )

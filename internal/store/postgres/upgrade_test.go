@@ -4,11 +4,14 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
 
 	"telex/internal/chat"
 	"telex/internal/store"
@@ -147,6 +150,66 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 	}
 }
 
+// A program that would not be able to use the new schema can't begin between the check and the end of a migration, and a migration does
+// not go on without the lock that ensures that.
+func TestPostgreSQLMigrationAlone(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, false)
+	name, dsn := server.Create(t, "")
+	old := newProgram(t, dsn)
+	expand := old.after(2, "CREATE TABLE mood (name text);")
+	contract := expand.after(3, "SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(42); ALTER TABLE turn DROP COLUMN reply_to; UPDATE compatibility SET oldest = 3;")
+	late, err := old.open(true)
+	old.must(err)
+	_, err = expand.open(true)
+	old.must(err)
+	gate, err := late.pool.Acquire(t.Context())
+	old.must(err)
+	t.Cleanup(gate.Release)
+	do := func(query string) {
+		_, err := gate.Exec(t.Context(), query)
+		old.must(err)
+	}
+	const who = "SELECT pid::text FROM pg_locks WHERE locktype = 'advisory' AND objid = %d AND granted = %t"
+	begin := func() <-chan error {
+		do("SELECT pg_advisory_lock(42)")
+		done := make(chan error, 1)
+		go func() {
+			_, err := contract.open(true)
+			done <- err
+		}()
+		awaitRows(t, server, name, fmt.Sprintf(who, 42, false))
+		return done
+	}
+
+	done := begin()
+	for _, pid := range awaitRows(t, server, name, fmt.Sprintf(who, lockSchema, true)) {
+		server.Query(t, name, "SELECT pg_terminate_backend("+pid+")::text")
+	}
+	do("SELECT pg_advisory_unlock(42)")
+	if err := <-done; err == nil {
+		t.Fatal("a migration went on after its lock was lost")
+	}
+
+	done = begin()
+	if _, err := late.Register(t.Context(), chat.Replica{Name: "late"}); !errors.Is(err, errMigrating) {
+		t.Errorf("a program that must not begin now: got %v", err)
+	}
+	do("SELECT pg_advisory_unlock(42)")
+	old.must(<-done)
+	_, err = late.Register(t.Context(), chat.Replica{Name: "late"})
+	old.fails(err, store.ErrNewer, "upgrade this one")
+}
+
+// awaitRows waits until a query has rows, and returns them.
+func awaitRows(t *testing.T, server *pgtest.Server, name, query string) (rows []string) {
+	t.Helper()
+	for len(rows) == 0 && t.Context().Err() == nil {
+		rows = server.Query(t, name, query)
+	}
+	return rows
+}
+
 // A program with schema 1 assumes that it is alone. The first migration for several processes waits for its end and
 // takes over its work. A program that was disconnected can't come back.
 func TestPostgreSQLUpgradeOfOneDaemon(t *testing.T) {
@@ -199,13 +262,16 @@ func TestPostgreSQLMigrationOfADeadMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	conn, err := s.lockSchema(t.Context())
+	conn, err := pgx.ConnectConfig(t.Context(), s.pool.Config().ConnConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer hangUp(t.Context(), conn)
+	if err := lockMigrations(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{
-		"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "3", "tcp_keepalives_count": "3", "tcp_user_timeout": "15000", "lock_timeout": "0",
+		"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "3", "tcp_keepalives_count": "3", "tcp_user_timeout": "15000", "lock_timeout": "10s",
 	} {
 		var got string
 		if err := conn.QueryRow(t.Context(), "SHOW "+name).Scan(&got); err != nil || got != want {
