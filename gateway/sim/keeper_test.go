@@ -46,7 +46,7 @@ type turnLog struct {
 	usage    []chat.Usage
 	line     string
 	states   map[partOfLife]chat.PartState // the state that each process stored last
-	taken    map[*life]time.Time           // when each replica took the turn over first
+	taken    map[*life][]time.Time         // when each replica took the turn over
 }
 
 // partOfLife is one message of the reply and the process that handled it.
@@ -145,7 +145,7 @@ func (k *keeper) begun(t chat.Turn) {
 	w := k.l.w
 	tl := w.turns[t.ID]
 	if tl == nil {
-		tl = &turnLog{id: t.ID, replaces: t.Replaces, place: w.placeOf(t.To.Chat, t.To.Thread), states: map[partOfLife]chat.PartState{}, taken: map[*life]time.Time{}}
+		tl = &turnLog{id: t.ID, replaces: t.Replaces, place: w.placeOf(t.To.Chat, t.To.Thread), states: map[partOfLife]chat.PartState{}, taken: map[*life][]time.Time{}}
 		for _, m := range t.Messages {
 			n := numberOf(m.ID)
 			tl.place = w.messages[n].place

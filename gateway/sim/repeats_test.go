@@ -24,18 +24,19 @@ func (w *world) runAt(c *call) (n int) {
 	return n
 }
 
-// mayBeOverwritten reports whether the process may edit a message once more. Another process edited that message or
-// created it as a preview, and this process has waited for the end of such an edit since it took over.
-func (w *world) mayBeOverwritten(c *call) bool {
+// mayBeOverwritten reports whether the process may edit a message once more. Before this process took over, another one edited that
+// message or created it as a preview. This process edited it before the end of such an edit, and has waited for that since.
+func (w *world) mayBeOverwritten(c *call, before time.Time) bool {
 	const longest = 10 * time.Second // how long the gateway waits for the edit of a preview
 	t := w.turns[c.turn]
-	if w.s.replicas == 0 || t == nil || c.m.Preview || !slices.ContainsFunc(w.calls, func(o *call) bool {
-		return o.life != c.life && o.id == c.id && o.to.Chat == c.to.Chat && o.m.Preview && (o.op == chat.OpEdit || o.creates())
-	}) {
+	if w.s.replicas == 0 || t == nil || c.m.Preview {
 		return false
 	}
-	at, taken := t.taken[c.life]
-	return taken && c.at.Sub(at) >= longest
+	return slices.ContainsFunc(t.taken[c.life], func(at time.Time) bool {
+		return !before.Before(at) && before.Sub(at) < longest && c.at.Sub(at) >= longest && slices.ContainsFunc(w.calls, func(o *call) bool {
+			return o.life != c.life && !o.at.After(at) && o.id == c.id && o.to.Chat == c.to.Chat && o.m.Preview && (o.op == chat.OpEdit || o.creates())
+		})
+	})
 }
 
 // judgeRepeats checks that no call sends a text that is already visible (D2, F21).
@@ -73,7 +74,7 @@ func (w *world) judgeRepeats() {
 		switch {
 		case again && c.at.Sub(old.at) >= givenUpFor:
 			w.except(editedAgain)
-		case again && w.mayBeOverwritten(c) && !repeated[p]:
+		case again && w.mayBeOverwritten(c, old.at) && !repeated[p]:
 			repeated[p] = true
 			w.except(editedBySeveral)
 		case again:

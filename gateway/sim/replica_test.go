@@ -385,9 +385,8 @@ func (k *keeper) Take(ctx context.Context, call int64, orphans int) (taken chat.
 	}, func() {
 		for _, t := range taken.Turns {
 			k.l.w.note("replica %d takes turn %s", k.l.id, t.ID)
-			if tl := k.l.w.turns[t.ID]; tl.taken[k.l].IsZero() {
-				tl.taken[k.l] = time.Now()
-			}
+			tl := k.l.w.turns[t.ID]
+			tl.taken[k.l] = append(tl.taken[k.l], time.Now())
 			k.l.w.counts.add("turns that another replica takes", 1)
 		}
 		for _, m := range taken.Messages {
