@@ -107,7 +107,7 @@ type Gateway struct {
 	running sync.WaitGroup                 // actors
 
 	reloading sync.Mutex                    // held while receivers and options change
-	known     map[chat.EndpointID]*endpoint // all that there were since the start
+	known     map[chat.EndpointID]*endpoint // all endpoints since the start
 	receivers sync.WaitGroup
 	receiving context.Context //nolint:containedctx // Run's; nil before Run
 
@@ -119,7 +119,7 @@ type Gateway struct {
 
 	// Of a shared store.
 	member                atomic.Pointer[member] // nil before the first registration
-	leaseErr              atomic.Pointer[error]  // why this process could not join or renew its lease last time; nil: it could
+	leaseErr              atomic.Pointer[error]  // why this process could not join or renew its lease the last time; nil: it could
 	lostLeases, forwarded atomic.Int64           // see ReplicaState
 }
 
@@ -132,8 +132,8 @@ type configured struct {
 	endpoints map[chat.EndpointID]*endpoint
 }
 
-// current returns the options and the endpoints of this moment. What must fit together, such as a model and the Runner that
-// knows it, is taken from one call.
+// current returns the current options and endpoints. Values that must fit together, such as a model and the Runner that
+// knows it, must come from one call.
 func (g *Gateway) current() *configured { return g.options.Load() }
 
 // texts returns the fixed lines that people see, as the newest configuration has them.
@@ -155,7 +155,7 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// counter returns what counts the turns of people over all replicas; nil if there is one process.
+// counter returns the counter of people's turns over all replicas, or nil for a single process.
 func counter(r Replicas) access.Counter {
 	if r == nil {
 		return nil // not an interface that holds one
@@ -187,7 +187,7 @@ const lastWait = 2 * time.Second
 // gives running turns a moment to finish, interrupts the rest, and makes every reply final, all within the grace
 // period. ready is called once every endpoint has begun to connect: from then on it is connected, or retries.
 //
-// A process that loses its lease on a shared store drops all that it does, as if it had died, and begins anew.
+// A process that loses its lease on a shared store drops its state, as if it had died, and registers again.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	for {
 		err := g.live(ctx, ready)
@@ -205,7 +205,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// forgetAll drops everything that is known of conversations and of their messages.
+// forgetAll drops the whole state of conversations and of their messages.
 func (g *Gateway) forgetAll() {
 	for _, e := range g.current().endpoints {
 		if l, ok := e.account().Platform.(Learner); ok {
@@ -237,7 +237,7 @@ func (g *Gateway) live(ctx context.Context, ready func()) error {
 		if ctx.Err() != nil { // stopped before anything began: the next process continues
 			err = nil
 		}
-		return errors.Join(err, g.drain()) // what was taken up must not go on behind the end of Run
+		return errors.Join(err, g.drain()) // no actor may outlive Run
 	}
 	g.receiveUntil(ctx, ready)
 	if errors.Is(context.Cause(ctx), chat.ErrLost) { // another process answers from now on
@@ -262,7 +262,7 @@ func (g *Gateway) receiveUntil(ctx context.Context, ready func()) {
 	g.receivers.Wait()
 }
 
-// receiveMore lets endpoints receive that may do so by now. Before and after receiveUntil it does nothing.
+// receiveMore starts receiving for endpoints that may receive now. Before and after receiveUntil it does nothing.
 func (g *Gateway) receiveMore() {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
@@ -292,9 +292,9 @@ func (g *Gateway) drain() error {
 	return nil
 }
 
-// turnGrace returns the part of the grace period in which running turns may finish. If another replica answers everybody else
-// meanwhile, this is all but the usual time for the last edits: a turn that the other one runs again begins anew, so its reply would
-// stand still until it is as long as before.
+// turnGrace returns the part of the grace period in which running turns may finish. If another replica answers new
+// messages meanwhile, this is all except the time for the last edits. A turn that the other replica had to run again
+// would start over, so its reply would not grow for a while.
 func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
 	if g.handsOver() {
 		return grace - grace/drainShare
@@ -302,13 +302,13 @@ func (g *Gateway) turnGrace(grace time.Duration) time.Duration {
 	return grace / drainShare
 }
 
-// handsOver reports whether another replica goes on when this process stops.
+// handsOver reports whether another replica continues when this process stops.
 func (g *Gateway) handsOver() bool {
 	m := g.member.Load()
 	return m != nil && m.hasSuccessor()
 }
 
-// close lets no new turn begin. It returns how many actors there are.
+// close prevents new turns. It returns the number of actors.
 func (g *Gateway) close() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -321,7 +321,7 @@ func (g *Gateway) close() int {
 	return len(g.actors)
 }
 
-// stop is close. It also returns what is closed when the actors have ended.
+// stop is like close. It also returns a channel that is closed when the actors have ended.
 func (g *Gateway) stop() (busy int, ended <-chan struct{}) {
 	busy = g.close()
 	all := make(chan struct{})

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// renewEvery is the time between two renewals of the lease, and between two looks for work that no signal told of.
+	// renewEvery is the time between two renewals of the lease, and between two searches for work that no signal
+	// announced.
 	renewEvery = time.Second
 	// renewWait bounds a renewal, so that the next one is not late.
 	renewWait = time.Second
-	// orphanDelay is how long after the end of a lease its chats are looked for: clocks are not exact.
+	// orphanDelay is the time between the end of a lease and the search for its chats, because clocks are not exact.
 	orphanDelay = 20 * time.Millisecond
-	// reloadEvery is the number of such looks after which everything is read again, whatever the signals.
+	// reloadEvery is the number of such searches after which everything is read again, even without a signal.
 	reloadEvery = 5
-	// leaveEvery is the time between two looks for chats that a stopping process can give up.
+	// leaveEvery is the time between two searches for chats that a stopping process can give up.
 	leaveEvery = 100 * time.Millisecond
 	// workWait bounds one call to the store.
 	workWait = 10 * time.Second
@@ -41,20 +42,20 @@ type member struct {
 	rejoins bool // this process had a lease before, and lost it
 	joined  time.Time
 
-	renewing chan struct{} // capacity 1: a renewal is under way
+	renewing chan struct{} // capacity 1: a renewal is running
 	peers    atomic.Pointer[[]chat.Replica]
 
 	accepted *replica.Accepted
 
 	signals atomic.Uint32  // chat.Signals that are not handled yet
-	heard   chan struct{}  // capacity 1: there are some
+	heard   chan struct{}  // capacity 1: signals has changed
 	taken   int64          // number of successful calls of Take; used by work and handOver
 	kept    []chat.Pending // forwarded messages for the next owner of their chats; used by handOver
 
 	mu       sync.Mutex
 	receives map[chat.EndpointID]bool // the endpoints with one receiver for which it is this process
 	divided  map[chat.EndpointID]bool // the endpoints whose limits are shared
-	excused  map[string]bool          // turns that are to run again and whose last run ended with a lease, not with its process
+	excused  map[string]bool          // turns that will run again and whose last run ended because of a lost lease, not with its process
 
 	shareNow chan struct{} // capacity 1: a limit has no share yet
 }
@@ -142,12 +143,12 @@ func (m *member) registerOnce(ctx context.Context) (err error) {
 	self := m.self()
 	self.Began = time.Now()
 	self.Renewed = self.Began
-	m.peers.Store(&[]chat.Replica{self}) // until the first renewal tells of the others
+	m.peers.Store(&[]chat.Replica{self}) // until the first renewal returns the others
 	return m.reload(ctx)
 }
 
-// excuse notes that the last run of a turn ended because its replica lost the lease, if that is likely: this one lost its lease at
-// about the same time, and lives. So the turn is not what ended it.
+// excuse records that the last run of a turn probably ended because its replica lost the lease, not because the turn
+// crashed it: this process lost its lease at about the same time and is alive.
 func (m *member) excuse(rec chat.Turn) {
 	if !m.rejoins || time.Since(m.joined) > chat.LeaseTime || rec.State != chat.TurnRunning {
 		return
@@ -157,8 +158,8 @@ func (m *member) excuse(rec chat.Turn) {
 	m.excused[rec.ID] = true
 }
 
-// excusedRuns returns how many runs of a turn, 0 or 1, did not end with their process, although no process stored that. through is the
-// last run whose end was stored.
+// excusedRuns returns how many runs of a turn, 0 or 1, did not end with their process, although no process stored that.
+// through is the last run with a stored end.
 func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	m := g.member.Load()
 	if m == nil || rec.Runs <= through {
@@ -172,7 +173,7 @@ func (g *Gateway) excusedRuns(rec chat.Turn, through int) int {
 	return 0
 }
 
-// forgetExcuse forgets the excuse of a turn once the turn's journal has it.
+// forgetExcuse removes the excuse of a turn once it is stored in the turn's journal.
 func (g *Gateway) forgetExcuse(turn string) {
 	if m := g.member.Load(); m != nil {
 		m.mu.Lock()
@@ -225,7 +226,7 @@ func (m *member) renew(living context.Context) {
 	switch {
 	case errors.Is(err, chat.ErrLost):
 		m.lease.Lose()
-	case err != nil && living.Err() != nil: // it says nothing about the store
+	case err != nil && living.Err() != nil: // the failure says nothing about the store
 	case err != nil:
 		if m.g.leaseErr.Swap(&err) == nil {
 			m.g.Log.Error("the lease was not renewed; trying again while it lasts", slog.Any("error", err))
@@ -237,7 +238,8 @@ func (m *member) renew(living context.Context) {
 	}
 }
 
-// listen hears signals until ctx ends. Between two connections nothing is heard; the next one tells so.
+// listen handles signals until ctx ends. Signals between two connections are lost, so each new connection starts with
+// chat.SignalAll.
 func (m *member) listen(ctx context.Context) {
 	for failing := false; ctx.Err() == nil; pause(ctx, renewEvery) {
 		if err := m.store.Listen(ctx, m.hear); err != nil && ctx.Err() == nil && !failing {
@@ -330,8 +332,8 @@ func (g *Gateway) mayCall() bool {
 	return m == nil || m.lease.Holds()
 }
 
-// checkLease ends the lease if the store says that it is over, so that no call follows. It reports whether the store says so: then
-// nobody is told anything, and whoever owns the chat next does what the store refused.
+// checkLease ends the lease if the store says that it is over, so that no call follows. It reports whether the store
+// says so. In that case people are told nothing, and the next owner of the chat makes the refused write.
 func (g *Gateway) checkLease(err error) (lost bool) {
 	lost = errors.Is(err, chat.ErrLost)
 	if m := g.member.Load(); m != nil && lost {

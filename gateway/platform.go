@@ -51,8 +51,8 @@ type Named interface {
 
 // Pane is an adapter whose platform has a pane for conversations with the bot. Errors are a *chat.SendError.
 type Pane interface {
-	// Suggest shows questions that people can ask by pressing them, in place of those before. heading stands above them;
-	// empty: the platform's own. MaxPrompts is the maximum number.
+	// Suggest shows questions that people can ask by pressing them. They replace earlier suggestions. heading is shown
+	// above them; if it is empty, the platform shows its own. At most MaxPrompts are shown.
 	Suggest(ctx context.Context, to chat.Target, heading string, prompts []chat.Prompt) error
 	// NameThread gives a thread a name, by which people find it again. A long name is cut.
 	NameThread(ctx context.Context, to chat.Target, name string) error
@@ -79,11 +79,11 @@ type Concluder interface {
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
-// Adopter is an adapter that keeps something of a message until the message is answered. It may not be the one that received
-// it: that was another replica, or an earlier process.
+// Adopter is an adapter that keeps data about a message until the message is answered. Another replica or an earlier
+// process may have received the message.
 type Adopter interface {
-	// Adopt is called with a message that this process answers, before any call for the answer, and returns it with what the
-	// adapter adds. It can be repeated. It does not block.
+	// Adopt is called with a message that this process answers, before any call for the answer. It returns the message
+	// with the adapter's additions. It can be repeated. It does not block.
 	Adopt(chat.Inbound) chat.Inbound
 }
 
@@ -136,7 +136,7 @@ type Endpoint struct {
 	Observer     Observer // nil: nobody
 }
 
-// endpoint is what lasts of an endpoint while the process runs, whatever a reload changes.
+// endpoint is the part of an endpoint that lasts while the process runs, through reloads.
 type endpoint struct {
 	ID       chat.EndpointID
 	now      atomic.Pointer[account]
@@ -146,7 +146,7 @@ type endpoint struct {
 	restored queue.Pacer   // limits how many conversations resume at the same time
 	nameless atomic.Bool   // the platform returned a message without an id once: nothing can be edited there
 	dead     atomic.Bool   // the platform refuses its credentials: it has stopped permanently
-	away     atomic.Bool   // it failed to receive, so another replica does; it is not known to work again
+	away     atomic.Bool   // receiving failed, so another replica receives; this one has not recovered yet
 	menuNews chan struct{} // capacity 1: the menu may have changed
 	stop     func()        // ends receiving or standing by, and returns once it has ended; nil: it does neither; guarded by Gateway.reloading
 	standsBy bool          // another replica receives; guarded like stop
@@ -159,7 +159,7 @@ type account struct {
 	fetcher   Fetcher      // nil: attachments can't be read
 	threads   ThreadReader // nil: threads can't be read
 	menu      Menu         // nil: no command menu
-	concluder Concluder    // nil: it does not want to know
+	concluder Concluder    // nil: the adapter needs no conclusions
 	pulse     Pulse        // nil: it reports no pulse
 	marker    Marker       // nil: it can't show that a message waits
 	pane      Pane         // nil: it has no pane
@@ -171,7 +171,7 @@ type account struct {
 // account returns the endpoint's account at this moment.
 func (e *endpoint) account() *account { return e.now.Load() }
 
-// works tells when an adapter works: it has received for a while.
+// works reports through a channel that an adapter works, which means that it has received for a while.
 type works struct {
 	once sync.Once
 	yes  chan struct{} // closed by mark
@@ -202,7 +202,7 @@ func (p storedBudget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Durat
 	p.save(p.Budget.Block(c, s, ops, d))
 }
 
-// newEndpoint returns what lasts of an endpoint, without an account.
+// newEndpoint returns the lasting part of an endpoint, without an account.
 func newEndpoint(id chat.EndpointID) *endpoint {
 	return &endpoint{ID: id, budget: budget.New(), pulse: new(preview.Pulse), menuNews: make(chan struct{}, 1)}
 }

@@ -12,10 +12,10 @@ import (
 
 const (
 	// yieldAfter is how long the receiver of an endpoint may fail before another replica gets its role. A platform that
-	// restarts a server of its own is back sooner, and people wait for an answer that long.
+	// only restarts one of its servers recovers sooner. People wait at most that long for an answer.
 	yieldAfter = 10 * time.Second
-	// restFor is how long a replica that gave up a role leaves it to others. If none of them can reach the platform, the role
-	// goes round once in this time, and not with each failure.
+	// restFor is how long a replica that gave up a role leaves it to others. If none of them can reach the platform,
+	// the role passes to each of them once in this time, not with each failure.
 	restFor = time.Minute
 )
 
@@ -32,7 +32,8 @@ func (m *member) elect(ctx context.Context) error {
 	return nil
 }
 
-// stand tries to become or stay the receiver of an endpoint. While another replica can be it, this one is not if it failed.
+// stand tries to become or stay the receiver of an endpoint. If this replica failed, it leaves the role to another one
+// that can take it.
 func (m *member) stand(ctx context.Context, e *endpoint) error {
 	is, others := m.isReceiver(e.ID), m.mayPass(e)
 	switch {
@@ -60,8 +61,9 @@ func (m *member) stand(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// fails reports whether the receiver of an endpoint has failed for so long that another replica should receive. Where the receiver
-// answers, nobody knows which other replicas can do it: each of them tries for as long as the last one rests.
+// fails reports whether the receiver of an endpoint has failed for so long that another replica should receive. If the
+// receiver also answers, nobody knows which other replica could do it, so each of them tries for as long as the last
+// one rests.
 func (m *member) fails(e *endpoint) bool {
 	if e.account().Platform.Capabilities().ReceiverAnswers {
 		return e.vital.fails(time.Now()) >= restFor
@@ -99,7 +101,7 @@ func (m *member) yield(ctx context.Context, e *endpoint) error {
 // isFit reports whether this process can answer the chats of an endpoint, as far as it knows.
 func (e *endpoint) isFit() bool { return !e.dead.Load() && !e.away.Load() }
 
-// tellFitness tells the other replicas that isFit has changed.
+// tellFitness signals to the other replicas that isFit has changed.
 func (g *Gateway) tellFitness(ctx context.Context) {
 	if m := g.member.Load(); m != nil {
 		m.renew(ctx)
@@ -129,7 +131,7 @@ func (m *member) isReceiver(e chat.EndpointID) bool {
 	return m.receives[e]
 }
 
-// standBy lets an adapter do what it has to do while another replica receives, and learns whether it could receive.
+// standBy runs an adapter's work while another replica receives, and learns whether the adapter could receive.
 func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	if e.away.Load() {
 		pause(ctx, restFor)
@@ -140,7 +142,7 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 		}
 	}
 	adapter, ok := e.account().Platform.(StandbyWorker)
-	if !ok || e.account().Platform.Capabilities().ReceiverAnswers { // only receiving tells
+	if !ok || e.account().Platform.Capabilities().ReceiverAnswers { // only receiving can show that the adapter works
 		works()
 	}
 	if !ok {
@@ -179,7 +181,8 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	}
 }
 
-// adopt passes a message to the adapter of its endpoint before it is answered, and returns it with what the adapter adds.
+// adopt passes a message to the adapter of its endpoint before the answer. It returns the message with the adapter's
+// additions.
 func (g *Gateway) adopt(in chat.Inbound, of chat.EndpointID) chat.Inbound {
 	e := g.current().endpoints[of]
 	if e == nil || in.Kind == chat.Forgotten || in.Kind == chat.Erased {

@@ -38,7 +38,7 @@ func (m *member) work(ctx context.Context) {
 	}
 }
 
-// react does what the signals ask for that came since the last time.
+// react handles the signals since its last call.
 func (m *member) react(ctx context.Context) {
 	if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
 		m.g.checkLease(err)
@@ -46,8 +46,8 @@ func (m *member) react(ctx context.Context) {
 	}
 }
 
-// orphans returns a channel that tells when the lease of another replica is over, if that happens before the next look. It never tells
-// of replicas that renew their leases.
+// orphans returns a channel that receives when the lease of another replica ends, if that is before the next search for
+// work. A replica that renews its lease causes no value.
 func (m *member) orphans() <-chan time.Time {
 	peers := m.peers.Load()
 	if peers == nil {
@@ -61,7 +61,7 @@ func (m *member) orphans() <-chan time.Time {
 	return nil
 }
 
-// handle does what signals ask for.
+// handle handles signals.
 func (m *member) handle(ctx context.Context, s chat.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, workWait)
 	defer cancel()
@@ -101,8 +101,8 @@ func (m *member) reload(ctx context.Context) error {
 	return m.g.restoreBlocks(ctx, m.g.current().endpoints)
 }
 
-// passOn gives up the chats of endpoints that another replica must answer, and returns what is left of the work. While the
-// configurations of the replicas differ, this one may own some that it does not run.
+// passOn gives up the chats of endpoints that another replica must answer, and returns the rest of the work. While the
+// replicas' configurations differ, this replica may own chats of endpoints that it does not run.
 func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, error) {
 	isForeign := func(c chat.Conversation) bool { return m.isForeign(c) && !m.g.isBusy(replica.Of(c)) }
 	var foreign []chat.Conversation
@@ -126,19 +126,19 @@ func (m *member) passOn(ctx context.Context, taken chat.Taken) (chat.Taken, erro
 	return taken, m.store.Free(ctx, true, foreign...)
 }
 
-// take takes work, also of up to so many chats without an owner, and passes it to the actors.
+// take takes new work, including up to orphans chats without an owner, and passes it to the actors.
 func (m *member) take(ctx context.Context, orphans int) error {
 	taken, err := m.store.Take(ctx, m.taken+1, orphans)
 	if err != nil {
 		return fmt.Errorf("take work: %w", err)
 	}
-	if taken, err = m.passOn(ctx, taken); err != nil { // the next call gives it again
+	if taken, err = m.passOn(ctx, taken); err != nil { // the next call returns it again
 		return fmt.Errorf("pass on work: %w", err)
 	}
 	m.taken++
 	m.countForwarded(taken.Messages)
 	now := time.Now()
-	resumes := make(map[chat.Conversation]bool) // chats in which another replica was at work
+	resumes := make(map[chat.Conversation]bool) // chats in which another replica was working
 	for _, c := range taken.Chats {
 		m.chats.Touch(c, now)
 		resumes[c] = true
@@ -170,8 +170,8 @@ func (m *member) take(ctx context.Context, orphans int) error {
 	return nil
 }
 
-// give passes a new message to its actor. It returns false if no actor took it: an edit concerns only a conversation that is active,
-// and while the gateway is stopping, no conversation becomes active.
+// give passes a new message to its actor. It returns false if no actor took it: an edit only concerns an active
+// conversation, and no conversation becomes active while the gateway is stopping.
 func (g *Gateway) give(p chat.Pending) bool {
 	p.Message = g.adopt(p.Message, p.Conversation.Endpoint)
 	if p.Message.Kind == chat.Edited || p.Message.Kind == chat.Deleted {
@@ -188,7 +188,7 @@ func isForwarded(in chat.Inbound) bool {
 	return in.Kind == chat.Edited || in.Kind == chat.Deleted || in.Kind == chat.Forgotten || in.Kind == chat.Erased
 }
 
-// free gives up chats in which nothing goes on. What is unfinished there another replica finishes, if it must have the chat.
+// free gives up inactive chats. Another replica finishes the unfinished work in a chat that it must have.
 func (m *member) free(ctx context.Context, leaving bool) {
 	foreign := func(c chat.Conversation) bool { return leaving || m.isForeign(c) }
 	ctx, cancel := context.WithTimeout(ctx, workWait)
@@ -200,7 +200,7 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	for unfinished, chats := range idle {
 		if err := m.store.Free(ctx, unfinished, chats...); err != nil {
 			m.g.checkLease(err)
-			for _, c := range chats { // tried again
+			for _, c := range chats { // they are tried again later
 				m.chats.Touch(c, time.Now())
 			}
 		} else if unfinished {
@@ -216,9 +216,9 @@ func (g *Gateway) forgetUndone(chats []chat.Conversation) {
 	maps.DeleteFunc(g.undone, func(c chat.Conversation, _ []string) bool { return slices.Contains(chats, replica.Of(g.now(c))) })
 }
 
-// handOver gives up the chats one after the other, while the process finishes what it does there. What is new in a chat until then
-// goes to the conversations that are active: people stop answers, edit questions and decide. No other conversation begins, so its new
-// messages stay in the store, which gives them to the next owner.
+// handOver gives up the chats one after the other, while the process finishes its work in them. Until then, active
+// conversations still get new messages, because people stop answers, edit questions and decide. No other conversation
+// becomes active: its new messages stay in the store, which gives them to the next owner.
 func (m *member) handOver(ctx context.Context) {
 	ticks, looks := time.NewTicker(leaveEvery), time.NewTicker(renewEvery)
 	defer ticks.Stop()

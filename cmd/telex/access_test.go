@@ -37,7 +37,8 @@ func TestAccess(t *testing.T) {
 		t.Run(c.access, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, telegram.Options{}, openai.Options{})
-			// The last one is let in by every list that is tried, so that its answer tells that all were handled.
+			// Every list that a case uses includes the last person, so their answer shows that all earlier messages
+			// were handled.
 			access := "{default: deny, admins: [\"telegram:user:99\"]}"
 			if c.access != "{}" {
 				access = strings.TrimSuffix(c.access, "}") + ", default: deny}"

@@ -71,7 +71,7 @@ func scrape(t *testing.T, base, token string) map[string]float64 {
 	return is
 }
 
-// The figures are those that the other sides count. The second question meets a rate limit.
+// The metrics equal the counts of the stand-ins. The second question meets a rate limit.
 func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -88,7 +88,7 @@ func TestFiguresAgreeWithTheStandins(t *testing.T) {
 	p.awaitLog("turn failed", 1)
 	is := scrape(t, base, adminToken)
 	for until := time.Now().Add(patience); is["telex_conversations_active"] > 0 && time.Now().Before(until); {
-		is = scrape(t, base, adminToken) // the log tells of an end before all of it is stored
+		is = scrape(t, base, adminToken) // a turn's end is logged before all of it is stored
 	}
 	var sends, edits, refused, requests, completion float64
 	for _, c := range w.telegram.Calls() {
@@ -233,7 +233,7 @@ func TestStatusPageOfADaemon(t *testing.T) {
 	}
 }
 
-// An endpoint whose credentials are refused for good makes the daemon unready, and does not kill it.
+// If an endpoint's credentials are refused for good, the daemon is not ready, but stays alive.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -253,7 +253,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// An admin address that the configuration names must be free. The default one need not be.
+// If the configuration names an admin address, it must be free. The default address may be in use.
 func TestTakenAdminAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -266,7 +266,7 @@ func TestTakenAdminAddress(t *testing.T) {
 	if !strings.Contains(p.stderr.String(), "admin.listen: ") {
 		t.Errorf("the error does not name the key: %s", p.stderr.String())
 	}
-	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil { // else another program has it
+	if other, err := net.Listen("tcp", "127.0.0.1:8643"); err == nil { // otherwise another program uses it
 		defer func() { _ = other.Close() }()
 	}
 	p = w.daemon(sections{admin: "{}"})

@@ -15,7 +15,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// Ten thousand requests with random bodies get the status of a client's mistake, and the daemon neither falls over nor grows.
+// Ten thousand requests with random bodies get a 4xx status. The daemon neither crashes nor grows.
 func TestAPIServerRandomBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 10_000})
@@ -70,7 +70,7 @@ func TestAPIServerRandomBodies(t *testing.T) {
 			}
 		}
 	}
-	send(2000) // until the heap has its size
+	send(2000) // until the heap has reached its final size
 	before := residentKiB(t, d.cmd.Process.Pid)
 	send(10_000)
 	after := residentKiB(t, d.cmd.Process.Pid)

@@ -76,7 +76,8 @@ func streamed(ctx context.Context, c *goopenai.Client, r goopenai.ChatCompletion
 	}
 }
 
-// Another maker's client talks to the daemon: models, both ways of answering, its own tools, usage, errors, and sessions.
+// Another maker's client uses the daemon: models, streamed and complete answers, the client's own tools, usage, errors,
+// and sessions.
 func TestAPIServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -127,7 +128,7 @@ func TestAPIServer(t *testing.T) {
 	d.stop()
 }
 
-// Both APIs read documents like chats do: the model gets their text. A scan is passed on unchanged.
+// Both APIs read documents as chats do: the model gets their text. A scan is passed on unchanged.
 func TestAPIServerDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -184,7 +185,7 @@ func TestAPIServerDocuments(t *testing.T) {
 	d.stop()
 }
 
-// Sessions and stored responses outlive a kill.
+// Sessions and stored responses survive a kill.
 func TestAPIServerKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 2000})
@@ -231,7 +232,7 @@ func TestAPIServerKilled(t *testing.T) {
 	d.stop()
 }
 
-// A request that is being answered when the daemon is stopped is answered to its end, and none is taken any more.
+// A running request is answered completely while the daemon stops. New requests are refused.
 func TestAPIServerStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 400})
@@ -272,7 +273,7 @@ func TestAPIServerStops(t *testing.T) {
 	}
 }
 
-// A daemon whose settings let strangers in does not start, and the configuration that is shown holds no key.
+// A daemon whose settings would let anybody in does not start. `telex config show` prints no key.
 func TestAPIServerConfig(t *testing.T) {
 	t.Parallel()
 	const head = "models: [{name: main, base_url: \"http://127.0.0.1:1\", model: m}]\nplatforms:\n  api_server:\n"

@@ -11,7 +11,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// chatParty is a daemon whose model wants to order something when asked the question from a terminal. env finds it.
+// chatParty starts a daemon whose model wants to order something when it gets the returned question. A client with env
+// connects to it.
 func chatParty(t *testing.T, bench *workbench, name string) (question string, env []string, w *world, daemon *process) {
 	t.Helper()
 	w = newWorld(t, telegram.Options{}, openai.Options{})
@@ -30,7 +31,7 @@ func chatParty(t *testing.T, bench *workbench, name string) (question string, en
 	return question, env, w, daemon
 }
 
-// At a terminal the question stands below the answer, and is answered by a word or a command.
+// At a terminal, the question is shown below the answer. A word or a command answers it.
 func TestApprovalAtATerminal(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// kill ends a process as a crash does.
+// kill kills a process, as in a crash.
 func (p *process) kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
 	<-p.ended
 }
 
-// beginParty asks for the party of somebody, lets the two tools end at once, and waits until the person is asked.
+// beginParty asks about a person's party, lets the two read-only tools end at once, and waits until the person is asked
+// for approval.
 func beginParty(bench *workbench, n network, model remote, person int, name string) *place {
 	n.t.Helper()
 	bench.letGo("stock", name)
@@ -25,8 +26,8 @@ func beginParty(bench *workbench, n network, model remote, person int, name stri
 	return p
 }
 
-// Kill -9 while a person is asked, and the old button pressed: with the next process there already, or before. The tool
-// runs once, and the answer ends in the same message.
+// The daemon is killed while a person is asked for approval. The person presses the old button before or after the next
+// process starts. The tool runs once, and the answer ends in the same message.
 func TestKilledWhileAProposalWaits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -36,7 +37,7 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	for _, n := range networks {
 		places = append(places, beginParty(bench, n, model, 1, n.name+", pressed after"))
 	}
-	// Telegram keeps a press for the next process. Discord and Slack tell the person at once that the bot is away.
+	// Telegram keeps a press for the next process. Discord and Slack tell the person at once that the bot is offline.
 	away := beginParty(bench, networks[0], model, 2, "telegram, pressed before")
 	asked := make(map[*place]post)
 	for _, p := range append(places, away) {
@@ -74,8 +75,8 @@ func TestKilledWhileAProposalWaits(t *testing.T) {
 	checkAudit(t, daemon, len(places), "approved")
 }
 
-// After kill -9 right after an approval, while the tool runs, the tool is not run again. The model is told that the
-// outcome is unknown.
+// The daemon is killed right after an approval, while the tool runs. The tool is not run again, and the model is told
+// that the outcome is unknown.
 func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -116,7 +117,7 @@ func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 	}
 }
 
-// A call that was approved before a crash, or while no daemon ran, is made even if its tool's server starts later than the
+// A call is approved before a crash, or while no daemon runs. It is made even if its tool server starts later than the
 // daemon.
 func TestKilledWithAServerThatComesLate(t *testing.T) {
 	t.Parallel()

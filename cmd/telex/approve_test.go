@@ -11,7 +11,7 @@ import (
 	"telex/standin/openai"
 )
 
-// Texts of the model in these tests: before its tools, beside the tool that changes something, and at the end.
+// The model's texts in these tests: before its tools, with the tool that changes something, and at the end.
 const (
 	saysFirst  = "Let me see what there is, and what the rest of it costs."
 	saysSecond = "There is enough of the bread, so that only the cheese has to be ordered."
@@ -19,7 +19,7 @@ const (
 	saysAll    = saysFirst + "\n\n" + saysSecond + "\n\n" + saysLast
 )
 
-// Lines that people see meanwhile.
+// Lines that people see in between.
 const (
 	countsStock = "desk: Count what is there"
 	looksUp     = "desk: Look up prices"
@@ -27,8 +27,8 @@ const (
 	mayI        = "May I do this?"
 )
 
-// party is a question whose answer has text, two tools side by side, text, a tool that changes something, and text.
-// It returns the model's rules for it, which go for whoever's name is in the question.
+// party returns a question and the model's rules for its answer: text, two tools in parallel, text, a tool that changes
+// something, and text. The rules match the name in the question.
 func party(name string) (question string, rules []openai.Rule) {
 	question = "What do we need for the party of " + name + "?"
 	call := func(tool string) string { return fmt.Sprintf("call=%q", fmt.Sprintf(`desk_%s {"for":%q}`, tool, name)) }
@@ -51,10 +51,10 @@ type place struct {
 	person int
 	where  string
 	asked  time.Time
-	party  string // whose it is
+	party  string // whose party it is
 }
 
-// ask begins a conversation in which the model answers by rules.
+// begin starts a conversation in which the model answers by rules.
 func (n network) begin(model remote, person int, question string, rules []openai.Rule) *place {
 	n.t.Helper()
 	for _, r := range rules {
@@ -79,7 +79,7 @@ func (p *place) awaitShown(what string, ok func(s shown) bool) (newest post) {
 	return newest
 }
 
-// awaitText waits until the bot's newest message there holds some texts.
+// awaitText waits until the bot's newest message there contains the given texts.
 func (p *place) awaitText(parts ...string) post {
 	p.t.Helper()
 	return p.awaitShown(fmt.Sprintf("%q", parts), func(s shown) bool {
@@ -87,7 +87,7 @@ func (p *place) awaitText(parts ...string) post {
 	})
 }
 
-// transcript is everything that a person saw there, with the time since the question.
+// transcript returns everything that a person saw there, with the time since the question.
 func (p *place) transcript() string {
 	var b strings.Builder
 	for _, m := range p.posts(p.where) {
@@ -103,7 +103,7 @@ func (p *place) transcript() string {
 	return b.String()
 }
 
-// checkFinal checks that the one message there ends as the answer and nothing else.
+// checkFinal checks that the conversation's only message ends as exactly the answer.
 func (p *place) checkFinal(answer string) post {
 	p.t.Helper()
 	list := p.posts(p.where)
@@ -116,7 +116,7 @@ func (p *place) checkFinal(answer string) post {
 	return list[0]
 }
 
-// checkStages checks that a message showed some things one after the other, each with all of its parts at once.
+// checkStages checks that a message showed the stages one after the other, each with all of its parts at once.
 func (p *place) checkStages(m post, stages ...[]string) {
 	p.t.Helper()
 	at := 0
@@ -133,14 +133,14 @@ func (p *place) checkStages(m post, stages ...[]string) {
 	}
 }
 
-// transport is how replies travel on the three platforms, and what people see of them because of it.
+// transport is how replies are sent on the three platforms, and what people see because of that.
 type transport struct {
 	name, streaming string
-	// unseen are the platforms on which tools that only read are not seen at work.
+	// unseen lists the platforms on which read-only tools are not shown while they run.
 	unseen []string
-	// silent are those on which no tool is.
+	// silent lists the platforms on which no tool is shown.
 	silent []string
-	// moved are those on which the answer becomes a message only once a person is asked.
+	// moved lists the platforms on which the answer becomes a message only when a person is asked.
 	moved []string
 }
 
@@ -158,8 +158,8 @@ func transports() []transport {
 	}
 }
 
-// A question, text, two tools side by side, text, a tool that a person approves by a button, text: one message on each
-// platform, that shows the tools at work and nothing of them in the end.
+// One answer consists of text, two parallel tools, text, a tool that a person approves with a button, and text. On each
+// platform it is one message, which shows the tools while they run, and at the end only the text.
 func TestToolsOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	for _, tt := range transports() {
@@ -215,7 +215,7 @@ func (tt transport) run(t *testing.T) {
 	checkAudit(t, daemon, len(places), "approved")
 }
 
-// check looks at what a person saw in the end, and on the way there.
+// check compares what a person saw, at the end and in between.
 func (tt transport) check(t *testing.T, p *place, bench *workbench, first string) {
 	t.Helper()
 	t.Log(p.transcript())

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// A small configuration, the parts of which the cases below spoil.
+// Parts of a small configuration. Each case replaces one of them by an invalid one.
 const (
 	goodModels    = "models: [{name: main, api_key: k, model: m}]\n"
 	goodPlatforms = "platforms: {telegram: {token: \"1:a\"}}\n"
 )
 
-// Every mistake is named with its place, nothing is started, and the exit code is 78, EX_CONFIG,
-// on which the unit does not restart.
+// Every mistake is reported with its place and nothing is started. The exit code is 78 (EX_CONFIG), on which the
+// systemd unit does not restart.
 func TestWrongConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestWrongConfiguration(t *testing.T) {
 	}
 }
 
-// wantRefusal checks that a process ended at once with an exit code and said exactly this.
+// wantRefusal checks that a process ended at once with an exit code and printed exactly this.
 func wantRefusal(t *testing.T, p *process, want int, stderr string) {
 	t.Helper()
 	if code := p.exit(patience); code != want {

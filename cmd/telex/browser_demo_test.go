@@ -20,7 +20,7 @@ import (
 // wide is a window with room for all places.
 var wide = screen{1400, 900}
 
-// placeLookers are what the tests ask the demo's page with.
+// placeLookers are JavaScript functions with which the tests read the demo's page.
 const placeLookers = `Object.assign(look, {
   chats: ["telegram", "discord", "slack", "whatsapp"],
   places: ["telegram", "discord", "slack", "whatsapp", "api"],
@@ -61,7 +61,7 @@ func (p *page) scheme(name string) {
 	}))
 }
 
-// shoot takes pictures of the page, light and dark, wide and on a phone. It fails where the page is wider than the window.
+// shoot takes pictures of the page, light and dark, wide and on a phone. It fails if the page is wider than the window.
 func (p *page) shoot(name string) {
 	p.t.Helper()
 	for width, size := range map[string]screen{"desktop": wide, "phone": smallScreen} {
@@ -92,10 +92,10 @@ func (p *page) keep(name string, take chromedp.Action[[]byte]) {
 	}
 }
 
-// link is an address, which some places show and others have behind a text.
+// link matches a URL in parentheses. Some platforms show it, and others hide it behind its text.
 var link = regexp.MustCompile(`\(https?://[^)]*\)`)
 
-// words are the letters and digits of a text: all that an answer has in common in all places.
+// words returns the letters and digits of a text, because only these are the same on all platforms.
 func words(text string) string {
 	text = strings.ReplaceAll(link.ReplaceAllString(text, ""), "```python", "")
 	return strings.Map(func(r rune) rune {
@@ -106,7 +106,8 @@ func words(text string) string {
 	}, text)
 }
 
-// The answer grows in all places that edit, the daemon is killed in its middle, and in the end it is whole in each of them, once.
+// The daemon is killed while an answer grows on all platforms with edits. At the end the answer is complete on each
+// platform, once.
 func TestBrowserDemoSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)
@@ -134,7 +135,7 @@ for (const place of look.places) new MutationObserver(() => {
 		}
 	}
 	for place, texts := range value[map[string][]string](p, `seen`) {
-		for i := 1; i < len(texts) && place != "api"; i++ { // a stream begins anew
+		for i := 1; i < len(texts) && place != "api"; i++ { // a stream starts over
 			if len(texts[i])+len(cursor)+200 < len(texts[i-1]) {
 				t.Errorf("%s: the answer shrinks from %q to %q", place, texts[i-1], texts[i])
 			}
@@ -148,7 +149,7 @@ for (const place of look.places) new MutationObserver(() => {
 	p.want("an edit is marked as the clients do it", `look.list("telegram").querySelector(".edited").textContent === "edited" && look.list("discord").querySelector(".edited").textContent === "(edited)" && !look.list("slack").querySelector(".edited")`)
 }
 
-// The test approves in each chat, and the light turns on. Pictures and documents are sent everywhere.
+// The test approves a call in each chat, and the light turns on. Pictures and documents are sent on all platforms.
 func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)
@@ -190,8 +191,8 @@ func TestBrowserDemoApprovesAndAttaches(t *testing.T) {
 	p.checkNames()
 }
 
-// Failures are visible, and the answer comes nevertheless: from the second model, after 429s, an outage and a slow
-// network.
+// Failures are visible, and the answer still arrives: from the second model, after 429s, after an outage and over a
+// slow network.
 func TestBrowserDemoSwitchboard(t *testing.T) {
 	t.Parallel()
 	p := openDemo(t, wide)
@@ -220,7 +221,7 @@ func TestBrowserDemoSwitchboard(t *testing.T) {
 	p.want("no platform limit was broken", `document.getElementById("score").textContent.includes("0 limits broken")`)
 }
 
-// checkNames fails where a control has no name for people who don't see it.
+// checkNames fails if a control has no accessible name for people who can't see it.
 func (p *page) checkNames() {
 	p.t.Helper()
 	if nameless := value[[]string](p, `[...document.querySelectorAll("button, input:not([type=hidden]), select, textarea, summary, a, img, meter")]

@@ -16,7 +16,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// tool clicks one of the buttons that are beside a message, an expression in JavaScript.
+// tool clicks one of the buttons beside a message; message is a JavaScript expression.
 func (p *page) tool(message, name string) {
 	p.t.Helper()
 	p.do("mark the message", chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
@@ -24,7 +24,7 @@ func (p *page) tool(message, name string) {
 	p.do("click "+name, chromedp.Click(chromedp.CSS("[data-test]")))
 }
 
-// said evaluates an expression about the newest message m of a person, as the stand-in has it.
+// said evaluates a condition about the newest message m of a person in the stand-in.
 func (p *page) said(what, condition string) {
 	p.t.Helper()
 	p.do("ask for the history", chromedp.Evaluate[chromedp.Void](
@@ -101,7 +101,7 @@ func TestBrowserAttachesAFile(t *testing.T) {
 	p.said("the file was sent", `m.media === "document" && m.file_size === 26 && m.mime_type === "text/plain" && m.versions[0].text === "say: Read."`)
 }
 
-// An edit while the answer grows starts it over, in the same message.
+// An edit of the question restarts the growing answer in the same message.
 func TestBrowserEditsAQuestionThatIsAnswered(t *testing.T) {
 	t.Parallel()
 	p := openPage(t, desktop)
@@ -114,7 +114,7 @@ func TestBrowserEditsAQuestionThatIsAnswered(t *testing.T) {
 	p.want("one question and one answer, in the message that was there", fmt.Sprintf(`look.questions().length === 1 && look.answers().length === 1 && look.answers()[0].id === %q`, message))
 }
 
-// A draft with its stop button, and the sign on a question that waits for the answer.
+// A draft has a stop button, and a question that waits for its answer has a reaction.
 func TestBrowserStopsADraftAndShowsAReaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 30})

@@ -21,7 +21,8 @@ const chromium = "chromium"
 // telegramPage is where the demo serves the page of the Telegram stand-in.
 const telegramPage = "/telegram/"
 
-// lookers are what the tests ask the page with. The page's own functions belong to a module and can't be called.
+// lookers are JavaScript functions with which the tests read the page. The page's own functions are in a module and
+// can't be called.
 const lookers = `window.look = {
   scroll: () => document.getElementById("scroll"),
   field: () => document.getElementById("text"),
@@ -117,7 +118,7 @@ func startDemo(t *testing.T, address string) (demo *process, url string) {
 	}) {
 		t.Fatal("the demo prints no address")
 	}
-	t.Cleanup(func() { // in good order: a demo that is killed leaves its directory
+	t.Cleanup(func() { // gracefully, because a killed demo leaves its directory
 		select {
 		case <-demo.ended:
 		default:
@@ -127,7 +128,7 @@ func startDemo(t *testing.T, address string) (demo *process, url string) {
 	return demo, url
 }
 
-// report says what stands on the page of a failed test.
+// report logs the content of the page after a failed test.
 func (p *page) report() {
 	if !p.t.Failed() {
 		return
@@ -185,8 +186,8 @@ func (p *page) want(what, condition string) {
 	}
 }
 
-// press presses keys one by one. Each is pressed with the text that it enters, as a keyboard does it: chromedp.KeyEvent
-// enters the text by an event of its own, also when the page has handled the key.
+// press presses keys one by one. Each key event contains the text that it enters, as with a real keyboard:
+// chromedp.KeyEvent sends the text as a separate event, even if the page has handled the key.
 func (p *page) press(keys string) {
 	p.t.Helper()
 	p.do(fmt.Sprintf("press %q", keys), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
@@ -227,7 +228,7 @@ func (p *page) click(id string) {
 	p.do("click "+id, chromedp.Click(chromedp.ID(id)))
 }
 
-// letters are a text without the white space and the lines of tables, which the page draws in its own way.
+// letters returns a text without white space and the lines of tables, which the page draws differently.
 func letters(text string) string {
 	return strings.NewReplacer("-", "", "python", "").Replace(strings.Join(strings.Fields(text), ""))
 }
@@ -262,7 +263,7 @@ new MutationObserver(() => {
 	p.await("the answer to end", `seen.length && !seen.at(-1).endsWith("▌")`)
 	seen := value[[]string](p, `seen`)
 	for i, text := range seen[:len(seen)-1] {
-		if !strings.HasSuffix(text, strings.TrimSpace(cursor)) { // behind code it stands alone
+		if !strings.HasSuffix(text, strings.TrimSpace(cursor)) { // after code, the cursor is on its own line
 			t.Errorf("step %d of %d has no cursor: %q", i+1, len(seen), text)
 		}
 		if i > 0 && len(text) <= len(seen[i-1]) {
@@ -280,7 +281,7 @@ new MutationObserver(() => {
 	t.Logf("%d steps", len(seen))
 }
 
-// The page redraws itself every second. A message that it shows must survive that.
+// The page redraws itself every second. A visible message must survive that.
 func TestBrowserKeepsNotSentInSight(t *testing.T) {
 	t.Parallel()
 	p := openPage(t, desktop)
@@ -372,7 +373,7 @@ func TestBrowserOffersTheWayToTheBottom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := openPage(t, size)
 			p.want("there is no way to where one is", `!document.getElementById("bottom").checkVisibility()`)
-			p.ask("{{standin rate=1000}} length: 9000") // more than one message holds
+			p.ask("{{standin rate=1000}} length: 9000") // more than fits into one message
 			p.await("the first message to fill the window", `look.answers().length === 1 && look.scroll().scrollHeight > look.scroll().clientHeight + 200`)
 			p.want("the page follows the answer", `look.atEnd()`)
 			p.do("scroll up", chromedp.Evaluate[chromedp.Void](`look.scroll().scrollTop = 30`))

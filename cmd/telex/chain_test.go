@@ -10,7 +10,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// A model in trouble gives way to the next one: before anything was shown, and in the middle, in the same message.
+// When a model fails, the next one takes over: before any text was shown, and in the middle of an answer, in the same
+// message.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]string{"refuses": "status=401", "is overloaded": "status=503", "breaks off": "cut=200"} {
@@ -40,7 +41,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// Each node of a pipeline reads what the one before wrote; people see the last one's answer alone.
+// Each node of a pipeline reads the text of the node before it. People see only the last node's answer.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -13,7 +13,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// numbered is an answer of n words that are all different.
+// numbered returns an answer of n different words.
 func numbered(n int) string {
 	var words []string
 	for i := range n {
@@ -22,7 +22,7 @@ func numbered(n int) string {
 	return strings.Join(words, " ")
 }
 
-// checkNumbered checks that each word of such an answer stands once, in order.
+// checkNumbered checks that each word of such an answer appears once and in order.
 func checkNumbered(t *testing.T, lines []string, n int) {
 	t.Helper()
 	var got []string
@@ -40,15 +40,16 @@ func checkNumbered(t *testing.T, lines []string, n int) {
 	}
 }
 
-// A conversation at a terminal outlives the daemon, however that ends: the answer is completed in its place, and what was
-// typed meanwhile is neither lost nor said twice. Who comes later sees the answer as it was shown.
+// A conversation at a terminal survives every kind of end of the daemon. The answer is completed in its place, and text
+// that was typed in between is neither lost nor sent twice. A terminal that connects later shows the answer as it was
+// shown before.
 func TestChatOutlivesTheDaemon(t *testing.T) {
 	t.Parallel()
 	const words = 60
 	for _, tt := range []struct {
 		name string
 		end  func(p *process)
-		runs int // of the question, at least
+		runs int // the minimum number of runs of the question
 	}{
 		{"killed", (*process).kill, 2},
 		{"killed once all was said", func(p *process) { p.awaitLog("turn ended", 1); p.kill() }, 1},

@@ -20,8 +20,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// feed starts telex with text on its standard input, and returns its output and its exit code; writes is how often
-// it wrote.
+// feed runs telex with text on its standard input. It returns its output, its exit code and the number of its writes.
 func feed(t *testing.T, env []string, stdin string, args ...string) (stdout, stderr string, writes, code int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -59,7 +58,7 @@ func feed(t *testing.T, env []string, stdin string, args ...string) (stdout, std
 	return text.String(), trouble.String(), writes, cmd.ProcessState.ExitCode()
 }
 
-// whole is how often an answer is written at most that does not grow: itself, and the line break at its end.
+// whole is the maximum number of writes of an answer that does not grow: the answer, and the line break at its end.
 const whole = 2
 
 func TestChatPrintsOneAnswer(t *testing.T) {
@@ -84,7 +83,7 @@ func TestChatFails(t *testing.T) {
 		name, in string
 		args     []string
 		code     int
-		out, err string // what the output is, and what stderr holds
+		out, err string // the whole stdout, and a part of stderr
 	}{
 		{"refused", "{{standin status=400}} hi", []string{"--demo"}, exitFailed, "", "could not be used"},
 		{"breaks off", "{{standin fail=2}} say: one two three", []string{"--demo"}, exitFailed, "one two\n", "could not be used"},
@@ -102,7 +101,8 @@ func TestChatFails(t *testing.T) {
 	}
 }
 
-// A config without platforms serves, streaming.cli counts, the session lasts, and another one knows nothing of it.
+// A configuration without platforms works. Its streaming.cli applies, the session lasts, and another session knows
+// nothing of it.
 func TestChatKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -111,7 +111,7 @@ func TestChatKeepsItsSession(t *testing.T) {
 	env := []string{"STATE_DIRECTORY=" + t.TempDir(), streamingVariable + "=true"}
 	for _, step := range []struct {
 		say, session string
-		history      int // messages that the model gets, its instructions and the question among them
+		history      int // number of messages that the model gets, including its instructions and the question
 	}{{"say: first", "main", 2}, {"say: second", "main", 4}, {"say: third", "other", 2}, {"say: fourth", "main", 6}} {
 		out, trouble, writes, code := feed(t, env, "", "chat", "--config", config, "--session", step.session, step.say)
 		if want := strings.TrimPrefix(step.say, "say: ") + "\n"; out != want || code != exitDone || writes > whole {
@@ -128,7 +128,7 @@ func TestChatKeepsItsSession(t *testing.T) {
 	}
 }
 
-// While a daemon holds the store and can't be reached, a conversation beside it is refused with what to do.
+// A daemon has the store and can't be reached. Then telex chat fails and says what to do.
 func TestChatBesideADaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -171,7 +171,7 @@ func TestChatAnswerIsInterrupted(t *testing.T) {
 	}
 }
 
-// atTerminal starts telex on a terminal of its own.
+// atTerminal starts telex on its own terminal.
 func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen, *os.File, *exec.Cmd) {
 	t.Helper()
 	self, err := os.Executable()
@@ -192,7 +192,7 @@ func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen,
 	drawn := make(chan struct{})
 	go func() {
 		defer close(drawn)
-		_, _ = io.Copy(screen, keyboard) // ends when the process has
+		_, _ = io.Copy(screen, keyboard) // ends when the process has ended
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // mostly it has ended already
@@ -212,7 +212,7 @@ func exits(t *testing.T, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// A person types a question, watches the answer grow, stops it, begins anew, and leaves.
+// A person types a question, watches the answer grow, stops it, starts a new conversation, and leaves.
 func TestChatAtATerminal(t *testing.T) {
 	t.Parallel()
 	screen, keyboard, cmd := atTerminal(t, []string{streamingVariable + "=true"}, "chat", "--demo", "--rate", "40")
@@ -305,7 +305,7 @@ func TestChatAttaches(t *testing.T) {
 	}
 }
 
-// A terminal that can't be drawn on gets line after line.
+// On a terminal that can't be redrawn, the answer is printed line by line.
 func TestChatAtADumbTerminal(t *testing.T) {
 	t.Parallel()
 	screen, keys, cmd := atTerminal(t, []string{"TERM=dumb"}, "chat", "--demo", "--rate", "400")
@@ -324,7 +324,7 @@ func TestChatAtADumbTerminal(t *testing.T) {
 	}
 }
 
-// The id that a person sees at the terminal is in a line of the log.
+// The id that a person sees at the terminal can be found in the log.
 func TestChatLogsBesideTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// The scripts of the shells ask the program itself, by its hidden command __complete. ":0" lets the shell complete files,
-// ":4" does not.
+// The shells' completion scripts call the program's hidden command __complete. With ":0" the shell also completes
+// files, with ":4" it does not.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		typed string // the last word is completed
+		typed string // the last word is being completed
 		want  []string
 	}{
 		{"do", []string{"doctor\t", ":4"}},

@@ -31,7 +31,7 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	)
 }
 
-// Conversations do not know of each other.
+// Conversations don't share history.
 func TestConversationsAreApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -43,7 +43,7 @@ func TestConversationsAreApart(t *testing.T) {
 	w.wantTexts(1002, "1. system: Be brief.\n2. user: history:")
 }
 
-// D9, F11, F39: the shown text stays without its cursor, and the new message is answered.
+// D9, F11, F39: the shown text stays and loses its cursor, and the new message is answered.
 func TestNewMessageInterrupts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -76,7 +76,7 @@ func TestNewMessageInterrupts(t *testing.T) {
 	}
 }
 
-// Before anything was shown, the two messages become one question.
+// If no text was shown yet, the two messages become one question.
 func TestNewMessageBeforeAnythingWasShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -99,7 +99,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	p := w.daemon(sections{more: "conversations: {busy: queue, max_queued: 3}"})
 	w.ask("words: 150")
 	w.awaitGrowth(1)
-	for i := range 5 { // one more than fits is told so once
+	for i := range 5 { // one more than fits, so she is told once
 		w.ask(fmt.Sprintf("say: number %d", i))
 	}
 	p.awaitLog("turn ended", 4)
@@ -149,7 +149,7 @@ func TestStop(t *testing.T) {
 	}
 	checkStopped(t, texts[0], openai.Answer(slowAnswer))
 
-	// Visible text belongs to the conversation.
+	// Visible text is part of the history.
 	w.ask("history:")
 	p.awaitLog("turn ended", 2)
 	if got := w.texts(ada)[1]; !strings.Contains(got, "assistant: one two three") || strings.Contains(got, cursor) {
@@ -171,7 +171,7 @@ func TestStopBeforeAnythingWasShown(t *testing.T) {
 	w.wantTexts(ada, "Stopped.")
 }
 
-// F37: nothing of the old conversation comes after /new.
+// F37: no text of the old conversation appears after /new.
 func TestNewEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -212,7 +212,7 @@ func TestMessageWithoutText(t *testing.T) {
 	w.wantTexts(ada, "I could not read photo.jpg (it could not be fetched). I can read text and pictures.")
 }
 
-// F43, F44: messages from while no daemon ran are answered by the next one.
+// F43, F44: messages that people sent while no daemon ran are answered by the next daemon.
 func TestMessagesWaitForTheDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})

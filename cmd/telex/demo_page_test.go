@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// demoAddress is the line with which the demo tells of its page.
+// demoAddress matches the line in which the demo prints the URL of its page.
 var demoAddress = regexp.MustCompile(`Open (http://\S+) in a browser`)
 
 // send posts a form of the demo's page.
@@ -35,7 +35,7 @@ func (r remote) send(path string, form url.Values) {
 	}
 }
 
-// A provider of the person's own answers in place of the first stand-in, with its key, and can be made to fail too.
+// The person's own provider replaces the first stand-in, with its key, and can also be made to fail.
 func TestDemoWithARealModel(t *testing.T) {
 	t.Parallel()
 	const key = "sk-of-the-person"
@@ -63,7 +63,7 @@ func TestDemoWithARealModel(t *testing.T) {
 	provider.stop()
 }
 
-// A demo that is killed takes its daemon along.
+// When the demo is killed, its daemon ends, too.
 func TestDemoTakesTheDaemonAlong(t *testing.T) {
 	t.Parallel()
 	demo := launch{env: []string{"TMPDIR=" + t.TempDir()}}.start(t, "demo")

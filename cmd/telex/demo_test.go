@@ -13,16 +13,16 @@ import (
 	"telex/internal/app"
 )
 
-// shownLine is a line of `telex demo --say` that tells of a change of a message.
+// shownLine matches a line of `telex demo --say` that reports a change of a message.
 var shownLine = regexp.MustCompile(`^\+(\d+\.\d\d)s +(send|edit|delete) +#(\d+) +(\d+) characters  (.*)$`)
 
-// summaryLine is the line that counts.
+// summaryLine matches the line with the totals.
 var summaryLine = regexp.MustCompile(`^(\d+) message\(s\), (\d+) edit\(s\), (\d+) call\(s\) answered 429, final (-?\d+\.\d\d) s after the last token`)
 
 // demoReport is what the demo printed.
 type demoReport struct {
 	verbs            []string
-	texts            []string // how each change ends
+	texts            []string // the end of each change
 	final            string
 	messages, edits  int
 	limited          int
@@ -107,7 +107,7 @@ func TestDemoWithoutStreaming(t *testing.T) {
 	}
 }
 
-// The text alone can't show where the bold words are.
+// The text alone does not show which words are bold.
 func TestDemoEntities(t *testing.T) {
 	t.Parallel()
 	for _, streaming := range []string{"true", "false"} {

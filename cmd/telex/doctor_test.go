@@ -44,7 +44,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// The doctor tells a second daemon from the first one, whether they share the state directory or the token.
+// The doctor detects a second daemon that shares the state directory or the token with the first one.
 func TestDoctorFindsASecondDaemon(t *testing.T) {
 	t.Parallel()
 	w, first, second := newWorld(t, telegram.Options{}, openai.Options{}), newState(t), newState(t)

@@ -12,8 +12,8 @@ import (
 	"telex/standin/telegram"
 )
 
-// closedPort is an address on loopback that refuses connections until open is called. It stays
-// taken meanwhile, so that no other process gets it.
+// closedPort is an address on loopback that refuses connections until open is called. Until then it stays reserved, so
+// that no other process can use it.
 type closedPort struct {
 	t       *testing.T
 	file    int
@@ -36,14 +36,14 @@ func newClosedPort(t *testing.T) *closedPort {
 	return &closedPort{t, file, fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)}
 }
 
-// open lets connections in.
+// open starts accepting connections.
 func (c *closedPort) open() net.Listener {
 	c.t.Helper()
 	if err := syscall.Listen(c.file, syscall.SOMAXCONN); err != nil {
 		c.t.Fatal(err)
 	}
 	f := os.NewFile(uintptr(c.file), c.address)
-	l, err := net.FileListener(f) // has a descriptor of its own
+	l, err := net.FileListener(f) // it duplicates the descriptor
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestUnreachablePlatform(t *testing.T) {
 	p.stop()
 }
 
-// A wrong token stops its endpoint and nothing else.
+// A wrong token stops its endpoint, and no other.
 func TestWrongToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -103,8 +103,8 @@ func TestWrongToken(t *testing.T) {
 	p.stop()
 }
 
-// A daemon whose only endpoint has stopped keeps running, so that the service manager does not
-// start it over and over.
+// A daemon whose only endpoint has stopped keeps running, so that the service manager does not restart it again and
+// again.
 func TestWrongTokenAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{Token: "8000000001:AAanotherBot"}, openai.Options{})
@@ -119,7 +119,7 @@ func TestWrongTokenAlone(t *testing.T) {
 	p.stop()
 }
 
-// F55: two daemons with one token both say so, and both keep running.
+// F55: two daemons with one token both report the conflict, and both keep running.
 func TestTwoDaemonsWithOneToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -174,7 +174,7 @@ func TestTwoEndpointsOfOneKind(t *testing.T) {
 	}
 }
 
-// The environment is weaker than what an endpoint says and stronger than streaming.enabled.
+// The environment takes precedence over streaming.enabled, and an endpoint's own setting over the environment.
 func TestPrecedenceOfStreaming(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -200,7 +200,7 @@ func TestPrecedenceOfStreaming(t *testing.T) {
 			if got := len(w.replies(ada)[0].Versions) > 1; got != c.want {
 				t.Errorf("the answer was shown while it was written: %t, want %t", got, c.want)
 			}
-			if !w.model.Requests()[0].Stream { // the request streams nevertheless, so that a silent model is noticed
+			if !w.model.Requests()[0].Stream { // the request streams anyway, so that a silent model is noticed
 				t.Error("the model was not asked to stream")
 			}
 		})

@@ -15,7 +15,7 @@ import (
 // answerInWords is a question whose answer is plain text and takes about two seconds.
 const answerInWords = "words: 200"
 
-// F05, F08, F12, F13: after any fault of a call, the person sees the whole answer once.
+// F05, F08, F12, F13: after a fault of any call, the person sees the whole answer once.
 func TestPlatformFaults(t *testing.T) {
 	t.Parallel()
 	inject := func(f telegram.Fault) func(*world) { return func(w *world) { w.telegram.Fault(f) } }
@@ -84,7 +84,7 @@ func TestPlatformFaults(t *testing.T) {
 	}
 }
 
-// F47, D6: a deleted preview does not come back before the final.
+// F47, D6: after a preview was deleted, no message appears before the final one.
 func TestDeletedPreview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -99,7 +99,7 @@ func TestDeletedPreview(t *testing.T) {
 	}
 }
 
-// F09, F10: trouble of the model that the person needn't know of.
+// F09, F10: failures of the model that the daemon can hide from the person.
 func TestModelFaultsThatMend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,7 +134,7 @@ func TestModelFaultsThatMend(t *testing.T) {
 	}
 }
 
-// D9: trouble that stays is said in one fixed line, with an id that finds the log line.
+// D9: a lasting failure is reported in one fixed line, with an id that finds the log line.
 func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (
@@ -145,7 +145,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name, do, line string
-		shown          bool // text was shown before
+		shown          bool // some text was shown before
 		logged         string
 		requests       int
 		limits         string
@@ -196,7 +196,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 	}
 }
 
-// A provider's refusal of a key shows the person neither the key nor a part of it.
+// If a provider refuses a key, the person sees neither the key nor a part of it.
 func TestWrongKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{Key: "sk-another-key-than-the-configured"})

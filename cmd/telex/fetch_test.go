@@ -26,18 +26,18 @@ import (
 	"telex/standin/telegram"
 )
 
-// public is an address of the public internet, which the daemons of these tests reach through a proxy of the test's.
+// public is an address of the public internet. The daemons of these tests reach it through a proxy of the test.
 const public = "93.184.215.14"
 
 // hostile is a site at the public address.
 type hostile struct {
-	env             []string     // by which a daemon finds it, and believes it
+	env             []string     // environment with which a daemon uses the proxy and trusts the site's certificate
 	sent, dripped   atomic.Int64 // bytes
-	read, elsewhere atomic.Int64 // requests for the news; connections that were asked for to other places
+	read, elsewhere atomic.Int64 // requests for /news; connections that the proxy should have made to other hosts
 }
 
-// newHostile serves until the test ends. That the daemon resolves a public name to loopback can't be had without being
-// root, so that the names that do are "localhost" here, and any name in the tests of agent/tool.
+// newHostile serves until the test ends. Only root could make a public name resolve to loopback, so the tests use the
+// name "localhost" here. The tests of agent/tool cover public names.
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
 	h := &hostile{}
@@ -101,7 +101,7 @@ func (h *hostile) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// certified returns a certificate for an address, and who vouches for it: itself.
+// certified returns a self-signed certificate for an address, in both forms.
 func certified(t *testing.T, ip string) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -120,7 +120,7 @@ func certified(t *testing.T, ip string) (tls.Certificate, []byte) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// tunnel connects a proxy's client with a server until both have enough.
+// tunnel connects a proxy's client with a server until both have closed.
 func tunnel(w http.ResponseWriter, to string) {
 	there, err := net.Dial("tcp", to)
 	if err != nil {
@@ -143,7 +143,7 @@ func tunnel(w http.ResponseWriter, to string) {
 	both.Wait()
 }
 
-// toldOf returns what the model was told as the result of a tool in the turn of a question.
+// toldOf returns the result of a tool in the model's requests of a question's turn.
 func (w *world) toldOf(question string) (told string) {
 	w.t.Helper()
 	for _, r := range w.model.Requests() {
@@ -165,7 +165,8 @@ func (w *world) toldOf(question string) (told string) {
 	return told
 }
 
-// Servers that lead to addresses inside, send without end, or let a reader wait: refused, bounded, and said to the model.
+// Servers redirect to internal addresses, send without end, or are very slow. The fetch is refused or limited, and the
+// model is told why.
 func TestFetchHostile(t *testing.T) {
 	t.Parallel()
 	site := newHostile(t)
@@ -206,7 +207,7 @@ func TestFetchHostile(t *testing.T) {
 	t.Logf("sent of 1 GB: %d KiB; dripped: %d bytes; memory of the daemon: %s", site.sent.Load()>>10, site.dripped.Load(), memoryOf(t, p))
 }
 
-// An address that nobody wrote is read only once a person has approved it.
+// A URL that nobody typed is read only after a person has approved it.
 func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 	t.Parallel()
 	site := newHostile(t)
@@ -220,7 +221,7 @@ func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 	p := w.daemon(sections{streaming: "{telegram: {enabled: true, edit_interval: 0.3}}", more: "tools: {enabled: [fetch]}"}, site.env...)
 	for i, tt := range []struct {
 		button, decision, told string
-		read                   int64 // times, in all
+		read                   int64 // how often the page was read in total
 	}{
 		{"Deny", "denied", "Not done: the person denied this call. Do not call it again unless you are asked to.", 0},
 		{"Approve", "approved", "https://" + public + "/news?of=Ada (text/plain)\n\nThe bridge is open again.", 1},

@@ -15,7 +15,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// answersIn returns the chats in which a replica writes an answer now.
+// answersIn returns the chats in which a replica is writing an answer.
 func (r *replica) answersIn(t *testing.T) (list []int64) {
 	t.Helper()
 	var status struct {
@@ -44,9 +44,9 @@ func (w *world) asked(question string) (newest openai.Request, ok bool) {
 	return newest, ok
 }
 
-// wantSoon checks how long some things took from the person to the model or the tool of the owner of a chat. To reach another replica
-// than the one that receives may take 200 ms more. The medians are compared, since the machine may be busy at times; directly is
-// what the same takes in chats of the replica that receives.
+// wantSoon checks how long events took from the person to the model or the tool, in chats of a replica that does not
+// receive. That may take 200 ms longer than in chats of the receiving replica, whose times are in directly. It compares
+// medians, because the machine may be busy at times.
 func wantSoon(t *testing.T, what string, forwarded, directly []time.Duration) {
 	t.Helper()
 	slices.Sort(forwarded)
@@ -57,8 +57,8 @@ func wantSoon(t *testing.T, what string, forwarded, directly []time.Duration) {
 	}
 }
 
-// What a person does in a chat of another replica than the one that receives, reaches that one at once: an edited question, /stop, and
-// an approval by a button.
+// A person's actions in a chat reach its owner at once, even if another replica receives them: an edited question,
+// /stop, and an approval with a button.
 //
 //nolint:paralleltest // it measures times that other tests beside it would change
 func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A result that can't be written is a failure.
+// If the result of a command can't be written, the command fails.
 func TestResultsThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"", "--help", "help pair", "--version", "version", "completion bash"} {

@@ -16,18 +16,18 @@ import (
 	"telex/standin/telegram"
 )
 
-// garbage is a platform that offers updates as they stand here, and is asked for the next ones
-// until a client has confirmed the last.
+// garbage is a platform that returns the given updates, invalid ones included, until a client has confirmed the last
+// one.
 type garbage struct {
 	updates []string // JSON; those that begin with an update_id are numbered from 1
 
 	mu    sync.Mutex
-	polls []int    // the offsets that were asked for
+	polls []int    // the requested offsets
 	sent  []string // texts of sendMessage
 	news  chan struct{}
 }
 
-// ServeHTTP plays the Bot API as far as a daemon needs it that does not stream.
+// ServeHTTP implements the part of the Bot API that a daemon without streaming needs.
 func (g *garbage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	answer := "true"
@@ -41,7 +41,7 @@ func (g *garbage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.mu.Unlock()
 		answer = "[" + strings.Join(g.updates, ",") + "]"
 		if offset > len(g.updates) {
-			<-r.Context().Done() // a long poll without news
+			<-r.Context().Done() // a long poll without updates
 			return
 		}
 	case "sendMessage":
@@ -56,7 +56,7 @@ func (g *garbage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"ok":true,"result":%s}`, answer)
 }
 
-// After any garbage from a platform, the daemon answers each message once and continues.
+// After any invalid updates from a platform, the daemon answers each message once and continues.
 func TestGarbageUpdates(t *testing.T) {
 	t.Parallel()
 	message := func(update, id int, text string) string {
@@ -75,7 +75,7 @@ func TestGarbageUpdates(t *testing.T) {
 		`{"update_id":4,"message":{"message_id":"x","chat":[],"from":7}}`,
 		`{"update_id":5,"message":{"message_id":9,"date":4102444800,"chat":{"id":1001,"type":"private"},"text":"no sender"}}`,
 		message(6, 10, "say: one"),
-		message(7, 10, "say: one"), // the same message once more
+		message(7, 10, "say: one"), // the same message again
 		`{"update_id":8,"message":{"message_id":11,"date":-1,"from":{"id":1001},"chat":{"id":1001,"type":"private"},"text":"/",` +
 			`"entities":[{"type":"bot_command","offset":-5,"length":2000000000}]}}`,
 		`{"update_id":9,"message":{"message_id":12,"date":4102444800,"from":{"id":1001},"chat":{"id":1001,"type":"no such type"},"text":"x"}}`,

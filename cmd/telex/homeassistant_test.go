@@ -19,7 +19,7 @@ const (
 	kitchen    = "light.kitchen"
 )
 
-// home is a world with a house in it.
+// home is a world with a stand-in of Home Assistant.
 type home struct {
 	*world
 	house *homeassistant.Server
@@ -38,12 +38,12 @@ func newHome(t *testing.T, rules ...openai.Rule) *home {
 	return h
 }
 
-// run starts a daemon with a bot on Telegram and the house, with further keys of the house's.
+// run starts a daemon with a bot on Telegram and one on Home Assistant. more has further keys of the latter.
 func (h *home) run(more string) *process {
 	h.t.Helper()
 	s := sections{
 		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}, homeassistant: {url: %q, token: %q%s}}", testToken, h.telegramURL, h.url, houseToken, more),
-		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // of the house says nothing
+		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // does not mention Home Assistant
 		streaming: "{enabled: true}",
 		more:      "tools: {enabled: [time, ha_states, ha_call_service]}",
 	}
@@ -65,7 +65,7 @@ func (h *home) open(door, state string) {
 	}
 }
 
-// panel returns what the notifications of the bot say.
+// panel returns the texts of the bot's notifications.
 func (h *home) panel() []string {
 	var texts []string
 	for _, n := range h.house.History(homeassistant.Panel) {
@@ -76,7 +76,7 @@ func (h *home) panel() []string {
 	return texts
 }
 
-// awaitPanel waits until the notifications say this.
+// awaitPanel waits until the notifications have these texts.
 func (h *home) awaitPanel(want ...string) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
@@ -93,7 +93,7 @@ func (h *home) awaitPanel(want ...string) {
 	h.t.Fatalf("the notifications are %q, want %q", h.panel(), want)
 }
 
-// questions returns what the model was asked, once for each turn.
+// questions returns the model's questions, once for each turn.
 func (h *home) questions() []string {
 	var list []string
 	for _, r := range h.model.Requests() {
@@ -102,7 +102,7 @@ func (h *home) questions() []string {
 	return list
 }
 
-// wantGood checks that the house had nothing to complain of: no cursor was shown, and nothing was changed that had been shown.
+// wantGood checks that there were no violations: no cursor was shown, and no shown text was changed.
 func (h *home) wantGood() {
 	h.t.Helper()
 	st := h.house.Stats()
@@ -118,12 +118,13 @@ func (h *home) wantGood() {
 	}
 }
 
-// A change becomes an answer, also across a kill, a socket that is stuck and a flood. Nothing that is not watched does.
+// A change of a watched entity becomes an answer, even after a kill, with a stalled socket and during a flood. Other
+// changes do not.
 func TestHouse(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,
 		openai.Rule{Match: "is now open", Times: 1, Do: `say="Somebody is at the door."`},
-		openai.Rule{Match: "is now closed", Times: 1, Do: `say="never" delay=1h`}, // until it is killed
+		openai.Rule{Match: "is now closed", Times: 1, Do: `say="never" delay=1h`}, // it never ends by itself, so that the daemon can be killed
 		openai.Rule{Match: "is now closed", Do: `say="The door is closed."`},
 		openai.Rule{Match: "is now unlocked", Do: `say="Who unlocked it?"`},
 		openai.Rule{Match: "sensor.power", Do: `say="So much power."`},
@@ -158,7 +159,8 @@ func TestHouse(t *testing.T) {
 	}
 	h.house.Burst(flood...)
 	h.await("an answer to the flood", func() bool { return len(h.panel()) > 3 })
-	// One turn at once, one behind the cooldown, and one more for each cooldown that a slow machine needs to take the flood in.
+	// One turn starts at once, one after the cooldown, and one more for each cooldown that a slow machine needs to
+	// receive the flood.
 	if got, most := len(h.questions())-before, 2+int(time.Since(began)/time.Second); got > most {
 		t.Errorf("a flood started %d turns, want at most %d", got, most)
 	}
@@ -166,7 +168,7 @@ func TestHouse(t *testing.T) {
 	daemon.stop()
 }
 
-// awaitModel waits until the model was asked so often.
+// awaitModel waits until the model was called n times.
 func (h *home) awaitModel(n int) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
@@ -176,7 +178,7 @@ func (h *home) awaitModel(n int) {
 	}
 }
 
-// await waits until something holds, which is looked at whenever something happens in the house.
+// await waits until a condition is true. It checks after each event of the stand-in.
 func (h *home) await(what string, ok func() bool) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*patience)
@@ -193,8 +195,8 @@ func (h *home) await(what string, ok func() bool) {
 	h.t.Fatalf("waited in vain for %s; the notifications are %q", what, h.panel())
 }
 
-// Somebody asks on Telegram for light: the model looks, the person approves exactly that call, and the light turns on
-// once.
+// A person asks on Telegram for light. The model reads the state, the person approves exactly one call, and the light
+// turns on once.
 func TestHouseFromTelegram(t *testing.T) {
 	t.Parallel()
 	const question = "Please switch on the light in the kitchen"
@@ -242,7 +244,8 @@ func TestHouseFromTelegram(t *testing.T) {
 	daemon.stop()
 }
 
-// An event can change nothing: nobody can be asked. Notifications can go to a phone.
+// An answer to an event can't change anything, because nobody can be asked for approval. Notifications can go to a
+// phone.
 func TestHouseAloneChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHome(t,
@@ -261,7 +264,7 @@ func TestHouseAloneChangesNothing(t *testing.T) {
 	if state, _ := h.house.State("lock.front_door"); state.State != "locked" || h.house.Stats().ByMethod["lock.unlock"] != 0 {
 		t.Errorf("the door is %s", state.State)
 	}
-	// Each notification changes the entity notify.phone. That must start nothing: all questions are about other events.
+	// Each notification changes the entity notify.phone. That must start no turn: all questions are about other events.
 	for i, entity := range []string{"binary_sensor.hall_motion", kitchen} {
 		h.open(entity, "on")
 		h.await("another notification", func() bool { return len(h.house.History("notify.phone")) > i+1 })

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// misbehaviour is one thing that a hostile server does instead of the expected one.
+// misbehaviour is something that a hostile server does instead of the expected response.
 type misbehaviour struct {
 	name string
-	on   string   // the method that it answers so; "start": as its process begins; "GET": its own stream
-	ways []string // how it can be done
+	on   string   // the method whose response it is; "start": when its process begins; "GET": its own stream
+	ways []string // the transports over which it is possible
 	do   func(p *peer)
 }
 

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// hostileName makes the test binary a hostile server on its standard streams; the case, the file of effects and a word that
-// its processes are found by follow.
+// hostileName makes the test binary a hostile server on its standard streams. Further arguments are the case, the file
+// for effects, and a word by which the test finds its processes.
 const hostileName = "hostile-server"
 
-// The ways in which a server can be spoken to.
+// The transports of a server.
 const (
 	byPipe   = "pipe"
 	byBody   = "body"
@@ -35,7 +35,7 @@ type peer struct {
 	redirected bool
 }
 
-// message sends one message in the framing of the way.
+// message sends one message in the framing of the transport.
 func (p *peer) message(write func(w io.Writer)) {
 	switch p.way {
 	case byEvents:
@@ -65,7 +65,7 @@ func (p *peer) say(format string, args ...any) {
 
 func (p *peer) result(json string) { p.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, p.id, json) }
 
-// long sends a result that has a long part in its middle.
+// long sends a result with a long part in the middle.
 func (p *peer) long(before, piece string, times int, after string) {
 	p.message(func(w io.Writer) {
 		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s`, p.id, before)
@@ -79,7 +79,7 @@ func (p *peer) long(before, piece string, times int, after string) {
 	})
 }
 
-// hang returns once nobody waits any more.
+// hang returns when the client has given up.
 func (p *peer) hang() { <-p.ctx.Done() }
 
 func (p *peer) pause(d time.Duration) {
@@ -89,7 +89,7 @@ func (p *peer) pause(d time.Duration) {
 	}
 }
 
-// plain answers like a server without hostile intent. Its tool wipe lies: it says that it only reads.
+// plain answers like a harmless server. Its tool wipe lies: it claims to be read-only.
 func (p *peer) plain(method string) {
 	switch method {
 	case "initialize":
@@ -103,7 +103,7 @@ func (p *peer) plain(method string) {
 	}
 }
 
-// hostileServer is a hostile server: how it answers, and where it notes which of its tools were called.
+// hostileServer is a hostile server: how it responds, and the file in which it records calls of its tools.
 type hostileServer struct {
 	how     misbehaviour
 	effects string
@@ -154,7 +154,7 @@ func (s hostileServer) ServeHTTP(w http.ResponseWriter, r *http.Request, way str
 	}
 }
 
-// serveHostile is the hostile server of a process.
+// serveHostile runs the hostile server of a process.
 func serveHostile(args []string) {
 	s := hostileServer{effects: args[1], word: args[2]}
 	for _, h := range misbehaviours() {

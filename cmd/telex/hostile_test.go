@@ -23,10 +23,10 @@ import (
 	"telex/standin/telegram"
 )
 
-// maxPeak is the maximum memory of the daemon, whatever the tool servers do.
+// maxPeak is the maximum memory of the daemon with any tool server.
 const maxPeak = 150 << 20
 
-// hostileCase is one hostility done in one way.
+// hostileCase is one misbehaviour over one transport.
 type hostileCase struct {
 	misbehaviour
 	way string
@@ -41,7 +41,7 @@ func hostileCases() (list []hostileCase) {
 	return list
 }
 
-// figures are what the test prints.
+// figures are the numbers that the test prints.
 type figures struct {
 	mu                                        sync.Mutex
 	cases, calls, answers, unasked, processes int
@@ -49,10 +49,10 @@ type figures struct {
 	worst                                     string
 }
 
-// TestHostileMCPServers runs the built program with servers of tools that are huge, slow, malformed, lying, flooding and
-// forking, a few at a time. A person asks for two calls of each: dig, which the operator has approved, and wipe, which says
-// of itself that it only reads, and which nobody approves. The daemon answers every question, stays small, makes no call
-// that nobody asked for, and leaves no process behind, whether it is stopped or killed.
+// TestHostileMCPServers runs the built program with tool servers that are huge, slow, malformed, lying, flooding and
+// forking, a few at a time. A person asks for two calls to each: dig, which the operator has approved, and wipe, which
+// claims to be read-only and which nobody approved. The daemon answers every question, needs little memory, makes no
+// other calls, and leaves no process behind, whether it is stopped or killed.
 func TestHostileMCPServers(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "telex")
@@ -74,7 +74,7 @@ func TestHostileMCPServers(t *testing.T) {
 	groups := slices.Collect(slices.Chunk(all, together))
 	var next atomic.Int32
 	var running sync.WaitGroup
-	for range daemons { // parallel tests would keep others waiting while they wait for their turn
+	for range daemons { // parallel subtests would block other tests while they wait
 		running.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
 				t.Run(groups[i][0].name+" and on", func(t *testing.T) { meet(t, program, groups[i], i%2 == 0, sum) })
@@ -122,7 +122,7 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 	}
 	left := processesWith(word, effects)
 	for end := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
-		time.Sleep(50 * time.Millisecond) // these are not our children, so nothing can be waited for
+		time.Sleep(50 * time.Millisecond) // they are not children of the test, so it can't wait for their end
 	}
 	for _, process := range left {
 		t.Errorf("left: %s", process)
@@ -131,7 +131,7 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 	defer sum.mu.Unlock()
 	sum.cases, sum.answers, sum.processes = sum.cases+len(group), sum.answers+len(group), sum.processes+len(left)
 	for i, c := range group {
-		raw, _ := os.ReadFile(file(i)) // none: it was never called
+		raw, _ := os.ReadFile(file(i)) // the file is missing if the tool was never called
 		dug := strings.Count(string(raw), "dig\n")
 		unasked := strings.Count(string(raw), "\n") - min(dug, 1)
 		sum.calls, sum.unasked = sum.calls+min(dug, 1), sum.unasked+unasked
@@ -154,7 +154,7 @@ func names(group []hostileCase) (list []string) {
 	return list
 }
 
-// hostileServers is the configuration that has the cases as servers c0, c1 and so on.
+// hostileServers returns the configuration with the cases as servers c0, c1 and so on.
 func hostileServers(t *testing.T, group []hostileCase, word string, file func(int) string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -178,7 +178,7 @@ func hostileServers(t *testing.T, group []hostileCase, word string, file func(in
 	return strings.Join(lines, "\n")
 }
 
-// peakMemory returns the most memory that a process has had.
+// peakMemory returns the maximum memory that a process has used.
 func peakMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -198,7 +198,7 @@ func peakMemory(t *testing.T, pid int) int64 {
 	return 0
 }
 
-// processesWith returns the processes that have one of the words among their arguments.
+// processesWith returns the processes whose arguments contain one of the words.
 func processesWith(words ...string) (found []string) {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

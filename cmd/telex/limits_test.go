@@ -12,14 +12,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// limitCase is one limit, set small, and what reaching it looks like.
+// limitCase is one limit with a small value, and the expected effects of reaching it.
 type limitCase struct {
 	name           string        // of the key
 	models, more   string        // the configuration that sets it; models are settings of the model
 	question       string        // the question that reaches it
 	rules          []openai.Rule // of the model
-	line           string        // the line that people read, with {id} for the turn's
-	stop           string        // the Result's reason
+	line           string        // the line that people see, with {id} for the turn's id
+	stop           string        // the reason in the Result
 	logged, reason string        // the log line and its reason, in addition to the turn's own line
 	told           string        // the text that the model reads; empty: none
 }
@@ -67,8 +67,8 @@ func limitCases(bench *workbench) []limitCase {
 	}
 }
 
-// Each limit that a turn can reach is said to the person and in the log, and is the reason in the Result, which the
-// turn's own line of the log shows.
+// When a turn reaches a limit, the person and the log are told. The limit is also the reason in the Result, which the
+// turn's last log line contains.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
@@ -129,7 +129,7 @@ func (c limitCase) run(t *testing.T) string {
 	return fmt.Sprintf("%-26s %-85s stop=%-10s %s: %q", c.name, want, ended.text("stop"), line.text("msg"), why)
 }
 
-// awaitEnd waits for the line of the log that says how a turn ended, well or not.
+// awaitEnd waits for the log line that reports the end of a turn, successful or not.
 func (p *process) awaitEnd() (ended entry) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// playsProgram, set in a child's environment, makes the test binary be telex itself: the tests of
-// this package run it as real processes with exactly the code under test, raced when the tests are.
+// playsProgram is an environment variable that makes the test binary run telex itself. So the tests run real processes
+// with exactly the code under test, and with the race detector if the tests have it.
 const playsProgram = "TELEX_TEST_PLAYS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playsProgram) != "" || len(os.Args) > 1 && os.Args[1] == keepName {
 		os.Exit(run())
 	}
-	// These tests mostly wait for other processes, so that more of them than there are cores run at
-	// once. A -parallel on the command line is stronger, as it is read later.
+	// These tests mostly wait for other processes, so more of them run at once than there are cores. A -parallel flag
+	// takes precedence, because it is read later.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// tides reads what a person must end up with after "Explain the tides", written by hand from
+// tides returns the text and entities that a person must see after "Explain the tides". They were written by hand from
 // the model's Markdown.
 func tides(t *testing.T) (text string, entities []telegram.Entity) {
 	t.Helper()
@@ -21,8 +21,7 @@ func tides(t *testing.T) (text string, entities []telegram.Entity) {
 	return unmark(t, strings.TrimSuffix(string(data), "\n"))
 }
 
-// unmark reads a text in which «type» or «type argument» begins an entity and «» ends the
-// innermost one that is open.
+// unmark parses a text in which «type» or «type argument» begins an entity and «» ends the innermost open one.
 func unmark(t *testing.T, marked string) (text string, entities []telegram.Entity) {
 	t.Helper()
 	var open []int

@@ -8,7 +8,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// The secrets in a server's arguments are in no log, also where the server itself prints them.
+// Secrets in a server's arguments are not in any log, even if the server itself prints them.
 func TestSecretsInArgumentsAreMasked(t *testing.T) {
 	t.Parallel()
 	const secret = "first-secret-17"

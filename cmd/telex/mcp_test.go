@@ -9,7 +9,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// Operators try the configured MCP servers without a daemon: one that works and one that can't be started.
+// Operators test the configured MCP servers without a daemon: one that works and one that can't be started.
 func TestMCPCommands(t *testing.T) {
 	t.Parallel()
 	w, s, b := newWorld(t, telegram.Options{}, openai.Options{}), newState(t), newWorkbench(t)

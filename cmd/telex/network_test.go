@@ -32,17 +32,17 @@ admin: {listen: ""}
 
 const allStream = "{enabled: true, telegram: {enabled: true}, discord: {enabled: true}, slack: {enabled: true}}"
 
-// network is one of the platforms as a test uses it.
+// network is one of the platforms for a test.
 type network struct {
 	remote
 	name string
-	// ask lets the i-th person ask, each in a conversation of their own, and returns what finds it again.
+	// ask sends a question of the i-th person in their own conversation, and returns an id of that conversation.
 	ask func(i int, question string) string
 	// posts returns the bot's messages there, with all their versions, oldest first.
 	posts func(where string) []post
-	// press lets the i-th person press a button of a message there, by what stands on it.
+	// press presses a button of a message as the i-th person, by its label.
 	press func(i int, where string, p post, label string)
-	// content returns a file that came with a message there.
+	// content returns a file of a message there.
 	content func(where string, f attached) string
 }
 
@@ -52,10 +52,10 @@ type post struct {
 	versions []shown
 }
 
-// last is what the message shows now.
+// last returns what the message shows now.
 func (p post) last() shown { return p.versions[len(p.versions)-1] }
 
-// shown is what people saw of a message from a moment on.
+// shown is a version of a message that people saw.
 type shown struct {
 	at      time.Time
 	text    string
@@ -63,7 +63,7 @@ type shown struct {
 	files   []attached
 }
 
-// attached is a file that came with a message; id is what the platform knows it by.
+// attached is a file of a message; id is its id on the platform.
 type attached struct{ id, name string }
 
 func (s shown) labels() (out []string) {
@@ -73,7 +73,7 @@ func (s shown) labels() (out []string) {
 	return out
 }
 
-// button is one below a message; id is what the platform knows it by.
+// button is a button of a message; id is its id on the platform.
 type button struct{ id, label string }
 
 // sees returns the texts of the bot's messages there, with all their versions, oldest first.
@@ -94,7 +94,7 @@ func startPlatforms(t *testing.T) (networks []network, model remote, daemon *pro
 	return startPlatformsWith(t, sections{})
 }
 
-// startPlatformsWith does so with a section streaming and further sections of the test's own.
+// startPlatformsWith does the same with the given section streaming and further sections.
 func startPlatformsWith(t *testing.T, s sections) (networks []network, model remote, daemon *process) {
 	t.Helper()
 	standin := func(line *regexp.Regexp, args ...string) remote {
@@ -115,7 +115,7 @@ func startPlatformsWith(t *testing.T, s sections) (networks []network, model rem
 	return []network{telegramNetwork(tg), discordNetwork(dc), slackNetwork(sl)}, model, daemon
 }
 
-// await waits until the newest message somewhere is the answer.
+// await waits until the newest message there is the answer.
 func (n network) await(where, answer string) (shown [][]string) {
 	n.t.Helper()
 	n.awaitEvent(fmt.Sprintf("%s: the answer %q", n.name, answer), func() bool {
@@ -129,7 +129,7 @@ func (n network) await(where, answer string) (shown [][]string) {
 	return shown
 }
 
-// telegramNetwork: everybody asks in private.
+// telegramNetwork returns Telegram, where everybody asks in a private chat.
 func telegramNetwork(r remote) network {
 	return network{
 		remote: r, name: "telegram",
@@ -191,7 +191,7 @@ func telegramPost(m telegram.Message) post {
 	return p
 }
 
-// discordNetwork: half of the people ask in private, the others in channels of a guild.
+// discordNetwork returns Discord, where half of the people ask in private and the others in channels of a guild.
 func discordNetwork(r remote) network {
 	person := func(i int) string { return fmt.Sprint(500_000_000_000_000_000 + i) }
 	return network{
@@ -227,7 +227,7 @@ func discordNetwork(r remote) network {
 func discordPost(m discord.Message) post {
 	p := post{id: m.ID}
 	for _, v := range m.Versions {
-		s := shown{at: v.At, text: strings.ReplaceAll(v.Content, `\_`, "_")} // as clients show it
+		s := shown{at: v.At, text: strings.ReplaceAll(v.Content, `\_`, "_")} // as clients display it
 		for _, b := range v.Buttons {
 			s.buttons = append(s.buttons, button{b.CustomID, b.Label})
 		}
@@ -239,7 +239,7 @@ func discordPost(m discord.Message) post {
 	return p
 }
 
-// slackNetwork: half of the people ask in private, the others in one channel, where each has a thread.
+// slackNetwork returns Slack, where half of the people ask in private and the others in one channel, each in a thread.
 func slackNetwork(r remote) network {
 	person := func(i int) string { return fmt.Sprintf("U%04d", i) }
 	return network{
@@ -293,7 +293,7 @@ func slackPost(m slack.Message) post {
 	return p
 }
 
-// button returns what the platform knows a button by that people see now.
+// button returns the platform's id of a visible button.
 func (s shown) button(t *testing.T, label string) string {
 	t.Helper()
 	for _, b := range s.buttons {

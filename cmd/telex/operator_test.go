@@ -19,7 +19,7 @@ const pairing = "{default: pair}"
 
 var pairCode = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{8}\b`)
 
-// command runs telex with the arguments and returns what it wrote, once it has exited with code.
+// command runs telex with the arguments, checks its exit code and returns its output.
 func (s state) command(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	p := launch{env: []string{s.env}}.start(t, args...)
@@ -29,7 +29,7 @@ func (s state) command(t *testing.T, code int, args ...string) (stdout, stderr s
 	return p.stdout.String(), p.stderr.String()
 }
 
-// knock has ada write to a bot that does not know her, and returns her code.
+// knock sends a message of ada to a bot that does not know her, and returns her pairing code.
 func (w *world) knock(n int) string {
 	w.t.Helper()
 	w.ask("say: let me in")
@@ -111,7 +111,7 @@ func TestPairing(t *testing.T) {
 			if !running {
 				daemon = w.daemon(sections{access: pairing}, s.env)
 			}
-			w.knock(len(w.texts(ada)) + 1) // she is a stranger again
+			w.knock(len(w.texts(ada)) + 1) // she has no access again
 			if n := len(w.model.Requests()); n != 1 {
 				t.Errorf("the model was asked %d times, want once", n)
 			}
@@ -120,7 +120,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// The conversation of a person is listed, shown and deleted, beside a daemon and without one.
+// A person's conversation can be listed, shown and deleted, with a running daemon and without one.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	for _, running := range []bool{true, false} {
@@ -129,7 +129,7 @@ func TestSessions(t *testing.T) {
 			w := newWorld(t, telegram.Options{}, openai.Options{})
 			s := newState(t)
 			daemon := w.daemon(sections{}, s.env)
-			const evil = "say: \u009b31m end" // Telegram takes out other controls itself
+			const evil = "say: \u009b31m end" // Telegram itself removes other control characters
 			w.ask(evil)
 			daemon.awaitLog("turn ended", 1)
 			if !running {
@@ -190,7 +190,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Deleting a person takes what they asked anywhere, ends what runs for them, and shuts the door.
+// Deleting a person deletes their messages everywhere, ends their running turns, and revokes their access.
 func TestDeletePerson(t *testing.T) {
 	t.Parallel()
 	const group, bob = -2002, 1002
@@ -224,7 +224,7 @@ func TestDeletePerson(t *testing.T) {
 	}
 }
 
-// A daemon that was killed leaves its socket behind. That disturbs neither a command nor the next daemon.
+// A killed daemon leaves its socket file. That affects neither a command nor the next daemon.
 func TestStaleSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -251,8 +251,8 @@ func TestStaleSocket(t *testing.T) {
 	daemon.stop()
 }
 
-// Daemons that share a runtime directory have a socket each; commands reach the one of their state directory, however
-// long its path is.
+// Daemons that share a runtime directory have one socket each. A command reaches the daemon of its state directory,
+// even if the path is long.
 func TestTwoDaemons(t *testing.T) {
 	t.Parallel()
 	runtime := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -274,12 +274,12 @@ func TestTwoDaemons(t *testing.T) {
 		}
 		wantText(t, "the list", p.stdout.String(), codes[i])
 	}
-	// A command for another state directory says where it looked.
+	// The error of a command for another state directory says where it looked for a daemon.
 	_, stderr := states[0].command(t, exitFailed, "pair", "list")
 	wantText(t, "stderr", stderr, "a telex runs and was not reached by its socket", "XDG_RUNTIME_DIR")
 }
 
-// A terminal talks to the daemon that holds the store, in the same session as before.
+// A terminal connects to the running daemon and continues the earlier session.
 func TestChatWithDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -305,7 +305,7 @@ func TestChatWithDaemon(t *testing.T) {
 	wantText(t, "the list", stdout, "cli:main")
 	stdout, _ = s.command(t, exitDone, "chat", "say: no file")
 	wantText(t, "the answer", stdout, "no file")
-	// Another configuration would be ignored: the daemon has its own.
+	// Another configuration would have no effect, because the daemon has its own.
 	other := w.config(sections{})
 	stdout, stderr := s.command(t, exitUsage, "chat", "--config", other, "say: hello")
 	wantText(t, "stderr", stderr, "telex: a daemon runs with the configuration "+config+", not with "+other, "leave --config out", "STATE_DIRECTORY")

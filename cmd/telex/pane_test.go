@@ -21,13 +21,13 @@ texts: {greeting: "Good day.", prompts: "Count | words: 150\nsay: Hello!"}
 admin: {listen: ""}
 `
 
-// paneOf is what a person sees in a thread of the pane, and what came of it.
+// paneOf is a thread of the pane as a person sees it.
 type paneOf struct {
 	remote
 	user, channel, thread string
 }
 
-// sees returns the bot's messages there, and everything that a person sees in the direct message now.
+// sees returns the bot's messages in the thread, and everything that a person sees in the direct message now.
 func (p paneOf) sees() (answers []slack.Message, screen slack.Screen) {
 	screen = decode[slack.Screen](p.remote, "/control/view?channel="+p.channel+"&at="+url.QueryEscape(time.Now().Format(time.RFC3339Nano)))
 	for _, m := range screen.Messages {
@@ -38,7 +38,7 @@ func (p paneOf) sees() (answers []slack.Message, screen slack.Screen) {
 	return answers, screen
 }
 
-// await waits until the bot's n-th message there shows the text.
+// await waits until the bot's n-th message in the thread shows a text.
 func (p paneOf) await(n int, what string, shows func(slack.Version) bool) {
 	p.t.Helper()
 	p.awaitEvent(what, func() bool {
@@ -54,7 +54,7 @@ func (p paneOf) pressPrompt(label string) {
 	p.post("/control/prompt", map[string]any{"user": p.user, "ts": p.thread, "button": label})
 }
 
-// checkAnswered checks that the greeting and the whole answer are there, and nothing of the work.
+// checkAnswered checks that the greeting and the whole answer are visible, without a status or prompts.
 func (p paneOf) checkAnswered(title, answer string) {
 	p.t.Helper()
 	p.await(2, "the answer", func(v slack.Version) bool { return v.Shown == answer && !v.Streaming })
@@ -70,8 +70,8 @@ func (p paneOf) checkAnswered(title, answer string) {
 	}
 }
 
-// TestSlacksPane: people open the assistant's pane, see the greeting and suggestions, and press one. The answer streams, also
-// across kill -9: of the greeting, and of the stream.
+// In TestSlacksPane, people open the assistant's pane, see the greeting and suggestions, and press one. The answer
+// streams, even if the daemon is killed during the greeting and during the stream.
 func TestSlacksPane(t *testing.T) {
 	t.Parallel()
 	standin := func(name string, args ...string) *process {

@@ -23,7 +23,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBrowserDrawsTheDemo draws the demo's page while an answer grows in all places, light and dark, for `make pictures`.
+// TestBrowserDrawsTheDemo takes pictures of the demo's page while an answer grows on all platforms, light and dark, for
+// `make pictures`.
 func TestBrowserDrawsTheDemo(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("PICTURES")
@@ -48,8 +49,8 @@ func TestBrowserDrawsTheDemo(t *testing.T) {
 	}
 }
 
-// TestBrowserDrawsTheAnswer draws an answer that grows on the demo's page, light and dark: the README's pictures. `make pictures` keeps
-// them, in the folder that $PICTURES names.
+// TestBrowserDrawsTheAnswer takes the README's pictures: an answer that grows on the demo's page, light and dark. `make
+// pictures` stores them in the folder that $PICTURES names.
 func TestBrowserDrawsTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"light", "dark"} {
@@ -85,7 +86,7 @@ func TestBrowserDrawsTheAnswer(t *testing.T) {
 	}
 }
 
-// paletted returns what the page looks like, in the 256 colours that most of it has.
+// paletted returns a picture of the page with its 256 most frequent colours.
 func (p *page) paletted() *image.Paletted {
 	p.t.Helper()
 	shot, err := png.Decode(bytes.NewReader(p.picture(chromedp.CaptureScreenshot())))

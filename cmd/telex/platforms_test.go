@@ -15,7 +15,7 @@ import (
 	"telex/standin/openai"
 )
 
-// TestThreePlatforms: one daemon answers thirty people on three platforms at once, each within its published limits.
+// In TestThreePlatforms, one daemon answers thirty people on three platforms at once, each within its published limits.
 func TestThreePlatforms(t *testing.T) {
 	t.Parallel()
 	const each = 10
@@ -91,8 +91,8 @@ func memoryOf(t *testing.T, p *process) string {
 	return strings.Join(out, ", ")
 }
 
-// TestUncertainSends: connections that are cut once the platform took a message double no answer: the platform is asked, or
-// Telegram probed (D5, F13).
+// In TestUncertainSends, connections are cut after the platform received a message. No answer is duplicated: the
+// platform is searched, or Telegram is probed (D5, F13).
 func TestUncertainSends(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -125,7 +125,8 @@ func TestUncertainSends(t *testing.T) {
 	t.Logf("%d answers, %d creates cut after they took effect", len(networks)*each, len(networks)*each)
 }
 
-// TestDiscordGatewayDrops: the connection is cut and resumes are refused. A question of that time is answered once.
+// In TestDiscordGatewayDrops, the connection is cut and resumes are refused. A question from that time is answered
+// once.
 func TestDiscordGatewayDrops(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -133,12 +134,12 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	const drops = 20
 	var places, answers []string
 	for i := range drops {
-		if i%10 == 9 { // only the session reports a person's first message, and it will be lost
+		if i%10 == 9 { // only the session reports a person's first message, and the session will be lost
 			d.await(places[i-1], answers[i-1])
 		}
 		question := fmt.Sprintf("words: %d", 20+i)
 		places, answers = append(places, d.ask(i, question)), append(answers, openai.Answer(question))
-		if i%10 == 9 { // the session is lost: a new one begins, and what came meanwhile is read
+		if i%10 == 9 { // the session is lost, so a new one begins and reads the missed messages
 			d.post("/control/gateway", discord.Disturbance{Kind: discord.GatewayRefuse, Times: 1})
 		}
 		before := decode[discord.Stats](d.remote, "/control/stats")
@@ -161,8 +162,8 @@ func TestDiscordGatewayDrops(t *testing.T) {
 	daemon.stop()
 }
 
-// TestKilledOnThreePlatforms: the daemon is killed again and again. No question is lost, not even one from while no daemon ran,
-// and where creates can be told apart, none is answered twice (D10, F43, F44).
+// In TestKilledOnThreePlatforms, the daemon is killed again and again. Every question is answered, even one that was
+// sent while no daemon ran. On platforms that recognize repeated creates, none is answered twice (D10, F43, F44).
 func TestKilledOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, _, daemon := startPlatforms(t)
@@ -172,7 +173,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 	}
 	ask := func(round int) {
 		for _, n := range networks {
-			question := fmt.Sprintf("words: %d", 40+6*round+len(n.name)) // an answer is one message everywhere
+			question := fmt.Sprintf("words: %d", 40+6*round+len(n.name)) // short enough for one message on each platform
 			where := n.ask(round%4, question)
 			asked[n.name][where] = append(asked[n.name][where], openai.Answer(question))
 		}
@@ -183,7 +184,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 			shown = append(shown, versions[len(versions)-1])
 		}
 		want := asked[n.name][where]
-		if n.name == "telegram" { // a duplicate is possible there, and not an error
+		if n.name == "telegram" { // Telegram may get a duplicate, which is not an error
 			shown = slices.DeleteFunc(shown, func(text string) bool { return !slices.Contains(want, text) })
 			shown = slices.Compact(shown)
 		}
@@ -204,13 +205,13 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 	const kills = 8
 	for round := 1; round <= kills; round++ {
 		ask(round)
-		if random.IntN(2) == 0 { // the answer may have begun when it dies
+		if random.IntN(2) == 0 { // the answer may have begun when the daemon is killed
 			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // processes have no virtual time
 		}
 		daemon.signal(syscall.SIGKILL)
 		<-daemon.ended
 		if round%3 == 0 {
-			ask(round + kills) // while no daemon runs
+			ask(round + kills) // sent while no daemon runs
 		}
 		daemon = daemon.again()
 		if round%2 == 0 {

@@ -23,7 +23,7 @@ import (
 	"telex/standin/telegram"
 )
 
-// database is a configuration's section for a database, whose password is in a file.
+// database returns the configuration section of a database. Its password is in a file.
 func database(t *testing.T, dsn string) sections {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "dsn")
@@ -33,7 +33,7 @@ func database(t *testing.T, dsn string) sections {
 	return sections{more: fmt.Sprintf("store: {dsn_file: %q}", file)}
 }
 
-// The daemon and every command work with a database as with a file.
+// The daemon and every command work with a database in the same way as with a file.
 func TestPostgreSQLDaemon(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -104,8 +104,8 @@ func TestPostgreSQLDaemon(t *testing.T) {
 	wantText(t, "doctor", stdout, "problem  store: open store: database test1 at 127.0.0.1:", "→ start the database; if it runs, look at store.dsn and at the network between\n")
 }
 
-// A database that is killed in the middle of answers, and is away for a while, is an outage like a platform's: people get every
-// answer once and complete, and messages that come meanwhile stay with the platform.
+// A database is killed in the middle of answers and unreachable for a while. People get every answer once and complete,
+// and new messages wait at the platform.
 func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 	t.Parallel()
 	const chats = 12
@@ -172,7 +172,8 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 	for i := range chats {
 		w.wantTexts(int64(ada+i), openai.Answer(question(i, 0)), openai.Answer(question(i, 1)), openai.Answer(question(i, 2)))
 	}
-	// A reply that was taken over may leave a late check to the next process: a second search for a message of unknown outcome.
+	// A reply that was taken over may leave a late check to the next process: a second search for a message with an
+	// unknown outcome.
 	if left := server.Query(t, "test1", "SELECT id FROM turn WHERE state = 'running'"); len(left) > 0 {
 		t.Errorf("unfinished: %v", left)
 	}
@@ -218,14 +219,14 @@ func freeAddress(t *testing.T) string {
 
 func awaitCount(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // nothing tells of another process
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // another process can't notify the test
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: not in time", what)
 		}
 	}
 }
 
-// watchdog plays the service manager: it counts the daemon's notifications.
+// watchdog acts as the service manager: it counts the daemon's notifications.
 func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
@@ -254,7 +255,7 @@ func watchdog(t *testing.T) (pings *atomic.Int64, env []string) {
 	return pings, []string{"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=1000000"}
 }
 
-// A daemon that is killed in the middle of answers is followed by one that completes them, although PostgreSQL may not have noticed
+// A daemon is killed in the middle of answers. The next one completes them, although PostgreSQL may not have noticed
 // the end of the first.
 func TestPostgreSQLDaemonKilled(t *testing.T) {
 	t.Parallel()

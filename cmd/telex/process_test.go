@@ -19,8 +19,8 @@ import (
 	"telex/standin/whatsapp"
 )
 
-// patience bounds every wait of these tests. It is far longer than anything takes, and only a
-// failure uses it up.
+// patience is the maximum of every wait in these tests. It is far longer than any step takes, so only a failing test
+// waits that long.
 const patience = 30 * time.Second
 
 // Secrets that the daemons of these tests must never show.
@@ -74,7 +74,7 @@ func (o *output) await(ctx context.Context, ok func(text string) bool) bool {
 	}
 }
 
-// process is telex as a process of its own.
+// process is telex in a separate process.
 type process struct {
 	t              *testing.T
 	name           string
@@ -88,19 +88,19 @@ type process struct {
 
 // launch says how a process is started.
 type launch struct {
-	env  []string // on top of an environment that holds nothing of the tests' own
-	dir  string   // working directory; empty: one of its own
-	wrap []string // command that execs the program it is given
+	env  []string // added to an environment without the variables of the test run
+	dir  string   // working directory; empty: a new one
+	wrap []string // a command that execs the program
 	// program is the path of another build; empty: this one's.
 	program string
-	bare    bool // its output may hold the token: a stand-in prints it
+	bare    bool // its output may contain the token, as that of a stand-in does
 }
 
-// streamingVariable decides for endpoints that the configuration leaves open.
+// streamingVariable decides about streaming for endpoints without a setting.
 const streamingVariable = "TELEX_STREAMING_ENABLED"
 
-// start starts telex with the arguments. The process is killed at the end of the test unless it
-// has ended, and nothing it wrote may hold a secret.
+// start starts telex with the arguments. At the end of the test the process is killed if it still runs, and its output
+// must not contain a secret.
 func (l launch) start(t *testing.T, args ...string) *process {
 	t.Helper()
 	program := l.program
@@ -119,11 +119,11 @@ func (l launch) start(t *testing.T, args ...string) *process {
 		p.cmd.Dir = t.TempDir()
 	}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}
-	if on, set := os.LookupEnv(streamingVariable); set { // the suite is run once more with it
+	if on, set := os.LookupEnv(streamingVariable); set { // CI runs the suite a second time with it
 		p.cmd.Env = append(p.cmd.Env, streamingVariable+"="+on)
 	}
 	p.cmd.Env = append(p.cmd.Env, l.env...)
-	if testing.CoverMode() != "" { // else the child complains on stderr
+	if testing.CoverMode() != "" { // otherwise the child complains on stderr
 		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+t.TempDir())
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
@@ -142,7 +142,7 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// again starts the program once more with the same environment.
+// again starts the program again with the same environment.
 func (p *process) again() *process {
 	p.t.Helper()
 	how := p.how
@@ -181,7 +181,7 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// exit waits until the process has ended by itself and returns its exit code.
+// exit waits until the process ends, and returns its exit code.
 func (p *process) exit(within time.Duration) int {
 	p.t.Helper()
 	select {
@@ -202,7 +202,7 @@ func (p *process) running() bool {
 	}
 }
 
-// stop stops a daemon in an orderly way, which must succeed.
+// stop stops a daemon gracefully, which must succeed.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
@@ -214,7 +214,7 @@ func (p *process) stop() {
 // entry is one line of a JSON log.
 type entry map[string]any
 
-// text returns an attribute that is a text, "" for none.
+// text returns an attribute that is a text, or "".
 func (e entry) text(key string) string {
 	s, _ := e[key].(string)
 	return s

@@ -56,10 +56,10 @@ func TestThreeProcesses(t *testing.T) {
 				t.Errorf("calls were answered 429: %s", stats)
 			}
 			requests := model.requests()
-			if len(requests) != 1 || !requests[0].Stream { // the request streams nevertheless, so that a silent model is noticed
+			if len(requests) != 1 || !requests[0].Stream { // the request streams anyway, so that a silent model is noticed
 				t.Fatalf("%d requests, want one that streams", len(requests))
 			}
-			if late := list[0].Last().At.Sub(requests[0].LastToken); late > time.Second { // less than an edit interval; make bench has the bar
+			if late := list[0].Last().At.Sub(requests[0].LastToken); late > time.Second { // less than an edit interval; `make bench` checks the exact limit
 				t.Errorf("final %v after the last token, want at most 1s", late)
 			}
 			daemon.stop()

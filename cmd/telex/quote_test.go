@@ -16,7 +16,7 @@ import (
 // marks are the random marks of framed content.
 var marks = regexp.MustCompile(` [0-9a-f]{16}`)
 
-// lastUser returns the text of the last user message of the request with a question, and how many pictures it has.
+// lastUser returns the last user message of the request with a question: its text and its number of pictures.
 func lastUser(t *testing.T, requests []openai.Request, question string) (text string, pictures int) {
 	t.Helper()
 	for _, r := range requests {
@@ -45,27 +45,28 @@ func lastUser(t *testing.T, requests []openai.Request, question string) (text st
 			}
 			text += p.Text
 		}
-		return strings.NewReplacer("person-ada", "Ada", "person-bob", "Bob").Replace(marks.ReplaceAllString(text, "")), pictures // Slack's stand-in names people so
+		return strings.NewReplacer("person-ada", "Ada", "person-bob", "Bob").Replace(marks.ReplaceAllString(text, "")), pictures // the names in Slack's stand-in
 	}
 	t.Errorf("the model was never asked %q", question)
 	return "", 0
 }
 
-// quoteCase is a platform in a place with several people.
+// quoteCase is a place with several people on one platform.
 type quoteCase struct {
-	place func(first string) string // where the answers stand, by the first message
-	// say writes a message that refers to another one, if that is not empty, and returns its id.
+	place func(first string) string // returns where the answers appear, by the first message
+	// say writes a message and returns its id. about is the id of the message that it refers to; it may be empty.
 	say func(who, text, about string, picture []byte) string
 	// press lets Ada press a button of a message there.
 	press func(p post, label string)
-	// mention precedes messages to the bot.
+	// mention is the prefix of messages to the bot.
 	mention string
-	// begins is what the model reads before the first question.
+	// begins is the text before the first question in the model's request.
 	begins string
 }
 
-// TestQuotesOnThreePlatforms: who replies to another person's message, or mentions the bot in a running thread, asks about what
-// stands there; a chain of replies and a thread go on without a mention. A mention alone gets a line.
+// In TestQuotesOnThreePlatforms, a person replies to another person's message, or mentions the bot in a running thread.
+// The question then includes that message or thread. A chain of replies and a thread continue without a mention. A
+// mention alone gets a line.
 func TestQuotesOnThreePlatforms(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatforms(t)
@@ -97,8 +98,8 @@ func TestQuotesOnThreePlatforms(t *testing.T) {
 	daemon.stop()
 }
 
-// TestInstructionsInQuotes: the model follows instructions in a quoted message. The asker did not type them, so each call waits
-// for approval, which the asker refuses.
+// In TestInstructionsInQuotes, the model follows instructions in a quoted message. The asker did not type them, so each
+// call waits for approval, and the asker refuses it.
 func TestInstructionsInQuotes(t *testing.T) {
 	t.Parallel()
 	networks, model, daemon := startPlatformsWith(t, sections{more: "tools: {enabled: [fetch, memory]}"})

@@ -42,7 +42,7 @@ func newReloadable(t *testing.T, s sections, env ...string) *reloadable {
 	return r
 }
 
-// account is an entry of platforms.
+// account returns an entry of platforms.
 func (r *reloadable) account(name, token string) string {
 	return fmt.Sprintf("%s: {kind: telegram, token: %q, api_base: %q}", name, token, r.telegramURL)
 }
@@ -62,7 +62,7 @@ func (r *reloadable) write(s sections) {
 	}
 }
 
-// reload changes the configuration and has the daemon reload it, which must change what want says.
+// reload changes the configuration and reloads it. The output must list the changes in want.
 func (r *reloadable) reload(s sections, want ...string) {
 	r.t.Helper()
 	r.write(s)
@@ -72,7 +72,7 @@ func (r *reloadable) reload(s sections, want ...string) {
 	}
 }
 
-// answers asks and compares the whole answer.
+// answers asks a question and compares the whole answer.
 func (r *reloadable) answers(question, want string) {
 	r.t.Helper()
 	n := len(r.replies(ada))
@@ -83,7 +83,7 @@ func (r *reloadable) answers(question, want string) {
 	})
 }
 
-// asked returns the body of the newest request to the model.
+// asked returns the body of the newest model request.
 func (r *reloadable) asked() string {
 	list := r.model.Requests()
 	return string(list[len(list)-1].Body)
@@ -139,7 +139,7 @@ func TestReloadSections(t *testing.T) {
 	}
 }
 
-// A file that is wrong, and one that asks for what needs a restart, change nothing.
+// An invalid file and a change that needs a restart change nothing.
 func TestReloadRefused(t *testing.T) {
 	t.Parallel()
 	taken := listen(t)
@@ -197,7 +197,7 @@ func TestReloadRefused(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A reload in the middle of an answer loses nothing: the answer continues, and is shown once, without a cursor.
+// A reload in the middle of an answer does not affect it: the answer continues, and is shown once, without a cursor.
 func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	const question = "{{standin rate=120}} words: 150"
@@ -237,14 +237,14 @@ func TestReloadToken(t *testing.T) {
 	r.daemon.stop()
 }
 
-// An added endpoint receives. A removed one answers its accepted messages, and no others.
+// An added endpoint receives messages. A removed one answers its accepted messages and receives no others.
 func TestReloadEndpoints(t *testing.T) {
 	t.Parallel()
 	const second = "987654321:CCwhole-process-second-token-0000"
 	other := telegram.New(telegram.Options{Token: second, Latency: 10 * time.Millisecond})
 	otherURL := serve(t, other, listen(t))
 	every := "{enabled: true}"
-	r := newReloadable(t, sections{streaming: every}, streamingVariable+"=true") // telegram has no setting of its own, since it goes
+	r := newReloadable(t, sections{streaming: every}, streamingVariable+"=true") // telegram has no setting, because it will be removed
 	both := sections{streaming: every, platforms: fmt.Sprintf("{$telegram, other: {kind: telegram, token: %q, api_base: %q}}", second, otherURL)}
 	r.reload(both, "platforms.other added")
 	other.Say(telegram.Incoming{User: ada, FirstName: "Ada", Text: "say: from the other"})
@@ -269,7 +269,7 @@ func TestReloadEndpoints(t *testing.T) {
 	r.daemon.stop()
 }
 
-// Keys of the API server change at once, while a stream continues. A change of its address does not break that stream.
+// Keys of the API server change at once, while a stream continues. A change of the address does not break that stream.
 func TestReloadAPIServer(t *testing.T) {
 	t.Parallel()
 	const laterKey = "telex-api-reloaded-key-9876543210"
@@ -341,7 +341,7 @@ func (r *reloadable) postStatus(address, key string) int {
 	return resp.StatusCode
 }
 
-// A server of tools that stays keeps its process. One that is removed ends once the turn that uses it has ended.
+// A tool server that stays configured keeps its process. A removed one ends when the turn that uses it has ended.
 func TestReloadToolServers(t *testing.T) {
 	t.Parallel()
 	desk, shed := newWorkbench(t), newWorkbench(t)
@@ -378,7 +378,7 @@ func TestReloadToolServers(t *testing.T) {
 		t.Errorf("the process of the server that stayed: %v", err)
 	}
 	r.reload(sections{more: "mcp_servers: [" + entry("shed", shed) + "]"}, "agent.system_prompt changed", "mcp_servers.sleeper removed")
-	for began := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) { // nothing tells of another process
+	for began := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) { // another process can't notify the test
 		if time.Since(began) > patience {
 			t.Fatal("the process of the removed server goes on")
 		}
@@ -387,11 +387,11 @@ func TestReloadToolServers(t *testing.T) {
 	r.daemon.stop()
 }
 
-// onlyPID returns the process id that the one start of a server has written to a file.
+// onlyPID returns the process id that the server wrote to a file. It must have been started once.
 func (r *reloadable) onlyPID(file string) int {
 	r.t.Helper()
 	var lines []string
-	for began := time.Now(); len(lines) == 0 && time.Since(began) < patience; time.Sleep(20 * time.Millisecond) { // nothing tells of another process
+	for began := time.Now(); len(lines) == 0 && time.Since(began) < patience; time.Sleep(20 * time.Millisecond) { // another process can't notify the test
 		text, _ := os.ReadFile(file) // it may not be there yet
 		lines = strings.Fields(string(text))
 	}
@@ -405,8 +405,8 @@ func (r *reloadable) onlyPID(file string) int {
 	return pid
 }
 
-// Under the unit, the daemon has copies of the configuration and of its secrets. Root passes it the new ones; a signal, which
-// reads the copies again, does not take that back.
+// Under systemd, the daemon has copies of the configuration and its secrets. Root passes new ones to it. A later
+// SIGHUP, which reads the copies again, does not revert that.
 func TestReloadOfAService(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -464,7 +464,7 @@ func TestReloadOfAService(t *testing.T) {
 	r.daemon.stop()
 }
 
-// A SIGHUP because the daemon's terminal was closed ends the daemon in an orderly way.
+// A SIGHUP because the daemon's terminal was closed stops the daemon gracefully.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t, telegram.Options{}, openai.Options{}), newState(t)
@@ -508,14 +508,14 @@ func TestHangup(t *testing.T) {
 	}
 }
 
-// closable starts a command on a terminal whose Close does not wait for a Read.
+// closable starts a command on a terminal. Closing that terminal does not wait for a Read.
 func closable(t *testing.T, cmd *exec.Cmd) *os.File {
 	t.Helper()
 	blocking, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock() // a process that another test starts meanwhile would keep the terminal open
+	syscall.ForkLock.RLock() // a process that another test starts at this moment would keep the terminal open
 	fd, err := syscall.Dup(int(blocking.Fd()))
 	syscall.CloseOnExec(fd)
 	syscall.ForkLock.RUnlock()

@@ -16,14 +16,14 @@ import (
 	"telex/standin/telegram"
 )
 
-// remote is a stand-in in another process, used by its control API.
+// remote is a stand-in in another process, used through its control API.
 type remote struct {
 	t   *testing.T
 	url string
 }
 
-// awaitAddress waits until the process has printed its address, which is what the expression's
-// first group matches.
+// awaitAddress waits until the process has printed its address, and returns it. The address is the first group of the
+// expression.
 func (p *process) awaitAddress(line *regexp.Regexp) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
@@ -52,7 +52,7 @@ func (r remote) exchange(method, path string, body io.Reader) string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	req.Close = true // no idle connection outlives the test
+	req.Close = true // an idle connection must not outlive the test
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		r.t.Fatal(err)
@@ -87,7 +87,7 @@ func (r remote) ask(path string, object, answer any) {
 	}
 }
 
-// say lets ada write to the bot.
+// say writes to the bot as ada.
 func (r remote) say(text string) {
 	r.t.Helper()
 	r.post("/control/say", telegram.Incoming{User: ada, FirstName: "Ada", Text: text})
@@ -102,7 +102,7 @@ func decode[T any](r remote, path string) (v T) {
 	return v
 }
 
-// replies returns the bot's messages in a chat that are there.
+// replies returns the bot's existing messages in a chat.
 func (r remote) replies(chat int64) []telegram.Message {
 	r.t.Helper()
 	var list []telegram.Message
@@ -114,8 +114,7 @@ func (r remote) replies(chat int64) []telegram.Message {
 	return list
 }
 
-// awaitReplies waits until what the bot's messages in a chat show satisfies ok, looking again
-// with every event.
+// awaitReplies waits until the texts of the bot's messages in a chat satisfy ok. It checks after each event.
 func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bool) (list []telegram.Message) {
 	r.t.Helper()
 	r.awaitEvent(what, func() bool {
@@ -129,7 +128,7 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 	return list
 }
 
-// awaitEvent waits until ok holds. It checks after every event of the stand-in. On failure, it prints what was seen.
+// awaitEvent waits until ok returns true. It checks after every event of the stand-in. On failure, it prints seen.
 func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -166,7 +165,7 @@ func nextEvent(lines *bufio.Scanner) bool {
 	return false
 }
 
-// requests returns what the model was asked.
+// requests returns the model's requests.
 func (r remote) requests() []openai.Request {
 	r.t.Helper()
 	return decode[[]openai.Request](r, "/control/requests")

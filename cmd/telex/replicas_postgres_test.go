@@ -32,11 +32,11 @@ type replica struct {
 	config  string
 	admin   string   // section
 	program string   // path of its program; empty: this one's
-	more    []string // of its environment
+	more    []string // additional environment variables
 	way     *way
 }
 
-// way is a replica's way to the platform: it tells which replica made a call.
+// way is a proxy between a replica and the platform, which records the replica's calls.
 type way struct {
 	mu    sync.Mutex
 	calls []shownCall
@@ -48,7 +48,7 @@ type shownCall struct {
 	method string
 }
 
-// newWay returns a way to the platform and its address.
+// newWay returns a proxy to the platform and its address.
 func newWay(t *testing.T, platform string) (*way, string) {
 	t.Helper()
 	to, err := url.Parse(platform)
@@ -56,7 +56,7 @@ func newWay(t *testing.T, platform string) (*way, string) {
 		t.Fatal(err)
 	}
 	w, pass := &way{}, httputil.NewSingleHostReverseProxy(to)
-	pass.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // a caller that was killed
+	pass.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the caller was killed
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		method := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 		if strings.HasPrefix(method, "send") || strings.HasPrefix(method, "edit") || strings.HasPrefix(method, "delete") {
@@ -118,7 +118,7 @@ func (r *replica) run(t *testing.T) {
 	})
 }
 
-// tell runs a command of the operator on the daemon's machine.
+// tell runs an operator's command on the daemon's machine.
 func (r *replica) tell(t *testing.T, code int, args ...string) (stdout string) {
 	t.Helper()
 	stdout, _ = r.command(t, code, append(args, "--config", r.config)...)
@@ -139,7 +139,7 @@ type shared struct {
 	}
 }
 
-// sees asks a daemon which replicas there are.
+// sees returns the replicas that a daemon reports.
 func (r *replica) sees(t *testing.T) (s shared) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.tell(t, exitDone, "replicas", "--json")), &s); err != nil {
@@ -148,7 +148,7 @@ func (r *replica) sees(t *testing.T) (s shared) {
 	return s
 }
 
-// metricsOf returns what Prometheus would read.
+// metricsOf returns the metrics of a replica.
 func metricsOf(t *testing.T, r *replica) string {
 	t.Helper()
 	_, address, _ := strings.Cut(strings.Trim(r.admin, "{}"), "listen: ")
@@ -156,12 +156,13 @@ func metricsOf(t *testing.T, r *replica) string {
 	return text
 }
 
-// says lets a person write to the bot.
+// says writes to the bot as a person.
 func (w *world) says(user int64, text string) {
 	w.telegram.Say(telegram.Incoming{User: user, FirstName: "Ada", Text: text})
 }
 
-// asksAll asks something in each of the first chats, and waits until all answers grow. round is how often it was called before.
+// asksAll asks a question in each of the first chats, and waits until all answers grow. round is the number of earlier
+// calls.
 func (w *world) asksAll(chats, round int) {
 	w.t.Helper()
 	for i := range chats {
@@ -177,7 +178,7 @@ func (w *world) asksAll(chats, round int) {
 	})
 }
 
-// answered reports whether the answers to asksAll are complete. Each stands there once.
+// answered reports whether the answers to asksAll are complete, with each answer once.
 func (w *world) answered(chats, round int) bool {
 	for i := range chats {
 		texts := w.texts(int64(ada + i))
@@ -188,7 +189,7 @@ func (w *world) answered(chats, round int) bool {
 	return true
 }
 
-// owner returns which replica answers in a chat where a reply grows, and another one.
+// owner returns the replica that answers in a chat with a growing reply, and another replica.
 func owner(t *testing.T, list []*replica, chat int64) (owner, other *replica) {
 	t.Helper()
 	for i, r := range list {
@@ -208,7 +209,7 @@ func owner(t *testing.T, list []*replica, chat int64) (owner, other *replica) {
 	return nil, nil
 }
 
-// gap returns the longest time between two versions of a message after a moment, counted from that moment at the earliest.
+// gap returns the longest time between two versions of a message after a moment. The first gap starts at that moment.
 func gap(m telegram.Message, after time.Time) (longest time.Duration) {
 	for _, v := range m.Versions {
 		if v.At.After(after) {
@@ -218,7 +219,7 @@ func gap(m telegram.Message, after time.Time) (longest time.Duration) {
 	return longest
 }
 
-// Several daemons share the chats; every command of an operator works at each of them, and says the same.
+// Several daemons share the chats. Every operator command works at each of them with the same result.
 func TestPostgreSQLReplicas(t *testing.T) {
 	t.Parallel()
 	const chats = 8
@@ -229,7 +230,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	w.asksAll(chats, 0)
 	a, b := list[0], list[1]
 	var owned [2]int
-	awaitCount(t, "chats at both", func() bool { // they are counted each second only, so one may have a few more
+	awaitCount(t, "chats at both", func() bool { // the chats are counted only once per second, so one daemon may have a few more
 		s := b.sees(t)
 		if len(s.Replicas) != 2 {
 			return false
@@ -258,7 +259,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	elsewhere, config := newState(t), w.config(database(t, dsn))
 	wantOwners(t, elsewhere, config, a.sees(t), owned)
 
-	// Each daemon has its own terminal, whose conversations last.
+	// Each daemon has its own terminal endpoint, whose conversations are kept.
 	for i, r := range list {
 		question := fmt.Sprintf("say: this is terminal %d", i)
 		wantText(t, "chat", r.tell(t, exitDone, "chat", question), fmt.Sprintf("this is terminal %d", i))
@@ -270,7 +271,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 		t.Errorf("%d sessions of terminals, want 3", n)
 	}
 	w.await("all answers", func() bool { return w.answered(chats, 0) })
-	// Two daemons can't have one state directory, and so one control socket.
+	// Two daemons can't share one state directory, because they would share the control socket.
 	twin := launch{env: []string{a.env}}.start(t, "run", "--config", a.config)
 	if code := twin.exit(patience); code != exitFailed {
 		t.Errorf("a twin: exit %d, want %d", code, exitFailed)
@@ -283,8 +284,8 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	b.stop()
 }
 
-// wantOwners checks which replica owns which chat, as a machine without a daemon shows it. Each chat has one owner, and counts says how
-// many each has.
+// wantOwners checks which replica owns which chat, as reported on a machine without a daemon. Each chat must have one
+// owner, and counts has the number of chats of each replica.
 func wantOwners(t *testing.T, s state, config string, of shared, counts [2]int) {
 	t.Helper()
 	var list []struct {
@@ -312,8 +313,8 @@ func wantOwners(t *testing.T, s state, config string, of shared, counts [2]int) 
 	}
 }
 
-// An operator's order, given to any daemon or on a machine without one, is executed by the daemon that answers in the
-// chat.
+// An operator's command is executed by the daemon that answers in the chat, even if it was given to another daemon or
+// on a machine without one.
 func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -354,7 +355,7 @@ func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 	}
 }
 
-// A program may ask each daemon: they have the same sessions and responses.
+// A client may use any daemon: they have the same sessions and responses.
 func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -403,7 +404,7 @@ func TestPostgreSQLReplicasServeTheAPI(t *testing.T) {
 	b.stop()
 }
 
-// Access that one daemon gives or takes counts at all of them.
+// When one daemon grants or revokes access, that applies at all daemons.
 func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)
@@ -420,7 +421,7 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	list[1].tell(t, exitDone, "pair", "revoke", fmt.Sprintf("telegram:user:%d", ada))
 	awaitCount(t, "word of the revocation", func() bool { return !knows() })
 
-	// Three strangers may wait, whichever daemon receives them and whichever answers.
+	// Three strangers may have requests in total, for any receiving and answering daemons.
 	const strangers = 8
 	coded := func() (n int) {
 		for i := range int64(strangers) {
@@ -440,7 +441,7 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	awaitCount(t, "refusals", func() bool { return refused() >= strangers-1-3 })
 	w.await("codes", func() bool { return coded() == 3 })
 	for i, r := range list {
-		awaitCount(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // it is told of the others' codes a moment later
+		awaitCount(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // the codes of the other replicas arrive a moment later
 			return len(pairCode.FindAllString(r.tell(t, exitDone, "pair", "list"), -1)) == 3
 		})
 	}
@@ -462,10 +463,10 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	_, dsn := server.Create(t, "")
 	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 60})
 	list := w.replicas(2, dsn, sections{more: "shutdown_grace: 6s"})
-	w.says(ada, "words: 120") // longer than the second that a turn gets to end
+	w.says(ada, "words: 120") // longer than the second that a turn has to finish
 	w.awaitGrowth(1)
 	owns, other := owner(t, list, ada)
-	if receiver := list[0]; owns != receiver { // stop the one that does both
+	if receiver := list[0]; owns != receiver { // stop the replica that receives and owns the chat
 		w.says(ada+1, "words: 120")
 		w.await("another answer", func() bool { return len(w.texts(ada+1)) > 0 })
 		owns, other = receiver, owns
@@ -491,7 +492,7 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	if len(w.texts(ada+1)) > 0 {
 		grows = append(grows, ada+1)
 	}
-	w.await("the answers", func() bool { // what was cut off has no cursor either
+	w.await("the answers", func() bool { // an interrupted text has no cursor either
 		for _, chat := range grows {
 			if w.texts(chat)[0] != openai.Answer("words: 120") {
 				return false
@@ -508,7 +509,8 @@ func TestPostgreSQLReplicaStops(t *testing.T) {
 	other.stop()
 }
 
-// recovery is how long the replies of a replica that died may stand still: the lease of 5 s, and the time to take the chat over.
+// recovery is how long the replies of a dead replica may not grow: the lease of 5 s, and the time to take the chat
+// over.
 const recovery = 8 * time.Second
 
 // Another process continues the answers of a killed process within 8 seconds, in the same messages.
@@ -533,7 +535,7 @@ func replicaKilled(t *testing.T) {
 			t.Errorf("the answer in chat %d stood still for %v", ada+i, stood)
 		}
 	}
-	list[0].run(t) // it comes back beside the other one, with a new id
+	list[0].run(t) // it joins again beside the other one, with a new id
 	awaitCount(t, "both replicas", func() bool {
 		s := list[0].sees(t)
 		return len(s.Replicas) == 2 && s.Self == s.Replicas[1].ID
@@ -542,8 +544,8 @@ func replicaKilled(t *testing.T) {
 	list[1].stop()
 }
 
-// A database that is away for longer than a lease stops all answers, and they go on when it is back. No daemon is restarted for that:
-// each lives, but is not ready.
+// While the database is unreachable for longer than a lease, no answer grows. The answers continue when it is reachable
+// again. No daemon needs a restart: each is alive but not ready.
 func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	const chats = 4
@@ -586,8 +588,9 @@ func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 	}
 }
 
-// A process that is paused for much longer than its lease sends nothing and stores nothing when it wakes up; then it joins again. The
-// other process has continued its reply by then, as soon as that of a killed process. A process of another database is killed meanwhile.
+// A process is paused for much longer than its lease. When it wakes up, it sends and stores nothing, and then joins
+// again. By then the other process has continued its reply, as fast as after a kill. Meanwhile a process with another
+// database is killed.
 func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, true)

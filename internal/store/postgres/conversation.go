@@ -14,18 +14,18 @@ func (t *tx) whereIs(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	return c
 }
 
-// hold returns the conversation's id, holds it until the transaction ends, and creates it if it is missing.
+// hold locks a conversation until the transaction ends, and returns its id. It creates the row if it is missing.
 func (t *tx) hold(c chat.Conversation) int64 { return t.ensure(&pgx.Batch{}, holdConversation, c) }
 
-// take is hold for a transaction that only the owner of the chat may make: chat.ErrLost.
+// take is like hold, but fails with chat.ErrLost if this replica does not own the chat.
 func (t *tx) take(c chat.Conversation) int64 {
 	b := &pgx.Batch{}
 	t.fence(b, fenceChat, c.Endpoint, c.Chat)
 	return t.ensure(b, holdConversation, c)
 }
 
-// ensure returns the conversation's id, which the query finds and locks, after the queued queries of b. A transaction that makes or
-// deletes the row at the same time may come between, so it is looked for again.
+// ensure returns the conversation's id, which the query finds and locks, after the queued queries of b. A concurrent
+// transaction may create or delete the row in between, so ensure repeats the query.
 func (t *tx) ensure(b *pgx.Batch, query string, c chat.Conversation) (id int64) {
 	for {
 		found := false

@@ -85,22 +85,22 @@ func copyTables(ctx context.Context, conn *pgx.Conn, source store.Tables) (copie
 	return copied, nil
 }
 
-// table is how a table of the SQLite store becomes one of the database.
+// table maps a table of the SQLite store to one of the database.
 type table struct {
 	name    string
-	from    string   // its name in SQLite, unless that is the same
-	order   string   // of the rows, unless it does not matter
+	from    string   // its name in SQLite; empty: the same
+	order   string   // of the rows; empty: any
 	numbers bool     // it has an id that counts up
 	columns []column // in the order of both sides
-	extra   []string // more columns of SQLite, for finish
-	// finish returns the values of the columns for those that were read. nil: they are the same.
+	extra   []string // further columns of SQLite, for finish
+	// finish returns the values of the columns for the values that were read; nil: they are the same.
 	finish func([]any) ([]any, error)
 }
 
 // column is one column: its name, that in SQLite, and how its values change.
 type column struct {
 	name, from string
-	convert    func(any) (any, error) // nil: not at all
+	convert    func(any) (any, error) // nil: the values stay unchanged
 }
 
 func same(name string) column          { return column{name, name, nil} }
@@ -162,7 +162,7 @@ func (t table) count(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
 	return n, err
 }
 
-// copy copies the rows and lets the ids go on where SQLite's were.
+// copy copies the rows, and makes new ids continue after those of SQLite.
 func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (int64, error) {
 	var names, from []string
 	for _, c := range t.columns {
@@ -193,7 +193,7 @@ func (t table) copy(ctx context.Context, conn *pgx.Conn, source store.Tables) (i
 		return 0, errors.Join(source.Err(), fmt.Errorf("%d rows were read and %d written, of %d", n, there, want))
 	}
 	if t.numbers {
-		// A summary may cover entries that are deleted: no id below it may be given again.
+		// A summary may cover deleted entries, so their ids must not be used again.
 		_, err = conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)`, t.name, source.NewestID(t.source()))
 	}
 	return n, errors.Join(err, source.Err())
@@ -249,7 +249,7 @@ func toTextOrNull(v any) (any, error) {
 	return toText(v)
 }
 
-// toDocument is for JSON; an empty text is none.
+// toDocument converts JSON; an empty text becomes NULL.
 func toDocument(v any) (any, error) {
 	body := []byte(str(v))
 	switch {
@@ -261,7 +261,7 @@ func toDocument(v any) (any, error) {
 	return body, nil
 }
 
-// toSender returns who sent the message that is stored in JSON.
+// toSender returns the sender of a message that is stored as JSON.
 func toSender(v any) (any, error) {
 	var in chat.Inbound
 	if str(v) != "" {
@@ -272,9 +272,9 @@ func toSender(v any) (any, error) {
 	return cleanText(string(in.Sender.ID)), nil
 }
 
-// finishPart puts the columns of a part that the database has no columns for into its content.
+// finishPart moves SQLite columns that the database does not have into the content of a part.
 func finishPart(row []any) ([]any, error) {
-	const body = 9 // its place, at which the content belongs
+	const body = 9 // the index of the column content
 	extra := row[body+1:]
 	p := chat.Part{
 		Text: str(row[body]), Key: str(extra[0]), Plain: str(extra[1]), Cursor: number(extra[3]) != 0, File: number(extra[4]) != 0,
@@ -293,10 +293,10 @@ func finishPart(row []any) ([]any, error) {
 	return row[:body+1], err
 }
 
-// nameOldTurns gives turns to entries of old versions, which have none: there a turn begins with a user's message.
+// nameOldTurns assigns turns to entries of old versions, which have none. A user's message starts a new turn.
 func nameOldTurns() func([]any) ([]any, error) {
 	const id, conversation, turn, body = 0, 1, 2, 4
-	var of any // the conversation that name is of
+	var of any // the conversation of name
 	var name string
 	return func(row []any) ([]any, error) {
 		if str(row[turn]) != "" {

@@ -34,7 +34,8 @@ func wrongDSN(err error) error {
 	return fmt.Errorf("open store: store.dsn: %s: correct the URL and its parameters", text)
 }
 
-// committed reports whether a transaction failed because its token is stored already: an attempt before it was committed.
+// committed reports whether a transaction failed because its token is already stored, so an earlier attempt was
+// committed.
 func committed(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.ConstraintName == "operation_pkey"
@@ -77,7 +78,7 @@ func away(err error) bool {
 	return false
 }
 
-// oneLine is an error in one line: pgx gives each address that it tried one of its own.
+// oneLine is an error on one line. The error of pgx has one line for each address that it tried.
 type oneLine struct{ error }
 
 // Error implements error.

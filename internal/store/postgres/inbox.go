@@ -14,10 +14,10 @@ import (
 	"telex/internal/store"
 )
 
-// Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be acknowledged to the
-// platform. fresh is false for a known message; its cursor is stored anyway. A message without a cursor does not change the
-// endpoint's. If an earlier call stored the message and could not say so, this call says fresh. A new message has an owner
-// afterwards, if there is a replica for it, which is told.
+// Accept stores a complete message and the endpoint's resume cursor. Once it returns, the message may be acknowledged
+// to the platform. fresh is false for a known message; its cursor is stored anyway. A message without a cursor does not
+// change the endpoint's. If an earlier call stored the message but its response was lost, this call reports fresh.
+// Afterwards a new message has an owner, which is signalled, if there is a replica for it.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh, nil
 }
 
-// maxTurns is how many of its newest turns tell where an endpoint that resumes has been.
+// maxTurns is the number of newest turns whose chats are returned to an endpoint that resumes.
 const maxTurns = 10 * store.MaxPlaces
 
 // maxReceived is the maximum number of received messages returned to an endpoint that resumes: more than people write while the

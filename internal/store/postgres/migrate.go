@@ -22,16 +22,17 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// firstShared is the first schema that several processes can use. Those of schema 1 don't see others.
+// firstShared is the first schema that several processes can use. A process with schema 1 does not see others.
 const firstShared = 2
 
-// schemas is what a program knows of the schema.
+// schemas describes the schemas that a program knows.
 type schemas struct {
 	files  fs.FS // the migrations, numbered from 1
 	newest int64
-	// oldest is the oldest schema that a program must know to use the newest one. The table compatibility has it too. A
-	// migration that only adds leaves it. One that takes something away raises it, and comes a release after the programs
-	// that don't need that any more: so the programs of two releases in a row can run at the same time.
+	// oldest is the oldest schema that a program must know to use the newest one. The table compatibility contains it,
+	// too. A migration that only adds leaves it unchanged. A migration that removes something raises it, and is
+	// released one release after the programs that no longer need the removed data. So the programs of two consecutive
+	// releases can run at the same time.
 	oldest int64
 }
 
@@ -113,7 +114,7 @@ func (s *Store) refuseForeign(ctx context.Context, conn *pgx.Conn) error {
 	return orNone(err)
 }
 
-// refuse fails if a process runs that could not use the newest schema, or if the database is somebody else's.
+// refuse fails if a process runs that could not use the newest schema, or if the database belongs to another program.
 func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 	if s.from == 0 {
 		if err := s.refuseForeign(ctx, conn); err != nil {
@@ -136,7 +137,7 @@ func (s *Store) refuse(ctx context.Context, conn *pgx.Conn) error {
 		s.name, store.ErrLocked, list[0].Version, list[0].Name, s.knows.newest, s.knows.oldest)
 }
 
-// refuseAlone fails if a process of schema 1 runs. If none does, none can until conn is closed.
+// refuseAlone fails if a process of schema 1 runs. If none runs, none can start until conn is closed.
 func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 	var free bool
 	if err := conn.QueryRow(ctx, tryOwner, lockClass, lockOwner).Scan(&free); err != nil || free {
@@ -155,7 +156,7 @@ func (s *Store) refuseAlone(ctx context.Context, conn *pgx.Conn) error {
 		s.name, store.ErrLocked, name, address, since.UTC().Format(time.RFC3339))
 }
 
-// up applies the migrations that are missing.
+// up applies the missing migrations.
 func (s *Store) up(ctx context.Context, db *sql.DB) error {
 	p, err := goose.NewProvider(goose.DialectPostgres, db, s.knows.files, goose.WithSlog(slog.New(slog.DiscardHandler)), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
@@ -170,7 +171,8 @@ func (s *Store) up(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// current fails unless this program can use the schema: the one that it knows, or a newer one that has all of that.
+// current fails unless this program can use the schema: it knows the schema, or a newer one contains everything that it
+// needs.
 func (s *Store) current(ctx context.Context) error {
 	has, err := s.schema(ctx)
 	knows := s.knows.newest
@@ -205,7 +207,7 @@ func (s *Store) newer(needs int64) error {
 		s.name, store.ErrNewer, needs, s.knows.newest)
 }
 
-// Migrated returns the version of the schema that Open found, and that of now.
+// Migrated returns the version of the schema before Open and the current one.
 func (s *Store) Migrated() (from, to int64) { return s.from, s.knows.newest }
 
 // schema returns the number of the newest migration applied; 0 if there is none. Tables of somebody else are store.ErrForeign.

@@ -20,7 +20,7 @@ func (p *places) add(c chat.Conversation) {
 
 func chatColumns(c *chat.Conversation) []any { return []any{&c.Endpoint, &c.Chat} }
 
-// reset queues that the unfinished work of chats that another replica has than their owner is given to nobody.
+// reset queues statements that unassign the unfinished work of chats from all replicas except their owner.
 func (t *tx) reset(b *pgx.Batch, chats places, owner chat.ReplicaID) {
 	for _, q := range []string{resetTurns, resetInbox, resetForwarded} {
 		b.Queue(q, chats.endpoints, chats.chats, owner)
@@ -35,8 +35,8 @@ func (t *tx) admit(c chat.Conversation) int64 {
 	return t.ensure(b, keepConversation, c)
 }
 
-// assign returns the owner of a chat in which there is work and that seemed to have no live owner, and keeps it. The live replica with
-// the fewest chats becomes its owner, or this one if it has as few. 0: no replica runs the endpoint, or
+// assign returns and locks the owner of a chat that has work and seemed to have no live owner. The live replica with
+// the fewest chats becomes the owner; with equal numbers, this one. It returns 0 if no replica runs the endpoint, or if
 // this process is not a replica.
 func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 	if t.self == 0 {
@@ -53,7 +53,7 @@ func (t *tx) assign(c chat.Conversation) (owner chat.ReplicaID) {
 			return 0
 		}
 	}
-	if lives { // it just got one
+	if lives { // another transaction just assigned one
 		return owner
 	}
 	if owner = t.fewest(members, c.Endpoint); owner != 0 {
@@ -94,8 +94,8 @@ func (t *tx) fewest(members []member, e chat.EndpointID) (best chat.ReplicaID) {
 	return best
 }
 
-// count remembers how many chats each replica has. Until the next renewal, this replica adds those that it assigns: counting them
-// for each new one would take longer the more there are.
+// count remembers the number of chats of each replica. Until the next renewal, this replica adds the chats that it
+// assigns, because counting all of them for each new chat would take longer the more there are.
 func (s *Store) count(living []chat.Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,9 @@ func (s *Store) count(living []chat.Replica) {
 	}
 }
 
-// Take makes this replica the owner of up to most chats with unfinished work that have no live owner. Then it returns what is
-// unfinished in its own chats and was not given to this registration yet, and once more what this call gave.
+// Take makes this replica the owner of up to most chats with unfinished work and no live owner. Then it returns the
+// unfinished work in its own chats that it has not returned to this registration yet. If the call is repeated, it
+// returns the same work again.
 func (s *Store) Take(ctx context.Context, call int64, most int) (chat.Taken, error) {
 	return resultOf(ctx, s.update, "take work", func(t *tx) (taken chat.Taken) {
 		members := rows(t, memberColumns, listMembers)
@@ -147,7 +148,8 @@ func (t *tx) takeOrphans(members []member, endpoints []string, most int) {
 	t.send(b)
 }
 
-// give marks what a call of Take gives, and returns it. What was forwarded and given in an earlier call is gone.
+// give marks the work that a call of Take returns, and returns it. Forwarded messages that an earlier call returned have been
+// deleted.
 func (t *tx) give(call int64) (taken chat.Taken) {
 	type place struct {
 		chat.Conversation
@@ -179,8 +181,8 @@ func (t *tx) give(call int64) (taken chat.Taken) {
 	return taken
 }
 
-// Free gives up chats; their threads don't matter. It leaves out those with unfinished work, unless unfinished is set: then the
-// other replicas are signalled to take them.
+// Free gives up chats, including all their threads. It skips chats with unfinished work, unless unfinished is set: then
+// the other replicas are signalled to take them.
 func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Conversation) error {
 	return s.update(ctx, "free chats", func(t *tx) {
 		var leaving bool
@@ -208,8 +210,8 @@ func (s *Store) Free(ctx context.Context, unfinished bool, chats ...chat.Convers
 	})
 }
 
-// Forward passes a message that is not stored for long to the owner of its chat. Without an owner, dead or alive, nothing happens, and
-// it returns false; also if the owner is dead and nobody runs the endpoint, so that the chat gets no other one.
+// Forward passes a message that is only stored briefly to the owner of its chat. It returns false and does nothing if
+// the chat has no owner, or if its owner is dead and no other replica runs the endpoint.
 func (s *Store) Forward(ctx context.Context, c chat.Conversation, in chat.Inbound) (bool, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -249,7 +251,7 @@ func (s *Store) Owned(ctx context.Context) ([]Owned, error) {
 	})
 }
 
-// Yield ends that this replica is the receiver of an endpoint, and signals the others.
+// Yield ends this replica's role as the receiver of an endpoint, and signals the others.
 func (s *Store) Yield(ctx context.Context, e chat.EndpointID) error {
 	_, err := s.write(ctx, &call{what: "give up receiving", kind: "write", prompt: true, do: func(t *tx) {
 		if t.exec(yieldReceiver, e, t.self) > 0 {
@@ -269,7 +271,7 @@ func (s *Store) Receive(ctx context.Context, e chat.EndpointID) (bool, error) {
 		t.lease(b, &leaving)
 		t.row(b, &found, []any{&by}, findReceiver, e)
 		t.send(b)
-		switch { // while there is one, its row is not locked
+		switch { // if another replica receives, its row is not locked
 		case found:
 			receive.result = by == t.self
 		case leaving:

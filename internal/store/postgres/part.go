@@ -36,7 +36,7 @@ func (t *tx) savePart(turn string, p chat.Part) {
 	t.queue(savePart, turn, p.Index, p.State, to.Chat, to.Thread, to.Kind, p.Ref.ID, []byte(p.Source), content)
 }
 
-// content returns a part without what has a column of its own.
+// content returns a part without the fields that have their own columns.
 func content(p chat.Part) chat.Part {
 	p.Index, p.State, p.Ref, p.Source, p.Steps = 0, "", chat.MessageRef{}, "", 0
 	return p

@@ -15,11 +15,11 @@ FROM pg_database WHERE datname = current_database()`
 
 	saveToken = `INSERT INTO operation (token, at) VALUES ($1, now())`
 
-	// trySchema keeps the schema as it is until the end of the transaction, unless a process is bringing it up to date.
+	// trySchema keeps the schema unchanged until the end of the transaction, unless a process is migrating it.
 	trySchema = `SELECT pg_try_advisory_xact_lock_shared($1, $2)`
 
-	// lockMigration makes processes that bring the schema up to date wait for each other. tryOwner is what a process of schema 1
-	// does while it runs, and findHolder tells which one it is.
+	// lockMigration makes processes that migrate the schema wait for each other. tryOwner is the lock of a process of
+	// schema 1, and findHolder returns the process that has it.
 	lockMigration = `SELECT pg_advisory_lock($1, $2)`
 	tryOwner      = `SELECT pg_try_advisory_lock($1, $2)`
 	findHolder    = `
@@ -33,7 +33,7 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1::bigint::oid AND 
 	listOlder = `SELECT name, version FROM replica WHERE knows < $1 AND expires > clock_timestamp() ORDER BY id`
 )
 
-// Conversations. Each query that ends in a lock holds the conversation until the end of the transaction.
+// Conversations. Each query that ends in a lock locks the conversation until the end of the transaction.
 const (
 	currentChat = `COALESCE((SELECT new_chat FROM moved WHERE endpoint = $1 AND old_chat = $2), $2)`
 
@@ -67,8 +67,8 @@ WHERE c.endpoint = $1 AND (c.chat = $2
     OR EXISTS (SELECT FROM consent WHERE consent.conversation = c.id AND consent.person = $2))
 ORDER BY c.id`
 
-	// isOwn tells whether a conversation belongs to one person: a chat with their id, or one that is not known to be a group and
-	// in which nobody else asked.
+	// isOwn selects conversations that belong to one person: a chat with their id, or one that is not known to be a
+	// group and in which nobody else asked.
 	isOwn = `
 SELECT c.chat = $2 OR NOT EXISTS (
     SELECT FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN ($2, ''))
@@ -222,7 +222,7 @@ SELECT EXISTS (SELECT FROM consent WHERE conversation = (` + findConversation + 
 
 	listFacts = `SELECT number::text, body, at FROM fact WHERE endpoint = $1 AND person = $2 ORDER BY fact.number`
 
-	// holdFacts holds the person's number, and makes its row if it is missing. addFact needs the row.
+	// holdFacts locks the person's counter, and creates its row if it is missing. addFact needs the row.
 	holdFacts = `
 INSERT INTO fact_number (endpoint, person, newest) VALUES ($1, $2, 0)
 ON CONFLICT (endpoint, person) DO UPDATE SET newest = fact_number.newest`
@@ -272,7 +272,7 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = $1 A
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// A sweep deletes at most $2 rows with each query. It passes over rows that a transaction holds: the next sweep meets them.
+// A sweep deletes at most $2 rows with each query. It skips locked rows, which the next sweep deletes.
 const (
 	sweepInbox = `
 DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE done_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
@@ -295,7 +295,7 @@ WHERE conversation IN (SELECT conversation FROM session WHERE summary_at < $1 LI
 	sweepTokens = `
 DELETE FROM operation WHERE token IN (SELECT token FROM operation WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
-	// sweepSessions and sweepConversations delete what is empty, whatever the time.
+	// sweepSessions and sweepConversations delete empty rows of any age.
 	sweepSessions = `
 DELETE FROM session WHERE conversation IN (
     SELECT conversation FROM session WHERE model = '' AND summary_upto = 0 AND $1::timestamptz IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED)`

@@ -1,7 +1,7 @@
 package postgres
 
-// This file holds the queries for several replicas. A replica lives while expires is ahead of the server's clock. In most of them
-// $1 and $2 are an endpoint and a chat, under any of its ids.
+// These are the queries for several replicas. A replica is alive while its column expires is ahead of the server's
+// clock. In most of the queries $1 and $2 are an endpoint and a chat, under any of the chat's ids.
 
 // Signals: a channel for all, and one for each replica.
 const notify = `SELECT pg_notify($1, $2)`
@@ -23,8 +23,8 @@ FROM replica r WHERE r.expires > clock_timestamp() ORDER BY r.id`
 	listMembers = `SELECT id, expires > clock_timestamp(), leaving, endpoints FROM replica ORDER BY id`
 	findLease   = `SELECT leaving FROM replica WHERE id = $1 AND expires > clock_timestamp()`
 
-	// listGone lists the replicas whose calls no platform counts any more; forgetGone forgets them. Work that they had has
-	// no owner then.
+	// listGone lists the replicas whose calls no platform counts any more. forgetGone deletes them, and their work then
+	// has no owner.
 	listGone = `
 SELECT id FROM replica r WHERE expires < clock_timestamp() - $1::interval AND NOT EXISTS (
     SELECT FROM claim c WHERE c.replica = r.id AND r.expires + make_interval(secs => c.period / 1e9) > clock_timestamp())`
@@ -42,7 +42,7 @@ const (
 	leaseHolds = `EXISTS (SELECT FROM replica WHERE id = $1 AND expires > clock_timestamp())`
 	isMine     = `h.owner IS NULL OR h.owner = $1 AND NOT h.free`
 
-	// fenceLease is for what is about no conversation.
+	// fenceLease is for writes that concern no conversation.
 	fenceLease = `SELECT ` + leaseHolds
 
 	fenceChat = `
@@ -52,7 +52,8 @@ SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM chat h WHERE 
 SELECT ` + leaseHolds + ` AND COALESCE((SELECT ` + isMine + ` FROM turn t JOIN conversation c ON c.id = t.conversation
     JOIN chat h ON h.endpoint = c.endpoint AND h.chat = c.chat WHERE t.id = $2 FOR KEY SHARE OF h), true)`
 
-	// fenceAccept keeps the messages of an endpoint to its receiver. That its cursor can't go back is saveResume's business.
+	// fenceAccept accepts messages of an endpoint only from its receiver. saveResume prevents that the cursor goes
+	// back.
 	fenceAccept = `
 SELECT ` + leaseHolds + ` AND NOT EXISTS (SELECT FROM endpoint e JOIN replica r ON r.id = e.receiver
     WHERE e.name = $2 AND r.id <> $1 AND r.expires > clock_timestamp())`
@@ -70,20 +71,21 @@ WHERE endpoint.receiver IS NULL OR endpoint.receiver = $2
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 )
 
-// Owners of chats. Whoever changes an owner holds the row FOR UPDATE; whoever relies on one holds it FOR KEY SHARE.
+// Owners of chats. A transaction that changes an owner locks the row FOR UPDATE. One that relies on an owner locks it
+// FOR KEY SHARE.
 const (
 	chatIs = `h.endpoint = $1 AND h.chat = ` + currentChat
 
 	findLiveOwner = `
 SELECT h.owner FROM chat h JOIN replica r ON r.id = h.owner
 WHERE ` + chatIs + ` AND NOT h.free AND r.expires > clock_timestamp() FOR KEY SHARE OF h`
-	// findAnyOwner finds owners that are dead, too, and tells whether they are, and whether a replica runs the endpoint.
+	// findAnyOwner also returns dead owners, whether the owner is alive, and whether a replica runs the endpoint.
 	findAnyOwner = `
 SELECT h.owner, NOT h.free AND EXISTS (SELECT FROM replica WHERE id = h.owner AND expires > clock_timestamp()),
     EXISTS (SELECT FROM replica WHERE h.endpoint = ANY (endpoints) AND expires > clock_timestamp())
 FROM chat h WHERE ` + chatIs + ` AND h.owner IS NOT NULL FOR KEY SHARE OF h`
 
-	// listOwned lists what has an owner that lives.
+	// listOwned lists the chats with a live owner.
 	listOwned = `
 SELECT r.id, r.name, h.endpoint, h.chat FROM chat h JOIN replica r ON r.id = h.owner
 WHERE NOT h.free AND r.expires > clock_timestamp() ORDER BY 1, 3, 4`
@@ -96,7 +98,7 @@ FROM chat h WHERE ` + chatIs + ` FOR UPDATE OF h`
 	setOwner = `
 UPDATE chat h SET owner = $3, free = false, moved = h.owner IS NOT NULL, told = 0 WHERE ` + chatIs
 
-	// holdOwned holds those of some chats that a replica owns, in an order.
+	// holdOwned locks those of the given chats that a replica owns, in a fixed order.
 	holdOwned = `
 SELECT h.endpoint, h.chat FROM chat h WHERE h.owner = $1 AND (h.endpoint, h.chat) IN (
     SELECT g.endpoint, COALESCE(m.new_chat, g.chat) FROM unnest($2::text[], $3::text[]) AS g (endpoint, chat)
@@ -110,8 +112,8 @@ DELETE FROM chat h WHERE (h.endpoint, h.chat) IN (SELECT * FROM unnest($1::text[
         (SELECT 1 FROM turn t WHERE t.conversation = c.id AND COALESCE(t.given, -1) >= 0 LIMIT 1),
         (SELECT 1 FROM forwarded f WHERE f.conversation = c.id LIMIT 1)) IS NOT NULL LIMIT 1) IS NULL`
 
-	// inheritChat makes the owner of a chat that moved the owner of its new id, unless that has a live one, whose chat has
-	// moved then. It is for a transaction that is alone.
+	// inheritChat makes the owner of a moved chat the owner of its new id, unless that id already has a live owner. It
+	// requires a transaction that runs alone.
 	inheritChat = `
 WITH old AS (DELETE FROM chat WHERE endpoint = $1 AND chat = $2 RETURNING owner, free, moved, told)
 INSERT INTO chat AS h (endpoint, chat, owner, free, moved, told) SELECT $1, $3, owner, free, moved, told FROM old
@@ -124,7 +126,7 @@ ON CONFLICT (endpoint, chat) DO UPDATE SET
 
 	findOwner = `SELECT COALESCE((SELECT owner FROM chat WHERE endpoint = $1 AND chat = $2 AND NOT free), 0)`
 
-	// The work of some chats that somebody else than $3 was given, is given to nobody now.
+	// The work of some chats that was given to a replica other than $3 is unassigned.
 	resetTurns     = `UPDATE turn SET given = 0 ` + elsewhere
 	resetInbox     = `UPDATE inbox SET given = 0 ` + elsewhere
 	resetForwarded = `UPDATE forwarded SET given = 0 ` + elsewhere
@@ -145,7 +147,7 @@ WITH work AS (
     UNION SELECT conversation FROM forwarded WHERE given = ANY ($1)),
 place AS (SELECT DISTINCT c.endpoint, c.chat FROM work JOIN conversation c ON c.id = work.conversation WHERE c.endpoint = ANY ($2))`
 
-	// makeOrphans makes rows for chats without one, in which a process has worked that was no replica.
+	// makeOrphans creates rows for chats without one, in which a process that was not a replica has worked.
 	makeOrphans = orphans + `
 INSERT INTO chat (endpoint, chat) SELECT endpoint, chat FROM place p
 WHERE NOT EXISTS (SELECT FROM chat h WHERE h.endpoint = p.endpoint AND h.chat = p.chat) LIMIT $3
@@ -158,7 +160,7 @@ LIMIT $3 FOR UPDATE OF h SKIP LOCKED`
 UPDATE chat SET owner = $3, free = false, moved = owner IS NOT NULL, told = 0
 WHERE (endpoint, chat) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
 
-	// tellMoved returns the owner's chats that were another's. $2 is the number of its call of Take.
+	// tellMoved returns the owner's chats that belonged to another replica. $2 is the number of its call of Take.
 	tellMoved = `
 UPDATE chat SET moved = told IN (0, $2), told = $2 WHERE owner = $1 AND moved RETURNING endpoint, chat, moved`
 
@@ -178,7 +180,7 @@ FROM due, conversation c, chat h
 WHERE w.id = due.id AND c.id = w.conversation AND h.endpoint = c.endpoint AND h.chat = c.chat AND h.owner = $1 AND NOT h.free
     AND COALESCE(w.given, -1) IN (0, $1) RETURNING w.id`
 
-	// The unfinished work of a copied store was given to nobody.
+	// The unfinished work of a copied store is unassigned.
 	giveNobodyTurns = `UPDATE turn SET given = 0 WHERE ended_at IS NULL`
 	giveNobodyInbox = `UPDATE inbox SET given = 0 WHERE done_at IS NULL AND turn IS NULL`
 

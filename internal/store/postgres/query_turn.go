@@ -1,6 +1,6 @@
 package postgres
 
-// This file holds the queries about messages that people sent, and about the turns that answer them.
+// These are the queries about people's messages, and about the turns that answer them.
 
 // The inbox.
 const (
@@ -16,7 +16,7 @@ WHERE $3::bigint = 0 OR endpoint.receiver IS NULL OR endpoint.receiver = $3
     OR NOT EXISTS (SELECT FROM replica WHERE id = endpoint.receiver AND expires > clock_timestamp())`
 	findResume = `SELECT resume FROM endpoint WHERE name = $1`
 
-	// listPlaces looks at the newest turns only: $3 of them.
+	// listPlaces reads only the $3 newest turns.
 	listPlaces = `
 SELECT to_chat, to_thread, to_kind FROM (
     SELECT t.to_chat, t.to_thread, t.to_kind, t.begun_at FROM turn t JOIN conversation c ON c.id = t.conversation
@@ -46,13 +46,14 @@ FROM inbox i JOIN conversation c ON c.id = i.conversation`
 	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
 
-	// joinMessages takes the waiting ones of some messages. Of two with the same id, in a chat that moved, the older one is meant.
+	// joinMessages takes those of the given messages that are waiting. If two have the same id, in a chat that moved,
+	// it takes the older one.
 	joinMessages = `
 UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
 
-	// reviseMessage replaces a message by its edited version; reviseSteps and reviseParts forget what the turn that has it did
-	// and said, except for its usage and its messages.
+	// reviseMessage replaces a message by its edited version. reviseSteps and reviseParts delete the steps and the
+	// source of the turn that has it, except for its usage and its messages.
 	reviseMessage = `UPDATE inbox SET body = $2 WHERE id = $1 RETURNING COALESCE(turn, '')`
 	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`

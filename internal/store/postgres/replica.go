@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// goneAfter is how long the row of a dead replica stays, at least.
+// goneAfter is the minimum time for which the row of a dead replica stays.
 const goneAfter = time.Hour
 
 // Register makes this process a replica with a new id and a lease. From then on, every write is made as this replica.
@@ -24,7 +24,7 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 			t.fail(errMigrating)
 		}
 		var needs int64
-		t.first([]any{&needs}, findOldest) // it may have been raised while this process was away
+		t.first([]any{&needs}, findOldest) // it may have been raised while this process was disconnected
 		if err := s.newer(needs); err != nil {
 			t.fail(err)
 		}
@@ -48,7 +48,7 @@ func (s *Store) Register(ctx context.Context, self chat.Replica) (chat.ReplicaID
 	return id, nil
 }
 
-// forgetGone forgets the replicas that have been dead for long, and that they had anything.
+// forgetGone deletes replicas that have been dead for long, and their claims to work.
 func (t *tx) forgetGone() {
 	if gone := rows(t, value[chat.ReplicaID], listGone, goneAfter); len(gone) > 0 {
 		t.all([]string{
@@ -97,25 +97,27 @@ func (s *Store) Unregister(ctx context.Context) error {
 	return err
 }
 
-// stopReceiving ends everything that this replica receives, and signals the others.
+// stopReceiving ends all of this replica's roles as a receiver, and signals the others.
 func (t *tx) stopReceiving() {
 	t.queue(forgetReceiver, []chat.ReplicaID{t.self})
 	t.signal(0, chat.SignalWork)
 }
 
-// compareClocks compares this process's clock with the server's, which answered with its time to a question asked at a time. What
-// is known of the difference changes only if it is wrong, so that the times of rows don't change with each answer's delay.
+// compareClocks compares this process's clock with the server's. asked is when the request was sent, and answer is the
+// server's time in the response. The known difference changes only if the response proves it wrong, so that times of
+// rows don't vary with each response's delay.
 func (t *tx) compareClocks(asked time.Time, took time.Duration, answer time.Time) {
 	if t.err != nil {
 		return
 	}
-	least := asked.Sub(answer.Add(-t.ahead)) // that is the time by the server's clock
+	least := asked.Sub(answer.Add(-t.ahead)) // asked on the server's clock
 	if most := least + took; t.ahead < least || t.ahead > most {
 		t.store.ahead.Store(int64((least + most) / 2))
 	}
 }
 
-// lease queues a query that tells whether this replica is leaving. If its lease is over, the transaction fails with chat.ErrLost.
+// lease queues a query that reports whether this replica is leaving. If its lease is over, the transaction fails with
+// chat.ErrLost.
 func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 	b.Queue(findLease, t.self).QueryRow(func(r pgx.Row) error {
 		err := r.Scan(leaving)
@@ -126,8 +128,8 @@ func (t *tx) lease(b *pgx.Batch, leaving *bool) {
 	})
 }
 
-// fence queues a query that tells whether this replica may write. If it may not, the transaction fails with chat.ErrLost. A process
-// that is no replica always may.
+// fence queues a query that checks whether this replica may write. If it may not, the transaction fails with
+// chat.ErrLost. A process that is not a replica always may.
 func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	if t.self == 0 {
 		return
@@ -142,16 +144,16 @@ func (t *tx) fence(b *pgx.Batch, query string, args ...any) {
 	})
 }
 
-// fenced returns a batch whose query makes the transaction fail with chat.ErrLost if this replica's lease is over. It is for what is
-// about no conversation, so that there is no owner to ask for.
+// fenced returns a batch whose query makes the transaction fail with chat.ErrLost if this replica's lease is over. It
+// is for writes that concern no conversation, so no owner needs to be checked.
 func (t *tx) fenced() *pgx.Batch {
 	b := &pgx.Batch{}
 	t.fence(b, fenceLease)
 	return b
 }
 
-// Share replaces this replica's claims on an endpoint's limits by what decide returns, which gets the claims of the others and may be
-// called more than once.
+// Share replaces this replica's claims on an endpoint's limits by the result of decide. decide gets the claims of the
+// others, and may be called more than once.
 func (s *Store) Share(ctx context.Context, e chat.EndpointID, decide func(others []chat.Claim) []chat.Claim) error {
 	_, err := s.write(ctx, &call{what: "share limits", kind: "write", prompt: true, do: func(t *tx) {
 		var leaving bool

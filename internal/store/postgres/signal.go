@@ -12,7 +12,7 @@ import (
 	"telex/internal/chat"
 )
 
-// channel is the channel for all replicas; each has one of its own beside it.
+// channel is the channel for all replicas. Each replica also has its own.
 const channel = "telex"
 
 const (
@@ -24,13 +24,13 @@ const (
 	keepAlive = "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000"
 )
 
-// signal is what replicas are told after a transaction.
+// signal is a signal that is sent after a transaction.
 type signal struct {
 	to   chat.ReplicaID // 0: all but the sender
 	what chat.Signal
 }
 
-// signal makes the transaction tell a replica, or all others.
+// signal makes the transaction signal a replica, or all others.
 func (t *tx) signal(to chat.ReplicaID, what chat.Signal) {
 	t.signals = append(t.signals, signal{to, what})
 }
@@ -46,8 +46,9 @@ func (s signal) channel() string {
 
 func (s signal) payload(from chat.ReplicaID) string { return fmt.Sprintf("%d %d", s.what, from) }
 
-// Listen calls heard for each signal to this replica, on a connection of its own. It calls it once with chat.SignalAll as soon as
-// no signal can be missed any more. It returns an error when the connection is lost, and ctx's error when ctx ended.
+// Listen calls heard for each signal to this replica, on its own connection. It first calls it with chat.SignalAll, as
+// soon as no later signal can be missed. It returns an error when the connection is lost, and ctx's error when ctx
+// ended.
 func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	self := chat.ReplicaID(s.self.Load())
 	if self == 0 {
@@ -60,7 +61,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 			var what chat.Signal
 			var from chat.ReplicaID
 			if _, err := fmt.Sscanf(n.Payload, "%d %d", &what, &from); err != nil {
-				heard(chat.SignalAll) // somebody else uses the channel
+				heard(chat.SignalAll) // another program uses the channel
 			} else if from != self || n.Channel != channel {
 				heard(what)
 			}
@@ -88,8 +89,8 @@ func (s *Store) listening(ctx context.Context, self chat.ReplicaID) (*pgx.Conn, 
 	return conn, nil
 }
 
-// listen passes on what arrives, and returns when the connection is lost or ctx ends. It reads all the time, so it learns at once
-// when the server goes.
+// listen passes on the signals, and returns when the connection is lost or ctx ends. It reads all the time, so it
+// notices at once when the server ends.
 func listen(ctx context.Context, conn *pgx.Conn, arrived func(*pgconn.Notification)) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, checkEvery)
@@ -111,9 +112,9 @@ func listen(ctx context.Context, conn *pgx.Conn, arrived func(*pgconn.Notificati
 	}
 }
 
-// hangUp closes a connection, which gives up what it holds.
+// hangUp closes a connection, which releases its locks.
 func hangUp(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // a connection that is broken can't be closed in good order
+	_ = conn.Close(ctx) // a broken connection can't be closed gracefully
 }

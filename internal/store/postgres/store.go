@@ -28,8 +28,8 @@ type Options struct {
 	DSN string       // a URL: postgres://user:password@host:5432/database?sslmode=verify-full
 	Log *slog.Logger // nil: nothing is logged
 	Now func() time.Time
-	// Observe is told how long each transaction took, with its wait: read, write, accept (of a message) or erase. It must not
-	// block. nil: nobody is told.
+	// Observe is called with the duration of each transaction, including its wait. The kinds are read, write, accept
+	// (of a message) and erase. It must not block; nil: it is not called.
 	Observe func(kind string, took time.Duration)
 	// Migrate brings the schema up to date first.
 	Migrate bool
@@ -157,10 +157,10 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if !q.Has("application_name") {
 		c.ConnConfig.RuntimeParams["application_name"] = "telex"
 	}
-	// No call waits for ever, whatever another session locks.
+	// Every call has a limit on its wait for locks of other sessions.
 	c.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
-	// A process that is stopped in the middle of a transaction must not keep its chats from others for longer than its lease does,
-	// which it has renewed up to two seconds before.
+	// A process that is paused in a transaction must not block its chats for others much longer than its lease, which
+	// it may have renewed up to two seconds before.
 	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt((chat.LeaseTime - 2*time.Second).Milliseconds(), 10)
 	c.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	c.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {

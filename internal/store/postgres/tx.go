@@ -22,18 +22,18 @@ const (
 	lockClass   = 0x74656c78
 	lockOwner   = 1          // held by a process that knows only schema 1, while it runs
 	lockWriters = 2          // held by every writing transaction: exclusively by one that must be alone
-	lockSchema  = 3          // held exclusively by a process that brings the schema up to date, and by every registration
-	lockShares  = 0x74656c73 // a class of its own, with a number for each endpoint
-	lockPairing = 0x74656c70 // the same
+	lockSchema  = 3          // held exclusively by a process that migrates the schema, and shared by every registration
+	lockShares  = 0x74656c73 // a separate class, with a number for each endpoint
+	lockPairing = 0x74656c70 // like lockShares
 )
 
 const (
-	// callTimeout bounds one attempt at a transaction, also if the network swallows everything.
+	// callTimeout limits one attempt at a transaction, even if the network drops all packets.
 	callTimeout = 10 * time.Second
-	// patience is how long a call waits for a database that is away: a server that restarts its processes after a crash is
-	// back within a second. The callers wait for longer outages.
+	// patience is how long a call waits for an unreachable database: a server that restarts its processes after a crash
+	// is reachable within a second. The callers handle longer outages.
 	patience = 2 * time.Second
-	// maxConflicts is how often a transaction is repeated because of others.
+	// maxConflicts is how often a transaction is repeated because of conflicts with others.
 	maxConflicts = 10
 	// firstPause and maxPause limit the time between two attempts.
 	firstPause = 10 * time.Millisecond
@@ -43,15 +43,14 @@ const (
 // errLost: a connection broke.
 var errLost = errors.New("connection lost")
 
-// tx is one transaction. Its clock stands still. After the first error its methods do nothing and return zero values, and the
-// transaction fails with that error.
-//
-// Times in the database are by the server's clock. The methods convert them from and to this process's clock.
+// tx is one transaction. Its clock shows one fixed time. After the first error its methods do nothing and return zero
+// values, and the transaction fails with that error.
+// Times in the database are on the server's clock. The methods convert them from and to this process's clock.
 type tx struct {
 	store   *Store
 	on      *pgx.Conn
 	began   bool
-	queued  *pgx.Batch      // statements for the next round trip: those that begin the transaction, and those whose result nobody needs
+	queued  *pgx.Batch      // statements for the next round trip: those that begin the transaction, and those whose result is not needed
 	ctx     context.Context //nolint:containedctx // of the call
 	now     time.Time
 	self    chat.ReplicaID // 0: this process is no replica
@@ -65,10 +64,10 @@ type tx struct {
 type call struct {
 	what   string
 	kind   string // for Options.Observe
-	once   bool   // it must not take effect twice: it is stored with a token of its own
-	key    string // with once: a call with this key is the same call again; empty: nobody repeats it
-	alone  bool   // no other writing transaction runs meanwhile
-	prompt bool   // it has connections of its own, and an attempt ends with the caller's context: a late answer is worth nothing
+	once   bool   // it must not take effect twice, so it is stored with a token
+	key    string // with once: a call with this key is a repetition of the same call; empty: callers don't repeat it
+	alone  bool   // no other writing transaction runs at the same time
+	prompt bool   // it uses separate connections, and an attempt ends with the caller's context, because a late result is useless
 	do     func(*tx)
 	result any    // of the last run of do without an error
 	token  string // with once
@@ -87,7 +86,7 @@ func (s *Store) add(ctx context.Context, what string, do func(*tx)) error {
 	return err
 }
 
-// erase is update for calls that delete what was said.
+// erase is like update, for calls that delete people's data.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	_, err := s.write(ctx, &call{what: what, kind: "erase", do: do})
 	return err
@@ -129,7 +128,7 @@ func (s *Store) write(ctx context.Context, c *call) (*call, error) {
 	return c, s.explain(ctx, c.what, err)
 }
 
-// doubt returns the call with the key of which it is not known whether it was committed, if there is one.
+// doubt returns the call with the key whose outcome is unknown, if there is one.
 func (s *Store) doubt(key string) *call {
 	if key == "" {
 		return nil
@@ -139,7 +138,7 @@ func (s *Store) doubt(key string) *call {
 	return s.doubts[key]
 }
 
-// settle keeps a call whose outcome is unknown for the next one with its key, and forgets it once the outcome is known.
+// settle keeps a call with an unknown outcome for the next call with its key, and drops it once the outcome is known.
 func (s *Store) settle(c *call, err error) {
 	if c.key == "" {
 		return
@@ -172,7 +171,7 @@ func (s *Store) view(ctx context.Context, what string, do func(*tx)) error {
 	return s.explain(ctx, what, err)
 }
 
-// repeat calls once until it succeeds, fails for good, or the patience is over.
+// repeat calls once until it succeeds, fails for good, or patience has passed.
 func (s *Store) repeat(ctx context.Context, once func() error) error {
 	deadline := time.Now().Add(patience)
 	wait, conflicts := firstPause, 0
@@ -221,7 +220,7 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	case err == nil:
 	case s.isClosed():
 		return errClosed
-	case ctx.Err() == nil && acquiring.Err() != nil: // all connections hang
+	case ctx.Err() == nil && acquiring.Err() != nil: // all connections are busy with calls that hang
 		return fmt.Errorf("%w: %w", errLost, err)
 	default:
 		return err
@@ -235,7 +234,8 @@ func (s *Store) onConnection(ctx context.Context, prompt bool, do func(context.C
 	return lost(conn, do(running, conn.Conn()))
 }
 
-// lost marks an error after which the connection is closed. The server's own errors are kept: they say more.
+// lost marks an error after which the connection is closed. The server's own errors are kept, because they contain
+// more.
 func lost(conn *pgxpool.Conn, err error) error {
 	if err == nil || !conn.Conn().IsClosed() || away(err) {
 		return err
