@@ -33,7 +33,7 @@ func TestBlamed(t *testing.T) {
 	}
 }
 
-// picky is a model whose provider refuses requests with tools of some schema.
+// picky is a model whose provider refuses requests that contain a tool with a certain schema.
 type picky struct {
 	script
 	offered []string
@@ -79,7 +79,7 @@ func TestRefusedToolIsLeftOut(t *testing.T) {
 		if offered := strings.Join(model.offered, ", "); err != nil || got.Text != "Hello." || offered != want || got.ModelCalls != len(model.offered) {
 			t.Errorf("%q, %v; offered %s, want %s", got.Text, err, offered, want)
 		}
-		if want == "good" { // the server is mended
+		if want == "good" { // the server was repaired
 			schema["bad1"] = `{"type":"object"}`
 			define()
 		}
@@ -89,7 +89,7 @@ func TestRefusedToolIsLeftOut(t *testing.T) {
 	}
 }
 
-// changing is a toolbox whose tools change.
+// changing is a toolbox whose tools can change.
 type changing []ToolDef
 
 func (c *changing) Tools() []ToolDef { return *c }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The calls of an answer are complete and unchanged, however the fragments are cut, mixed and marked.
+// The calls of an answer are complete and unchanged, for any way in which the fragments are split, mixed and marked.
 func TestCallBufferJoinsFragments(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -34,10 +34,10 @@ func TestCallBufferJoinsFragments(t *testing.T) {
 			}
 			last[d.Position] = d
 		}
-		if form == "index" || form == "repeated" { // only an index or an id lets fragments be mixed
+		if form == "index" || form == "repeated" { // fragments of calls can be mixed only if they have an index or an id
 			for left := len(fragments); left > 0; {
 				i := rapid.IntRange(0, n-1).Draw(t, "next")
-				// Calls begin in order; their further fragments come in any order.
+				// Calls begin in order. Their other fragments come in any order.
 				for j := range i {
 					if len(fragments[j]) > 0 && fragments[j][0].Name != "" && last[j].Name == "" {
 						i = j
@@ -79,7 +79,7 @@ func cutCall(t *rapid.T, c ToolCall, index int, form string) []CallFragment {
 	case "no index", "id only":
 		whole.Index = nil
 	}
-	if form == "one index" || form == "no index" { // whole at once
+	if form == "one index" || form == "no index" { // each call is complete in one fragment
 		whole.Arguments = c.Arguments
 		return []CallFragment{whole}
 	}
@@ -116,7 +116,7 @@ func TestCallBufferMakesIDsUnique(t *testing.T) {
 	}
 }
 
-// Each case is what some server sends. "0 id name arguments" is a fragment; "-" stands for a field that is missing.
+// Each case is sent by some server. "0 id name arguments" is a fragment; "-" is a missing field.
 func TestCallBufferWithFormatsOfServers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -88,7 +88,7 @@ func TestNextModelAnswers(t *testing.T) {
 		name   string
 		main   []answer
 		events string
-		asked  int // how often the first model was
+		asked  int // the number of requests to the first model
 	}{
 		{"a wrong key", []answer{fail(Auth)}, `text:"Hello."`, 1},
 		{"no money", []answer{fail(Quota)}, `text:"Hello."`, 1},
@@ -199,7 +199,7 @@ func TestTooLongForOneModel(t *testing.T) {
 	}
 }
 
-// A history that was cut for one model goes to the next one whole.
+// If a history was cut for one model, the next model gets it whole.
 func TestNextModelGetsTheWholeHistory(t *testing.T) {
 	t.Parallel()
 	long := answer{err: &ModelError{Kind: ContextLength, Status: 400, Err: errors.New("too long")}}

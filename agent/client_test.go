@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// live is a streamed turn of a program with tools of its own.
+// live is a streamed turn of a client that has its own tools.
 func live(names ...string) Turn {
 	t := streamed
 	t.Live = true
@@ -18,7 +18,7 @@ func live(names ...string) Turn {
 	return t
 }
 
-// clock and weather are tools of the agent that only read.
+// clock and weather are read-only tools of the agent.
 func reading(names ...string) toolbox {
 	var box toolbox
 	for _, name := range names {
@@ -27,7 +27,7 @@ func reading(names ...string) toolbox {
 	return box
 }
 
-// writing is an answer that writes a call piece by piece.
+// writing returns an answer that writes a call piece by piece.
 func writing(text, id, name string, arguments ...string) answer {
 	a := called(text)
 	all := ""
@@ -57,7 +57,8 @@ func TestClientCallsEndTheTurn(t *testing.T) {
 	}
 }
 
-// Calls of the agent's own tools beside a client's are not made: the client's next request could not contain their results.
+// If an answer calls tools of the agent and of the client, the agent's calls are not made, because the client's next
+// request could not contain their results.
 func TestClientCallsDropOwnCalls(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{Tools: reading("clock")}, live("weather"), called("", "clock {}", `weather {"a":1}`, "unknown {}"))
@@ -89,7 +90,7 @@ func TestCutOffClientCall(t *testing.T) {
 	}
 }
 
-// A broken answer is not repeated once a program has received text of it. Before that, it is.
+// A broken answer is repeated only if the client has not received any text of it.
 func TestLiveTurnsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	broken := &ModelError{Kind: Broken, Err: errors.New("gone")}

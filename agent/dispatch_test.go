@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// does returns a tool that reads only and does f.
+// does returns a read-only tool that runs f.
 func does(name string, f func(context.Context, Input) (Output, error)) ToolDef {
 	return ToolDef{Name: name, ReadOnly: true, Call: f}
 }
 
-// takes returns a job that takes a while, unless it is stopped.
+// takes returns a job that takes some time, unless it is stopped.
 func takes(d time.Duration) job {
 	return job{def: does("wait", func(ctx context.Context, _ Input) (Output, error) {
 		if err := Sleep(ctx, d); err != nil {
@@ -114,7 +114,7 @@ func TestDispatchReportsProgress(t *testing.T) {
 				got = append(got, n.text)
 			}
 		})
-		late("x") // to nobody
+		late("x") // nobody receives this
 		each := map[byte]string{}
 		for _, text := range got {
 			each[text[0]] += text[1:]
@@ -171,7 +171,7 @@ func TestBoundedOutput(t *testing.T) {
 	}
 }
 
-// A tool may return any amount of text; only the part that is shown is processed.
+// A tool may return any amount of text. Only the part that is used is processed.
 func TestHugeOutput(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("x", 256<<20)

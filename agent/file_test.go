@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pdfs returns files that say which they are.
+// pdfs returns files whose content identifies them.
 func pdfs(names string) (out []File) {
 	for name := range strings.FieldsSeq(names) {
 		out = append(out, File{Name: name, MediaType: "application/pdf", Content: []byte(name + name)})

@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// strict is a Model that refuses what does not fit its window, as providers do: the prompt and the longest answer together.
+// strict is a Model that refuses requests that do not fit into its window, as providers do: the prompt and the maximum
+// answer together.
 type strict struct {
 	script
 	window int
-	output int  // its own longest answer, sent with each request; 0: none is sent
+	output int  // its own maximum answer, sent with each request; 0: none is sent
 	says   bool // the refusal names the window
 }
 
@@ -37,7 +38,7 @@ func (s *strict) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 	return s.script.Stream(ctx, r, emit)
 }
 
-// manual is a toolbox of so many tools with schemas of about so many tokens.
+// manual returns a toolbox with the given number of tools, whose schemas have about the given number of tokens.
 func manual(n, tokens int) toolbox {
 	var out toolbox
 	for i := range n {
@@ -52,8 +53,8 @@ func manual(n, tokens int) toolbox {
 	return out
 }
 
-// If something leaves no room for a short question, it is made smaller, whether or not the window is known. The log names it
-// and the configuration key that helps.
+// If a part of the request leaves no room for a short question, that part is made smaller, whether or not the window is
+// known. The log names the part and the configuration key that helps.
 func TestFit_shrinksTheLargestParts(t *testing.T) {
 	for _, known := range []string{"configured", "told", "refused"} {
 		for _, tt := range []struct {

@@ -59,7 +59,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// journal is a Journal that keeps what a turn would need after a crash.
+// journal is a Journal that keeps the data that a turn needs after a crash.
 type journal struct {
 	steps            []Message
 	usage            []ModelUsage
@@ -137,7 +137,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// A call that can't be written to the journal is not run.
+// A call that can't be stored in the journal is not run.
 func TestJournalFails(t *testing.T) {
 	t.Parallel()
 	for name, j := range map[string]*journal{"step": {stepErr: errors.New("disk")}, "begin": {beginErr: errors.New("disk")}, "end": {endErr: errors.New("disk")}} {
@@ -233,7 +233,7 @@ func TestContinueAfterACrashAtAnyTime(t *testing.T) {
 			turn.Journal, turn.Approver = j, &person{verdict: Approved, takes: time.Second}
 			ctx, crash := context.WithCancel(t.Context())
 			defer crash()
-			// Never at the very instant at which a call ends.
+			// The crash is never exactly when a call ends.
 			time.AfterFunc(time.Duration(rapid.IntRange(0, 9000).Draw(rt, "crash"))*time.Millisecond+time.Microsecond, crash)
 			model := &script{answers: slices.Clone(steps)}
 			first, err := newAgentWith(t, Options{Tools: tools}, model).Run(ctx, turn, func(Event) {})
@@ -338,7 +338,7 @@ func TestFilesOfATurnAreBounded(t *testing.T) {
 	}
 }
 
-// later is a Toolbox whose tools come after a while, as those of a server do.
+// later is a Toolbox whose tools appear after a delay, like those of a server.
 type later struct {
 	from  time.Time
 	tools toolbox
@@ -385,7 +385,8 @@ func TestOpenCallsWaitForTheirTools(t *testing.T) {
 	}
 }
 
-// A call about which a person was asked waits for the decision, even if its tool calls itself read-only after the restart.
+// If a person was asked about a call, the call waits for the decision, even if its tool claims to be read-only after
+// the restart.
 func TestProposedCallsWaitForADecision(t *testing.T) {
 	t.Parallel()
 	for verdict, ran := range map[Verdict]int{Approved: 2, Denied: 1} {
@@ -407,7 +408,8 @@ func TestProposedCallsWaitForADecision(t *testing.T) {
 	}
 }
 
-// The journal stores that a call begins, also if it only reads: a call that killed a process is not run again.
+// The journal stores the start of every call, even of a read-only one, so that a call that killed a process is not run
+// again.
 func TestReadOnlyCallsAreJournaled(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
@@ -421,14 +423,14 @@ func TestReadOnlyCallsAreJournaled(t *testing.T) {
 		t.Errorf("%q, %v begun, proposed %+v", got.Text, began, p.proposals)
 	}
 
-	began = nil // and so where nobody is asked
+	began = nil // the same if nobody is asked
 	got = runTurn(t, t.Context(), Options{Tools: workshop()}, turn, called("", "read {}", "write {}"), answer{deltas: texts("Done.")})
 	if got.Text != "Done." || fmt.Sprint(began) != "[false true]" {
 		t.Errorf("nobody is asked: %q, %v begun", got.Text, began)
 	}
 }
 
-// awaited is a toolbox that knows its tools after a while.
+// awaited is a toolbox that knows its tools after a delay.
 type awaited struct {
 	toolbox
 	known chan struct{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// photos returns images that say which they are.
+// photos returns images whose content identifies them.
 func photos(names string) []Image {
 	var out []Image
 	for name := range strings.FieldsSeq(names) {
@@ -103,7 +103,7 @@ func TestModelWithoutImages(t *testing.T) {
 	}
 }
 
-// The images of a request are also limited in bytes: the newest are sent.
+// The images of a request also have a size limit: the newest images are sent.
 func TestLimitImagesByBytes(t *testing.T) {
 	t.Parallel()
 	image := func(mib int) Image { return Image{MediaType: "image/png", Data: make([]byte, mib<<20)} }

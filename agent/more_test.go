@@ -34,7 +34,7 @@ func newAgentWith(t *testing.T, o Options, models ...Model) *Agent {
 	return a
 }
 
-// meanwhile returns a Turn.More that tells one text each time it is asked; empty: nothing.
+// meanwhile returns a Turn.More that returns one text at each call; an empty text means none.
 func meanwhile(texts ...string) func(context.Context) []Message {
 	return func(context.Context) []Message {
 		if len(texts) == 0 {

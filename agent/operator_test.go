@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A tool that the operator approved in the configuration runs without a question. It runs in order, and the journal marks it as
-// a call that changes something.
+// A tool that the operator approved in the configuration runs without a question. Its calls run in order, and the
+// journal records them as calls that change something.
 func TestAutoApprovedCallsAskNobody(t *testing.T) {
 	t.Parallel()
 	tools := workshop()

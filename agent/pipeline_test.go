@@ -62,10 +62,10 @@ func TestPipelineEndsEarly(t *testing.T) {
 	} {
 		o.Limits.ModelCalls = 1
 		if tt.name == "an error" {
-			o.Limits.ModelCalls = 2 // which has reached the first model
+			o.Limits.ModelCalls = 2 // the first model uses up the limit
 		}
 		got, second := chain(t, o, streamed, []answer{tt.a}, nil)
-		asked := len(second.requests) > 0 // only where the first model failed
+		asked := len(second.requests) > 0 // only if the first model failed
 		if got.Stop != tt.stop || got.Text != tt.text || asked != (tt.name == "an error") || got.events != "" {
 			t.Errorf("%s: got %s %q, events %s", tt.name, got.Stop, got.Text, got.events)
 		}
@@ -81,8 +81,8 @@ func TestPipelineEndsEarly(t *testing.T) {
 	}
 }
 
-// After a crash, the earlier nodes run again, since they change nothing, and the last node continues after the stored calls.
-// However it ends, these calls stay in the history.
+// After a crash, the earlier nodes run again, because they change nothing, and the last node continues after the stored
+// calls. These calls stay in the history for any end of the turn.
 func TestPipelineContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -188,7 +188,7 @@ func TestAsksSeesOnlyPeoplesText(t *testing.T) {
 		t.Errorf("%q, heard\n%q\nwant\n%q", got.Text, heard, want)
 	}
 
-	heard = nil // also where older messages are summarized within the turn
+	heard = nil // also if older messages are summarized within the turn
 	o = windowed(2000, 200)
 	o.Tools = tools
 	turn = ask(chat(20, 100), "and now?")

@@ -95,7 +95,7 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// approves is an Approver that does something before it approves.
+// approves is an Approver that runs a function before it approves.
 type approves func()
 
 func (f approves) Approve(context.Context, Proposal) (Verdict, error) {
@@ -103,8 +103,8 @@ func (f approves) Approve(context.Context, Proposal) (Verdict, error) {
 	return Approved, nil
 }
 
-// The approval of a tool does not hold for the tool that replaced it meanwhile. A tool that is temporarily missing counts as
-// the same.
+// If a tool was replaced in the meantime, its approval does not apply to the new one. A tool that is temporarily
+// missing counts as the same.
 func TestToolChangesDuringItsApproval(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -26,7 +26,7 @@ func TestRepeat_silentStream(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got := runTurn(t, t.Context(), o, streamed, tt.first, answer{deltas: texts("Hel", "lo."), c: Completion{Usage: told}})
 				want := tt.events
-				if tt.first.deltas == nil { // nothing stood there, so that the second answer is told as it comes
+				if tt.first.deltas == nil { // no text was shown, so the second answer is emitted while it arrives
 					want = `text:"Hel" text:"lo."`
 				}
 				got.check(t, StopDone, "Hello.", want)
@@ -87,15 +87,15 @@ func TestSilence_firstTokenHasItsOwnLimit(t *testing.T) {
 	})
 }
 
-// Once a provider has begun to work, each attempt may cost a whole answer, so there is one more attempt. Every attempt that
-// reached a provider counts.
+// Once a provider has begun to work, each attempt may cost a whole answer, so there is only one more attempt. Every
+// attempt that reached a provider is counted in the usage.
 func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
 	status := func(kind ErrorKind, status int) answer {
 		return answer{err: &ModelError{Kind: kind, Status: status, Err: errors.New("no")}}
 	}
 	cut := answer{deltas: texts("He"), err: &ModelError{Kind: Broken, Err: errors.New("cut")}}
 	empty := status(Broken, 200)
-	lost := status(Retryable, 0) // the connection, before the answer's head
+	lost := status(Retryable, 0) // the connection is lost before the response's header
 	refused := answer{err: &ModelError{Kind: Retryable, NotSent: true, Err: errors.New("connection refused")}}
 	busy := status(Retryable, 503)
 	for _, tt := range []struct {
@@ -203,7 +203,7 @@ func TestJournal_storesTheUsage(t *testing.T) {
 	}
 }
 
-// spy is a script that says when it is asked.
+// spy is a script that reports when it is called.
 type spy struct {
 	script
 	before func()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// answer is what a script's model does with one call.
+// answer is the result of one call of a scripted model.
 type answer struct {
 	deltas []Delta
 	every  time.Duration // before each delta
@@ -22,7 +22,7 @@ type answer struct {
 	hang   bool // after the deltas, until the context ends
 }
 
-// script is a Model that gives its answers one after the other.
+// script is a Model with a fixed sequence of answers.
 type script struct {
 	name     string // empty: main
 	answers  []answer
@@ -72,7 +72,7 @@ func texts(parts ...string) []Delta {
 	return out
 }
 
-// ran is what a turn came to.
+// ran is the result of a turn.
 type ran struct {
 	Result
 	err    error

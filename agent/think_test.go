@@ -7,8 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// part runs pieces through a filter and returns what stands at the end. What was text first comes before the rest of the thinking: when it turned out to be thinking
-// depends on how the text is cut.
+// part runs pieces through a filter and returns the text and the thinking at the end. Text that turned out to be
+// thinking comes before the rest of the thinking, because the time at which that is known depends on how the text is
+// split.
 func part(pieces ...string) (text, reasoning string) {
 	var void string
 	f := newThinkFilter([]string{"think", "thinking"})
@@ -92,7 +93,7 @@ func TestOnlyTagsAreHeldBack(t *testing.T) {
 	}
 }
 
-// modelText draws a text of the pieces that matter to the filter.
+// modelText draws a text from pieces that are relevant to the filter.
 func modelText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -102,7 +103,7 @@ func modelText() *rapid.Generator[string] {
 	})
 }
 
-// cutAt parts s at any bytes.
+// cutAt splits s at any bytes.
 func cutAt(t *rapid.T, s string) []string {
 	var pieces []string
 	for s != "" {

@@ -14,13 +14,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// toolbox is a Toolbox that always holds the same.
+// toolbox is a Toolbox with fixed tools.
 type toolbox []ToolDef
 
 func (b toolbox) Tools() []ToolDef { return b }
 
-// workshop returns tools: "read" answers with its arguments after the seconds they ask for, "write" is
-// the same and changes things, "fail" fails, "draw" makes an image and a file.
+// workshop returns tools: "read" returns its arguments after the number of seconds in them, "write" does the same and
+// changes something, "fail" fails, and "draw" makes an image and a file.
 func workshop() toolbox {
 	work := func(ctx context.Context, in Input) (Output, error) {
 		var arguments struct {
@@ -51,7 +51,7 @@ func workshop() toolbox {
 	}
 }
 
-// called returns a model's answer with calls, "NAME ARGUMENTS" each; their ids are a, b, and so on.
+// called returns a model's answer with calls, each in the form "NAME ARGUMENTS". Their ids are a, b, and so on.
 func called(text string, calls ...string) answer {
 	a := answer{}
 	if text != "" {
@@ -83,7 +83,7 @@ func transcript(messages []Message) string {
 	return strings.Join(out, "\n")
 }
 
-// checkAnswered checks what providers check: each call has exactly one answer, right behind its message.
+// checkAnswered checks a rule of providers: each call has exactly one result, right after its message.
 func checkAnswered(t rapid.TB, messages []Message) {
 	t.Helper()
 	var open []string
@@ -152,7 +152,7 @@ func TestToolsWhileStreamingF07(t *testing.T) {
 		if got.ToolCalls != 3 || got.ModelCalls != 3 || got.Usage != (Usage{Prompt: 30, Completion: 15}) || got.err != nil {
 			t.Errorf("%d tool calls, %d model calls, usage %+v, error %v", got.ToolCalls, got.ModelCalls, got.Usage, got.err)
 		}
-		if got.Elapsed != 9*time.Second { // the turn's clock stood still for the person
+		if got.Elapsed != 9*time.Second { // the turn's clock was paused while the person decided
 			t.Errorf("took %v", got.Elapsed)
 		}
 		if len(p.proposals) != 1 || p.proposals[0].Text != `will write {"x":1}` || p.proposals[0].Call.ID != "a_2" {
@@ -337,11 +337,11 @@ func TestToolLimits(t *testing.T) {
 	}
 }
 
-// Each call has an answer, however the turn is stopped.
+// Each call has a result, for any way in which the turn is stopped.
 func TestStoppedDuringCalls(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		after  time.Duration // 0: the turn's own limit of 4 s
+		after  time.Duration // 0: only the turn's own limit of 4 s applies
 		calls  []string
 		stop   StopReason
 		append string
@@ -457,7 +457,7 @@ func TestProviderWithoutTools(t *testing.T) {
 	if err != nil || r.Stop != StopNoTool || r.ToolCalls != 0 {
 		t.Errorf("got %s, %v", r.Stop, err)
 	}
-	for i, want := range []int{4, 0, 0} { // it is remembered
+	for i, want := range []int{4, 0, 0} { // the limit is remembered
 		if r := model.requests[i]; len(r.Tools) != want || hasCalls(r.Messages) != (want > 0) {
 			t.Errorf("request %d with %d tools and\n%s", i, len(r.Tools), transcript(r.Messages))
 		}

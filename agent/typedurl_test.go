@@ -59,7 +59,7 @@ func TestTypedByTheAsker(t *testing.T) {
 		{"mailto:ada@example.org", "mailto:ada@example.org", false},
 		{"https://example.org:8443/", "example.org", false},
 		{"https://example.org:443/", "example.org", true},
-		{"https://examp\u200ble.org/", "example.org", true}, // the host that is asked has no such letter
+		{"https://examp\u200ble.org/", "example.org", true}, // the real host name has no such character
 		{"https://ex\u0430mple.org/", "example.org", false}, // a Cyrillic letter
 		{"https://example.org/", "ex\u0430mple.org", false},
 		{"https://example.org/\u202etxt", "example.org/txt", false},
@@ -70,7 +70,7 @@ func TestTypedByTheAsker(t *testing.T) {
 	}
 }
 
-// TestExtendedAddressIsNotTyped: a model could append secrets to a typed address, so any addition makes another address of it.
+// A model could append secrets to a typed URL, so any addition makes it another URL, which nobody typed.
 func TestExtendedAddressIsNotTyped(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

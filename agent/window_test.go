@@ -15,12 +15,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// narrow is a Model with a window that it enforces by a count of its own. Its summaries keep
-// the lines that ask to be remembered, up to their limit.
+// narrow is a Model with a window that it enforces by its own count of tokens. Its summaries keep the lines that ask to
+// be remembered, up to their limit.
 type narrow struct {
 	window, output int
-	factor         float64 // its count of an estimated token
-	quiet          bool    // tells no usage
+	factor         float64 // its token count divided by the estimate
+	quiet          bool    // reports no usage
 	last           Request
 	refusals       int
 	summaries      int
@@ -65,7 +65,7 @@ func isSummaryRequest(r Request) bool {
 
 var remember = regexp.MustCompile(`(?m)remember that .*$`)
 
-// remembered is what a good summary of these messages, and of the summary before them, holds.
+// remembered returns what a good summary of these messages, and of the summary before them, must contain.
 func remembered(r Request) string {
 	_, before, _ := strings.Cut(r.System, summaryMark)
 	lines := remember.FindAllString(before, -1)
@@ -75,7 +75,7 @@ func remembered(r Request) string {
 	return strings.Join(append(lines, "They talked."), "\n")
 }
 
-// said returns everything that a request holds.
+// said returns all text in a request.
 func (r Request) said() string {
 	var all strings.Builder
 	all.WriteString(r.System)
@@ -113,8 +113,8 @@ func newNarrow(t *testing.T, n *narrow, o Options) *Agent {
 	return a
 }
 
-// 500 turns in a small window, whatever the provider counts: no turn fails, and the last request still contains what the third
-// turn asked to remember.
+// In 500 turns with a small window, no turn fails for any token count of the provider. The last request still contains
+// the fact that the third turn asked to remember.
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
 	for _, factor := range []float64{0.6, 0.8, 1, 1.3, 1.8} {
@@ -165,7 +165,7 @@ func TestAnyConversationFits(t *testing.T) {
 		n.output = n.window / rapid.IntRange(4, 10).Draw(rt, "output")
 		o := Options{System: strings.Repeat("rule ", rapid.IntRange(0, 20).Draw(rt, "system"))}
 		if rapid.Bool().Draw(rt, "limited") {
-			o.Limits.ModelCalls = rapid.IntRange(8, 16).Draw(rt, "calls") // refused attempts are among them
+			o.Limits.ModelCalls = rapid.IntRange(8, 16).Draw(rt, "calls") // including refused attempts
 		}
 		a := newNarrow(t, n, o)
 		turn := Turn{
@@ -211,7 +211,7 @@ func drawHistory(t *rapid.T) []Message {
 	return out
 }
 
-// chat returns so many exchanges of about so many tokens each.
+// chat returns the given number of exchanges, each with about the given number of tokens.
 func chat(exchanges, tokens int) []Message {
 	var out []Message
 	for i := range exchanges {
@@ -402,7 +402,7 @@ func TestCancelDuringTheSummary(t *testing.T) {
 			t.Errorf("compaction %+v, want the step that was done", got.Compaction)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // in the wait before a second attempt
+	synctest.Test(t, func(t *testing.T) { // during the wait before a second attempt
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(why) })
 		limited := answer{err: &ModelError{Kind: RateLimited, RetryAfter: time.Minute, Err: errors.New("slow down")}}

@@ -6,7 +6,7 @@ import (
 	"telex/agent"
 )
 
-// usual is an event as OpenAI sends it.
+// usual is a typical event of OpenAI.
 const usual = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"m","service_tier":"default",` +
 	`"system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],` +
 	`"usage":null,"obfuscation":"x7"}`

@@ -19,7 +19,7 @@ import (
 	"telex/agent/chatcompletions"
 )
 
-// replies is an http.RoundTripper that answers with one body after the other.
+// replies is an http.RoundTripper that returns one body after the other.
 type replies struct {
 	bodies []string
 	asked  []string
@@ -37,8 +37,8 @@ func (r *replies) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Servers implement the API differently. The same conversation gives the same events with each of them, and each server gets
-// its own data back. See agent/testdata/streams.
+// Servers implement the API differently. The same conversation gives the same events with each server, and each server
+// gets the data back that it sent. See agent/testdata/streams.
 func TestVariantsOfTheAPI(t *testing.T) {
 	files, err := filepath.Glob("../testdata/streams/*.sse")
 	if err != nil || len(files) < 13 {
@@ -76,7 +76,7 @@ func checkQuirks(t *testing.T, bodies []string) {
 			return ""
 		},
 		Call: func(ctx context.Context, in agent.Input) (agent.Output, error) {
-			if strings.Contains(in.Arguments, "Berlin") { // the second one ends first
+			if strings.Contains(in.Arguments, "Berlin") { // the second call ends first
 				time.Sleep(time.Second)
 			}
 			return agent.Output{Text: "noon"}, ctx.Err()
@@ -87,7 +87,7 @@ func checkQuirks(t *testing.T, bodies []string) {
 		t.Fatal(err)
 	}
 	var events []string
-	calls := make(map[string]int) // by the order in which they are met: ids differ
+	calls := make(map[string]int) // numbered in order of appearance, because ids differ between servers
 	text, reasoning := "", ""
 	result, err := a.Run(t.Context(), agent.Turn{Stream: true, Messages: []agent.Message{{Role: agent.User, Text: "hi"}}}, func(e agent.Event) {
 		switch e := e.(type) {
@@ -101,7 +101,7 @@ func checkQuirks(t *testing.T, bodies []string) {
 			if calls[e.ID] == 0 {
 				calls[e.ID] = len(calls) + 1
 			}
-			if e.State != agent.ToolIdentified { // how often its display gets better differs
+			if e.State != agent.ToolIdentified { // the number of display updates differs between servers
 				events = append(events, fmt.Sprintf("%q %d %d %s", text, calls[e.ID], e.State, e.Display))
 			}
 		default:
@@ -136,7 +136,7 @@ func checkQuirks(t *testing.T, bodies []string) {
 	}
 }
 
-// wanted returns what a server wants back.
+// wanted returns the data that a server must get back.
 func wanted(body string) string {
 	_, line, _ := strings.Cut(body, "\n: wants back ")
 	line, _, _ = strings.Cut(line, "\n")

@@ -2,5 +2,5 @@
 
 package chatcompletions_test
 
-// raced says that the race detector runs: the longest tests are shorter then, as they are played in full without it.
+// raced reports whether the race detector is on. With it, the longest tests are shorter; they run in full without it.
 const raced = true

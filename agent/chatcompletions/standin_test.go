@@ -18,7 +18,7 @@ import (
 	"telex/standin/openai"
 )
 
-// provider runs f in a bubble with an agent and the imitated provider it talks to.
+// provider runs f in a bubble with an agent and the stand-in of its provider.
 func provider(t *testing.T, f func(*testing.T, *agent.Agent, *openai.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func provider(t *testing.T, f func(*testing.T, *agent.Agent, *openai.Server)) {
 	})
 }
 
-// told runs a turn and returns the text its events leave.
+// told runs a turn and returns the text of its events.
 func told(ctx context.Context, a *agent.Agent, question string, stream bool) (text, reasoning string, resets int, r agent.Result, err error) {
 	turn := agent.Turn{Stream: stream, Messages: []agent.Message{{Role: agent.User, Text: question}}}
 	r, err = a.Run(ctx, turn, func(e agent.Event) {
@@ -103,7 +103,7 @@ func TestStandin(t *testing.T) {
 	} {
 		for _, stream := range []bool{true, false} {
 			if !stream && (tt.resets > 0 || tt.noUsage || strings.Contains(tt.question, "refuse=stream")) {
-				continue // about streams
+				continue // a case for streams
 			}
 			t.Run(tt.name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
 				provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
@@ -156,7 +156,7 @@ func TestStandinSilenceF60(t *testing.T) {
 		if r.Stop != agent.StopSilence || err == nil || !r.Partial || r.Text == "" {
 			t.Errorf("got %s %q, %v", r.Stop, r.Text, err)
 		}
-		if r.Elapsed < 20*time.Second || r.Elapsed > 22*time.Second { // it was asked once more
+		if r.Elapsed < 20*time.Second || r.Elapsed > 22*time.Second { // there was one more attempt
 			t.Errorf("took %v", r.Elapsed)
 		}
 		synctest.Wait()
@@ -194,7 +194,8 @@ func TestStandinAcceptsImages(t *testing.T) {
 	})
 }
 
-// A file is sent as a file part. If the model refuses files, the request is repeated without it, and the model reads so.
+// A file is sent as a file part. If the model refuses files, the request is repeated without it, and the model is told
+// so.
 func TestFiles(t *testing.T) {
 	question := func(text string) agent.Turn {
 		return agent.Turn{Stream: true, Messages: []agent.Message{{
@@ -211,7 +212,7 @@ func TestFiles(t *testing.T) {
 		if err := server.Rule(openai.Rule{Do: "refuse=file"}); err != nil {
 			t.Fatal(err)
 		}
-		for _, calls := range []int{2, 1} { // the second turn knows
+		for _, calls := range []int{2, 1} { // the second turn already knows that the model refuses files
 			r, err := a.Run(t.Context(), question("say: Hello."), func(agent.Event) {})
 			if err != nil || r.ModelCalls != calls {
 				t.Errorf("got %q after %d calls, %v", r.Text, r.ModelCalls, err)

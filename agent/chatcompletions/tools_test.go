@@ -19,12 +19,12 @@ import (
 	"telex/standin/openai"
 )
 
-// toolbox is an agent.Toolbox that always holds the same.
+// toolbox is an agent.Toolbox with fixed tools.
 type toolbox []agent.ToolDef
 
 func (b toolbox) Tools() []agent.ToolDef { return b }
 
-// workshop returns a clock, which only reads, and a switch, which does not.
+// workshop returns two tools: a clock, which is read-only, and a switch, which is not.
 func workshop() toolbox {
 	return toolbox{
 		{Name: "clock", Description: "Tells the time.", ReadOnly: true, Call: func(context.Context, agent.Input) (agent.Output, error) {
@@ -39,14 +39,14 @@ func workshop() toolbox {
 	}
 }
 
-// yes approves of everything.
+// yes approves every call.
 type yes struct{}
 
 func (yes) Approve(context.Context, agent.Proposal) (agent.Verdict, error) {
 	return agent.Approved, nil
 }
 
-// withTools runs f in a bubble with an agent that has tools and the imitated provider it talks to.
+// withTools runs f in a bubble with an agent that has tools, and the stand-in of its provider.
 func withTools(t *testing.T, tools toolbox, f func(*testing.T, *agent.Agent, *openai.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,8 @@ func withTools(t *testing.T, tools toolbox, f func(*testing.T, *agent.Agent, *op
 	})
 }
 
-// The stand-in refuses the same histories as OpenAI: a call with no answer or two, an invalid name, invalid arguments.
+// The stand-in refuses the same histories as OpenAI: a call with no result or with two, an invalid name, invalid
+// arguments.
 func TestStandinTools(t *testing.T) {
 	const two = "call: clock {}\ncall: switch {\"lamp\":\"desk\"}\nLet me see."
 	const want = "Let me see.\n\nThe tools answered:\n\n- clock: noon\n- switch: switched {\"lamp\":\"desk\"}"

@@ -13,8 +13,8 @@ import (
 	"telex/standin/openai"
 )
 
-// A long conversation with a provider that enforces its window: no turn fails, and the last request still contains what the
-// third turn asked to remember.
+// A long conversation uses a provider that enforces its window. No turn fails, and the last request still contains the
+// fact that the third turn asked to remember.
 func TestStandinWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"gpt-5-mini"}, Rate: 5000, Context: 4000})

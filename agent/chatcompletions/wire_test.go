@@ -22,8 +22,7 @@ import (
 
 const secret = "sk-very-secret-key-4711"
 
-// world is an agent and the provider it talks to, over connections in memory. It lives in a
-// synctest bubble.
+// world is an agent and its provider, connected in memory. It lives in a synctest bubble.
 type world struct {
 	t       *testing.T
 	agent   *agent.Agent
@@ -35,7 +34,7 @@ type world struct {
 	headers []http.Header
 }
 
-// inWorld runs f in a bubble, with a provider that answers as handler does.
+// inWorld runs f in a bubble, with a provider whose responses come from handler.
 func inWorld(t *testing.T, handler http.HandlerFunc, change func(*chatcompletions.Options, *agent.Options), f func(*testing.T, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +80,7 @@ func inWorld(t *testing.T, handler http.HandlerFunc, change func(*chatcompletion
 	})
 }
 
-// outcome is what a turn came to.
+// outcome is the result of a turn.
 type outcome struct {
 	agent.Result
 	events string
@@ -114,7 +113,7 @@ func (o outcome) check(t *testing.T, stop agent.StopReason, text, events string)
 	}
 }
 
-// sse answers with an event stream of these frames, after pauses of every.
+// sse returns a handler that sends these frames as an event stream, with the pause every before each.
 func sse(every time.Duration, frames ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -148,7 +147,7 @@ func refuse(status int, header map[string]string, text string) http.HandlerFunc 
 	}
 }
 
-// inTurn answers each request with the next handler, and the last one again.
+// inTurn answers each request with the next handler, and all further ones with the last.
 func inTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +157,7 @@ func inTurn(handlers ...http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// text is a frame with a piece of text; end the frames of an orderly end.
+// text returns a frame with a piece of text. end returns the frames at the end of a complete stream.
 func text(s string) string {
 	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", s)
 }
@@ -363,7 +362,7 @@ func TestWireRetries(t *testing.T) {
 			t.Errorf("took %v, %d calls, %d requests", got.Elapsed, got.ModelCalls, len(w.bodies))
 		}
 	})
-	inWorld(t, inTurn(sse(0, ": hi\n\n"), good), nil, func(t *testing.T, w *world) { // broken before the first token
+	inWorld(t, inTurn(sse(0, ": hi\n\n"), good), nil, func(t *testing.T, w *world) { // the stream breaks before the first token
 		w.ask(t.Context(), "hi").check(t, agent.StopDone, "Hello", "Hello")
 	})
 	inWorld(t, good, func(o *chatcompletions.Options, _ *agent.Options) {
@@ -389,7 +388,7 @@ func TestWireSilenceF60(t *testing.T) {
 	inWorld(t, sse(9*time.Second, frames...), limit, func(t *testing.T, w *world) {
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopSilence, "Hel", "Hel")
-		if got.Elapsed != 38*time.Second { // 9 s to the word and 10 s of silence, twice: an event without content is silence
+		if got.Elapsed != 38*time.Second { // twice 9 s until the word and 10 s of silence, because an event without content counts as silence
 			t.Errorf("took %v, want 38s", got.Elapsed)
 		}
 		synctest.Wait()
@@ -397,7 +396,7 @@ func TestWireSilenceF60(t *testing.T) {
 			t.Error("the connection is still open")
 		}
 	})
-	inWorld(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, limit, func(t *testing.T, w *world) { // not even a status
+	inWorld(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, limit, func(t *testing.T, w *world) { // not even a status code is sent
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopFirstToken, "", "")
 		if got.Elapsed != 20*time.Second {

@@ -17,7 +17,7 @@ import (
 	"telex/agent"
 )
 
-// rawServer answers requests of the protocol by hand: it sends the result of answer unchanged.
+// rawServer is a server whose results are the unchanged text that answer returns.
 func rawServer(t *testing.T, answer func(w http.ResponseWriter, method string, id json.RawMessage)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func rawServer(t *testing.T, answer func(w http.ResponseWriter, method string, i
 	return s
 }
 
-// plainAnswer answers as a server with one tool does.
+// plainAnswer returns the results of a server with one tool.
 func plainAnswer(w http.ResponseWriter, method string, id json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json")
 	switch method {
@@ -58,7 +58,7 @@ func plainAnswer(w http.ResponseWriter, method string, id json.RawMessage) {
 	}
 }
 
-// peakOf returns by how much the memory that the process has from the system grew at most while f ran.
+// peakOf returns the maximum growth of the process's memory while f runs.
 func peakOf(f func()) (grown int64) {
 	read := func() int64 {
 		var m runtime.MemStats
@@ -84,7 +84,7 @@ func peakOf(f func()) (grown int64) {
 	return grown
 }
 
-// The size limit counts an event's body, however many bytes it takes on the wire.
+// The size limit applies to the decoded body of an event, not to the number of transferred bytes.
 func TestEventsAreBounded(t *testing.T) {
 	const size = 96 << 20
 	event := func(w io.Writer, id json.RawMessage) {
@@ -130,7 +130,7 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// Pages of a list are not kept in memory: a server may send fifty pages of the maximum size with one tool each.
+// The pages of a list are not all kept in memory: a server may send fifty pages of the maximum size with one tool each.
 func TestListsAreBounded(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(`{"tools":[{"name":"NAME","description":"`)

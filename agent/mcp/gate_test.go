@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// body opens a body that the given server sends, with its first bytes there, and what is sent later.
+// body returns a body from the given server. Its first bytes are available, and a function sends the rest.
 func body(t *testing.T, i *intake, first int) (*gate, *io.PipeWriter) {
 	r, w := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -24,7 +24,7 @@ func body(t *testing.T, i *intake, first int) (*gate, *io.PipeWriter) {
 	return g, w
 }
 
-// intakes are those of servers that share the place of the one large message.
+// intakes returns the intakes of servers that share one slot for a large message.
 func intakes(n int) (all []*intake) {
 	large := make(chan struct{}, 1)
 	for range n {
@@ -35,8 +35,7 @@ func intakes(n int) (all []*intake) {
 	return all
 }
 
-// While a server sends large messages, however many and however slowly, the large message of another server waits for one of
-// them at most.
+// Even if a server sends many large messages slowly, a large message of another server waits for at most one of them.
 func TestGate_oneServerBlocksAnotherForOneMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := intakes(2)

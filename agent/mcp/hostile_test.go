@@ -39,7 +39,7 @@ func TestACallIsMadeOnce(t *testing.T) {
 	})
 }
 
-// Of two tools with the same name, the first counts: chance must not decide which one is called.
+// If two tools have the same name, the first one is used, so that the choice is not random.
 func TestFirstOfTwoToolsWithTheSameName(t *testing.T) {
 	t.Parallel()
 	log := &said{}
@@ -116,7 +116,7 @@ func TestChildrenOfAnEndedServerAreKilled(t *testing.T) {
 	until(t, "the process to be gone", func() bool { return !alive(grandchild) })
 }
 
-// stuck is a transport that takes no call, as a pipe that the server does not read.
+// stuck is a transport that blocks every call, like a pipe that the server does not read.
 type stuck struct{ sdk.Transport }
 
 type stuckConn struct {
@@ -141,11 +141,11 @@ func (c *stuckConn) Write(ctx context.Context, m jsonrpc.Message) error {
 
 func (c *stuckConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	time.Sleep(lastAnswer * 3 / 4) // running calls end first
+	time.Sleep(lastAnswer * 3 / 4) // running calls end before this
 	return c.Connection.Close()
 }
 
-// onStuck runs f with a server that takes no call, until end is called.
+// onStuck runs f with a server that blocks every call until end is called.
 func onStuck(t *testing.T, f func(t *testing.T, s *server, end func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestCallThatBlocksThePipe(t *testing.T) {
 	})
 }
 
-// A server answers that it does not know the session, which has just ended here as well. The call was not carried out, so it
-// may be repeated.
+// The server answers that it does not know the session, which has just ended on this side as well. The call was not
+// carried out, so it may be repeated.
 func TestAnswerThatEndsTheSession(t *testing.T) {
 	onStuck(t, func(t *testing.T, s *server, end func()) {
 		s.mu.Lock()
@@ -199,7 +199,7 @@ func TestAnswerThatEndsTheSession(t *testing.T) {
 	})
 }
 
-// No progress of a call is reported after it has returned.
+// Progress of a call that has returned is not reported.
 func TestProgressEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	c := &session{progress: map[string]func(string){}}

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// escapes are ways in which a server, a shell script, leaves processes behind. $N is an argument for sleep by which they
-// are found. cat reads its input and answers nothing: a server that answers with what it was sent is ended at once, sometimes before
-// a test has seen its processes.
+// escapes are shell scripts: servers that leave processes behind in different ways. $N is an argument for sleep by
+// which the test finds these processes. cat reads its input and sends nothing, because a server that echoes its input
+// is ended at once, sometimes before a test has seen its processes.
 var escapes = map[string]string{
 	"ignores signals and its input": `trap "" HUP INT TERM; while :; do sleep $N; done`,
 	"forks":                         `sleep $N & sleep $N & cat >&2`,
@@ -31,7 +31,7 @@ var escapes = map[string]string{
 	"forks all the time":            `while :; do sleep $N & sleep 0.02; done`,
 }
 
-// left returns the processes whose arguments hold a word.
+// left returns the processes whose arguments contain a word.
 func left(word string) (found []string) {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -46,14 +46,14 @@ func left(word string) (found []string) {
 	return found
 }
 
-// No process that a server started outlives the server, its connection or the daemon, however the daemon ends.
+// No process of a server survives the server, its connection or the daemon, for any kind of end of the daemon.
 func TestNoProcessIsLeft(t *testing.T) {
 	t.Parallel()
-	some := make(chan struct{}, 2) // of them at a time: each starts several processes
+	some := make(chan struct{}, 2) // a limit on concurrent cases, because each starts several processes
 	for name, script := range escapes {
 		for _, end := range []string{"stopped", "killed"} {
 			if name == "kills its keeper" && end == "killed" {
-				continue // the daemon died before it noticed the keeper's end, so nobody is left to end it
+				continue // the daemon died before it noticed the keeper's end, so no process is left to end it
 			}
 			t.Run(name+", "+end, func(t *testing.T) {
 				t.Parallel()
@@ -72,7 +72,7 @@ func TestNoProcessIsLeft(t *testing.T) {
 	}
 }
 
-// underStop runs a script as a server of this process, and stops in good order.
+// underStop runs a script as a server of this process, and stops it gracefully.
 func underStop(t *testing.T, script, word string) {
 	t.Helper()
 	c, err := New(Options{
@@ -92,7 +92,7 @@ func underStop(t *testing.T, script, word string) {
 	<-done
 }
 
-// underKill runs a script as a server of a process of its own, and kills that.
+// underKill runs a script as a server of a separate process, and kills that process.
 func underKill(t *testing.T, script, word string) {
 	t.Helper()
 	me, err := os.Executable()

@@ -39,7 +39,7 @@ func play(kind string) {
 			os.Exit(3)
 		}
 		_, _ = io.Copy(io.Discard, os.Stdin)
-	case "stubborn": // has a child of its own, and ends by no other signal than SIGKILL
+	case "stubborn": // has a child, and ends only by SIGKILL
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGPIPE)
 		child := exec.Command("sleep", "600")
 		if err := child.Start(); err != nil {
@@ -50,7 +50,7 @@ func play(kind string) {
 		}
 		_ = newTestServer().Run(ctx, &sdk.StdioTransport{})
 		select {}
-	case "parent": // leaves a child of its own behind, which has its output
+	case "parent": // leaves a child behind, which has its output open
 		child := exec.Command("sleep", "600")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
@@ -70,12 +70,12 @@ func play(kind string) {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no such database")
 		os.Exit(3)
-	case "old": // answers nothing that it does not know, as some old servers do
+	case "old": // ignores unknown requests, as some old servers do
 		old()
 	}
 }
 
-// old is a server of few words, written by hand.
+// old is a minimal server, written by hand.
 func old() {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -104,7 +104,7 @@ func text(s string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
-// newTestServer returns a server with a tool for each thing that can happen.
+// newTestServer returns a server with one tool for each kind of event.
 func newTestServer() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1.2"}, nil)
 	add := func(t sdk.Tool, h sdk.ToolHandler) {
@@ -138,7 +138,7 @@ func newTestServer() *sdk.Server {
 		}); err != nil {
 			return nil, err
 		}
-		select { // the SDK's stateless servers do not learn that nobody waits any more
+		select { // a stateless server of the SDK does not learn that the client has gone
 		case <-ctx.Done():
 		case <-time.After(10 * time.Minute):
 		}
@@ -162,7 +162,7 @@ func newTestServer() *sdk.Server {
 	return s
 }
 
-// said is a log in memory.
+// said is an in-memory log.
 type said struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -184,7 +184,7 @@ func (s *said) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// myself returns this binary as a server of some kind.
+// myself returns the configuration with which this binary runs as a server of the given kind.
 func myself(t *testing.T, kind string) Server {
 	t.Helper()
 	me, err := os.Executable()
@@ -226,7 +226,7 @@ func runs(t *testing.T, c *Client, log *said) *said {
 	return log
 }
 
-// until waits for something that other processes do.
+// until waits for an effect of other processes.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(90 * time.Second); !is(); {
@@ -241,7 +241,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// find returns a tool, for which it waits.
+// find waits for a tool and returns it.
 func find(t *testing.T, box agent.Toolbox, name string) agent.ToolDef {
 	t.Helper()
 	var found agent.ToolDef

@@ -72,7 +72,7 @@ func TestProgressIsReportedInOrder(t *testing.T) {
 		if err != nil || out.Text != "done" {
 			t.Fatalf("progress: %q, %v", out.Text, err)
 		}
-		// Progress after the answer is not reported.
+		// Progress after the result is not reported.
 		if want := []string{"step 1 (25 %)", "step 2 (50 %)", "step 3 (75 %)"}; !slices.Equal(steps, want[:len(steps)]) {
 			t.Fatalf("the steps are %q", steps)
 		}
@@ -86,7 +86,7 @@ func TestCrashFailsTheCallAndTheServerComesBack(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "whether the call took effect is not known") {
 		t.Errorf("crash: %v", err)
 	}
-	// Its tools stay, and a call waits for the server.
+	// The tools of the server stay listed, and a call waits for the server.
 	echo := find(t, c, "it_echo")
 	until(t, "an answer", func() bool {
 		out, err := echo.Call(t.Context(), agent.Input{Arguments: "{}"})
@@ -119,7 +119,7 @@ func TestHangingCallEndsWithItsContext(t *testing.T) {
 	if _, err := hang.Call(ctx, agent.Input{Arguments: "{}"}); !errors.Is(err, why) {
 		t.Errorf("hang: %v", err)
 	}
-	call(t, find(t, c, "it_echo"), `{}`) // nothing else was hurt
+	call(t, find(t, c, "it_echo"), `{}`) // other calls still work
 }
 
 func TestRunEndsDuringACall(t *testing.T) {
@@ -233,7 +233,7 @@ func TestStubbornChildIsKilled(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs. One that nobody has waited for yet does not.
+// alive reports whether a process runs. A zombie process does not count.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -17,7 +17,7 @@ import (
 	"telex/agent"
 )
 
-// memory is a server in this process, which can be switched off.
+// memory is a server in this process that can be switched off.
 type memory struct {
 	made func() *sdk.Server
 
@@ -43,7 +43,7 @@ func (m *memory) open(*server, func(error)) (link, error) {
 	return link{transport: here, end: func() { _ = live.Close() }, why: func() error { return nil }}, nil
 }
 
-// turnOff closes what is open and lets nothing be opened.
+// turnOff closes all connections and refuses new ones.
 func (m *memory) turn(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,8 +139,8 @@ func TestCallWaitsForARestart(t *testing.T) {
 	})
 }
 
-// Await waits for the first attempt of every server. It waits neither for a server that hangs, nor longer than its context or a
-// moment after the start.
+// Await waits for the first attempt of every server, but no longer than until its context ends or a moment after the
+// start. So a server that hangs delays it only for a moment.
 func TestAwait(t *testing.T) {
 	for _, tt := range []struct {
 		takes time.Duration // the first try

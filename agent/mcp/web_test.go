@@ -19,14 +19,14 @@ import (
 
 const address = "http://mcp.test/mcp?token=query-secret"
 
-// site is an HTTP server in memory, whose handler can be replaced.
+// site is an in-memory HTTP server whose handler can be replaced.
 type site struct {
 	handler atomic.Pointer[http.Handler]
 }
 
 func (s *site) set(h http.Handler) { s.handler.Store(&h) }
 
-// fresh is a server that knows no session.
+// fresh is a server without any session.
 func fresh(t *testing.T, options *sdk.StreamableHTTPOptions) http.Handler {
 	t.Helper()
 	server := newTestServer()
@@ -76,10 +76,10 @@ func onSite(t *testing.T, config Server, made func(*testing.T) http.Handler, f f
 	})
 }
 
-// plainSite is a server as it usually is.
+// plainSite returns a typical server.
 func plainSite(t *testing.T) http.Handler { return fresh(t, nil) }
 
-// protocols are the ways in which a server can be built.
+// protocols are the variants of the protocol that a server can use.
 func protocols() map[string]*sdk.StreamableHTTPOptions {
 	return map[string]*sdk.StreamableHTTPOptions{
 		"sessions": nil, "stateless": {Stateless: true}, "plain JSON": {JSONResponse: true},
@@ -123,7 +123,7 @@ func TestHTTPRefused(t *testing.T) {
 	})
 }
 
-// TestHTTPServerRestarts: the server forgets all sessions. It refuses the call, which is repeated in a new session.
+// The server forgets all sessions. It refuses the call, which is repeated in a new session.
 func TestHTTPServerRestarts(t *testing.T) {
 	onSite(t, Server{}, plainSite, func(t *testing.T, c *Client, s *site, log *said) {
 		echo := find(t, c, "it_echo")
@@ -134,7 +134,7 @@ func TestHTTPServerRestarts(t *testing.T) {
 	})
 }
 
-// TestHTTPServerAnswersUnknownSessionWith400: many servers do this instead of 404.
+// Many servers answer with 400 instead of 404 if they do not know the session.
 func TestHTTPServerAnswersUnknownSessionWith400(t *testing.T) {
 	impolite := func(t *testing.T) http.Handler {
 		inner := fresh(t, nil)
@@ -156,7 +156,7 @@ func TestHTTPServerAnswersUnknownSessionWith400(t *testing.T) {
 	})
 }
 
-// recorder says 400 for 404.
+// recorder replaces the status 404 by 400.
 type recorder struct{ http.ResponseWriter }
 
 func (r *recorder) WriteHeader(status int) {
@@ -185,7 +185,7 @@ func TestHTTPServerThatIsDown(t *testing.T) {
 	})
 }
 
-// TestHTTPStreamWithoutAHeader: the server sends no header before its first message.
+// The server sends no header before its first message.
 func TestHTTPStreamWithoutAHeader(t *testing.T) {
 	h := func(t *testing.T) http.Handler {
 		inner := fresh(t, nil)
@@ -206,7 +206,7 @@ func TestHTTPStreamWithoutAHeader(t *testing.T) {
 	})
 }
 
-// legacyOnly is a server of before 2026-07-28, to which the stream of its own messages is a request of its own.
+// legacyOnly is a server from before 2026-07-28. It sends its own messages in the response to a separate GET request.
 func legacyOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -25,7 +25,7 @@ import (
 
 const secret = "sk-very-secret-key-4711"
 
-// api is one of the two model packages.
+// api is one of the two model packages, agent/chatcompletions and agent/responses.
 type api struct {
 	name string
 	open func(provider.Options) (agent.Model, error)
@@ -38,7 +38,7 @@ func apis() []api {
 	}
 }
 
-// imitated runs f in a bubble with a model of an API and the imitated provider it talks to.
+// imitated runs f in a bubble with a model of an API and the stand-in of its provider.
 func imitated(t *testing.T, a api, change func(*provider.Options), f func(*testing.T, agent.Model, *openai.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,14 +59,14 @@ func imitated(t *testing.T, a api, change func(*provider.Options), f func(*testi
 	})
 }
 
-// answered is what a model said, in the same words whichever API it speaks.
+// answered is a model's answer in a form that does not depend on the API.
 type answered struct {
 	events []string
 	agent.Completion
 	err string
 }
 
-// answer asks a model and writes down what comes.
+// answer asks a model and records the answer.
 func answer(ctx context.Context, m agent.Model, r agent.Request) answered {
 	var got answered
 	var err error
@@ -84,7 +84,7 @@ func answer(ctx context.Context, m agent.Model, r agent.Request) answered {
 		}
 	})
 	for i := range got.ToolCalls {
-		got.ToolCalls[i].Extra = nil // each package's own
+		got.ToolCalls[i].Extra = nil // each package has its own data
 	}
 	if err != nil {
 		got.err = "another error"
@@ -256,7 +256,7 @@ func TestBothModelPackagesRunTurnsAlike(t *testing.T) {
 				r.Elapsed = 0
 				for i := range r.Append {
 					for k := range r.Append[i].ToolCalls {
-						r.Append[i].ToolCalls[k].Extra = nil // each package's own
+						r.Append[i].ToolCalls[k].Extra = nil // each package has its own data
 					}
 				}
 				if strings.Contains(question, "call") && (r.ToolCalls == 0 || !strings.Contains(r.Text, "noon")) {

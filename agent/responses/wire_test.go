@@ -69,7 +69,7 @@ func inWorld(t *testing.T, change func(*responses.Options), f func(*testing.T, *
 	})
 }
 
-// asked is a request with one question.
+// asked returns a request with one question.
 func asked(question string) agent.Request {
 	return agent.Request{Messages: []agent.Message{{Role: agent.User, Text: question}}}
 }
@@ -303,7 +303,7 @@ func TestStandinGetsReasoningBack(t *testing.T) {
 		if want := "[user reasoning assistant function_call function_call function_call_output function_call_output]"; types != want {
 			t.Errorf("input %s, want %s", types, want)
 		}
-		// In the next turn it is of no use any more.
+		// In the next turn, the reasoning is not needed any more.
 		talk = append(talk, agent.Message{Role: agent.Assistant, Text: second.Text}, agent.Message{Role: agent.User, Text: "say: done"})
 		if c, err := m.Stream(t.Context(), agent.Request{Messages: talk}, func(agent.Delta) {}); err != nil || c.Text != "done" {
 			t.Errorf("got %q, %v", c.Text, err)
@@ -345,7 +345,7 @@ func inputTypes(t *testing.T, request []byte) string {
 	return fmt.Sprint(list)
 }
 
-// If a provider refuses reasoning, none is sent to it any more.
+// After a provider refused reasoning, no reasoning is sent to it any more.
 func TestWireRefusedReasoning(t *testing.T) {
 	talk := agent.Request{Messages: []agent.Message{
 		{Role: agent.User, Text: "hi"},

@@ -24,13 +24,13 @@ import (
 	"telex/standin/memnet"
 )
 
-// internet is what fetch reaches in these tests: hosts by name and address, all of one handler.
+// internet is a simulated internet for fetch: hosts by name and address, all with the same handler.
 type internet struct {
 	names    map[string]string // host to address
 	listener *memnet.Listener
 
 	mu    sync.Mutex
-	dials []string // addresses that were dialed for
+	dials []string // addresses of connection attempts
 }
 
 func (n *internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -44,7 +44,7 @@ func (n *internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return all, nil
 }
 
-// dial does what a net.Dialer does: it looks the name up, and asks the judge about each address.
+// dial works like a net.Dialer: it looks the name up, and passes each address to the check.
 func (n *internet) dial(ctx context.Context, network, address string, judge dialControl) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -78,7 +78,7 @@ func (n *internet) dialed() string {
 	return strings.Join(n.dials, " ")
 }
 
-// online runs f with fetch on an internet, in virtual time.
+// online runs f with fetch on a simulated internet, in virtual time.
 func online(t *testing.T, names map[string]string, h http.HandlerFunc, f func(t *testing.T, def agent.ToolDef, n *internet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func get(t *testing.T, def agent.ToolDef, address string) (string, error) {
 	return out.Text, err
 }
 
-// people is an address of the public internet.
+// people is an address on the public internet.
 const people = "93.184.215.14"
 
 func TestFetchRefusesPrivateAddresses(t *testing.T) {
@@ -133,7 +133,7 @@ func TestFetchRefusesPrivateAddresses(t *testing.T) {
 	}
 	refused := "this address is not on the public internet, and only that may be read"
 	online(t, names, h, func(t *testing.T, _ agent.ToolDef, n *internet) {
-		def := fetchOn(t, n, nil, "*.test", "localhost") // so that redirects are followed there, and judged
+		def := fetchOn(t, n, nil, "*.test", "localhost") // so that redirects to these hosts are followed, and their addresses are checked
 		for _, address := range []string{
 			"http://inside.test/", "http://localhost/", "http://six.test/", "http://nat.test/", "http://metadata.test/latest/meta-data/",
 			"http://127.0.0.1/", "http://169.254.169.254/", "https://[::1]/",
@@ -171,7 +171,7 @@ func TestFetchDoesNotReachThisMachine(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server was reached") }))
 	defer server.Close()
 	port := server.URL[strings.LastIndexByte(server.URL, ':'):]
-	// Any port may be reached on an open network, so that it is the address alone that is refused.
+	// The open network allows every port, so only the address can be the reason for a refusal.
 	def, err := newFetch(FetchOptions{
 		Open:  []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")},
 		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
@@ -321,7 +321,7 @@ func TestFetchIsBounded(t *testing.T) {
 	})
 }
 
-// ending is a body that ends in good order because its reader gave up, as a server's over TLS may that hears of it.
+// ending is a body that ends without an error when its reader gives up, as a server over TLS may do that notices it.
 type ending struct{ giveUp func() }
 
 func (e ending) Read([]byte) (int, error) {
@@ -398,7 +398,7 @@ func TestFetchStatus(t *testing.T) {
 	})
 }
 
-// TestFetchBehindAProxy: the proxy is asked for an address that was checked here, never for a name.
+// The proxy is asked to connect to an address that was checked here, never to a name.
 func TestFetchBehindAProxy(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -452,7 +452,7 @@ func TestFetchBehindAProxy(t *testing.T) {
 	}
 }
 
-// tunnel connects a client of a proxy with a server, until either has enough.
+// tunnel connects a proxy's client with a server until one of them closes.
 func tunnel(t *testing.T, w http.ResponseWriter, to string) {
 	t.Helper()
 	there, err := net.Dial("tcp", to)
@@ -502,7 +502,7 @@ func TestProposeFetch(t *testing.T) {
 		"https://evil.org/?a=b":           "https://evil.org/?a=b",
 		"https://evil.org/?a= b ":         "https://evil.org/?a=%20b",
 		"https://evil.org/a\u200bb":       "https://evil.org/a%E2%80%8Bb",
-		"https://evil.org/?a\u200b\u2060": "https://evil.org/?a\u200b\u2060", // which the agent tells by their numbers
+		"https://evil.org/?a\u200b\u2060": "https://evil.org/?a\u200b\u2060", // the agent shows these characters by their numbers
 		"https://b\u00fccher.example":     "https://xn--bcher-kva.example/",
 		"https://evil.org/x  y#z":         "https://evil.org/x%20%20y",
 		"nonsense":                        "nonsense",
@@ -515,7 +515,7 @@ func TestProposeFetch(t *testing.T) {
 	}
 }
 
-// TestRedirectsStayOnTheSite: nobody typed or approved an address of another site.
+// Redirects stay on the site, because nobody typed or approved a URL of another site.
 func TestRedirectsStayOnTheSite(t *testing.T) {
 	names := map[string]string{"listed.org": people, "www.listed.org": people, "a.listed.net": people, "b.listed.net": people, "evil.org": people, "www.evil.org": people}
 	handler := func(w http.ResponseWriter, r *http.Request) {
@@ -582,7 +582,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestHostilePagesAreReadFast reads pages of 2 MiB that are made to take long.
+// TestHostilePagesAreReadFast reads pages of 2 MiB that are designed to be slow to parse.
 func TestHostilePagesAreReadFast(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse("https://example.org/")
@@ -594,14 +594,14 @@ func TestHostilePagesAreReadFast(t *testing.T) {
 		"<tr><td colspan=1000 rowspan=1000>x",
 	} {
 		begun := time.Now()
-		size := maxRead / 8 // the race detector makes it slow enough
+		size := maxRead / 8 // the race detector is slow enough for the whole size
 		body := "<body><table>" + strings.Repeat(piece, size/len(piece))
-		_, _ = answer{mediaType: "text/html", charset: "utf-8", body: []byte(body)}.text(t.Context(), u) // an error is as good
-		if took := time.Since(begun); took > time.Minute {                                               // a second where nothing else runs
+		_, _ = answer{mediaType: "text/html", charset: "utf-8", body: []byte(body)}.text(t.Context(), u) // an error is accepted, too
+		if took := time.Since(begun); took > time.Minute {                                               // a second on an idle machine
 			t.Errorf("%s took %s", piece, took)
 		}
 	}
-	// Each piece of text is copied to the end of all that came before.
+	// Each piece of text is appended to a copy of all earlier text.
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errSlow)
 	defer cancel()
 	body := []byte("<body>" + strings.Repeat("<td>a", maxRead/5))

@@ -44,8 +44,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestNoPrivateAddressInAnyForm embeds private IPv4 addresses in every form of IPv6 address that can contain one.
-func TestNoPrivateAddressInAnyForm(t *testing.T) {
+// TestPrivateAddressesInAnyFormAreRefused embeds private IPv4 addresses in every form of IPv6 address that can contain one.
+func TestPrivateAddressesInAnyFormAreRefused(t *testing.T) {
 	t.Parallel()
 	g := newGuard(nil)
 	rapid.Check(t, func(t *rapid.T) {

@@ -22,7 +22,7 @@ import (
 
 const homeToken = "the-token-of-the-house"
 
-// homeServer is a server that speaks as much of Home Assistant's REST API as the tools need.
+// homeServer is a server with the part of Home Assistant's REST API that the tools need.
 type homeServer struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -91,7 +91,7 @@ func (h *homeServer) tool(t *testing.T, name string) agent.ToolDef {
 	return tools[i]
 }
 
-// socket takes one command.
+// socket handles one command.
 func (h *homeServer) socket(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
@@ -127,14 +127,14 @@ func (h *homeServer) socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// will sets the result of the commands that follow.
+// will sets the result of later commands.
 func (h *homeServer) will(result string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.result = result
 }
 
-// answer lets the server answer otherwise at a path.
+// answer sets the server's response at a path.
 func (h *homeServer) answer(path string, f func(http.ResponseWriter)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

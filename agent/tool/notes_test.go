@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// notes keeps facts in memory. The zero value is empty.
+// notes stores facts in memory. The zero value is empty.
 type notes struct {
 	mu    sync.Mutex
 	known map[string][]Fact
@@ -24,7 +24,7 @@ func (n *notes) Facts(_ context.Context, person string) ([]Fact, error) {
 	return slices.Clone(n.known[person]), nil
 }
 
-// Add remembers a line for a person.
+// Add stores a fact for a person.
 func (n *notes) Add(_ context.Context, person, text string) (Remembered, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -43,7 +43,7 @@ func (n *notes) Add(_ context.Context, person, text string) (Remembered, error) 
 	return Remembered{Fact: fact}, nil
 }
 
-// Remove forgets one and says whether it was there.
+// Remove deletes a fact and reports whether it existed.
 func (n *notes) Remove(_ context.Context, person, id string) (bool, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 
 const secret = "sk-very-secret"
 
-// provider is the wire: it answers each request with the next answer, the last one again.
+// provider is a fake transport: it answers each request with the next answer, and all further ones with the last.
 type provider struct {
 	answers  []answer
 	requests []*http.Request

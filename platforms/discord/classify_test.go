@@ -13,7 +13,7 @@ import (
 
 const testToken = "MTIz.GabCde.a-secret_token"
 
-// serveAnswer returns a bot whose API gives one answer to every call.
+// serveAnswer returns a bot whose API responds to every call with the same status and body.
 func serveAnswer(t *testing.T, status int, header map[string]string, body string) *Bot {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -25,7 +25,7 @@ func serveAnswer(t *testing.T, status int, header map[string]string, body string
 	}))
 	t.Cleanup(server.Close)
 	b := New(Options{Token: testToken, APIBase: server.URL})
-	t.Cleanup(b.Close) // before the server's, which waits for its connections
+	t.Cleanup(b.Close) // before the server closes, because that waits for the connections
 	return b
 }
 
@@ -163,7 +163,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// After an unreadable response, it is unknown whether the message exists. Its key shows it.
+// After an unreadable response, it is unknown whether the message exists. Its key shows that later.
 func TestUnreadableAnswer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "{", `{"id":""}`, `{"id":5}`, errorPage} {
@@ -174,7 +174,7 @@ func TestUnreadableAnswer(t *testing.T) {
 	}
 }
 
-// A text that replies where the bot may not read the past is sent without the reply.
+// If the bot may not read the history, a reply is sent without the reference to the other message.
 func TestReplyWithoutHistory(t *testing.T) {
 	t.Parallel()
 	calls := 0

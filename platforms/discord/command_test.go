@@ -104,8 +104,8 @@ func TestCommandIsDecoded(t *testing.T) {
 	})
 }
 
-// The answer takes the place of "thinking…" and is edited there until the token nears its end, then
-// through the channel (F53).
+// The answer replaces "thinking…" and is edited there. When the token is about to expire, edits go through the channel
+// (F53).
 func TestCommandIsAnswered(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -132,7 +132,8 @@ func TestCommandIsAnswered(t *testing.T) {
 	})
 }
 
-// A token that is dead, or that nobody knows, leads to the channel at once, and is not tried again.
+// If the interaction's token is expired or unknown, the answer goes to the channel at once, and the token is not tried
+// again.
 func TestTokenIsDead(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"invalid token":       {Status: http.StatusUnauthorized, Code: 50027, Description: "Invalid Webhook Token"},
@@ -180,7 +181,7 @@ func TestTokenIsDead(t *testing.T) {
 	}
 }
 
-// An uncertain answer to a command can be repeated: it uses the same message.
+// An answer to a command with an unknown outcome can be repeated, because it uses the same message.
 func TestCommandsAnswerIsUncertain(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		for _, f := range []conformance.Fault{conformance.CutBefore, conformance.CutAfter, conformance.ServerError} {
@@ -201,7 +202,7 @@ func TestCommandsAnswerIsUncertain(t *testing.T) {
 	})
 }
 
-// A second message that answers a command does not overwrite the first.
+// A second message that answers a command does not overwrite the first one.
 func TestTwoAnswersToACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -212,7 +213,7 @@ func TestTwoAnswersToACommand(t *testing.T) {
 	})
 }
 
-// An answer that was deleted does not keep the next from being shown.
+// If an answer was deleted, the next one is still shown.
 func TestCommandsAnswerIsDeleted(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -230,7 +231,7 @@ func TestCommandsAnswerIsDeleted(t *testing.T) {
 	})
 }
 
-// An acknowledgement that is slow is waited for; one that never came leads to the channel.
+// Answers wait for a slow acknowledgement. If there is none in the end, they go to the channel.
 func TestAcknowledgementIsSlow(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"slow":     {Action: fault.Latency, Delay: 2 * time.Second},
@@ -241,7 +242,7 @@ func TestAcknowledgementIsSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // an interaction that is not answered is a violation
+			synctest.Test(t, func(t *testing.T) { // an interaction without an acknowledgement is a violation
 				w := newWorldWith(t, standin.Options{})
 				to := w.Group()
 				bot := w.bot(discarded(), conformance.Proper)
@@ -271,7 +272,7 @@ func TestAcknowledgementIsSlow(t *testing.T) {
 	}
 }
 
-// A try to acknowledge that fails is not the last one while there is time.
+// A failed acknowledgement is repeated while there is time.
 func TestAcknowledgementIsRepeated(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"cut before":   {Method: "callback", Times: 2, Action: fault.CutBefore},
@@ -298,8 +299,8 @@ func TestAcknowledgementIsRepeated(t *testing.T) {
 	}
 }
 
-// A process that does not know a command answers it nevertheless: like the earlier process began to, or through the channel if
-// Discord was never told that the command was received.
+// A process that does not know a command still answers it. It continues the answer of the earlier process, or answers
+// in the channel if Discord never got an acknowledgement.
 func TestAnotherProcessAnswersACommand(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -313,7 +314,7 @@ func TestAnotherProcessAnswersACommand(t *testing.T) {
 		edit(t, other, ref, "two")
 		w.wantShown(to, "two")
 		never := chat.MessageID("cmd." + app + ".1234.aW50ZXJhY3Rpb246unknown")
-		if _, err := other.Send(t.Context(), to, outgoing("three", never)); chat.AsSendError(err).Kind != chat.Temporary { // it might be acknowledged yet
+		if _, err := other.Send(t.Context(), to, outgoing("three", never)); chat.AsSendError(err).Kind != chat.Temporary { // it may still be acknowledged
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(3 * time.Second)
@@ -352,7 +353,7 @@ func TestManyCommands(t *testing.T) {
 		time.Sleep(quiet)
 		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: fault.Latency, Delay: 9 * time.Second})
 		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
-		time.Sleep(7 * time.Second) // a session has begun, and is being filled in
+		time.Sleep(7 * time.Second) // a session has begun, and reads its missed messages
 		places := w.Crowd(30)
 		for i, to := range places {
 			w.Ask(to, fmt.Sprintf("question %d", i))
@@ -378,7 +379,7 @@ func TestCommandComesAgain(t *testing.T) {
 		w.Ask(w.Private(), "one")
 		in := r.one()
 		_ = r.stop()
-		from := chat.Resume{Cursor: strings.Replace(in.Resume, "seq=", "seq=1&was=", 1)} // as if it was not handled
+		from := chat.Resume{Cursor: strings.Replace(in.Resume, "seq=", "seq=1&was=", 1)} // as if it had not been handled
 		other := &runs{t: t, bot: bot, resume: from, known: map[string]bool{}}
 		list := other.again(w.bot(discarded(), conformance.Proper)).take()
 		if len(list) != 1 || list[0].ID != in.ID {
@@ -387,7 +388,7 @@ func TestCommandComesAgain(t *testing.T) {
 	})
 }
 
-// No error and no log holds a token, that of an interaction neither.
+// No error and no log contains a token, not even that of an interaction.
 func TestTokensAreSecret(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		log := &conformance.Log{}
@@ -440,7 +441,7 @@ func TestTokensAreSecret(t *testing.T) {
 				t.Errorf("the log holds a token:\n%s", text)
 			}
 		}
-		w.server.Reset() // with the interaction that was made to fail
+		w.server.Reset() // including the interaction that failed on purpose
 	})
 }
 
@@ -461,7 +462,7 @@ func TestCommandInHiddenChannel(t *testing.T) {
 		edit(t, bot, send(t, bot, to, more), "more of it")
 		w.wantShown(to, "two", "more of it")
 		time.Sleep(time.Until(began.Add(14*time.Minute + 30*time.Second)))
-		edit(t, bot, ref, "still") // nothing but its token leads there
+		edit(t, bot, ref, "still") // only its token can edit that message
 		w.wantShown(to, "still", "more of it")
 		time.Sleep(2 * time.Minute)
 		if _, err := bot.Send(t.Context(), to, more); chat.AsSendError(err).Kind != chat.Forbidden {

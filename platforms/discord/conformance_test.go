@@ -48,10 +48,10 @@ func TestConformance(t *testing.T) {
 
 const (
 	wrongToken = "MTIz.GabCde.wrong"
-	// garbled marks a message that is made unreadable on its way to the adapter.
+	// garbled marks a message that is corrupted on its way to the adapter.
 	garbled = "to be garbled"
 	app     = standin.DefaultBot
-	// otherPerson is who writes nothing.
+	// otherPerson is a person who writes nothing.
 	otherPerson = "200000000000001999"
 )
 
@@ -63,7 +63,7 @@ type world struct {
 	direct  string // the DM with the default person
 	threads bool   // it answers in threads
 	content bool   // it requests the privileged intent
-	thread  string // that the group is; empty: it is a channel
+	thread  string // the thread that is the group; empty: the group is a channel
 	met     bool   // the account was connected before
 }
 
@@ -99,8 +99,8 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	w.t.Helper()
 	bot := w.bot(log, how)
 	if how == conformance.Proper && !w.met {
-		// Discord tells nobody what was said before an account first connected, and names no DM from
-		// before: the cases are about one that was connected already.
+		// Discord does not return messages from before an account's first connection, and does not list older DMs. So
+		// the cases use an account that was connected before.
 		w.met = true
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 		defer cancel()
@@ -111,7 +111,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return bot
 }
 
-// bot returns a bot that never ran.
+// bot returns a bot that has not run yet.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *discord.Bot {
 	w.t.Helper()
 	o := discord.Options{Token: w.server.Token(), APIBase: "http://discord.test", Log: log, HTTP: &http.Transport{DialContext: w.dial}, Threads: w.threads, Content: w.content}
@@ -157,7 +157,7 @@ func (w *world) Crowd(n int) []chat.Target {
 	return list
 }
 
-// channel is the one that a place is.
+// channel returns the channel of a place.
 func channel(to chat.Target) string {
 	if to.Thread != "" {
 		return string(to.Thread)
@@ -165,12 +165,12 @@ func channel(to chat.Target) string {
 	return string(to.Chat)
 }
 
-// message is the one that an id names.
+// message returns the message with an id.
 func message(id chat.MessageID) string {
 	return strings.FieldsFunc(string(id), func(r rune) bool { return r == '.' || r == '/' })[0]
 }
 
-// writer is who writes in a place.
+// writer returns who writes in a place.
 func (w *world) writer(to chat.Target) string {
 	for _, c := range w.server.Channels() {
 		if c.ID == string(to.Chat) && c.Person != "" {
@@ -180,7 +180,7 @@ func (w *world) writer(to chat.Target) string {
 	return standin.DefaultPerson
 }
 
-// standing returns the bot's messages that stand in a place.
+// standing returns the bot's undeleted messages in a place.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.View(channel(to), time.Now()), func(m standin.Message) bool {
 		return !m.FromBot || m.Last().Loading() || m.OnlyFor != ""
@@ -209,7 +209,7 @@ func (w *world) Drafts(chat.Target) []string { return nil }
 
 func (w *world) Calls(op chat.Op) int { return len(w.calls(methods(op)...)) }
 
-// calls returns the calls of some methods.
+// calls returns the recorded calls of the given methods.
 func (w *world) calls(methods ...string) []standin.Call {
 	return slices.DeleteFunc(w.server.Calls(), func(c standin.Call) bool { return !slices.Contains(methods, c.Method) })
 }
@@ -225,7 +225,7 @@ func (w *world) Break(op chat.Op, f conformance.Fault) {
 	w.server.Fault(once(strings.Join(methods(op), "|"), f.OnCall()))
 }
 
-// once is a fault that hits one call.
+// once returns a fault that affects one call.
 func once(method string, e conformance.Effect) standin.Fault {
 	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
 	if e.Status == http.StatusForbidden {
@@ -368,7 +368,7 @@ func (w *world) Ask(to chat.Target, question string) {
 	w.t.Helper()
 	in := standin.Invocation{Channel: channel(to), User: w.writer(to), Name: "ask", Options: map[string]any{"question": question}}
 	var err error
-	for range 100 { // until the command is offered
+	for range 100 { // until the command is registered
 		if _, err = w.server.Slash(in); err == nil {
 			return
 		}
@@ -394,7 +394,7 @@ func (w *world) Dangling() int {
 func (w *world) Say(to chat.Target, s conformance.Saying) {
 	w.t.Helper()
 	in := standin.Incoming{Channel: channel(to), User: w.writer(to), Text: s.Text}
-	if s.Mention || s.Command && to.Kind == chat.Group { // apps take what begins with a slash for a command of their own
+	if s.Mention || s.Command && to.Kind == chat.Group { // Discord's client treats text that begins with a slash as its own command
 		in.Text = w.server.Mention() + " " + in.Text
 	}
 	if s.ReplyTo.ID != "" {
@@ -424,7 +424,7 @@ func (w *world) Attach(to chat.Target, f conformance.File, _ int64) {
 	}
 }
 
-// OpenFiles says that everybody with the URL of a file can download it.
+// OpenFiles reports that everybody who has the URL of a file can download it.
 func (w *world) OpenFiles() {}
 
 func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("attachment", f.OnFetch())) }
@@ -464,7 +464,7 @@ func (w *world) Menu(to chat.Target) []string {
 			names = append(names, c.Name)
 		}
 	}
-	slices.Sort(names) // as apps do
+	slices.Sort(names) // clients sort them
 	return names
 }
 
@@ -488,7 +488,7 @@ func (w *world) Ban(to chat.Target) {
 
 func (w *world) Garble() { w.Say(w.Private(), conformance.Saying{Text: garbled}) }
 
-// garbling makes marked messages unreadable on their way, without changing how long they are.
+// garbling corrupts marked messages on their way, without changing their length.
 type garbling struct{ net.Conn }
 
 func (g garbling) Read(p []byte) (int, error) {

@@ -23,7 +23,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// A gateway that plays what no honest stand-in does.
+// These tests use a gateway that misbehaves in ways that the stand-in does not.
 
 const (
 	scriptedBot = "42"
@@ -36,11 +36,11 @@ type scripted struct {
 	net   *memnet.Listener
 	play  func(c *scriptedLink)
 	log   *conformance.Log
-	began chan struct{} // holds one for each session that began
+	began chan struct{} // receives a value for each session that began
 
 	mu    sync.Mutex
 	links int
-	calls []string // of the API, but for those that find the gateway
+	calls []string // calls of the API, except those that request the gateway's URL
 }
 
 // scriptedLink is one connection.
@@ -53,7 +53,7 @@ type scriptedLink struct {
 	seq   int
 }
 
-// inScript runs a test in virtual time with a bot that meets such a server.
+// inScript runs a test in virtual time with a bot that connects to such a server.
 func inScript(t *testing.T, play func(c *scriptedLink), run func(t *testing.T, s *scripted, bot *discord.Bot)) {
 	t.Helper()
 	t.Parallel()
@@ -154,7 +154,7 @@ func (c *scriptedLink) ready(guilds ...any) {
 	c.of.began <- struct{}{}
 }
 
-// last acknowledges heartbeats until the client goes.
+// last acknowledges heartbeats until the client disconnects.
 func (c *scriptedLink) last() {
 	for {
 		if _, err := c.get(); err != nil {
@@ -163,7 +163,7 @@ func (c *scriptedLink) last() {
 	}
 }
 
-// supervised runs a bot as the gateway does, until the test ends. What it receives comes out of the channel.
+// supervised runs a bot as the gateway does, until the test ends. The channel receives its messages.
 func supervised(t *testing.T, bot *discord.Bot, from chat.Resume) <-chan chat.Inbound {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -206,7 +206,7 @@ func TestGatewayIsSilent(t *testing.T) {
 	}
 }
 
-// A session that can't be taken up, though nobody says that it is over, is given up for a new one.
+// If a session can't be resumed, although Discord does not say that it ended, a new session replaces it.
 func TestSessionCanNotBeTakenUp(t *testing.T) {
 	for _, code := range []int{1000, 1011, 4000, 4006} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestSessionCanNotBeTakenUp(t *testing.T) {
 	}
 }
 
-// Guilds that are announced one after the other are all asked for missed messages.
+// If guilds are announced one after the other, missed messages are read in all of them.
 func TestGuildsComeSlowly(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		var guilds []any
@@ -253,7 +253,7 @@ func TestGuildsComeSlowly(t *testing.T) {
 	})
 }
 
-// A command is answered where it was used though our clock is ahead.
+// A command is answered in its channel, even if this machine's clock is ahead.
 func TestClockIsAhead(t *testing.T) {
 	inScript(t, func(c *scriptedLink) {
 		c.ready()
@@ -264,7 +264,7 @@ func TestClockIsAhead(t *testing.T) {
 		})
 		c.last()
 	}, func(t *testing.T, s *scripted, bot *discord.Bot) {
-		time.Sleep(20 * 365 * 24 * time.Hour) // till there are snowflakes
+		time.Sleep(20 * 365 * 24 * time.Hour) // the virtual clock starts before Discord's epoch
 		in := <-supervised(t, bot, chat.Resume{})
 		send(t, bot, in.To, outgoing("one", in.ID))
 		if got := s.called(); len(got) != 2 || !strings.HasPrefix(got[1], "PATCH /webhooks/42/tok/") {

@@ -13,10 +13,10 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// j is the joiner, which shows nothing.
+// j is the invisible joiner character.
 const j = marks.Joiner
 
-// written is the dialect with its reader.
+// written returns the dialect together with the reader that checks its output.
 func written() markuptest.Written {
 	return markuptest.Written{Dialect: Dialect{}, Limit: 2000, Check: checkMessage}
 }
@@ -74,7 +74,7 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// Discord searches for the end of a style in all the text within it.
+// Discord searches for the end of a style in all the text after its beginning.
 func TestDialectKeepsFragileOut(t *testing.T) {
 	t.Parallel()
 	bold := []markup.Format{{Style: markup.Bold, Start: 0, End: 22}}
@@ -97,7 +97,7 @@ func TestDialectKeepsFragileOut(t *testing.T) {
 	}
 }
 
-// F30: Discord counts code points at least, and an emoji may count twice.
+// F30: Discord counts code points, and an emoji may count twice.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
@@ -112,7 +112,7 @@ var (
 	pings       = regexp.MustCompile(`@(everyone|here)|<@[!&]?[0-9]`)
 )
 
-// checkMessage fails the test unless Discord shows a part with its layout.
+// checkMessage fails the test unless Discord shows a part as it was laid out.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -121,7 +121,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	}
 	piece := spy.Pieces[wire]
 	for _, f := range piece.Formats {
-		if f.Open { // an open format does not count yet
+		if f.Open { // a format that is still open is not shown yet
 			return
 		}
 		label := piece.Text[f.Start:f.End]
@@ -136,11 +136,11 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	for i := range min(len(got), len(want)) {
 		g, w := &got[i], &want[i]
 		linked := strings.Contains(g.Styles, "l")
-		seen := linked && strings.Contains(piece.Text, g.URL) // an address that is shown
+		seen := linked && strings.Contains(piece.Text, g.URL) // a visible URL
 		if linked && !seen && g.URL != w.URL {
 			t.Fatalf("%q links to %s, which is not to be seen", wire, g.URL)
 		}
-		// A link may be left out, see Label, and so may the style of what is Fragile.
+		// The link may be missing, see Label, and so may the style of text for which Fragile returns true.
 		drop := "l"
 		if seen || strings.Contains(w.Styles, "c") && without(g.Styles, drop) != without(w.Styles, drop) {
 			drop = "lbis"
@@ -156,7 +156,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	markuptest.Same(t, wire, got, want)
 }
 
-// without returns styles without some.
+// without returns the styles without the given ones.
 func without(styles, some string) string {
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune(some, c) {
@@ -166,7 +166,7 @@ func without(styles, some string) string {
 	}, styles)
 }
 
-// pingsInCode counts the mentions in code, which stay as they are.
+// pingsInCode counts the mentions in code, which stay unchanged.
 func pingsInCode(p markup.Piece) (n int) {
 	for _, f := range p.Formats {
 		if f.Style == markup.Code || f.Style == markup.Pre {
@@ -176,12 +176,12 @@ func pingsInCode(p markup.Piece) (n int) {
 	return n
 }
 
-// goes returns the target of a link as it is written.
+// goes returns the target of a link as the dialect writes it.
 func goes(url string) string {
 	return strings.ReplaceAll(marks.Destination(url, "http", "https"), "@", "%40")
 }
 
-// D7, D8, F26-F33, F35: each beginning of an answer.
+// D7, D8, F26-F33, F35: the properties hold for every prefix of each sample answer.
 func TestAnswersDiscord(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 2000)

@@ -13,7 +13,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Each of many strangers who use a command at once is answered at once, and nobody else sees anything of it.
+// Many strangers use a command at once. Each is answered at once, and nobody else sees anything.
 func TestStrangersAreRefusedAtOnce(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

@@ -12,15 +12,15 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Discord drops the gateway 20 times while answers are on their way, and refuses to resume 10 times.
-// Everything that was asked is answered, once.
+// During answers, Discord drops the gateway connection 20 times and refuses 10 resumes. Every question is answered
+// once.
 func TestDroppedGateway(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
 		house(t, bot, memory.New(), conformance.Talker{}, true)
 		channels := []string{w.direct, standin.DefaultChannel, "400000000000000002"}
-		w.say(channels[2], "hello") // the channel comes into being
-		w.say(w.direct, "hello")    // and the DM is known
+		w.say(channels[2], "hello") // this creates the channel
+		w.say(w.direct, "hello")    // this creates the DM
 		time.Sleep(quiet)
 		asked := make(map[string][]string)
 		asked[w.direct], asked[channels[2]] = []string{"re: hello"}, []string{"re: hello"}
@@ -38,7 +38,7 @@ func TestDroppedGateway(t *testing.T) {
 			if n := w.server.Gateway(standin.Disturbance{Kind: standin.GatewayDrop}); n != 1 {
 				t.Errorf("drop %d: %d connections, want one", i, n)
 			}
-			for n, c := range channels { // nobody is there to hear it
+			for n, c := range channels { // no connection is open
 				if (i+n)%3 == 0 {
 					w.say(c, fmt.Sprintf("after %d", i))
 					asked[c] = append(asked[c], fmt.Sprintf("re: after %d", i))

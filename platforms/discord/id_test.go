@@ -11,7 +11,7 @@ import (
 
 func snowflakes() *rapid.Generator[string] { return rapid.StringMatching(`[1-9][0-9]{0,17}`) }
 
-// Ids say again what went into them, and no two things have the same.
+// Parsing an id returns the values that it was made from, and two different things never have the same id.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -25,7 +25,7 @@ func TestIDs(t *testing.T) {
 		if _, ok := parseSent(c.id()); ok {
 			t.Fatalf("%q is read as a message of the bot", c.id())
 		}
-		c.ephemeral = false // the id of a message does not say so
+		c.ephemeral = false // the id of a message does not contain this
 		message := snowflakes().Draw(t, "message")
 		for _, s := range []sentID{{message: message}, {message: message, command: c}, {message: message, channel: snowflakes().Draw(t, "channel")}} {
 			if got, ok := parseSent(s.messageID()); !ok || got != s {
@@ -95,7 +95,7 @@ func TestCursor(t *testing.T) {
 
 func TestSnowflakes(t *testing.T) {
 	t.Parallel()
-	// The example of https://docs.discord.com/developers/reference#snowflakes.
+	// This is the example of https://docs.discord.com/developers/reference#snowflakes.
 	if got, want := snowflakeTime("175928847299117063"), time.UnixMilli(1462015105796); !got.Equal(want) {
 		t.Errorf("the moment is %v, want %v", got, want)
 	}

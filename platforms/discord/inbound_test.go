@@ -62,7 +62,7 @@ func TestDecodeMessage(t *testing.T) {
 	inGroup := chat.Target{Chat: "400", Kind: chat.Group}
 	for name, c := range map[string]struct {
 		fields string
-		want   chat.Inbound // without what is the same in all; a zero To: the DM
+		want   chat.Inbound // without the fields that are equal in all cases; To is the DM if it is zero
 		none   bool
 	}{
 		"in a DM":               {fields: `{}`, want: chat.Inbound{Text: "hello"}},
@@ -132,7 +132,7 @@ func TestDecodeMessage(t *testing.T) {
 		},
 		"a forwarded message": {fields: `{"content":"","message_snapshots":[{"message":{"content":"look at this","attachments":[]}}]}`, want: chat.Inbound{Text: "look at this", Origin: chat.Forwarded}},
 		"a forwarded command": {fields: `{"content":"","message_snapshots":[{"message":{"content":"/forget","attachments":[]}}]}`, want: chat.Inbound{
-			Text: "/forget", Origin: chat.Forwarded, Kind: chat.Command, Command: "forget", // which the gateway does not obey
+			Text: "/forget", Origin: chat.Forwarded, Kind: chat.Command, Command: "forget", // the gateway does not execute forwarded commands
 		}},
 		"a sticker": {fields: `{"content":"","sticker_items":[{"id":"1","name":"x"}]}`, want: chat.Inbound{Attachments: []chat.Attachment{{Name: "sticker"}}}},
 		"a poll":    {fields: `{"content":"","poll":{"question":{}}}`, want: chat.Inbound{Attachments: []chat.Attachment{{Name: "poll"}}}},
@@ -195,8 +195,8 @@ func TestDecodeForThreads(t *testing.T) {
 	}
 }
 
-// A thread that nobody told of is asked for, once. Where nobody can answer, the message is left alone; where that can't
-// be learned, it is not taken.
+// An unknown thread is requested from Discord, once. If the bot can't answer there, the message is ignored. If that
+// can't be determined, the message is not accepted.
 func TestDecodeInUnknownThread(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -330,7 +330,7 @@ func FuzzDecode(f *testing.F) {
 		b.contentIntent = true
 		if m, err := receiving.Decode[incoming](data); err == nil {
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // nothing is asked for
+			cancel() // nothing is requested
 			in, found, err := b.decodeMessage(ctx, m)
 			if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Error(err)

@@ -12,7 +12,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// On a real network, with the bot's own transport.
+// The bot works on a real network, with its own transport.
 func TestOnTheNetwork(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

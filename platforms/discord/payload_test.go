@@ -20,7 +20,7 @@ import (
 	"telex/platforms/conformance"
 )
 
-// recorded returns a bot, and what it sent last: header, path and body, of a form the message in it.
+// recorded returns a bot, and the header, the path and the body of its last request; of a form, the message in it.
 func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
 	t.Helper()
 	type call struct {
@@ -58,7 +58,7 @@ func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
 	}
 }
 
-// Every message notifies nobody, can be repeated, and shows link previews only in the final.
+// Every message notifies nobody and can be repeated. Only final messages show link previews.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	b, last := recorded(t)
@@ -128,7 +128,7 @@ func TestWhatIsSent(t *testing.T) {
 	check(body, map[string]any{"allowed_mentions": quiet, "nonce": nil})
 }
 
-// Nonces differ by key and by channel, and are the same for the same.
+// Nonces differ by key and by channel. The same key and channel give the same nonce.
 func TestNonce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -185,7 +185,7 @@ func TestTooLargeAFile(t *testing.T) {
 	}
 }
 
-// Only the platform's own hosts are asked for files.
+// Files are requested only from the platform's own hosts.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	b := serveAnswer(t, http.StatusOK, nil, "content")
@@ -225,7 +225,7 @@ func TestPlacesThatAreNone(t *testing.T) {
 	}
 }
 
-// The gateway is spoken to without encryption only where the API is.
+// The gateway connection may be unencrypted only if the API's URL is.
 func TestGatewayAddress(t *testing.T) {
 	t.Parallel()
 	b := New(Options{Token: testToken})
@@ -236,7 +236,7 @@ func TestGatewayAddress(t *testing.T) {
 	}
 }
 
-// A command that opens an Activity is not the bot's: it stays unchanged.
+// A command that opens an Activity does not belong to the bot, so it stays unchanged.
 func TestEntryPointStays(t *testing.T) {
 	t.Parallel()
 	const foreign = `{"id":"9","type":4,"name":"launch","description":"","handler":2,"contexts":null,"integration_types":[0,1]}`

@@ -10,7 +10,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// decoded returns what a message becomes; false: nothing.
+// decoded returns the decoded message, or false if it is ignored.
 func decoded(t *testing.T, b *Bot, fields string) (chat.Inbound, bool) {
 	t.Helper()
 	m, err := receiving.Decode[incoming](json.RawMessage(event(fields)))
@@ -113,7 +113,7 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// With the privileged intent, what stands in a thread or goes on a chain of replies is handed on, unless it is for others.
+// With the privileged intent, a message in a thread or a chain of replies is passed on, unless it is for others.
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	const thread, channel = `"guild_id":"300","channel_id":"450"`, `"guild_id":"300","channel_id":"400"`
@@ -160,7 +160,7 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// The menu of a message asks about that message. Its text is available whatever the intents.
+// A command in the menu of a message asks about that message. Its text is available with any intents.
 func TestDecodeAbout(t *testing.T) {
 	t.Parallel()
 	const data = `{"id":"500","application_id":"111","token":"tok","type":2,"channel_id":"600","user":{"id":"200","username":"ann"},

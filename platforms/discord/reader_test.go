@@ -11,23 +11,23 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// reader reads Discord's Markdown as its clients do. The rules are those that others found by
-// trying (https://github.com/LyricLy/parse-discord). Whatever Dialect never writes, such as a
-// subtext or a mention, fails the test.
+// reader parses Discord's Markdown as its clients do. Others found these rules by experiment
+// (https://github.com/LyricLy/parse-discord). Markdown that Dialect never writes, such as a subtext or a mention, fails
+// the test.
 type reader struct {
 	markuptest.TB
 	wire   string
 	glyphs []markuptest.Glyph
 }
 
-// state is where in a message the reader is.
+// state is the reader's position in the structure of a message.
 type state struct {
 	as     markuptest.Glyph
 	quoted bool // in a quote
 	label  bool // in the label of a link
-	tested bool // in what could be one
-	depth  int  // of lists
-	indent int  // what they are indented by
+	tested bool // inside a possible label
+	depth  int  // how many lists contain this place
+	indent int  // the indent of lines in lists
 }
 
 func read(t markuptest.TB, wire string) []markuptest.Glyph {
@@ -52,10 +52,10 @@ var (
 	special    = regexp.MustCompile(`^(?:<@[!&]?\d+>|<#\d+>|@everyone|@here|<t:-?\d+(?::\w)?>|<a?:\w+:\d+>|<id:\w+>|</[^>]+:\d+>|:(?:\w*[A-Za-z]\w*|100|1234):|(?s:\|\|.+?\|\|))`)
 )
 
-// text reads s, which begins a line or not.
+// text reads s. start says whether s begins a line.
 func (r *reader) text(s string, start bool, in state) {
 	r.Helper()
-	blank := start // only spaces before in the line
+	blank := start // only spaces precede it in the line
 	for i := 0; i < len(s); {
 		n := 0
 		if !in.label {
@@ -83,7 +83,7 @@ func (r *reader) text(s string, start bool, in state) {
 	}
 }
 
-// block reads what begins a line, and returns its length.
+// block reads a block at the beginning of a line, and returns its length.
 func (r *reader) block(s string, i int, start, blank bool, in state) int {
 	r.Helper()
 	rest := s[i:]
@@ -159,14 +159,14 @@ func (r *reader) list(rest string, in state) int {
 	}
 }
 
-// space is what the clients indent by.
+// space is the indent that clients use.
 func (r *reader) space(n int) {
 	for range n {
 		r.glyphs = append(r.glyphs, markuptest.Glyph{Char: ' '})
 	}
 }
 
-// inline reads what can stand anywhere, and returns its length.
+// inline reads inline markup, and returns its length.
 func (r *reader) inline(s string, i int, start bool, in state) int {
 	r.Helper()
 	rest := s[i:]
@@ -228,7 +228,7 @@ func (r *reader) inline(s string, i int, start bool, in state) int {
 	return r.link(rest, in)
 }
 
-// link reads an address or a masked link.
+// link reads a URL or a masked link.
 func (r *reader) link(rest string, in state) int {
 	r.Helper()
 	if m := bare.FindString(rest); m != "" {
@@ -268,7 +268,7 @@ func (r *reader) address(s string, in state) {
 	}
 }
 
-// inadmissible reports whether a label has what Discord takes no link for.
+// inadmissible reports whether Discord accepts no link with this label.
 func inadmissible(label string) bool {
 	for i, c := range label {
 		rest := label[i:]

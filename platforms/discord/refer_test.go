@@ -14,7 +14,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// saying lets a person write exactly this.
+// saying lets a person send exactly this message.
 func (w *world) saying(in standin.Incoming) string {
 	w.t.Helper()
 	id, err := w.server.Say(in)
@@ -24,8 +24,8 @@ func (w *world) saying(in standin.Incoming) string {
 	return id
 }
 
-// What a person replies to comes with the question, as far as Discord tells it: without the privileged intent no text of
-// messages that are not for the bot.
+// A question includes the message that it replies to, as far as Discord sends that. Without the privileged intent,
+// Discord sends no text of messages that are not for the bot.
 func TestQuotedByIntent(t *testing.T) {
 	for name, content := range map[string]bool{"without the intent": false, "with the intent": true} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestThreadIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.server.DM(otherPerson) // somebody whom the guild knows
+		w.server.DM(otherPerson) // a member of the guild
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
 		w.say(thread, "hello")
 		w.saying(standin.Incoming{Channel: thread, Text: "and then?"})
@@ -92,7 +92,7 @@ func TestThreadIsFollowed(t *testing.T) {
 		for i := range 2 {
 			r = r.again(w.bot(discarded(), conformance.Proper))
 			if i == 0 {
-				r.wantTexts("and then?", "meanwhile") // which a backfill reads
+				r.wantTexts("and then?", "meanwhile") // the backfill reads these
 			}
 			w.saying(standin.Incoming{Channel: thread, Text: "go on"})
 			in := r.one()
@@ -110,10 +110,11 @@ func TestThreadIsFollowed(t *testing.T) {
 	})
 }
 
-// An intent that is not switched on is refused. The error says where the switch is, and Run works once it is on.
+// If the intent is not switched on, Discord refuses the connection. The error says where the switch is, and Run works
+// once it is on.
 func TestRefusedIntent(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // it is a violation
+	synctest.Test(t, func(t *testing.T) { // the refused connection is a violation
 		w := newWorldWith(t, standin.Options{})
 		w.content = true
 		bot := w.bot(discarded(), conformance.Proper)
@@ -136,7 +137,7 @@ func TestRefusedIntent(t *testing.T) {
 	})
 }
 
-// An edit by a person is handed on, and nothing else that changes a message; so is that it was deleted.
+// A person's edits and deletions of a message are passed on. Other changes of a message are ignored.
 func TestChangesOfAQuestion(t *testing.T) {
 	for name, threads := range map[string]bool{"in channels": false, "in threads": true} {
 		t.Run(name, func(t *testing.T) {
@@ -145,17 +146,17 @@ func TestChangesOfAQuestion(t *testing.T) {
 				bot := w.bot(discarded(), conformance.Proper)
 				r := start(t, bot, chat.Resume{})
 				id := w.say(standin.DefaultChannel, "why https://example.org/x ?")
-				question := r.one() // its embed tells of a change
+				question := r.one() // its embed causes another event
 				edit(t, bot, send(t, bot, question.To, outgoing("because", "")), "because of it")
-				if threads { // which changes the question too
+				if threads { // this also changes the question
 					r.wantTexts()
 				}
 				w.saying(standin.Incoming{Channel: standin.DefaultChannel, EditOf: id, Text: w.server.Mention() + " /why https://example.org/y ?"})
-				in := r.one() // and so does the embed of the new address, which looks edited
+				in := r.one() // so does the embed of the new URL, whose event looks like an edit
 				if in.Kind != chat.Edited || in.ID != question.ID || in.To != question.To || in.Sender != question.Sender || in.Text != "/why https://example.org/y ?" || in.Command != "" {
 					t.Errorf("accepted is %+v", in)
 				}
-				w.saying(standin.Incoming{Channel: standin.DefaultChannel, EditOf: id, Text: "never mind"}) // it does not mention the bot any more
+				w.saying(standin.Incoming{Channel: standin.DefaultChannel, EditOf: id, Text: "never mind"}) // the text no longer mentions the bot
 				r.wantTexts()
 				if err := w.server.Delete(standin.DefaultChannel, id); err != nil {
 					t.Fatal(err)
@@ -222,7 +223,7 @@ func TestAskAbout(t *testing.T) {
 	})
 }
 
-// alone is a bot that offers /status, whose answer only the asker needs to see.
+// alone returns a bot that offers /status. Only the asker sees the answer.
 func (w *world) alone() *discord.Bot {
 	w.t.Helper()
 	bot := w.bot(discarded(), conformance.Proper)
@@ -242,7 +243,7 @@ func (w *world) status(to chat.Target) {
 	}
 }
 
-// Only the asker sees the answer to some commands, however long it is, and nobody once that can't be done any more.
+// Only the asker sees the answers to some commands, even long ones. When hiding is not possible any more, nobody does.
 func TestAnsweredAlone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		to := w.Group()
@@ -250,7 +251,7 @@ func TestAnsweredAlone(t *testing.T) {
 		w.status(to)
 		in := r.one()
 		_ = r.stop()
-		bot := w.alone() // the id of the message shows another process that it was an interaction
+		bot := w.alone() // the id tells another process that the message belongs to an interaction
 		r.again(bot)
 		if in.Kind != chat.Command || in.Command != "status" || in.Reply != true {
 			t.Errorf("accepted is %+v", in)
@@ -293,7 +294,7 @@ func TestAnsweredAlone(t *testing.T) {
 	})
 }
 
-// In private, an answer needs no hiding, and another command never has.
+// In a private chat no answer needs hiding, and other commands are never hidden.
 func TestNotAnsweredAlone(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.alone()
@@ -307,7 +308,7 @@ func TestNotAnsweredAlone(t *testing.T) {
 	})
 }
 
-// A token that ended early makes no answer public.
+// If a token expires early, no hidden answer becomes public.
 func TestAloneWithADeadToken(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.alone()

@@ -18,7 +18,7 @@ import (
 	"telex/standin/fault"
 )
 
-// Whatever happens to the connection, the session continues, and no message is lost or delivered twice.
+// After any failure of the connection, the session continues, and no message is lost or delivered twice.
 func TestSessionGoesOn(t *testing.T) {
 	for name, d := range map[string]standin.Disturbance{
 		"dropped":            {Kind: standin.GatewayDrop},
@@ -45,7 +45,7 @@ func TestSessionGoesOn(t *testing.T) {
 					w.server.Gateway(d)
 					w.say(w.direct, fmt.Sprintf("two %d", i))
 					w.say(standin.DefaultChannel, fmt.Sprintf("three %d", i))
-					time.Sleep(90 * time.Second) // a dead connection shows by its heartbeats
+					time.Sleep(90 * time.Second) // a missing heartbeat reveals a dead connection
 					r.wantTexts(fmt.Sprintf("two %d", i), fmt.Sprintf("three %d", i))
 				}
 				if st := w.server.Stats(); st.Identifies != 1 || st.RefusedResumes != 0 || st.ResumesElsewhere != 0 || st.Connections != 1 {
@@ -95,7 +95,7 @@ func TestSessionIsLost(t *testing.T) {
 				w.say(standin.DefaultChannel, "four")
 				w.say(thread, "five")
 				w.say(w.direct, "six")
-				for name == "a long outage" { // whose end the gateway's supervision would wait for
+				for name == "a long outage" { // the gateway's supervision would wait until it ends
 					err := r.ended()
 					if chat.AsSendError(err).Kind != chat.Temporary {
 						t.Fatalf("Run = %v, want a temporary failure", err)
@@ -130,8 +130,8 @@ func TestSessionIsLost(t *testing.T) {
 	}
 }
 
-// The next process resumes the session of the earlier one, however that ended. If it starts too late for that, it asks for the
-// missed messages.
+// The next process resumes the session of the earlier one, after any kind of end. If it starts too late for that, it
+// requests the missed messages.
 func TestProcessGoesOn(t *testing.T) {
 	for name, away := range map[string]time.Duration{"soon": time.Minute, "later": time.Hour, "much later": 20 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestProcessGoesOn(t *testing.T) {
 	}
 }
 
-// A message waited for this connection only if it was written before the connection was made: not everything that
-// asking for older messages finds did.
+// A message counts as missed only if it was written before this connection was opened. Some messages that a backfill
+// finds are newer.
 func TestMissedIsOlderThanTheConnection(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -185,7 +185,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: fault.Latency, Delay: 10 * time.Second})
 		r = r.again(w.bot(discarded(), conformance.Proper))
-		time.Sleep(6 * time.Second) // the old session is refused first
+		time.Sleep(6 * time.Second) // Discord refuses the old session first
 		w.say(w.direct, "after the connection")
 		missed := map[string]bool{}
 		for _, in := range r.take() {
@@ -291,7 +291,7 @@ func TestOthersDoNotWait(t *testing.T) {
 		}
 		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
 		w.say(w.direct, "missed")
-		time.Sleep(9 * time.Second) // of the 15 that asking takes
+		time.Sleep(9 * time.Second) // of the 15 s that the requests take
 		began := time.Now()
 		w.say(w.direct, "at once")
 		w.say("400000000000000009", "elsewhere")
@@ -333,7 +333,7 @@ func TestFullStore(t *testing.T) {
 	})
 }
 
-// An error that only the operator can fix says so, and is rarely retried, because each attempt starts a session.
+// An error that only the operator can fix says how, and is rarely retried, because each attempt starts a session.
 func TestRefusedByGateway(t *testing.T) {
 	for code, c := range map[int]struct {
 		kind chat.ErrorKind
@@ -363,7 +363,7 @@ func TestRefusedByGateway(t *testing.T) {
 	}
 }
 
-// No more sessions are begun than a token may in a day.
+// The number of sessions per day stays within the token's limit.
 func TestSessionsAreSpent(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.Limits{Sessions: 1}}, func(t *testing.T, w *world) {
 		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
@@ -375,7 +375,7 @@ func TestSessionsAreSpent(t *testing.T) {
 	})
 }
 
-// A connection that says no Hello, or that fails, is the caller's to try again.
+// If a connection gets no Hello or fails, Run returns, and its caller tries again.
 func TestGatewayDoesNotAnswer(t *testing.T) {
 	for name, break_ := range map[string]func(w *world){
 		"no hello": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayMute}) },
@@ -409,7 +409,7 @@ func TestGatewayDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// Edits of old messages are limited by a number that nobody tells: the message is given up for another then.
+// Discord limits edits of old messages by an unpublished number. Beyond it, a new message replaces the old one.
 func TestOldMessageIsFrozen(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)

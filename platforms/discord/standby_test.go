@@ -13,7 +13,7 @@ import (
 	"telex/standin/fault"
 )
 
-// divided runs two bots: one receives, and the other answers the messages in the channel.
+// divided runs two bots: one receives, and the other answers messages in the channel.
 func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.Inbound) {
 	t.Helper()
 	receives := w.bot(discarded(), conformance.Proper)
@@ -65,7 +65,7 @@ func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 		if _, err := bot.Send(t.Context(), to, outgoing("because", in.ID)); chat.AsSendError(err).Kind != chat.Temporary {
 			t.Errorf("got %v", err)
 		}
-		if err := bot.Typing(t.Context(), to); err != nil { // "thinking…" says so already
+		if err := bot.Typing(t.Context(), to); err != nil { // "thinking…" already shows that
 			t.Error(err)
 		}
 		if calls := w.methodsSince(began); len(calls) != 2 || slices.Contains(calls, "typing") {
@@ -80,7 +80,8 @@ func TestAnswersWhatAnotherProcessReceived(t *testing.T) {
 	})
 }
 
-// A process removes "thinking…" from a command that another one received, also if it is still being acknowledged.
+// A process removes "thinking…" from a command that another process received, even before that process has acknowledged
+// it.
 func TestConcludesWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, adopted := divided(t, w)
@@ -97,7 +98,7 @@ func TestConcludesWhatAnotherProcessReceived(t *testing.T) {
 	})
 }
 
-// A process knows the bot's name, and how a thread is to be called, although another one receives.
+// A process knows the bot's name and the name for a thread, although another process receives.
 func TestKnowsWhatAnotherProcessReceived(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true

@@ -20,7 +20,7 @@ import (
 	standin "telex/standin/discord"
 )
 
-// Features that only Discord has, against its stand-in.
+// These tests run features that only Discord has, against its stand-in.
 
 // quiet is how long everything takes at most that a person waits for in these tests.
 const quiet = 30 * time.Second
