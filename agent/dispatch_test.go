@@ -179,7 +179,7 @@ func TestHugeOutput(t *testing.T) {
 	if got := limitOutput(Output{Text: huge}).Text; len(got) > maxOutput+200 || !strings.Contains(got, "the output has 268435456 bytes, these were the first 65536") {
 		t.Errorf("got %d bytes: …%s", len(got), got[len(got)-100:])
 	}
-	if took := time.Since(began); took > 500*time.Millisecond {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}
 	if got := limitOutput(Output{Text: strings.Repeat("\x00x", 40<<10)}).Text; got != "[binary data of 81920 bytes, which can't be shown]" {

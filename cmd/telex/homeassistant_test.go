@@ -44,7 +44,7 @@ func (h *home) run(more string) *process {
 	s := sections{
 		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}, homeassistant: {url: %q, token: %q%s}}", testToken, h.telegramURL, h.url, houseToken, more),
 		access:    fmt.Sprintf("{allow: [\"telegram:user:%d\"]}", ada), // does not mention Home Assistant
-		streaming: "{enabled: true}",
+		streaming: "{telegram: true, homeassistant: true}",             // Home Assistant can't show it
 		more:      "tools: {enabled: [time, ha_states, ha_call_service]}",
 	}
 	p := launch{}.start(h.t, "run", "--config", h.config(s))

@@ -121,7 +121,7 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 		p.exit(2 * patience)
 	}
 	left := processesWith(word, effects)
-	for end := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
+	for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
 		time.Sleep(50 * time.Millisecond) // they are not children of the test, so it can't wait for their end
 	}
 	for _, process := range left {

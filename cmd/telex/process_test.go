@@ -21,7 +21,7 @@ import (
 
 // patience is the maximum of every wait in these tests. It is far longer than any step takes, so only a failing test
 // waits that long.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Secrets that the daemons of these tests must never show.
 const (
@@ -119,8 +119,10 @@ func (l launch) start(t *testing.T, args ...string) *process {
 		p.cmd.Dir = t.TempDir()
 	}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}
-	if on, set := os.LookupEnv(streamingVariable); set { // CI runs the suite a second time with it
-		p.cmd.Env = append(p.cmd.Env, streamingVariable+"="+on)
+	for _, name := range []string{streamingVariable, "GORACE"} { // CI runs a part of the suite a second time with the first
+		if value, set := os.LookupEnv(name); set {
+			p.cmd.Env = append(p.cmd.Env, name+"="+value)
+		}
 	}
 	p.cmd.Env = append(p.cmd.Env, l.env...)
 	if testing.CoverMode() != "" { // otherwise the child complains on stderr

@@ -28,7 +28,7 @@ func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 			w.ask(slowAnswer)
 			w.awaitGrowth(1)
 			p.signal(s)
-			if code := p.exit(10 * time.Second); code != exitDone {
+			if code := p.exit(patience); code != exitDone {
 				t.Errorf("exit %d, want %d", code, exitDone)
 			}
 			list := w.replies(ada)
@@ -53,7 +53,7 @@ func TestSignalLetsAnAnswerEnd(t *testing.T) {
 	w.ask("{{standin rate=100}} words: 150")
 	w.awaitGrowth(1)
 	p.signal(syscall.SIGTERM)
-	if code := p.exit(10 * time.Second); code != exitDone {
+	if code := p.exit(patience); code != exitDone {
 		t.Errorf("exit %d, want %d", code, exitDone)
 	}
 	w.wantTexts(ada, openai.Answer("words: 150"))
@@ -68,10 +68,10 @@ func TestSignalLetsAnAnswerEnd(t *testing.T) {
 func TestIdleDaemonEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	p := w.daemon(sections{})
+	p := w.daemon(sections{more: "shutdown_grace: 10m"})
 	began := time.Now()
 	p.stop()
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 20*time.Second { // neither the grace nor what remains of a poll of 30 s
 		t.Errorf("an idle daemon took %v to end", took)
 	}
 }
@@ -90,10 +90,10 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended just now
 		<-again.C
 	}
-	p.exit(time.Second)
+	p.exit(patience)
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if took := time.Since(began); !ok || !status.Signaled() || took > 5*time.Second {
-		t.Errorf("after %v it is %v, want ended by a signal within 5s", took, p.cmd.ProcessState)
+	if !ok || !status.Signaled() {
+		t.Errorf("it is %v, want ended by a signal", p.cmd.ProcessState)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 	m := newManager(t)
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	p := launch{
-		env: []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=600000"},
+		env: []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=3000000"},
 		// The shell becomes the program, so that the watchdog's process id is right.
 		wrap: []string{"/bin/sh", "-c", `WATCHDOG_PID=$$ exec "$0" "$@"`},
 	}.start(t, "run", "--config", w.config(sections{}))
@@ -170,7 +170,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 			t.Errorf("then it told %q, want WATCHDOG=1", got)
 		}
 	}
-	if took := time.Since(began); took > 3*600*time.Millisecond {
+	if took := time.Since(began); took > 3*3*time.Second {
 		t.Errorf("three times WATCHDOG=1 took %v, more than the watchdog waits", took)
 	}
 	w.ask(slowAnswer)

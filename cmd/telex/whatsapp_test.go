@@ -46,7 +46,7 @@ func (p *phone) run(more string) *process {
 	d := p.daemon(sections{
 		platforms: fmt.Sprintf("{whatsapp: {access_token: %q, phone_number_id: %q, app_secret: %q, verify_token: %q, listen: %q, api_base: %q}}",
 			p.whatsapp.Token(), whatsapp.PhoneNumberID, p.whatsapp.AppSecret(), p.whatsapp.VerifyToken(), address, p.url),
-		streaming: "{enabled: true}", // which nothing can do here
+		streaming: "{whatsapp: true}", // which nothing can do here
 		more:      more,
 	})
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)

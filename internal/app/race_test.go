@@ -13,10 +13,10 @@ import (
 )
 
 // packagesOf returns what tools/packages.sh prints, from which make test knows how each package's tests are run.
-func packagesOf(t *testing.T, kind string) (list []string) {
+func packagesOf(t *testing.T, kind ...string) (list []string) {
 	t.Helper()
 	script := filepath.Join("..", "..", "tools", "packages.sh")
-	out, err := exec.CommandContext(t.Context(), "sh", script, kind).CombinedOutput() //nolint:gosec // a file of ours
+	out, err := exec.CommandContext(t.Context(), "sh", append([]string{script}, kind...)...).CombinedOutput() //nolint:gosec // a file of ours
 	if err != nil {
 		t.Fatalf("%s %s: %v: %s", script, kind, err, out)
 	}
@@ -50,7 +50,7 @@ func concurrency(f *ast.File) (found string) {
 	return found
 }
 
-// handsOn reports whether a file hands on the process's whole environment: os.LookupEnv itself, and not a call of it.
+// handsOn reports whether a file hands on the process's whole environment: LookupEnv itself, and not a call of it.
 func handsOn(f *ast.File) (yes bool) {
 	called := map[ast.Expr]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -91,9 +91,14 @@ func TestLayoutRunsWhatItMust(t *testing.T) {
 			case found != "" && !isRaced:
 				t.Errorf("%s: it is concurrent (%s), and its package is tested without the race detector", name, found)
 			}
-			if handsOn(f) && !slices.Contains(environment, p.Path) {
+			if handsOn(f) && !strings.HasPrefix(src, "//go:build ") && !slices.Contains(environment, p.Path) {
 				t.Errorf("%s: it sees the environment, and its package's tests are not run with streaming switched off there", name)
 			}
+		}
+	}
+	for kind, want := range map[string]string{"tests": "TestWebhookFlood", "switched": "TestDemoEntities"} {
+		if got := packagesOf(t, kind, "./cmd/telex"); len(got) != 1 || !slices.Contains(strings.Split(got[0], "|"), want) {
+			t.Errorf("%s of cmd/telex: %q, want %s among them", kind, got, want)
 		}
 	}
 }
