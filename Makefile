@@ -65,7 +65,8 @@ package: ## Make a .deb and an .rpm of the daemon in bin/package, for GOARCH.
 #   test-environment  once more with streaming switched off by the environment, what can see that: of cmd/telex only the tests in
 #                     which something streams unless the environment says otherwise
 # RAPID_CHECKS is how often a property is checked in a run: what runs twice adds up. The simulator has schedules of its own
-# unless it is told how many, the same ones each time; with the detector it plays the first of them. `make lint` vets, so the runs need not.
+# unless it is told how many, the same ones each time, with one goroutine at a time, so that they
+# go the same way; with the detector it plays the first of them. `make lint` vets, so the runs need not.
 .PHONY: test
 test: test-raced test-unraced test-environment cover ## Run every test, whole processes included, with the race detector where there is a C compiler and concurrency.
 
@@ -88,7 +89,7 @@ test-raced:
 test-unraced: | bin
 	$(RAPID) $(TEST) -coverprofile=$(COVER_PROFILE) $(filter-out $(IN_PART) $(SIM),$(UNRACED))
 	$(RAPID) $(TEST) -run='^($(shell tools/packages.sh tests $(IN_PART)))$$' $(IN_PART)
-	$(TEST) -run='^($(shell tools/packages.sh tests $(SIM)))$$' $(SIM)
+	$(TEST) -cpu=1 -run='^($(shell tools/packages.sh tests $(SIM)))$$' $(SIM)
 
 .PHONY: test-environment
 test-environment:

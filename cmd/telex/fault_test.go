@@ -150,12 +150,12 @@ func TestModelFaultsThatStay(t *testing.T) {
 		requests       int
 		limits         string
 	}{
-		{name: "hangs in the middle", do: "hang=200", line: silent, shown: true, logged: "silent for too long", requests: 2},
-		{name: "hangs from the start", do: "hang=start", line: late, logged: "did not begin its answer in time", requests: 2},
+		{name: "hangs in the middle", do: "hang=200", line: silent, shown: true, logged: "silent for too long", requests: 2, limits: "silence: 4s"},
+		{name: "hangs from the start", do: "hang=start", line: late, logged: "did not begin its answer in time", requests: 2, limits: "first_token: 4s"},
 		{name: "always 500", do: "status=500", line: unreachable, logged: "after 4 attempts", requests: 4},
 		{name: "wrong key", do: "status=401", line: unreachable, logged: "invalid_api_key", requests: 1},
 		{name: "broken both ways", do: "cut=200", line: unreachable, shown: true, logged: "ask once more after", requests: 2},
-		{name: "never ends", do: "rate=50", line: tooLong, shown: true, logged: "took too long", requests: 1, limits: "turn: 3s"},
+		{name: "never ends", do: "rate=50", line: tooLong, shown: true, logged: "took too long", requests: 1, limits: "turn: 8s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,11 +163,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 			if err := w.model.Rule(openai.Rule{Do: c.do}); err != nil {
 				t.Fatal(err)
 			}
-			limits := c.limits
-			if limits == "" {
-				limits = "first_token: 2s, silence: 2s"
-			}
-			p := w.daemon(sections{more: "agent: {limits: {" + limits + "}}"})
+			p := w.daemon(sections{more: "agent: {limits: {" + c.limits + "}}"})
 			const question = "words: 1000"
 			w.ask(question)
 			failed := p.awaitLog("turn failed", 1)[0]
