@@ -315,19 +315,19 @@ func TestReplicaThatStopsLeavesItsShare(t *testing.T) {
 		r[0].branch.mu.Lock()
 		made := len(r[0].called)
 		r[0].branch.mu.Unlock()
-		var held []int
+		held := 0
 		if err := r[1].store.Share(t.Context(), "tg", func(others []chat.Claim) []chat.Claim {
 			for _, c := range others {
 				if c.Dead {
-					held = append(held, c.Held)
+					held += c.Held
 				}
 			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if made == 0 || len(held) != 1 || held[0] < made || held[0] > made+2 { // plus typing calls
-			t.Errorf("the replica that stopped holds %v of 30 calls, want about the %d that it has made", held, made)
+		if made == 0 || held < made || held > made+2 { // plus typing calls
+			t.Errorf("the replica that stopped holds %d of 30 calls, want about the %d that it has made", held, made)
 		}
 	})
 }

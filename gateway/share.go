@@ -65,19 +65,19 @@ func (m *member) share(ctx context.Context) error {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, renewWait)
-		var granted []chat.Claim
-		err := m.store.Share(ctx, id, func(others []chat.Claim) []chat.Claim {
+		var granted, others []chat.Claim
+		err := m.store.Share(ctx, id, func(theirs []chat.Claim) []chat.Claim {
 			for i := range mine {
 				mine[i].Replica = m.id
 			}
-			granted = budget.Divided(mine, others)
+			granted, others = budget.Divided(mine, theirs), theirs
 			return slices.Clone(granted)
 		})
 		if cancel(); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		e.budget.Grant(granted)
+		e.budget.Grant(granted, others)
 	}
 	return failed
 }

@@ -22,6 +22,7 @@ type meter struct {
 	limit chat.Limit
 	scope *scope
 	part  int // calls per window that this process may make; the limit's Count unless it shares the limit
+	pace  int // calls per window at which it spreads them; part unless it shares the limit
 	slow  slowdown
 
 	running      int         // number of running calls
@@ -32,22 +33,22 @@ type meter struct {
 	reservations []reservation
 }
 
-func newMeter(l chat.Limit, s *scope, part int) *meter {
-	m := &meter{limit: l, scope: s, part: part}
+func newMeter(l chat.Limit, s *scope, part, pace int) *meter {
+	m := &meter{limit: l, scope: s, part: part, pace: pace}
 	m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
 	return m
 }
 
 // burst returns the size of the bucket.
-func (m *meter) burst() int { return max(1, m.limit.Burst*m.part/max(1, m.limit.Count)) }
+func (m *meter) burst() int { return max(1, m.limit.Burst) }
 
 // interval returns the time in which the bucket regains one call.
-func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.part)) }
+func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(max(1, m.pace)) }
 
-// capacity returns how many calls of a window the class of t may use. A slowdown applies only to less urgent calls.
+// capacity returns how many of count calls of a window the class of t may use. A slowdown applies only to less urgent calls.
 // They leave up to half of the reduced limit to finals, which would be refused otherwise.
-func (m *meter) capacity(t *Ticket, now time.Time) int {
-	count := max(1, m.part)
+func (m *meter) capacity(t *Ticket, count int, now time.Time) int {
+	count = max(1, count)
 	if t.call.Class < chat.ClassPreview {
 		return count
 	}
@@ -62,7 +63,7 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	}
 	m.prune(now)
 	reserved, lapse := m.reserved(t, now)
-	count, held := m.capacity(t, now), m.burst()
+	count, held := m.capacity(t, m.part, now), m.burst()
 	d := max(
 		m.waitForBucket(min(t.headroom(held, now)+reserved, held-1), now),
 		m.waitForWindow(count, min(t.headroom(count, now)+reserved, count-1), now),
@@ -134,7 +135,7 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	m.running++
 	m.reserveNext(t, now)
 	if t.call.Class >= chat.ClassPreview {
-		count := m.capacity(t, now)
+		count := m.capacity(t, m.pace, now)
 		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
 		// A grant that was late because of the timer does not delay the following ones.
 		m.nextPaced = latest(m.nextPaced, now.Add(-apart)).Add(apart)

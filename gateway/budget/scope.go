@@ -73,7 +73,8 @@ func (b *Budget) meter(s *scope, l chat.Limit) *meter {
 			return m
 		}
 	}
-	m := newMeter(l, s, b.part(l))
+	part, pace := b.part(l)
+	m := newMeter(l, s, part, pace)
 	s.meters = append(s.meters, m)
 	return m
 }

@@ -14,6 +14,13 @@ import (
 // calls per window that it may make. Each process writes down its claim: its share, what the others must leave to it, and what
 // it wants. A process lowers its share at once, and raises it only to what the others leave. So the sum of all calls never
 // exceeds the limit, and no call waits for the others.
+//
+// A share says how many calls there may be, not how fast they may follow each other: a process that has just begun has a small share, because
+// what it used before it stopped still counts, and the share grows with what it wants. So the pace is the share that it would have if
+// all that call at present had equal ones, or its share if that is larger. And each process may use the whole burst.
+
+// leaveSteps is into how many steps the time is divided in which the calls of a process that has stopped are forgotten.
+const leaveSteps = 30
 
 // limitKey identifies a limit of an endpoint in the claims of all processes, which may know different counts.
 type limitKey struct {
@@ -31,6 +38,7 @@ type shares struct {
 type share struct {
 	count int // of the whole limit
 	part  int // calls per window that this process may make
+	pace  int // calls per window at which it spreads them
 }
 
 // Divide begins to share the endpoint's limits with other processes. It forgets earlier shares: until Claims and Grant have been
@@ -49,10 +57,10 @@ func (b *Budget) Divide(known []chat.Limit, unknown func()) {
 	}
 }
 
-// part returns how many calls of a limit this process may make.
-func (b *Budget) part(l chat.Limit) int {
+// part returns how many calls of a limit this process may make, and at which pace.
+func (b *Budget) part(l chat.Limit) (part, pace int) {
 	if b.shares == nil || l.Scope != chat.ScopeEndpoint {
-		return l.Count
+		return l.Count, l.Count
 	}
 	k := limitKey{l.Ops, l.Window}
 	s := b.shares.of[k]
@@ -62,25 +70,13 @@ func (b *Budget) part(l chat.Limit) int {
 		b.shares.unknown()
 	}
 	s.count = min(s.count, l.Count)
-	return s.part
+	return s.part, s.pace
 }
 
-// setPart gives a meter the current share. A larger one can be used at once, but for the calls that still count.
+// setPart gives a meter the current share and pace. Its bucket keeps what it has, since shares change all the time.
 func (b *Budget) setPart(m *meter, now time.Time) {
-	part := b.part(m.limit)
-	if part == m.part {
-		return
-	}
-	larger := part > m.part
-	m.part = part
-	if !larger {
-		m.bucket.SetBurstAt(now, m.burst())
-		m.bucket.SetLimitAt(now, rate.Every(m.interval()))
-		return
-	}
-	m.prune(now)
-	m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
-	m.bucket.ReserveN(now, min(m.burst(), len(m.arrived)))
+	m.part, m.pace = b.part(m.limit)
+	m.bucket.SetLimitAt(now, rate.Every(m.interval()))
 }
 
 // Claims returns what this process uses and wants of each limit that it shares.
@@ -106,22 +102,43 @@ func (b *Budget) Claims() (list []chat.Claim) {
 	return list
 }
 
-// Retire gives up all shares, and returns the claims that are left: the calls that the platform still counts. No call is granted any more
-// that counts in a limit of the endpoint.
-func (b *Budget) Retire() []chat.Claim {
+// Retire gives up all shares. No call is granted any more that counts in a limit of the endpoint. It returns the claims that are left: the
+// calls that the platform still counts. The window of each is how long it counts them yet.
+func (b *Budget) Retire() (left []chat.Claim) {
 	b.mu.Lock()
-	if b.shares != nil {
-		for _, s := range b.shares.of {
-			s.part = 0
-		}
-		for _, s := range b.scopes {
-			for _, m := range s.meters {
-				b.setPart(m, time.Now())
+	defer b.mu.Unlock()
+	if b.shares == nil {
+		return nil
+	}
+	for _, s := range b.shares.of {
+		s.part = 0
+	}
+	now := time.Now()
+	held := make(map[limitKey]int)
+	for k, s := range b.scopes {
+		for _, m := range s.meters {
+			if b.setPart(m, now); k.scope == chat.ScopeEndpoint {
+				m.leave(held, now)
 			}
 		}
 	}
-	b.mu.Unlock()
-	return b.Claims()
+	for k, n := range held {
+		left = append(left, chat.Claim{Ops: k.ops, Window: k.window, Held: n})
+	}
+	return left
+}
+
+// leave adds the calls that the platform still counts, by the time for which it counts them yet. Times are rounded up, so that they are few.
+func (m *meter) leave(held map[limitKey]int, now time.Time) {
+	m.prune(now)
+	if m.running > 0 {
+		held[limitKey{m.limit.Ops, m.limit.Window}] += m.running
+	}
+	step := max(1, m.limit.Window/leaveSteps)
+	for _, at := range m.arrived {
+		rest := (at.Add(m.limit.Window).Sub(now) + step - 1) / step * step
+		held[limitKey{m.limit.Ops, min(rest, m.limit.Window)}]++
+	}
 }
 
 // demand adds what is used and wanted of a meter to a claim.
@@ -137,8 +154,8 @@ func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
 	}
 }
 
-// Grant makes the shares of claims the current ones.
-func (b *Budget) Grant(claims []chat.Claim) {
+// Grant makes the shares of claims the current ones, given the claims of all others.
+func (b *Budget) Grant(claims, others []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shares == nil {
@@ -146,7 +163,7 @@ func (b *Budget) Grant(claims []chat.Claim) {
 	}
 	for _, c := range claims {
 		if s := b.shares.of[limitKey{c.Ops, c.Window}]; s != nil {
-			s.part = c.Share
+			s.part, s.pace = c.Share, max(c.Share, c.Count/calling(c, others))
 		}
 	}
 	now := time.Now()
@@ -166,7 +183,7 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 		var same []chat.Claim
 		left := c.Count
 		for _, o := range others {
-			if o.Ops == c.Ops && o.Window == c.Window {
+			if counts(o, *c) {
 				same = append(same, o)
 				left -= o.Held
 			}
@@ -181,6 +198,26 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 	return out
 }
 
+// counts reports whether the calls of another process's claim count in the limit of a claim. Those of a process that has stopped count in
+// each longer window, too.
+func counts(other, c chat.Claim) bool {
+	return other.Ops == c.Ops && (other.Window == c.Window || other.Window < c.Window && isLeft(other))
+}
+
+// isLeft reports whether a claim is one of those that Retire returned.
+func isLeft(c chat.Claim) bool { return c.Held > 0 && c.Share+c.Wanted == 0 }
+
+// calling returns how many processes call under the limit of a claim at present, its own included.
+func calling(mine chat.Claim, others []chat.Claim) int {
+	n := 1
+	for _, o := range others {
+		if counts(o, mine) && !o.Dead && o.Wanted > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // fairShare returns the share that a process should have. What the limit allows goes to those who want it, as evenly as
 // possible; a rest that can't be divided to those who wait longest; and what nobody wants to all, so that each can begin at
 // once.
@@ -188,7 +225,7 @@ func fairShare(mine chat.Claim, others []chat.Claim) int {
 	left := mine.Count
 	live := []chat.Claim{mine}
 	for _, o := range others {
-		if o.Dead {
+		if o.Dead || isLeft(o) {
 			left -= o.Held
 		} else {
 			live = append(live, o)

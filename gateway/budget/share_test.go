@@ -47,7 +47,7 @@ func (tb *table) exchange(b *Budget, id chat.ReplicaID, lost string, mine []chat
 	tb.claims = append(others, mine...)
 	tb.mu.Unlock()
 	if lost != "answer" {
-		b.Grant(mine)
+		b.Grant(mine, others)
 	}
 }
 

@@ -55,8 +55,8 @@ const (
 // Claim is what a replica may use, and what it may have used, of a limit of a whole endpoint.
 type Claim struct {
 	Replica ReplicaID
-	Ops     Op // with Window, which limit it is
-	Window  time.Duration
+	Ops     Op            // with Window, which limit it is
+	Window  time.Duration // after its replica has stopped in order: how long the platform counts the calls yet
 	Count   int           // of the whole limit, as the replica knows it
 	Share   int           // calls in a Window that the replica may make from now on
 	Held    int           // calls that the others must leave to it: it may still make them, or the platform may still count them

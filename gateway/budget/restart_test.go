@@ -1,0 +1,119 @@
+package budget
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// restarts says how several processes serve replies of eight seconds under one limit, and whether they restart in turn.
+type restarts struct {
+	limit chat.Limit
+	every time.Duration // between the beginnings of two replies in a process
+	turn  time.Duration // between two restarts in turn, from the second minute on; 0: none
+}
+
+// serve lets three processes run for six minutes. It returns for how long a call waited at most from the second minute on, and how many
+// calls there were.
+func (r restarts) serve() (longest time.Duration, calls int) {
+	var mu sync.Mutex
+	tb, start := newTable(), time.Now()
+	end := start.Add(6 * time.Minute)
+	var wg sync.WaitGroup
+	for p := range time.Duration(3) {
+		wg.Go(func() {
+			stops, next := end, start.Add(p*r.every/3)
+			if r.turn > 0 {
+				stops = start.Add(time.Minute + p*4*time.Second)
+			}
+			for id := chat.ReplicaID(p); time.Now().Before(end); id += 10 {
+				b := New()
+				b.Divide([]chat.Limit{r.limit}, func() {})
+				left := make(chan struct{})
+				go func() {
+					for ; time.Now().Before(stops); time.Sleep(time.Second) {
+						tb.settle(b, id, "")
+					}
+					close(left)
+				}()
+				for ; next.Add(9 * time.Second).Before(stops); next = next.Add(r.every) {
+					time.Sleep(time.Until(next))
+					for ; time.Since(next) < 8*time.Second; time.Sleep(1500 * time.Millisecond) {
+						wait := waited(b.Request(call("a", chat.ClassPreview, r.limit)))
+						mu.Lock()
+						if calls++; time.Since(start) > time.Minute {
+							longest = max(longest, wait)
+						}
+						mu.Unlock()
+					}
+				}
+				<-left
+				tb.exchange(b, id, "", b.Retire(), func(mine, _ []chat.Claim) []chat.Claim { return mine })
+				tb.mu.Lock()
+				tb.died[id] = time.Now()
+				tb.mu.Unlock()
+				time.Sleep(2 * time.Second)
+				stops = stops.Add(r.turn)
+				next = time.Now().Add(2 * time.Second)
+			}
+		})
+	}
+	wg.Wait()
+	return longest, calls
+}
+
+// Processes that restart in turn interrupt no reply by two seconds more than its pace, be the limit's window a second or a minute: what they
+// did before is missing to the others only as long as the platform counts it.
+func TestRestartsInTurn(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]restarts{
+		"a limit of a minute, hardly used": {limit: overall(46, time.Minute, 5), every: 50 * time.Second},
+		"a limit of a minute, well used":   {limit: overall(46, time.Minute, 5), every: 30 * time.Second},
+		"a limit of a second":              {limit: overall(30, time.Second, 30), every: 25 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				calm, calls := r.serve()
+				r.turn = time.Minute
+				longest, more := r.serve()
+				t.Logf("%d calls, and %d with restarts; one waited %v, and %v with restarts", calls, more, calm, longest)
+				// What a process has to wait for if all three call all the time.
+				if fair := 3 * r.limit.Window / time.Duration(r.limit.Count); calm > fair || longest > fair+2*time.Second {
+					t.Errorf("a call waited %v without restarts and %v with them, want at most %v and two seconds more", calm, longest, fair)
+				}
+			})
+		})
+	}
+}
+
+// A waiting call does not wait longer because its process gets a larger share.
+func TestLargerShareDelaysNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := overall(46, time.Minute, 5)
+		b.Divide([]chat.Limit{limit}, func() {})
+		others := slices.Repeat([]chat.Claim{{Ops: limit.Ops, Window: limit.Window, Wanted: 1}}, 3)
+		share := func(n int) {
+			b.Grant([]chat.Claim{{Ops: limit.Ops, Window: limit.Window, Count: limit.Count, Share: n}}, others)
+		}
+		share(12)
+		next := b.Request(call("a", chat.ClassPreview, limit))
+		for granted(next) {
+			next.Done()
+			next = b.Request(call("a", chat.ClassPreview, limit))
+		}
+		began := time.Now()
+		for n := range 30 {
+			time.Sleep(500 * time.Millisecond)
+			share(13 + n)
+		}
+		must(t, next)
+		if waited := next.began.Sub(began); waited > limit.Window/12 {
+			t.Errorf("it waited %v, want at most the %v that it needed with the smaller share", waited, limit.Window/12)
+		}
+	})
+}
