@@ -87,7 +87,7 @@ func runCluster(ctx context.Context, args []string, out io.Writer) error {
 	flags.DurationVar(&o.think, "think", time.Minute, "the mean pause between two questions of a person")
 	flags.Uint64Var(&o.seed, "seed", 1, "draws the questions and the moments")
 	flags.StringVar(&o.only, "only", "", "let all people talk on this platform: telegram, discord or slack")
-	flags.BoolVar(&o.rolling, "rolling", false, "kill nothing: restart all daemons in order, one after the other, in each of these spans")
+	flags.BoolVar(&o.rolling, "rolling", false, "kill nothing: restart all daemons in order, one after the other, in each of these spans but the first")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -368,8 +368,11 @@ func (c *cluster) troubleDatabase(ctx context.Context) error {
 	return nil
 }
 
-// restartDaemons restarts all daemons in order in each span, until ctx ends.
+// restartDaemons restarts all daemons in order in each span but the first, until ctx ends. The first one shows how replies grow otherwise.
 func (c *cluster) restartDaemons(ctx context.Context) error {
+	if outside.Pause(ctx, c.every) != nil {
+		return nil
+	}
 	for began := time.Now(); ; began = began.Add(c.every) {
 		if outside.Pause(ctx, time.Until(began.Add(c.every/4))) != nil {
 			return nil

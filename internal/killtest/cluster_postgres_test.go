@@ -35,11 +35,9 @@ func TestPostgreSQLCluster(t *testing.T) {
 			if r.Recovery.Max > 2*maxRecovery.Seconds() {
 				t.Errorf("replies were taken up after %+v", r.Recovery)
 			}
-			// On Slack, the edits of a minute that a stopped daemon made are missing until the minute is over (docs/scale.md).
-			most := map[string]time.Duration{"telegram": 2 * maxInterruption, "discord": 2 * maxInterruption, "slack": time.Minute}
-			for name, stood := range r.ByPlace {
-				if o.rolling && stood.Max > most[name].Seconds() {
-					t.Errorf("on %s, replies stood still for %+v, want at most %v", name, stood, most[name])
+			for name, stood := range r.Disturbed {
+				if most := r.Quiet[name].P99 + 2*maxInterruption.Seconds(); o.rolling && stood.Max > most {
+					t.Errorf("on %s, replies stood still for %+v, want at most %v s", name, stood, most)
 				}
 			}
 			if least := map[bool]int{false: 2, true: 3}[o.rolling]; len(r.Events) < 2*least || r.Answers < o.chats {

@@ -33,9 +33,8 @@ type clusterResult struct {
 	Grown     spread            `json:"grown"`      // until people saw a change: the model begins anew, and has to write more than was shown
 	GrownOnce spread            `json:"grown_once"` // of those with no second fault meanwhile
 	Ours      spread            `json:"ours"`       // of those, without the time in which the model wrote again what was shown
-	Quiet     spread            `json:"quiet"`      // the longest interruption of a reply, with no event near
-	Disturbed spread            `json:"disturbed"`  // the same, with an event meanwhile
-	ByPlace   map[string]spread `json:"by_place"`   // the latter by platform
+	Quiet     map[string]spread `json:"quiet"`      // the interruptions of replies by platform, with no event near
+	Disturbed map[string]spread `json:"disturbed"`  // the same, with an event meanwhile
 	Longest   []string          `json:"longest"`    // of all interruptions
 	Recovered []recovery        `json:"recovered"`
 	Errors    map[string]int    `json:"errors"` // how often the daemons' logs say what
@@ -82,7 +81,12 @@ func (r clusterResult) bad() bool {
 
 func (r clusterResult) late() bool {
 	if r.rolling {
-		return r.Disturbed.Max > maxInterruption.Seconds()
+		for name, stood := range r.Disturbed {
+			if stood.Max > r.Quiet[name].P99+maxInterruption.Seconds() {
+				return true
+			}
+		}
+		return false
 	}
 	return r.Recovery.Max > maxRecovery.Seconds()
 }
@@ -201,11 +205,11 @@ func (t *talk) waits(runs map[string][]modelRun) (list []time.Duration) {
 // interrupted fills in how long replies stood still.
 func (r *clusterResult) interrupted(list []interruption) {
 	length := func(i interruption) time.Duration { return i.Duration }
-	r.Quiet = spreadBy(list, length, func(i interruption) bool { return i.calm })
-	r.Disturbed = spreadBy(list, length, func(i interruption) bool { return !i.calm })
-	r.ByPlace = make(map[string]spread)
+	r.Quiet, r.Disturbed = make(map[string]spread), make(map[string]spread)
 	for _, name := range []string{"telegram", "discord", "slack"} {
-		r.ByPlace[name] = spreadBy(list, length, func(i interruption) bool { return !i.calm && i.place == name })
+		here := func(i interruption) bool { return i.place == name }
+		r.Quiet[name] = spreadBy(list, length, here, func(i interruption) bool { return i.calm })
+		r.Disturbed[name] = spreadBy(list, length, here, func(i interruption) bool { return !i.calm })
 	}
 	slices.SortFunc(list, func(a, b interruption) int { return cmp.Compare(b.Duration, a.Duration) })
 	for _, i := range list[:min(5, len(list))] {
@@ -236,10 +240,10 @@ func (r clusterResult) print(out io.Writer) {
 	fmt.Fprintf(out, "  people see it grow:            %v\n", r.Grown)
 	fmt.Fprintf(out, "  with no second fault:          %v\n", r.GrownOnce)
 	fmt.Fprintf(out, "  and without the rewriting:     %v\n", r.Ours)
-	fmt.Fprintf(out, "reply stood still, quiet:        %v\n", r.Quiet)
-	fmt.Fprintf(out, "  with an event meanwhile:       %v (bar of -rolling %v)\n", r.Disturbed, maxInterruption)
-	for _, name := range slices.Sorted(maps.Keys(r.ByPlace)) {
-		fmt.Fprintf(out, "    %-28s %v\n", "on "+name+":", r.ByPlace[name])
+	fmt.Fprintf(out, "replies stood still beyond their pace (bar of -rolling: at most %v beyond the p99 of quiet times)\n", maxInterruption)
+	for _, name := range slices.Sorted(maps.Keys(r.Quiet)) {
+		fmt.Fprintf(out, "  %-30s %v\n", name+", quiet:", r.Quiet[name])
+		fmt.Fprintf(out, "    %-28s %v\n", "with an event:", r.Disturbed[name])
 	}
 	fmt.Fprintln(out, "  the longest:")
 	for _, where := range r.Longest {

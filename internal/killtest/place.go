@@ -19,8 +19,8 @@ type place interface {
 	say(text string) error
 	posts() []post // the bot's messages that exist, oldest first
 	// pace returns the longest time between two edits of a reply while so many replies on the platform grow: the longer one of telex's own
-	// interval and of what the platform's limit, divided to so many daemons, leaves to each reply.
-	pace(replies, daemons int) time.Duration
+	// interval and of what the platform's limit leaves to each reply.
+	pace(replies int) time.Duration
 	// overtaken reports whether telex learned of a message only after it had learned of a later one, so that it could not answer in
 	// order. The messages are named by their marks.
 	overtaken(earlier, later string) bool
@@ -70,7 +70,7 @@ func (p telegramPlace) name() string { return "telegram" }
 func (p telegramPlace) id() string { return strconv.FormatInt(p.chat, 10) }
 
 // Telegram allows 30 calls a second to a bot, and 20 a minute in a group.
-func (p telegramPlace) pace(replies, _ int) time.Duration {
+func (p telegramPlace) pace(replies int) time.Duration {
 	interval := 1500 * time.Millisecond
 	if p.chat < 0 {
 		interval = 3 * time.Second
@@ -110,7 +110,7 @@ func (p discordPlace) id() string {
 }
 
 // Discord allows 50 calls a second to a bot.
-func (p discordPlace) pace(replies, _ int) time.Duration {
+func (p discordPlace) pace(replies int) time.Duration {
 	return max(1200*time.Millisecond, time.Duration(replies)*time.Second/50)
 }
 
@@ -140,10 +140,9 @@ func (p slackPlace) name() string { return "slack" }
 
 func (p slackPlace) id() string { return "D" + p.user }
 
-// Slack allows 50 edits a minute in a workspace. Of its share, a daemon leaves one call to ends of replies, which counts like one more reply.
-func (p slackPlace) pace(replies, daemons int) time.Duration {
-	each := (replies + daemons - 1) / daemons
-	return time.Duration((each+1)*daemons) * time.Minute / 50
+// Slack allows 50 edits a minute in a workspace.
+func (p slackPlace) pace(replies int) time.Duration {
+	return max(1500*time.Millisecond, time.Duration(replies)*time.Minute/50)
 }
 
 func (p slackPlace) say(text string) error {
