@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// stream is an open page.
+// stream is the event stream of an open page.
 type stream struct {
 	t      *testing.T
 	lines  *bufio.Scanner
@@ -42,7 +42,7 @@ func openStream(t *testing.T, address string, change ...func(*http.Request)) *st
 	return &stream{t, lines, resp.StatusCode, cancel}
 }
 
-// next returns the next event; false: the stream has ended.
+// next returns the next event, or false if the stream has ended.
 func (s *stream) next() (u update, ok bool) {
 	s.t.Helper()
 	for s.lines.Scan() {
@@ -65,14 +65,15 @@ func serveAdmin(t *testing.T, s *Server) string {
 	return h.URL
 }
 
-// The first event has all parts, and the next ones only what has changed: here, once the deadlines of a request are over.
+// The first event has all parts of the page. Later events contain only changed parts, also after the time limits of a
+// normal request have passed.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	o := options()
 	var now atomic.Pointer[Status]
 	first := busy()
 	first.Replies[0].Text = "line\rdata: \n\nevent: x"
-	first.Days, first.Conversations = nil, nil // whose ages change
+	first.Days, first.Conversations = nil, nil // their ages change
 	now.Store(&first)
 	o.Status = func(context.Context) Status { return *now.Load() }
 	page := openStream(t, serveAdmin(t, server(t, o)))
@@ -93,7 +94,7 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("the stream has ended: %v", page.lines.Err())
 		}
 		maps.Copy(next, u.Sections)
-		if n == 2 { // the ages of replies have changed twice since, which took longer than both deadlines
+		if n == 2 { // the ages of replies have changed twice, which took longer than both time limits
 			now.Store(&second)
 		}
 	}
@@ -102,7 +103,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Open pages leave connections to the probes, and a page is closed once its cookie has ended.
+// Probes can still connect while many pages are open. A page's stream is closed when its cookie expires.
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -132,7 +133,7 @@ func TestEventsAreBounded(t *testing.T) {
 		old := s.cookie(time.Now().Add(2*time.Second - cookieFor))
 		page = openStream(t, address, func(r *http.Request) { r.AddCookie(old) })
 	}
-	for ok := true; ok; { // until the cookie has ended
+	for ok := true; ok; { // until the cookie has expired
 		_, ok = page.next()
 	}
 	if err := page.lines.Err(); err != nil {

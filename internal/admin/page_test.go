@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// busy is the status of a daemon in which all that the page can show happens.
+// busy returns the status of a daemon with everything that the page can show.
 func busy() Status {
 	now := time.Now()
 	return Status{
@@ -66,7 +66,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("missing: %s", want)
 		}
 	}
-	// The policy of the answer forbids what stands inside the page, so that nothing may.
+	// The response's content security policy forbids inline scripts and styles, so the page must not have any.
 	if found := regexp.MustCompile(`(?i)<script>|<style| style=| on[a-z]+=|https?://`).FindAllString(page, -1); len(found) > 0 {
 		t.Errorf("the page holds %q", found)
 	}
@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Programs read what people see.
+// Programs can read the same data that people see.
 func TestStatusAsJSON(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -102,7 +102,7 @@ func TestStatusAsJSON(t *testing.T) {
 	}
 }
 
-// With a token, people see a form and nothing else, until they have sent the token.
+// With a token, people see only a form until they have sent the token.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	o := options()

@@ -17,7 +17,7 @@ import (
 
 const token = "0123456789abcdef"
 
-// options returns those of a healthy daemon.
+// options returns the options of a healthy daemon.
 func options() Options {
 	return Options{
 		Listen:  "127.0.0.1:0",
@@ -88,7 +88,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// With a token, nothing but the status of the probes is told without it.
+// If there is a token, a request without it gets only the status of the probes.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -133,7 +133,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Without a token, a web page that makes its name point to this machine is told nothing.
+// Without a token, a web page whose host name was pointed to this machine (DNS rebinding) gets no data.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	s := server(t, options())
@@ -166,7 +166,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Anybody may ask whether the daemon lives, and each check writes to the disk: many requests cost one check a second.
+// Anybody may send a health check, and each check writes to the disk. Many requests cause at most one check per second.
 func TestChecksAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A reply stands still beyond its pace: telex's own interval, or its share of the platform's limit if many replies grow at once.
+// A reply is interrupted only if it does not grow for longer than its pace: telex's own interval, or its share of the
+// platform's limit if many replies grow at once.
 func TestInterruption(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)

@@ -8,28 +8,31 @@ import (
 	"telex/standin/openai"
 )
 
-// maxRecovery is how long a reply of a killed daemon may stand still: the lease of 5 s, and the time to take the chat over.
+// maxRecovery is how long a reply of a killed daemon may not grow: the lease of 5 s, and the time to take the chat
+// over.
 const maxRecovery = 8 * time.Second
 
-// recovery is how a reply went on that grew when its daemon was killed. All times count from the kill.
+// recovery describes how a reply continued that was growing when its daemon was killed. All times count from the kill.
 type recovery struct {
 	Place string    `json:"place"`
 	Mark  string    `json:"mark"`
 	At    time.Time `json:"at"`
-	// TakenUp is the first sign of another daemon: it asked the model again, or changed what people see.
+	// TakenUp is the first sign of another daemon: it called the model again, or changed a message.
 	TakenUp time.Duration `json:"taken_up"`
-	// Grown is when people saw a change. The model begins anew and has to write more than was shown before that.
+	// Grown is when people saw more text. The model starts over, so it must first write more text than was visible
+	// before.
 	Grown time.Duration `json:"grown"`
-	// Rewriting is the part of Grown in which the model wrote again what was shown already.
+	// Rewriting is the part of Grown in which the model wrote visible text again.
 	Rewriting time.Duration `json:"rewriting"`
-	// Again says that something else went wrong before it grew, such as a pause of the daemon that had taken it up.
+	// Again reports that another fault happened before the reply grew, such as a pause of the daemon that had taken it
+	// over.
 	Again bool `json:"again"`
 }
 
 // ours is the part of Grown that telex itself is responsible for.
 func (r recovery) ours() time.Duration { return r.Grown - r.Rewriting }
 
-// recoveries returns how the replies of a chat went on that grew when their daemon was killed.
+// recoveries describes how the replies of a chat continued that were growing when their daemon was killed.
 func (c *cluster) recoveries(t *talk, posts []post, runs map[string][]modelRun) (list []recovery) {
 	for _, e := range c.events {
 		if e.What != killed {
@@ -64,7 +67,7 @@ type modelRun struct {
 	marks   []openai.Mark // when how much of the answer was written
 }
 
-// wrote returns when the model had written more than so many bytes, or else when it stopped.
+// wrote returns when the model had written more than the given number of bytes, or otherwise when it stopped.
 func (r modelRun) wrote(bytes int) time.Time {
 	if len(r.marks) == 0 {
 		return r.at
@@ -87,7 +90,7 @@ func (c *cluster) runs() map[string][]modelRun {
 	return list
 }
 
-// owner returns the replica that asked the model last before a time.
+// owner returns the replica that called the model last before a time.
 func owner(list []modelRun, at time.Time) (replica string) {
 	for _, r := range list {
 		if r.at.Before(at) {
@@ -115,7 +118,8 @@ func growing(posts []post, at time.Time) (mark string, shown int, ok bool) {
 	return "", 0, false
 }
 
-// nextChange returns the time until something in a chat changed. Calls that a killed daemon had begun still take effect at once.
+// nextChange returns the time until the next change in a chat. Calls that a killed daemon had begun still take effect
+// at once, so they don't count.
 func nextChange(posts []post, after time.Time) time.Duration {
 	next := time.Duration(-1)
 	for _, p := range posts {

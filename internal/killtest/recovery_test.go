@@ -9,7 +9,7 @@ import (
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// What people see of a reply whose daemon was killed after 3 s, and the requests to the model.
+// These tests have the visible text of a reply whose daemon was killed after 3 s, and the requests to the model.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
@@ -20,7 +20,7 @@ func TestRecovery(t *testing.T) {
 		return modelRun{at: at(began), replica: "r1", marks: []openai.Mark{{Time: at(began), Bytes: len(begun)}, {Time: at(caughtUp), Bytes: len(begun) + 1}}}
 	}
 	for name, tt := range map[string]struct {
-		grows float64 // when people see more
+		grows float64 // when people see more text
 		runs  []modelRun
 		want  recovery
 	}{
@@ -40,9 +40,9 @@ func TestRecovery(t *testing.T) {
 			tt.want.Place, tt.want.Mark, tt.want.At = "telegram", "A1x1z", at(3)
 			runs := map[string][]modelRun{"A1x1z": append([]modelRun{{at: at(1), replica: "r0"}}, tt.runs...)}
 			c := &cluster{events: []event{
-				{At: at(1), Replica: "r0", What: killed}, // nothing grows
+				{At: at(1), Replica: "r0", What: killed}, // no reply is growing then
 				{At: at(3), Replica: "r0", What: killed},
-				{At: at(3), Replica: "r2", What: killed}, // of another daemon
+				{At: at(3), Replica: "r2", What: killed}, // another daemon's replica
 				{At: at(2.5), Replica: "r0", What: paused},
 				{At: at(21), Replica: "r1", What: paused},
 			}}
@@ -54,7 +54,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// A reply of several messages: what was shown is the sum.
+// For a reply of several messages, the visible text is their sum.
 func TestGrowing(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1000, 0)

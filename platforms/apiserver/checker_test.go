@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// spoken is what a strict client makes of a stream.
+// spoken is what a strict client reads from a stream.
 type spoken struct {
 	text, reasoning, refusal string
 	calls                    []string // "id name arguments"
 	finish                   string
-	usage                    int // total tokens; -1: none came
+	usage                    int // total tokens; -1: the stream had no usage
 	failed                   string
 }
 
-// checkChat folds a stream of chunks by the rules of the official SDKs' accumulators: the role first, an index, a type, an id and a
-// name in the first piece of a call, one finish_reason, the usage behind it, [DONE] at the end, and no data of any other shape.
+// checkChat reads a stream of chunks by the rules of the official SDKs: the role comes first; the first piece of a call
+// has an index, a type, an id and a name; there is one finish_reason, then the usage, then [DONE]; no data has another
+// form.
 func checkChat(stream []event, usage bool) (s spoken, err error) {
 	type call struct{ id, name, arguments string }
 	var calls []*call
@@ -133,10 +134,10 @@ func checkChat(stream []event, usage bool) (s spoken, err error) {
 // itemState is an output item that is being written.
 type itemState struct {
 	id, kind, text, part string
-	status               string // once it is done
+	status               string // set when the item is done
 }
 
-// checkResponse folds a stream of the Responses API by the rules of the official SDKs' accumulators.
+// checkResponse reads a stream of the Responses API by the rules of the official SDKs.
 func checkResponse(stream []event) (s spoken, err error) {
 	var items []*itemState
 	id, ended := "", false

@@ -9,7 +9,7 @@ import (
 	"telex/agent"
 )
 
-// numbered is a reader that gives each text a number.
+// numbered is a reader that gives each document a new number as its text.
 type numbered struct{ read int }
 
 func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) {
@@ -17,7 +17,7 @@ func (n *numbered) DocumentText(_ context.Context, f agent.File) (string, bool) 
 	return fmt.Sprintf("%d%s", n.read, f.Content), len(f.Content) > 0
 }
 
-// A repeated document has the same text and is not read again. The remembered texts are limited.
+// A repeated document has the same text and is not read again. The number of remembered texts is limited.
 func TestDocumentsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	reader := &numbered{}

@@ -10,7 +10,7 @@ import (
 	"telex/agent"
 )
 
-// seeds are bodies of both APIs.
+// seeds are request bodies of both APIs.
 func seeds() []string {
 	return []string{
 		chatting(""), chatting(`,"stream":true,"stop":["a"],"tools":[{"type":"function","function":{"name":"a","parameters":{}}}],"tool_choice":"required"`),
@@ -24,7 +24,7 @@ func seeds() []string {
 	}
 }
 
-// fuzzAPI checks that a body is refused with a client's error, or becomes a query that can be answered.
+// fuzzAPI checks that a body either gets a 4xx error or becomes a query that can be answered.
 func fuzzAPI(f *testing.F, a api) {
 	for _, seed := range seeds() {
 		f.Add([]byte(seed))
@@ -60,7 +60,7 @@ func FuzzChatRequest(f *testing.F) { fuzzAPI(f, chatAPI{}) }
 
 func FuzzResponsesRequest(f *testing.F) { fuzzAPI(f, responsesAPI{}) }
 
-// Bodies of one API that arrive at the other, and seeds cut anywhere, have a status of clients, never one of the server.
+// Bodies of one API that are sent to the other, and truncated seeds, get a 4xx status and never a 5xx status.
 func TestCutBodies(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

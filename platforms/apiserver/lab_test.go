@@ -20,7 +20,7 @@ import (
 
 const secret = "secret-of-the-laptop"
 
-// runner is a Runner of a test.
+// runner is a Runner for tests.
 type runner func(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
 
 func (r runner) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -29,7 +29,7 @@ func (r runner) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 
 func (runner) Models() []string { return []string{"main", "small/one"} }
 
-// says is a runner that tells events and ends for a reason.
+// says returns a runner that emits events and ends with the given stop reason.
 func says(stop agent.StopReason, events ...agent.Event) runner {
 	return func(_ context.Context, _ agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 		for _, e := range events {
@@ -39,12 +39,12 @@ func says(stop agent.StopReason, events ...agent.Event) runner {
 	}
 }
 
-// hello is a runner that greets.
+// hello returns a runner that answers with a greeting.
 func hello() runner {
 	return says(agent.StopDone, agent.Text{Delta: "Hello, "}, agent.Text{Delta: "you <&>."})
 }
 
-// docs reads files that begin with "doc:".
+// docs is a reader of files that begin with "doc:".
 type docs struct{}
 
 func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
@@ -52,7 +52,7 @@ func (docs) DocumentText(_ context.Context, f agent.File) (string, bool) {
 	return "<" + f.Name + ">" + text, ok
 }
 
-// keeper is a store in memory. It keeps nothing of deleted people, and can fail.
+// keeper is an in-memory store. It stores nothing for deleted people, and can be made to fail.
 type keeper struct {
 	*memory.Store
 	fails error
@@ -74,7 +74,7 @@ type lab struct {
 	server *Server
 }
 
-// open serves until the test ends.
+// open serves a lab until the test ends.
 func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	t.Helper()
 	l := &lab{T: t, store: &keeper{Store: memory.New()}, http: &http.Client{Transport: &http.Transport{}}}
@@ -104,14 +104,14 @@ func open(t *testing.T, r Runner, change func(*Options)) *lab {
 	return l
 }
 
-// received is the answer to a request. Its body is closed at the end of the test.
+// received is the response to a request. Its body is closed at the end of the test.
 type received struct {
 	StatusCode int
 	Header     http.Header
 	Body       io.Reader
 }
 
-// request sends a request; head are pairs of names and values.
+// request sends a request. head has alternating names and values of headers.
 func (l *lab) request(ctx context.Context, method, path, body string, head ...string) received {
 	l.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
@@ -145,7 +145,7 @@ func (l *lab) call(method, path, body string, head ...string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
-// document sends a request that must succeed, and decodes the answer.
+// document sends a request that must succeed, and decodes the response.
 func (l *lab) document(into any, method, path, body string, head ...string) {
 	l.Helper()
 	status, data := l.call(method, path, body, head...)

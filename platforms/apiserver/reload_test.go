@@ -10,8 +10,8 @@ import (
 	"telex/agent"
 )
 
-// A reload changes what counts from the next request on. What a key has used counts on while the key is the same, and a
-// request that runs ends with the model with which it began.
+// A reload takes effect with the next request. The usage of a key is kept while the key stays the same. A running
+// request ends with the model with which it began.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})

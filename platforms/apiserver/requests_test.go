@@ -17,12 +17,12 @@ import (
 	"telex/internal/chat"
 )
 
-// chatting is a body of Chat Completions with more fields.
+// chatting returns a body of Chat Completions with additional fields.
 func chatting(more string) string {
 	return `{"model":"main","messages":[{"role":"user","content":"hi"}]` + more + `}`
 }
 
-// manyTools are so many tools.
+// manyTools returns the given number of tools.
 func manyTools(n int) string {
 	var list []string
 	for i := range n {
@@ -31,7 +31,7 @@ func manyTools(n int) string {
 	return strings.Join(list, ",")
 }
 
-// Every mistake of a client has its status and OpenAI's envelope.
+// Every mistake of a client gets its status code and an error body in OpenAI's form.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -108,12 +108,12 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// attached is a part of a message in Chat Completions that is a file.
+// attached returns a part of a message in Chat Completions that is a file.
 func attached(name, kind, content string) string {
 	return `{"type":"file","file":{"filename":"` + name + `","file_data":"data:` + kind + `;base64,` + base64.StdEncoding.EncodeToString([]byte(content)) + `"}}`
 }
 
-// files are the sources of so many files.
+// files returns the sources of the given number of files.
 func files(n int) []agent.Source { return slices.Repeat([]agent.Source{{Origin: agent.OriginFile}}, n) }
 
 // Fields that a client sends reach the turn, and unknown fields are ignored.
@@ -250,8 +250,8 @@ func TestAskers(t *testing.T) {
 	}
 }
 
-// A failed turn is an HTTP status as long as nothing was sent, then an error event. Clients read no secret and nothing of the
-// provider that they can't change.
+// A failed turn gets an HTTP error status if nothing was sent yet, and an error event otherwise. The error contains no
+// secrets, and no details about the provider that the client can't change.
 func TestFailedTurns(t *testing.T) {
 	t.Parallel()
 	fails := func(reason agent.StopReason, err error, events ...agent.Event) runner {
@@ -308,7 +308,7 @@ func TestFailedTurns(t *testing.T) {
 	}
 }
 
-// A panic in one request reaches no other one.
+// A panic in one request does not affect other requests.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(func(_ context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
@@ -355,7 +355,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// Web pages may call the server only if they are configured, and without keys it takes nothing that any page could send.
+// Web pages may call the server only if they are configured. Without keys, the server refuses requests that any web
+// page could send.
 func TestWebPages(t *testing.T) {
 	t.Parallel()
 	const page = "https://chat.example.org"

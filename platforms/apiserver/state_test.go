@@ -23,7 +23,7 @@ import (
 	"telex/standin/memnet"
 )
 
-// recall is a runner that answers with all that it was told, so tests see the history.
+// recall is a runner that answers with its whole request, so that tests see the history.
 func recall(_ context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	var said []string
 	if t.Context != "" {
@@ -45,7 +45,7 @@ func recall(_ context.Context, t agent.Turn, emit func(agent.Event)) (agent.Resu
 	return r, nil
 }
 
-// asks asks in Chat Completions and returns the text.
+// asks sends a question with Chat Completions and returns the text of the answer.
 func (l *lab) asks(body string, head ...string) string {
 	l.Helper()
 	var c completion
@@ -57,7 +57,7 @@ func message(role, text string) string {
 	return `{"role":"` + role + `","content":"` + text + `"}`
 }
 
-// A session is kept by telex; without one, nothing is.
+// telex stores the history of a session. Without a session, it stores no history.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), nil)
@@ -101,14 +101,14 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Requests of one session run one after the other, each with what the one before said.
+// Requests of one session run one after the other, and each includes the messages of the one before.
 func TestSessionOrder(t *testing.T) {
 	t.Parallel()
 	var running, most atomic.Int64
 	l := open(t, runner(func(ctx context.Context, turn agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 		most.Store(max(most.Load(), running.Add(1)))
 		defer running.Add(-1)
-		time.Sleep(time.Millisecond) // for the others
+		time.Sleep(time.Millisecond) // so that the other requests can run
 		return recall(ctx, turn, emit)
 	}), nil)
 	var wg sync.WaitGroup
@@ -128,7 +128,7 @@ func TestSessionOrder(t *testing.T) {
 	}
 }
 
-// A stored response can be continued, read and deleted, by its own key alone.
+// A stored response can be continued, read and deleted, but only with the key that created it.
 func TestStoredResponses(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), func(o *Options) {
@@ -182,7 +182,7 @@ func TestStoredResponses(t *testing.T) {
 	if got := text(ask("f", shorter.ID, "")); got != "(S) u:summarize a:#7 u:f" {
 		t.Errorf("after a summary: got %q", got)
 	}
-	// System messages hold for the whole conversation, and instructions for one answer.
+	// System messages apply to the whole conversation, and instructions to one answer.
 	ruled := send("["+message("system", "R1")+","+message("user", "g")+"]", "", `,"instructions":"once"`)
 	more := send("["+message("user", "h")+","+message("developer", "R2")+"]", ruled.ID, "")
 	summed := ask("summarize", more.ID, "")
@@ -224,8 +224,8 @@ func TestStoredResponses(t *testing.T) {
 	}
 }
 
-// A repeated request gets the same answer without a turn, in both APIs and both forms; another body, or one that is still being
-// answered, is refused.
+// A repeated request gets the same response without a new turn, in both APIs, streamed or not. If the body differs, or
+// the first request is still running, it is refused.
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	var turns atomic.Int64
@@ -261,7 +261,7 @@ func TestRepeatedRequests(t *testing.T) {
 	if turns.Load() != 2 {
 		t.Errorf("%d turns, want 2", turns.Load())
 	}
-	// The key belongs to a client, an API and a session.
+	// An idempotency key belongs to one client, API and session.
 	both := `{"model":"main","messages":[{"role":"user","content":"hi"}],"input":"hi"}`
 	for _, tt := range []struct {
 		path string
@@ -351,7 +351,7 @@ func TestRepeatsExpire(t *testing.T) {
 	})
 }
 
-// A minute is the last one, at any time.
+// The limit per minute counts the last 60 seconds at any time.
 func TestTurnsPerMinute(t *testing.T) {
 	t.Parallel()
 	c := client{Key: Key{TurnsPerMinute: 2}}
@@ -365,8 +365,8 @@ func TestTurnsPerMinute(t *testing.T) {
 	}
 }
 
-// If required data can't be stored, the client gets an error before the end. Data to which nobody refers may be
-// missing.
+// If required data can't be stored, the client gets an error before the end. A failure to store optional data, to which
+// no response refers, is ignored.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)
@@ -390,7 +390,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// Data that was forgotten while a turn ran is not stored again by the turn.
+// Data that was erased while a turn ran is not stored again by the turn.
 func TestForgottenMeanwhile(t *testing.T) {
 	t.Parallel()
 	var l *lab
@@ -409,7 +409,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// A server that stops lets requests end within the grace; then their clients get an error.
+// A server that stops gives running requests time to end. After that, their clients get an error.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	for takes, want := range map[time.Duration]string{800 * time.Millisecond: "[DONE]", time.Hour: "shutting_down"} {
@@ -440,7 +440,7 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// Keys have limits of their own, and all who use the daemon have one together.
+// Each key has its own limits. All keys together share the limits of the daemon.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(recall), func(o *Options) {
@@ -468,7 +468,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// So many requests run at once and no more; each gives its place back.
+// The number of concurrent requests is limited. Each request frees its place at its end.
 func TestMaxRequests(t *testing.T) {
 	t.Parallel()
 	hold, began := make(chan struct{}), make(chan struct{})
@@ -502,7 +502,7 @@ func TestMaxRequests(t *testing.T) {
 	}
 }
 
-// A client that goes away ends its turn at once, streamed or not, before the first piece and after it.
+// If a client disconnects, its turn ends at once: with and without streaming, before and after the first piece.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
@@ -528,7 +528,7 @@ func TestClientGone(t *testing.T) {
 			defer close(done)
 			res, err := l.http.Do(r)
 			if err == nil {
-				_, _ = io.Copy(io.Discard, res.Body) // until it leaves
+				_, _ = io.Copy(io.Discard, res.Body) // until the client disconnects
 				_ = res.Body.Close()
 			}
 		}()
@@ -556,7 +556,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A client that closes its side of the connection can't be told from one that is gone, but it gets no empty success.
+// A client that closes only its sending side looks like one that has disconnected, but it must not get an empty
+// success.
 func TestHalfClosedConnection(t *testing.T) {
 	t.Parallel()
 	l := open(t, runner(func(ctx context.Context, _ agent.Turn, _ func(agent.Event)) (agent.Result, error) {
@@ -592,7 +593,7 @@ func inMemory(t *testing.T, r Runner, play func(net.Conn)) {
 	stopping(t, r, func(conn net.Conn, _ func()) { play(conn) })
 }
 
-// stopping is inMemory whose play may stop the server.
+// stopping is like inMemory, and play may stop the server.
 func stopping(t *testing.T, r Runner, play func(conn net.Conn, stop func())) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.Listen()
@@ -618,7 +619,7 @@ func stopping(t *testing.T, r Runner, play func(conn net.Conn, stop func())) {
 	})
 }
 
-// wireRequest is a request for a stream as it goes over the wire.
+// wireRequest returns the bytes of a request for a stream.
 func wireRequest(body string) string {
 	return fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", secret, len(body), body)
 }
@@ -658,8 +659,8 @@ func TestSignsOfLife_F58(t *testing.T) {
 	})
 }
 
-// A client that does not read stops the model, but not forever. A client that does not send its request is
-// disconnected.
+// If a client stops reading, the model waits, but only for a limited time. A client that does not send its whole
+// request is disconnected.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	var ended time.Duration

@@ -15,7 +15,7 @@ import (
 	"telex/agent"
 )
 
-// turnScript is a random sequence of events as an agent tells them, and what a client must make of it.
+// turnScript is a random sequence of an agent's events, with the expected result for the client.
 type turnScript struct {
 	events []agent.Event
 	result agent.Result
@@ -60,14 +60,14 @@ func drawScript(t *rapid.T) (s turnScript) {
 	return s
 }
 
-// valid replaces what JSON can't hold, as encoding/json does.
+// valid replaces characters that JSON can't contain, as encoding/json does.
 func valid(s spoken) spoken {
 	s.text, s.reasoning = strings.ToValidUTF8(s.text, "\uFFFD"), strings.ToValidUTF8(s.reasoning, "\uFFFD")
 	return s
 }
 
-// With any events of an agent, streams have the order of events that the official SDKs accept, and the same content as the
-// answer in one piece.
+// For any events of an agent, streams have the order of events that the official SDKs accept, and the same content as a
+// complete answer.
 func TestStreamsOfAnyTurn(t *testing.T) {
 	var script turnScript
 	l := open(t, runner(nil), func(o *Options) {
@@ -117,7 +117,7 @@ func TestStreamsOfAnyTurn(t *testing.T) {
 	})
 }
 
-// current is the Runner of the script that was drawn last.
+// current is the Runner of the newest drawn script.
 type current struct{ script *turnScript }
 
 func (c current) Models() []string { return []string{"main"} }
@@ -129,7 +129,7 @@ func (c current) Run(_ context.Context, _ agent.Turn, emit func(agent.Event)) (a
 	return c.script.result, nil
 }
 
-// Reasoning goes only to clients of an operator who shows it, and telex's own tools only to those that ask for them.
+// Reasoning is sent only if the operator enabled it, and telex's own tool calls only to clients that ask for them.
 func TestWhatIsNotTold(t *testing.T) {
 	t.Parallel()
 	l := open(t, says(agent.StopDone,
@@ -151,7 +151,8 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// Sent text can't be taken back. Thinking without an opening mark gets the closing mark, and an answer that starts over fails.
+// Text that was sent can't be removed. Thinking without an opening tag gets a closing tag, and an answer that starts
+// over fails.
 func TestResets(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`
@@ -177,7 +178,7 @@ func TestResets(t *testing.T) {
 	}
 }
 
-// A turn's ids, times and models are in every event, and times are seconds.
+// A turn's ids, times and models are in every event. Times are in seconds.
 func TestHeadOfAnswers(t *testing.T) {
 	t.Parallel()
 	l := open(t, hello(), nil)

@@ -6,13 +6,13 @@ import (
 	"telex/platforms/conformance"
 )
 
-// The profile without edits (F56): one send, no cursor, ever. See world.neverEdits.
+// On a platform without edits (F56), each answer is one send and never has a cursor. See world.neverEdits.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t) })
 }
 
-// sample is the suite's Markdown as it is sent to be shown.
+// sample is the suite's sample Markdown in the form in which it is sent.
 const sample = "# The plan\n" +
 	"\n" +
 	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +

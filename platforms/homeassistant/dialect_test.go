@@ -16,10 +16,10 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// j is the joiner, which shows nothing.
+// j is the invisible joiner character.
 const j = marks.Joiner
 
-// template is what Home Assistant takes for the beginning of a template.
+// template matches text that Home Assistant treats as the beginning of a template:
 // https://github.com/home-assistant/core/blob/dev/homeassistant/helpers/template/__init__.py (is_template_string)
 var template = regexp.MustCompile(`\{[{%#]`)
 
@@ -45,7 +45,7 @@ func TestDialectConstructs(t *testing.T) {
 	})
 }
 
-// checkMessage fails the test if a part could load something by itself, show HTML, or be read as a template.
+// checkMessage fails the test if a part could load a resource by itself, show HTML, or be read as a template.
 func checkMessage(t markuptest.TB, _ markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -65,7 +65,7 @@ func checkMessage(t markuptest.TB, _ markuptest.Spy, p markup.Part) {
 	}
 }
 
-// D7, D8, F26-F33: each beginning of an answer.
+// D7, D8, F26-F33: the properties hold for every prefix of each sample answer.
 func TestAnswersHomeAssistant(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 4000)
@@ -82,7 +82,7 @@ func FuzzDialect(f *testing.F) {
 	written().Fuzz(f, 4096)
 }
 
-// No message is a template, and nothing else in it changes.
+// No message can be read as a template, and the rest of its text stays unchanged.
 func TestLiteral(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,7 +9,7 @@ import (
 	"telex/platforms/homeassistant"
 )
 
-// Names in the configuration that the house does not have are reported.
+// Configured names that do not exist in Home Assistant are reported.
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

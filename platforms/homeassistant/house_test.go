@@ -27,20 +27,20 @@ const (
 	door  = "binary_sensor.door"
 )
 
-// house is a server that speaks as much of Home Assistant's API as a test of the connection needs. It can misbehave in ways in
-// which the stand-in does not.
+// house is a server with the part of Home Assistant's API that tests of the connection need. It can misbehave in ways
+// in which the stand-in does not.
 type house struct {
 	t        *testing.T
 	net      *memnet.Listener
 	log      conformance.Log
-	refuse   bool // every token
+	refuse   bool // every token is refused
 	answer   func(path string) (status int, body string)
 	mu       sync.Mutex
-	sockets  []*websocket.Conn // that were opened, oldest first
-	commands []string          // that arrived, as "type" or "type of what"
+	sockets  []*websocket.Conn // opened sockets, oldest first
+	commands []string          // received commands, as "type" or "type of what"
 	posted   []string          // calls of the REST API: method, path and body
-	stuck    bool              // nothing is answered any more
-	subs     map[int]bool      // subscriptions that exist
+	stuck    bool              // no request gets a response any more
+	subs     map[int]bool      // current subscriptions
 }
 
 func newHouse(t *testing.T) *house {
@@ -50,18 +50,18 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// server ends its sockets when it closes, which net/http leaves alone.
+// server closes its sockets when it closes, because net/http does not do that.
 type server struct {
 	http.Server
 	house *house
 }
 
-// Close ends everything.
+// Close closes all connections.
 func (s *server) Close() error {
 	s.house.mu.Lock()
 	defer s.house.mu.Unlock()
 	for _, ws := range s.house.sockets {
-		_ = ws.CloseNow() // it may be closed
+		_ = ws.CloseNow() // it may be closed already
 	}
 	return s.Server.Close()
 }
@@ -99,7 +99,7 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// serve is one connection of the WebSocket API.
+// serve serves one connection of the WebSocket API.
 func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
@@ -152,7 +152,7 @@ func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// set stops or begins answering.
+// set stops or resumes responses.
 func (h *house) set(stuck bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +170,7 @@ func (h *house) say(text string) {
 	}
 }
 
-// change tells that an entity changed.
+// change reports that an entity changed.
 func (h *house) change(entity, from, to string) {
 	h.t.Helper()
 	h.say(changed(entity, from, to, ""))
@@ -190,14 +190,14 @@ func (h *house) count(command string) int {
 	return len(slices.DeleteFunc(slices.Clone(h.commands), func(c string) bool { return c != command }))
 }
 
-// running is a Run in a goroutine.
+// running is a Run in a goroutine with its accepted messages.
 type running struct {
 	bot      *homeassistant.Bot
 	cancel   context.CancelFunc
 	done     chan error
 	mu       sync.Mutex
 	accepted []chat.Inbound
-	refuse   error // by accept
+	refuse   error // the error of accept
 }
 
 func start(t *testing.T, b *homeassistant.Bot) *running {
@@ -217,7 +217,7 @@ func start(t *testing.T, b *homeassistant.Bot) *running {
 	return r
 }
 
-// texts returns the messages that were accepted since the last call, after a time.
+// texts waits, and returns the messages that were accepted since the last call.
 func (r *running) texts(after time.Duration) []string {
 	wait(after)
 	r.mu.Lock()
@@ -236,6 +236,6 @@ func (r *running) answer(id chat.MessageID) {
 }
 
 func wait(d time.Duration) {
-	time.Sleep(d) // it is virtual time
+	time.Sleep(d) // in virtual time
 	synctest.Wait()
 }

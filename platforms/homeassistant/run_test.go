@@ -16,7 +16,7 @@ import (
 
 var watchAll = homeassistant.Options{Watch: homeassistant.Watch{All: true, Cooldown: 30 * time.Second}}
 
-// inBubble is a test in virtual time.
+// inBubble runs a test in virtual time.
 func inBubble(t *testing.T, name string, run func(*testing.T, *house)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 			t.Fatalf("accepted %+v, want one message about both", r.accepted)
 		}
 		first := r.accepted[0].ID
-		for i := range 5000 { // a flood, of which one message tells
+		for i := range 5000 { // a flood of changes, which must cause one message
 			h.change("sensor.a", fmt.Sprint(i), fmt.Sprint(i+1))
 		}
 		r.texts(0)

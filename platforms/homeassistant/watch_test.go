@@ -43,7 +43,7 @@ func TestWatchIncludes(t *testing.T) {
 	}
 }
 
-// An id that Home Assistant would not give to an entity is ignored.
+// An entity id in a form that Home Assistant never uses is ignored.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	const frameOf = `{"type":"event","event":{"event_type":"state_changed","data":{"old_state":{"entity_id":%[1]q,"state":"off"},"new_state":{"entity_id":%[1]q,"state":"on"}}}}`
@@ -61,12 +61,12 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-// A step of a story about one door: at a second its state becomes another (after "=": while nobody listens), or what is to be told
-// is taken.
+// step is a step of a story about one door. At a second, the door changes to another state (after "=": while the
+// connection is closed), or the report is taken.
 type step struct {
 	second int
-	to     string // empty: take
-	want   string // of a take
+	to     string // the new state; empty: the report is taken
+	want   string // the expected report
 }
 
 func TestCooldown(t *testing.T) {
@@ -116,7 +116,7 @@ func TestCooldown(t *testing.T) {
 	}
 }
 
-// A flood of changes increases neither memory nor messages, and the last report has the newest state.
+// A flood of changes increases neither memory nor the number of messages. The last report has the newest state.
 func TestWatcherIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(Watch{All: true, Cooldown: 30 * time.Second})
@@ -146,8 +146,8 @@ func TestWatcherIsBounded(t *testing.T) {
 	}
 }
 
-// In any story: a report about an entity continues the one before, is never repeated within the cooldown, and in the end the
-// newest state is reported.
+// In any story, a report about an entity continues the one before and is never repeated within the cooldown. At the end
+// the newest state is reported.
 func TestWatcherProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -257,7 +257,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// No frame panics, and no sentence has more than one line.
+// No frame causes a panic, and no sentence has more than one line.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"entity_id":"light.a","old_state":{"entity_id":"light.a","state":"off"},"new_state":{"entity_id":"light.a","state":"on","attributes":{"friendly_name":"A\nb","unit_of_measurement":3}}}}}`))
 	f.Add([]byte(`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"new_state":{"entity_id":"x"},"old_state":null}}}`))

@@ -31,8 +31,8 @@ const (
 	wrongToken   = "wrong-token"
 )
 
-// world is Home Assistant's stand-in on an in-memory network. Its one place is the panel of notifications, and what is said there
-// is the new state of an entity that nobody has heard of.
+// world is Home Assistant's stand-in on an in-memory network. Its only place is the panel of notifications. A person's
+// message is the new state of a new entity.
 type world struct {
 	t      *testing.T
 	server *standin.Server
@@ -48,8 +48,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// neverEdits checks the whole history: there was never a cursor, and a notification was created again only after a create of
-// unknown outcome, as it was.
+// neverEdits checks the whole history: no notification ever had a cursor. A notification was created again only with
+// the same text, after a create with an unknown outcome.
 func (w *world) neverEdits() {
 	for _, n := range w.bots("") {
 		for _, v := range n.Versions {
@@ -94,7 +94,7 @@ func (w *world) Crowd(int) []chat.Target {
 	return nil
 }
 
-// bots returns the bot's notifications in a place; "": all.
+// bots returns the bot's notifications in a place, or all of them for "".
 func (w *world) bots(place string) []standin.Notification {
 	return slices.DeleteFunc(w.server.History(place), func(n standin.Notification) bool { return !n.FromBot })
 }
@@ -125,7 +125,7 @@ func (w *world) Calls(op chat.Op) int {
 
 func (w *world) Break(_ chat.Op, f conformance.Fault) {
 	e := f.OnCall()
-	if f == conformance.RateLimit { // of a proxy
+	if f == conformance.RateLimit { // the 429 comes from a proxy
 		e.Action, e.Status = fault.Status, http.StatusTooManyRequests
 	}
 	w.server.Fault(standin.Fault{Method: createAction, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()})
@@ -166,7 +166,7 @@ func (w *world) Unpreviewed() bool { return true }
 
 func (w *world) Sample() string { return sample }
 
-// Say gives a new entity a state, which is told to nobody, and then another.
+// Say gives a new entity a state, which is not reported, and then another one.
 func (w *world) Say(_ chat.Target, s conformance.Saying) {
 	w.t.Helper()
 	w.said++

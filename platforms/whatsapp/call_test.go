@@ -23,22 +23,22 @@ const (
 	verify = "verify-hidden"
 )
 
-// person is somebody to write to.
+// person is the recipient of messages.
 func person() chat.Target { return chat.Target{Chat: "US.13491208655302741918"} }
 
-// trip answers every request in the same way, without a network.
-type trip func(*http.Request) (*http.Response, error)
+// roundTripper is an http.RoundTripper that answers each request without a network.
+type roundTripper func(*http.Request) (*http.Response, error)
 
-func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// request is one that the API got.
+// request is a request that the API received.
 type request struct {
 	method, path, auth string
 	header             http.Header
 	body               string
 }
 
-// api is a bot with an API that gives its answers in turn, the last one again and again.
+// api returns a bot whose API returns its answers in turn, and then the last one again and again.
 type api struct {
 	*Bot
 	requests []request
@@ -55,7 +55,7 @@ func connect(t *testing.T, answers ...answer) *api {
 	a := &api{}
 	a.Bot = New(Options{
 		AccessToken: token, PhoneNumberID: numberID, AppSecret: secret, VerifyToken: verify, APIBase: "https://graph.test/",
-		HTTP: trip(func(r *http.Request) (*http.Response, error) {
+		HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
 			body := ""
 			if r.Body != nil {
 				content, _ := io.ReadAll(r.Body)
@@ -73,7 +73,7 @@ func connect(t *testing.T, answers ...answer) *api {
 	return a
 }
 
-// sent is the answer to a message, from the documentation.
+// sent is the response to a message, from the documentation.
 const sent = `{"messaging_product":"whatsapp","contacts":[{"input":"16505551234","wa_id":"16505551234"}],"messages":[{"id":"wamid.S"}]}`
 
 func TestSend(t *testing.T) {
@@ -193,7 +193,7 @@ func TestSendFile(t *testing.T) {
 	}
 }
 
-// Only the second call shows something, so only its failure may be uncertain.
+// Only the second call makes the message visible, so only its failure may be uncertain.
 func TestSendFileFails(t *testing.T) {
 	t.Parallel()
 	f := chat.File{Name: "a.txt", MediaType: "text/plain", Content: []byte("x")}
@@ -211,7 +211,7 @@ func TestSendFileFails(t *testing.T) {
 	}
 }
 
-// failing is an answer in the API's words.
+// failing returns an error response of the API.
 func failing(status, code, subcode int, message, details string) answer {
 	body, _ := json.Marshal(map[string]any{"error": map[string]any{
 		"message": message, "type": "OAuthException", "code": code, "error_subcode": subcode, "fbtrace_id": "x",
@@ -272,7 +272,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A message without an id in the response was sent nevertheless.
+// A message counts as sent even if the response has no id.
 func TestSentWithoutID(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"messaging_product":"whatsapp"}`})
@@ -281,7 +281,7 @@ func TestSentWithoutID(t *testing.T) {
 	}
 }
 
-// However the API quotes a secret, no error has it.
+// No error contains a secret, for any form in which the API quotes it.
 func TestErrorsHaveNoSecret(t *testing.T) {
 	t.Parallel()
 	a := connect(t, failing(401, 190, 0, "Malformed access token "+token, "and "+secret+" "+verify))
@@ -293,7 +293,8 @@ func TestErrorsHaveNoSecret(t *testing.T) {
 	}
 }
 
-// The indicator belongs to the newest message of the person, which it marks as read. Without one it is a check of the account.
+// The typing indicator belongs to the newest message of the person, and also marks it as read. If there is no message,
+// the call only checks the account.
 func TestTyping(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{status: 200, body: `{"success":true,"id":"` + numberID + `","verified_name":"Telex"}`})
@@ -352,10 +353,10 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-func TestFetchThatIsGivenUp(t *testing.T) {
+func TestFetchIsCanceled(t *testing.T) {
 	t.Parallel()
 	conformance.GivenUp(t, func(ctx context.Context, through http.RoundTripper) ([]byte, error) {
-		b := New(Options{AccessToken: token, PhoneNumberID: numberID, HTTP: trip(func(r *http.Request) (*http.Response, error) {
+		b := New(Options{AccessToken: token, PhoneNumberID: numberID, HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Host == "lookaside.fbsbx.com" {
 				return through.RoundTrip(r)
 			}

@@ -7,13 +7,13 @@ import (
 	standin "telex/standin/whatsapp"
 )
 
-// The profile without edits (F56): one send, no cursor, ever. See world.neverEdits.
+// On a platform without edits (F56), each answer is one send and never has a cursor. See world.neverEdits.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.World { return newWorld(t, standin.Options{}) })
 }
 
-// sample is the suite's Markdown in WhatsApp's marks.
+// sample is the suite's sample Markdown in WhatsApp's markup.
 const sample = "*The plan*\n" +
 	"\n" +
 	"Some *bold*, _italic_ and ~old~ words, with `code_1` and a link (https://example.org/a_b).\n" +

@@ -13,20 +13,20 @@ import (
 
 const numberID = "106540352242922"
 
-// notify is a webhook with what a change has besides its metadata.
+// notify returns a webhook with the given fields of a change in addition to its metadata.
 func notify(content string) []byte {
 	return []byte(`{"object":"whatsapp_business_account","entry":[{"id":"102290129340398","changes":[{"value":{"messaging_product":"whatsapp",` +
 		`"metadata":{"display_phone_number":"15550783881","phone_number_id":"` + numberID + `"},` + content + `},"field":"messages"}]}]}`)
 }
 
-// Two people: one whose phone number is known besides the user id, and one with a number alone.
+// There are two people: one with a user id and a known phone number, and one with only a phone number.
 const (
 	sheena   = `{"profile":{"name":"Sheena Nelson"},"wa_id":"16505551234","user_id":"US.13491208655302741918"}`
 	pablo    = `{"profile":{"name":"Pablo"},"wa_id":"5491112345678"}`
 	incoming = `"from":"16505551234","from_user_id":"US.13491208655302741918","id":"wamid.A","timestamp":"1749416383"`
 )
 
-// by is a webhook with a message of Sheena's.
+// by returns a webhook with a message of Sheena.
 func by(content string) []byte {
 	return notify(`"contacts":[` + sheena + `],"messages":[{` + incoming + `,` + content + `}]`)
 }
@@ -39,7 +39,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, content string
-		want          chat.Inbound // besides what all have
+		want          chat.Inbound // without the fields that are equal in all cases
 	}{
 		{"text", `"type":"text","text":{"body":" Does it come in another color? "}`, chat.Inbound{Text: "Does it come in another color?"}},
 		{"command", `"type":"text","text":{"body":"/Model big one"}`, chat.Inbound{Kind: chat.Command, Text: "/Model big one", Command: "model", Args: "big one"}},
@@ -81,7 +81,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A person is the user id, wherever it stands, and else the phone number.
+// A person's id is the user id, in any field that has it, and otherwise the phone number.
 func TestDecodeSender(t *testing.T) {
 	t.Parallel()
 	const text = `"id":"wamid.A","timestamp":"1749416383","type":"text","text":{"body":"hi"}`
@@ -150,7 +150,7 @@ func TestDecodeOthers(t *testing.T) {
 	}
 }
 
-// Everything in a batch arrives, in its order.
+// Everything in a batch is delivered, in order.
 func TestDecodeBatch(t *testing.T) {
 	t.Parallel()
 	var list []string
@@ -183,7 +183,7 @@ func TestDecodeNews(t *testing.T) {
 	}
 }
 
-// Only the id of the message that is replied to arrives. Its text is what this process knows of it.
+// WhatsApp sends only the id of the message that is replied to. Its text comes from the memory of this process.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	b := New(Options{})
@@ -222,7 +222,8 @@ func TestRepliesToTheBot(t *testing.T) {
 	}
 }
 
-// The process that answers knows what it wrote itself, and which message it marks as read, although another one received the reply.
+// The process that answers knows its own messages and which message it marks as read, although another process received
+// the reply.
 func TestAdoptsWhatAnotherProcessReceived(t *testing.T) {
 	t.Parallel()
 	a := connect(t, answer{200, sent, nil}, answer{200, `{"success":true}`, nil})

@@ -11,10 +11,10 @@ import (
 	"telex/internal/markup/markuptest"
 )
 
-// j is the joiner, which shows nothing.
+// j is the invisible joiner character.
 const j = marks.Joiner
 
-// written is the dialect with its reader.
+// written returns the dialect together with the reader that checks its output.
 func written() markuptest.Written {
 	return markuptest.Written{Dialect: Dialect{}, Limit: textLimit, Check: checkMessage}
 }
@@ -58,7 +58,7 @@ func TestDialectConstructs(t *testing.T) {
 	}
 }
 
-// F30: an emoji counts twice.
+// F30: an emoji counts as two units.
 func TestDialectLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "*a*": 3} {
@@ -68,7 +68,7 @@ func TestDialectLen(t *testing.T) {
 	}
 }
 
-// checkMessage fails the test unless a part has all characters of what was laid out, in order, but for marks.
+// checkMessage fails the test unless a part has all characters of its layout, in order, except for marks.
 func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	t.Helper()
 	wire := p.Rendered.Text
@@ -80,7 +80,7 @@ func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
 	}
 }
 
-// letters returns what is no white space and can be no mark.
+// letters returns the characters that are neither white space nor possible marks.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || strings.ContainsRune("*_~`>"+j, r) {
@@ -90,7 +90,7 @@ func letters(s string) string {
 	}, s)
 }
 
-// D7, D8, F26-F33: each beginning of an answer.
+// D7, D8, F26-F33: the properties hold for every prefix of each sample answer.
 func TestAnswersWhatsApp(t *testing.T) {
 	t.Parallel()
 	written().Answers(t, 4000)

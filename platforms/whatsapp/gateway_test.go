@@ -19,9 +19,9 @@ import (
 	standin "telex/standin/whatsapp"
 )
 
-// The adapter with what it is made for, against the stand-in.
+// These tests run the adapter with a gateway against the stand-in.
 
-// talking runs a gateway over a bot in a bubble.
+// talking runs a gateway with a bot in a bubble.
 func talking(t *testing.T, o standin.Options, answers gateway.Runner, test func(t *testing.T, w *world, log *conformance.Log)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func (w *world) wantShown(want ...string) {
 	}
 }
 
-// The person sees that the bot is typing from the beginning to the answer, and that the question was read.
+// From the question to the answer, the person sees that the question was read and that the bot is typing.
 func TestTypingUntilTheAnswer(t *testing.T) {
 	talking(t, standin.Options{Limits: standin.PublishedLimits()}, conformance.Talker{Text: "a b c d e f g h", Pause: 10 * time.Second}, func(t *testing.T, w *world, _ *conformance.Log) {
 		asked, began := "", time.Now()
@@ -105,7 +105,7 @@ func TestWindowClosed(t *testing.T) {
 	})
 }
 
-// Messages that WhatsApp accepts and can't deliver are logged with the cause, and not sent again.
+// If WhatsApp accepts a message and later can't deliver it, the cause is logged, and the message is not sent again.
 func TestLateFailure(t *testing.T) {
 	talking(t, standin.Options{LateFailures: true}, conformance.Talker{Pause: 10 * time.Second}, func(t *testing.T, w *world, log *conformance.Log) {
 		w.Say(w.Private(), conformance.Saying{Text: "one"})
@@ -122,7 +122,7 @@ func TestLateFailure(t *testing.T) {
 	})
 }
 
-// A send whose outcome nobody knows is followed by at most one more, and the log says so (D5, F13).
+// A send with an unknown outcome is repeated at most once, and the log says so (D5, F13).
 func TestUncertainSend(t *testing.T) {
 	for _, action := range []string{fault.CutBefore, fault.CutAfter} {
 		talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, log *conformance.Log) {
@@ -140,7 +140,7 @@ func TestUncertainSend(t *testing.T) {
 	}
 }
 
-// An answer beyond the limits is several messages, and the rest a file; no limit is broken.
+// An answer beyond the limits becomes several messages and a file. No limit is exceeded.
 func TestLongAnswer(t *testing.T) {
 	words := make([]string, 6000)
 	for i := range words {
@@ -163,7 +163,8 @@ func TestLongAnswer(t *testing.T) {
 	})
 }
 
-// A number that is also in the WhatsApp Business app is told of edits and deletions, and any other one takes them for nothing.
+// A number that is also used in the WhatsApp Business app receives edits and deletions. With any other number they are
+// ignored.
 func TestEditsAndDeletions(t *testing.T) {
 	for _, coexistence := range []bool{true, false} {
 		talking(t, standin.Options{Coexistence: coexistence}, conformance.Talker{Pause: 5 * time.Second}, func(t *testing.T, w *world, _ *conformance.Log) {
@@ -178,7 +179,7 @@ func TestEditsAndDeletions(t *testing.T) {
 	}
 }
 
-// Both kinds of people are answered: those whose phone number is known, and those who hide it.
+// The bot answers people with a visible phone number and people who hide it.
 func TestHiddenNumber(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetPerson(standin.Person{UserID: standin.DefaultUser, HidePhone: true, Username: "@ann"}); err != nil {
@@ -190,7 +191,7 @@ func TestHiddenNumber(t *testing.T) {
 	})
 }
 
-// Meta's own handshake, with the right token and with another one.
+// Meta verifies the webhook URL with a handshake. It succeeds with the right token and fails with another one.
 func TestStandinVerifies(t *testing.T) {
 	talking(t, standin.Options{}, conformance.Talker{}, func(t *testing.T, w *world, _ *conformance.Log) {
 		if err := w.server.SetCallback(t.Context(), "http://telex.test/any/path"); err != nil {
@@ -204,6 +205,6 @@ func TestStandinVerifies(t *testing.T) {
 			w.Say(w.Private(), conformance.Saying{Text: action})
 			time.Sleep(time.Minute)
 		}
-		w.wantShown("re: bad_signature", "re: no_signature", "re: drop") // Meta repeats what was refused
+		w.wantShown("re: bad_signature", "re: no_signature", "re: drop") // Meta repeats refused webhooks
 	})
 }

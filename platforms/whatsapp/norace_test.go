@@ -2,5 +2,5 @@
 
 package whatsapp
 
-// raced says that the race detector does not run.
+// raced reports whether the race detector is on.
 const raced = false

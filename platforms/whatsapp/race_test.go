@@ -2,5 +2,5 @@
 
 package whatsapp
 
-// raced says that the race detector runs: the longest test is shorter then, as it is played in full without it.
+// raced reports whether the race detector is on. With it, the longest test is shorter; it runs in full without it.
 const raced = true

@@ -25,17 +25,17 @@ import (
 	"telex/standin/memnet"
 )
 
-// sign is what Meta puts into the header of a webhook.
+// sign returns the signature that Meta puts into the header of a webhook.
 func sign(body []byte) string {
 	sum := hmac.New(sha256.New, []byte(secret))
 	_, _ = sum.Write(body)
 	return "sha256=" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// accountAnswer is the answer about the phone number.
+// accountAnswer is the response to a request for the phone number.
 const accountAnswer = `{"id":"` + numberID + `","verified_name":"Telex","display_phone_number":"15550783881"}`
 
-// station is a bot that receives, and the client that delivers webhooks to it.
+// station is a bot that receives, with the client that delivers webhooks to it.
 type station struct {
 	t        *testing.T
 	bot      *Bot
@@ -44,7 +44,7 @@ type station struct {
 	stop     context.CancelFunc
 	done     chan error
 	accepted []chat.Inbound
-	refuse   error // what accept returns
+	refuse   error // the error of accept
 }
 
 // listening runs a bot in a bubble.
@@ -60,7 +60,7 @@ func start(t *testing.T) *station {
 	l := memnet.Listen()
 	s.bot = New(Options{
 		AccessToken: token, PhoneNumberID: numberID, AppSecret: secret, VerifyToken: verify,
-		HTTP: trip(func(r *http.Request) (*http.Response, error) {
+		HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(accountAnswer)), Request: r}, nil
 		}),
 		Log:      slog.New(slog.NewTextHandler(&s.log, nil)),
@@ -86,7 +86,8 @@ func start(t *testing.T) *station {
 	return s
 }
 
-// untilLingerEnds returns once the server waits for nobody to read a refusal: it does so for half a second, behind Run.
+// untilLingerEnds waits until the server has closed all refused connections. It keeps them open for half a second, so
+// that clients can read the refusal, even after Run has ended.
 func untilLingerEnds() {
 	stacks := make([]byte, 4<<20)
 	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
@@ -94,7 +95,7 @@ func untilLingerEnds() {
 	}
 }
 
-// deliver sends a webhook with a signature and returns the answer's status.
+// deliver sends a webhook with a signature and returns the status of the response.
 func (s *station) deliver(body []byte, signature string) int {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://telex.test/whatsapp", bytes.NewReader(body))
@@ -104,7 +105,7 @@ func (s *station) deliver(body []byte, signature string) int {
 	if signature != "" {
 		req.Header.Set("X-Hub-Signature-256", signature)
 	}
-	if len(body) > maxBody { // else the connection may close before the answer is read
+	if len(body) > maxBody { // otherwise the connection may close before the response is read
 		req.Header.Set("Expect", "100-continue")
 	}
 	resp, err := s.client.Do(req)
@@ -127,7 +128,7 @@ func (s *station) wantTexts(want ...string) {
 	}
 }
 
-// text is a webhook with a text.
+// text returns a webhook with a text message.
 func text(id, body string) []byte {
 	return notify(fmt.Sprintf(`"contacts":[%s],"messages":[{"from":"16505551234","id":%q,"timestamp":"%d","type":"text","text":{"body":%q}}]`,
 		sheena, id, time.Now().Unix(), body))
@@ -155,7 +156,7 @@ func TestWebhooksAreVerified(t *testing.T) {
 			}
 		}
 		s.wantTexts()
-		for range 3 { // repeated by Meta, or replayed by whoever saw it
+		for range 3 { // repeated by Meta, or replayed by an attacker
 			if got := s.deliver(body, sign(body)); got != 200 {
 				t.Errorf("the real one: %d", got)
 			}
@@ -200,7 +201,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// A message that could not be stored is delivered again. Stored messages of the same webhook are dropped then.
+// A message that could not be stored is delivered again. The messages of the same webhook that were already stored are
+// dropped then.
 func TestAcceptFails(t *testing.T) {
 	listening(t, func(s *station) {
 		s.refuse = errors.New("disk full")
@@ -247,7 +249,7 @@ func TestMissed(t *testing.T) {
 	})
 }
 
-// A reply has the text of the message that it refers to, of either side, as it is now.
+// A reply has the current text of the message that it refers to, whether the person or the bot wrote that.
 func TestRepliesToWhatWasSaid(t *testing.T) {
 	listening(t, func(s *station) {
 		first := text("wamid.1", "a question")
@@ -269,7 +271,7 @@ func TestRepliesToWhatWasSaid(t *testing.T) {
 	})
 }
 
-// Ten thousand webhooks of anybody's leave nothing behind: each is refused, and memory does not grow.
+// Ten thousand forged webhooks are all refused, and memory does not grow.
 func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
 	const most = 10 << 20 // bytes
 	s := start(t)
@@ -281,7 +283,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 			body[i] = byte(random.Uint32())
 		}
 		switch random.IntN(4) {
-		case 0: // of the right form
+		case 0: // a valid form
 			body = slices.Clone(good)
 			body[random.IntN(len(body))] ^= 1
 		case 1:
@@ -303,7 +305,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 	if raced {
 		forged = 1000
 	}
-	flood(200) // connections and pools are made
+	flood(200) // until connections and pools are created
 	before := inUse()
 	flood(forged)
 	if used := int64(inUse()) - int64(before); used > most { //nolint:gosec // sizes of memory.
@@ -315,7 +317,7 @@ func TestForgedWebhooksCostNothing(t *testing.T) { //nolint:paralleltest // It m
 	s.wantTexts("hello")
 }
 
-// inUse is how many bytes the process holds.
+// inUse returns how many bytes of memory the process uses.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -323,7 +325,7 @@ func inUse() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// Credentials that are refused end Run; nothing is received with them.
+// If the credentials are refused, Run ends, because nothing can be received with them.
 func TestRunChecksCredentials(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

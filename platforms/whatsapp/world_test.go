@@ -48,26 +48,26 @@ type world struct {
 	t      *testing.T
 	server *standin.Server
 	net    *memnet.Listener
-	events *door // where webhooks arrive
+	events *memoryListener // the listener for webhooks
 
 	mu     sync.Mutex
 	hidden map[chat.MessageID]bool // messages that a person deleted for herself
 }
 
-// door is an address that a new listener may take over.
-type door struct {
+// memoryListener is an in-memory address. A new listener can replace the previous one, as after a restart.
+type memoryListener struct {
 	mu sync.Mutex
 	l  *memnet.Listener
 }
 
-func (d *door) listen(context.Context) (net.Listener, error) {
+func (d *memoryListener) listen(context.Context) (net.Listener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.l = memnet.Listen()
 	return d.l, nil
 }
 
-func (d *door) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *memoryListener) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d.mu.Lock()
 	l := d.l
 	d.mu.Unlock()
@@ -83,23 +83,23 @@ func (d *door) dial(ctx context.Context, network, address string) (net.Conn, err
 
 func newWorld(t *testing.T, o standin.Options) *world {
 	t.Helper()
-	w := &world{t: t, events: &door{}, hidden: map[chat.MessageID]bool{}}
+	w := &world{t: t, events: &memoryListener{}, hidden: map[chat.MessageID]bool{}}
 	if o.Limits == (standin.Limits{}) {
 		o.Limits = standin.NoLimits()
 	}
-	o.Latency, o.Dial, o.BatchWindow = 20*time.Millisecond, w.events.dial, 20*time.Millisecond // what is said at once comes at once
+	o.Latency, o.Dial, o.BatchWindow = 20*time.Millisecond, w.events.dial, 20*time.Millisecond // messages that are sent together are delivered together
 	w.server = standin.New(o)
 	w.net = memnet.Serve(t, w.server)
 	t.Cleanup(w.neverEdits)
 	for _, to := range append(crowd(maxCrowd), w.Private()) {
-		w.Say(to, conformance.Saying{Text: "good morning"}) // of it nobody hears; it opens the window
+		w.Say(to, conformance.Saying{Text: "good morning"}) // no bot receives it; it opens the 24-hour window
 	}
 	time.Sleep(time.Second)
 	w.verify()
 	return w
 }
 
-// neverEdits checks all that happened: nobody tried to change a message, and nobody ever saw a cursor.
+// neverEdits checks the whole history: nobody tried to change a message, and nobody ever saw a cursor.
 func (w *world) neverEdits() {
 	if n := w.server.Stats().EditAttempts; n > 0 {
 		w.t.Errorf("%d attempts to edit", n)
@@ -113,7 +113,7 @@ func (w *world) neverEdits() {
 	}
 }
 
-// verify lets the stand-in deliver webhooks from here on: something answers its check of the address.
+// verify makes the stand-in deliver webhooks from now on. A temporary server answers its verification request.
 func (w *world) verify() {
 	w.t.Helper()
 	l, _ := w.events.listen(w.t.Context())
@@ -135,7 +135,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	return w.bot(log, how)
 }
 
-// bot is Connect with its own type.
+// bot is Connect with the concrete type as its result.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *whatsapp.Bot {
 	w.t.Helper()
 	o := whatsapp.Options{
@@ -162,7 +162,7 @@ func (w *world) Private() chat.Target { return chat.Target{Chat: standin.Default
 
 func (w *world) Group() chat.Target { return chat.Target{} }
 
-// maxCrowd is the most people that a case needs.
+// maxCrowd is the maximum number of people in a case.
 const maxCrowd = 32
 
 func (w *world) Crowd(n int) []chat.Target {
@@ -181,7 +181,7 @@ func crowd(n int) []chat.Target {
 	return list
 }
 
-// messages are the bot's in a chat, as the person sees them.
+// messages returns the bot's messages in a chat, as the person sees them.
 func (w *world) messages(to chat.Target) []standin.Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -224,16 +224,16 @@ func (w *world) Break(op chat.Op, f conformance.Fault) { w.server.Fault(once(met
 
 func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("download", f.OnFetch())) }
 
-// once is a fault that hits one call.
+// once returns a fault that affects one call.
 func once(method string, e conformance.Effect) standin.Fault {
 	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
-	if method == "download" { // that is no call of the API
+	if method == "download" { // a download is not a call of the API
 		if f.Action == fault.RateLimit {
 			f.Action, f.Status, f.RetryAfter = fault.Status, http.StatusTooManyRequests, 0
 		}
 		return f
 	}
-	switch e.Status { // of these the platform speaks in its own words
+	switch e.Status { // WhatsApp reports these errors in its own form
 	case http.StatusForbidden:
 		f.Action, f.Status, f.Code = fault.Error, 0, standin.CodeUndeliverable
 	case http.StatusUnauthorized:
@@ -245,7 +245,7 @@ func once(method string, e conformance.Effect) standin.Fault {
 	return f
 }
 
-// RetryAfter is two of the times between two messages to a person.
+// RetryAfter returns twice the time between two messages to one person.
 func (w *world) RetryAfter() time.Duration { return 12 * time.Second }
 
 func (w *world) Enforce(r conformance.Rates) {
@@ -256,7 +256,7 @@ func (w *world) Enforce(r conformance.Rates) {
 	w.server.SetLimits(standin.PublishedLimits(), hidden)
 }
 
-// Violations has every attempt to change a message: this is the profile without edits (F56).
+// Violations includes every attempt to change a message, because the platform has no edits (F56).
 func (w *world) Violations() []string {
 	var list []string
 	for _, v := range w.server.Stats().Violations.Details {
@@ -280,7 +280,7 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 	return conformance.InOrder(list)
 }
 
-// Pings is empty: no text notifies anybody on WhatsApp but the person that it is sent to.
+// Pings is empty, because a text on WhatsApp notifies nobody but its recipient.
 func (w *world) Pings(chat.Target) []string { return nil }
 
 func (w *world) Opened(to chat.Target) []string {
@@ -333,7 +333,7 @@ func (w *world) Unsized() {}
 
 func (w *world) Unordered() {}
 
-// Repeat lets Meta deliver everything twice.
+// Repeat makes Meta deliver everything twice.
 func (w *world) Repeat() {
 	w.server.Fault(standin.Fault{Method: "message", Action: standin.ActDuplicate})
 }
@@ -366,7 +366,7 @@ func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 	}
 }
 
-// discard deletes a file at WhatsApp.
+// discard deletes a file from WhatsApp.
 func (w *world) discard(id string) {
 	w.t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: w.net.Dial}}
@@ -387,7 +387,7 @@ func (w *world) Menu(chat.Target) []string { return nil }
 
 func (w *world) MenuChanges() int { return 0 }
 
-// Remove deletes a person's own message for everybody, and one of the bot's for the person alone.
+// Remove deletes a person's own message for everybody, or hides the bot's message from the person.
 func (w *world) Remove(ref chat.MessageRef) {
 	w.t.Helper()
 	if w.server.Revoke(string(ref.Target.Chat), string(ref.ID)) == nil {
@@ -405,7 +405,7 @@ func (w *world) Ban(to chat.Target) {
 	}
 }
 
-// Garble delivers a webhook with a right signature that nobody can decode.
+// Garble delivers a webhook with a valid signature that can't be decoded.
 func (w *world) Garble() {
 	w.t.Helper()
 	body := []byte(`{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{"metadata":{"phone_number_id":"` +
@@ -417,12 +417,12 @@ func (w *world) Garble() {
 		w.t.Fatal(err)
 	}
 	req.Header.Set("X-Hub-Signature-256", standin.Sign(w.server.AppSecret(), body))
-	if resp, err := client.Do(req); err == nil { // else nobody listens, and Meta would try again
+	if resp, err := client.Do(req); err == nil { // otherwise nobody listens, and Meta would try again
 		_ = resp.Body.Close()
 	}
 }
 
-// Check judges each line for marks without a partner.
+// Check looks in each line for marks without a partner.
 func (w *world) Check(shown string) error {
 	fenced := false
 	for line := range strings.SplitSeq(shown, "\n") {

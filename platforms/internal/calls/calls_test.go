@@ -99,7 +99,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// No text in the chain of an error contains a secret, however it is quoted, and errors without one can still be recognized.
+// No error in a chain contains a secret, for any form of quoting. Errors without a secret can still be recognized.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "1:a secret/b"

@@ -32,7 +32,7 @@ func TestRecentForgetsTheOldest(t *testing.T) {
 	}
 }
 
-// An error about what arrived says what is wrong with it and quotes nothing of it.
+// An error about an invalid update says what is wrong, and quotes nothing from the update.
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	type event struct {
@@ -69,7 +69,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// Reading is repeated if that may help, after the requested pause.
+// A read is repeated if that may help, after the requested pause.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	limited := &chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second}
@@ -110,7 +110,8 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// If one piece fails, the others neither wait nor fail. Newly found pieces are read next, and pieces that fail again later.
+// If one piece fails, the others neither wait nor fail. Newly found pieces are read next, and failed pieces are
+// repeated later.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	temporary, gone := &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Gone}
@@ -173,7 +174,7 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// A mention leaves no gap, and takes with it what stands behind a name that is called.
+// Removing a mention leaves no gap, and removes the punctuation after a name at the beginning.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

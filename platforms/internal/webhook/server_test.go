@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// platform is the sender of a test's requests.
+// platform sends the requests of a test.
 type platform struct {
 	t        *testing.T
 	listener *memnet.Listener
@@ -35,7 +35,7 @@ type platform struct {
 	log      strings.Builder
 }
 
-// serve runs a server in a bubble. Requests must have the header "Secret: s" and a body that begins with "ok".
+// serve runs a server in a bubble. Valid requests have the header "Secret: s" and a body that begins with "ok".
 func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,11 +73,11 @@ func serve(t *testing.T, change func(*webhook.Server), test func(*platform)) {
 		if err := <-p.ended; err == nil {
 			t.Error("Serve returned no error")
 		}
-		time.Sleep(time.Second) // the server lingers behind a refusal
+		time.Sleep(time.Second) // refused connections stay open so that clients can read the refusal
 	})
 }
 
-// post sends a request and returns the status and the body of its answer; 0: there was none.
+// post sends a request and returns the status and the body of the response; 0: there was none.
 func (p *platform) post(method, secret, body string) (status int, answer string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, "http://telex.test/any/path", strings.NewReader(body))
@@ -149,7 +149,7 @@ func TestGetIsRefused(t *testing.T) {
 	})
 }
 
-// A platform repeats what could not be accepted, and Serve ends with the reason.
+// A platform repeats a request that could not be accepted. Serve ends with the reason.
 func TestAnswerFails(t *testing.T) {
 	full := errors.New("disk full")
 	serve(t, func(s *webhook.Server) {
@@ -162,7 +162,7 @@ func TestAnswerFails(t *testing.T) {
 	})
 }
 
-// A request that is being answered when Serve must end is still answered.
+// A running request is still answered when Serve must end.
 func TestEndWaitsForAnswers(t *testing.T) {
 	serve(t, func(s *webhook.Server) {
 		s.Answer = func(context.Context, webhook.Request) (webhook.Reply, error) {
@@ -218,7 +218,7 @@ func TestUnfinishedRequest(t *testing.T) {
 	})
 }
 
-// The requests of strangers share a limited memory. Further ones are asked to repeat the request.
+// Requests of strangers share a limited amount of memory. Further requests are asked to come again later.
 func TestTooManyRequests(t *testing.T) {
 	const tries = 300
 	serve(t, func(s *webhook.Server) {
@@ -244,7 +244,8 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
-// A body that is too large is refused before it is read if it says so, and else where it is too large.
+// A body that is too large is refused: before it is read if the request declares its size, otherwise as soon as the
+// limit is reached.
 func TestTooLargeBodies(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		conn, began := p.dial(), time.Now()
@@ -257,7 +258,7 @@ func TestTooLargeBodies(t *testing.T) {
 		}
 		_ = conn.Close()
 		for size, want := range map[int]int{1 << 20: http.StatusOK, 1<<20 + 1: http.StatusRequestEntityTooLarge} {
-			body := io.MultiReader(strings.NewReader("ok" + strings.Repeat("x", size-2))) // of no known length
+			body := io.MultiReader(strings.NewReader("ok" + strings.Repeat("x", size-2))) // of undeclared length
 			req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, "http://telex.test/", body)
 			if err != nil {
 				p.t.Fatal(err)
@@ -274,7 +275,7 @@ func TestTooLargeBodies(t *testing.T) {
 	})
 }
 
-// Long bodies share a bounded memory, and give it back.
+// Long bodies share a limited amount of memory and return it.
 func TestBodiesShareMemory(t *testing.T) {
 	serve(t, nil, func(p *platform) {
 		const size = 1 << 20
@@ -282,7 +283,7 @@ func TestBodiesShareMemory(t *testing.T) {
 		var sending sync.WaitGroup
 		for range 6 {
 			conn := p.dial()
-			sending.Go(func() { // all but one byte
+			sending.Go(func() { // all bytes but one
 				_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nSecret: s\r\nContent-Length: %d\r\n\r\n%s", size, large[1:])
 				time.Sleep(10 * time.Second)
 				_ = conn.Close()
@@ -296,7 +297,7 @@ func TestBodiesShareMemory(t *testing.T) {
 		if status, _ := p.post(http.MethodPost, "s", "ok"); status != http.StatusOK {
 			p.t.Errorf("a short body beside long ones: %d", status)
 		}
-		time.Sleep(4 * time.Second) // the others are given up
+		time.Sleep(4 * time.Second) // the other requests have timed out
 		for range 10 {
 			if status, answer := p.post(http.MethodPost, "s", large); status != http.StatusOK {
 				p.t.Errorf("a long body alone: %d %s", status, answer)
