@@ -119,6 +119,16 @@ func (s *state) halve(keep int) {
 // resend sends the text shown so far again, in more and shorter messages. The first ones stay if they can't be edited. Until that
 // is complete, the records tell what the messages showed before, so that no words are lost if the process dies.
 func (s *state) resend() {
+	if !s.relaid {
+		s.completeSources()
+	}
+	e := &Ending{Text: s.source, Cut: true}
+	if s.literal {
+		e.Text = ""
+		for i := range s.parts {
+			e.Text += s.parts[i].source
+		}
+	}
 	var kept []markup.Part
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -126,23 +136,26 @@ func (s *state) resend() {
 			break
 		}
 		kept = append(kept, markup.Part{Rendered: p.shown.body.rendered, Plain: p.shown.body.plain})
-	}
-	e := &Ending{Text: s.source, Cut: true}
-	if s.literal = e.Text == ""; s.literal { // the messages show a final, whose Markdown is not known here
-		for i := range s.parts {
-			p := &s.parts[i]
-			if p.exists() || p.attempt.open() || slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.place == i }) {
-				p.source = p.shown.body.plain + "\n"
-				e.Text += p.source
-			}
-		}
-	}
-	for i := range kept {
-		e.Text = strings.TrimPrefix(e.Text, s.parts[i].source)
+		e.Text = strings.TrimPrefix(e.Text, p.source)
 	}
 	s.final, s.keptParts, s.cuts = nil, kept, nil
 	s.ending, s.relaid = e, true
 	s.cannot(chat.OpFile) // a file would stay if the turn ran again
+}
+
+// completeSources lets the source of each message be its plain text if some of them show a final, whose Markdown is not known here.
+// The source of a message that was sent again is known: it is what the messages showed before.
+func (s *state) completeSources() {
+	s.literal = s.source == "" || slices.ContainsFunc(s.parts, func(m message) bool {
+		return m.exists() && !m.blank() && !m.resent && m.source == ""
+	})
+	for i := range s.parts {
+		p := &s.parts[i]
+		stands := p.exists() || p.attempt.open() && !s.resent || slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.place == i })
+		if s.literal && stands && !p.resent {
+			p.source = p.shown.body.plain + "\n"
+		}
+	}
 }
 
 // cutOf returns the length to which part i is cut.

@@ -84,6 +84,46 @@ func TestRefusedAsTooLongBeforeARestart(t *testing.T) {
 	})
 }
 
+// The first message of two was edited to the final when the answer was stopped and the process died, so that its Markdown is no longer
+// recorded. The platform refuses its text as too long: it is sent again with what the second message shows (D7).
+func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit = 60
+				const first, second = "one two three four five six seven eight nine ten eleven", "twelve thirteen fourteen"
+				l := live(t, p, p.endpoint(), streamed())
+				l.says(first+" "+second, 10*time.Second)
+				equal(t, "the previews", p.sees(), []string{first, second + " ▌"})
+				edits := 0
+				p.fate = func(c *call) fate {
+					switch edits++; {
+					case edits == 1:
+						return fate{hang: true, applied: true}
+					case len(c.m.Text) > 40:
+						return fail(chat.TooLong)
+					}
+					return fate{}
+				}
+				e := Ending{Text: strings.ToUpper(first) + " " + second}
+				l.slot.Finish(e)
+				l.waits(time.Second)
+				if e.Keep = true; restarts {
+					l.again()
+					l.slot.Finish(e)
+				} else {
+					l.slot.Cut()
+				}
+				l.waits(time.Hour)
+				if got := strings.Join(p.sees(), " "); !strings.EqualFold(got, first+" "+second) {
+					t.Errorf("a person sees %q", p.sees())
+				}
+			})
+		})
+	}
+}
+
 // The final text was given up while the create of its second message had no response, and repeating that create is
 // refused as too long. The first message can't be edited but stays visible, so its words are not sent again (D1).
 func TestSentAgainBehindWhatCannotBeEdited(t *testing.T) {

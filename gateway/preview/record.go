@@ -41,7 +41,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.parts = append(s.parts, message{})
 		}
 		p := &s.parts[r.Index]
-		p.gen, p.source = generation(r.Key), r.Source
+		p.gen, p.source, p.resent = generation(r.Key), r.Source, r.State == chat.PartResent
 		s.restoreMessage(p, r, now)
 		if r.State == chat.PartStands {
 			s.muted = s.muted || r.Index > 0
