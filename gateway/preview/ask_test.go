@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,7 +18,8 @@ import (
 // memoryRecorder is a Recorder in memory. It survives the processes of a reply.
 type memoryRecorder struct {
 	parts []chat.Part
-	first func() // called once, while a part is being recorded; nil: no call
+	first func()      // called once, while a part is being recorded; nil: no call
+	moved chat.ChatID // new id of the chat; empty: it has not moved
 }
 
 func (n *memoryRecorder) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
@@ -32,7 +34,10 @@ func (n *memoryRecorder) Record(_ context.Context, p chat.Part) error {
 	return nil
 }
 
-func (*memoryRecorder) Moved(context.Context, chat.ChatID) error { return nil }
+func (n *memoryRecorder) Moved(_ context.Context, to chat.ChatID) error {
+	n.moved = to
+	return nil
+}
 
 // lives is a reply that several processes work on, one after the other.
 type lives struct {
@@ -67,7 +72,7 @@ func (l *lives) again(told ...Status) {
 		taken = time.Now()
 	}
 	r := New(Options{
-		Taken: taken, Stopping: l.stops, Troubled: l.troubled.Store, Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
+		Taken: taken, Stopping: l.stops, Troubled: l.troubled.Store, Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: cmp.Or(l.notes.moved, "a")}, Key: "key", Slot: l.slot,
 		Recorder: l.notes, Parts: slices.Clone(l.notes.parts), Log: slog.New(slog.DiscardHandler),
 	})
 	for _, status := range told {

@@ -120,7 +120,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	if until := s.taken.Add(previewTimeout); m.exists() && r.Cursor && until.After(now) {
 		m.foreignEdits = until
 	}
-	if m.exists() && s.leftBehind(r) {
+	if s.leftBehind(r) && (m.exists() || m.attempt.open()) {
 		m.renew()
 	}
 }
@@ -277,6 +277,7 @@ func (r *Reply) intendedRecord(a action) chat.Part {
 	p := chat.Part{
 		Index: r.recordIndex(a.part), Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
 		Text: a.body.rendered.Text, Cut: r.cutOf(a.part), File: a.kind == doFile, Spans: spansOf(a.body.rendered),
+		Ref: chat.MessageRef{Target: r.to},
 	}
 	if a.body.plain != p.Text {
 		p.Plain = a.body.plain

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -247,4 +248,42 @@ func TestRegressionMessageOfTheNewChatFollowsWhatIsSentAgain(t *testing.T) {
 		s.ends(Ending{Text: "one two three four five six"})
 		equal(t, "stands", s.sees(), []string{old, "one two three four", "five six"})
 	})
+}
+
+// D1: a chat moved while the outcome of the last create was unknown, and the reply was stopped when only its first message was in the
+// new chat. The last one is not sent again there: the one between them is missing.
+func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit, p.profile.KeyFor = 20, time.Hour
+				moved := false
+				p.fate = func(c *call) fate {
+					switch {
+					case moved && c.to == "a":
+						return fate{err: &chat.SendError{Kind: chat.Moved, Moved: "b"}}
+					case c.to == "b" && strings.HasPrefix(c.m.Text, "five"):
+						return tooMany(time.Minute)
+					case c.to == "a" && strings.HasPrefix(c.m.Text, "nine"):
+						moved = true
+						return uncertain(false)
+					}
+					return fate{}
+				}
+				l := live(t, p, p.endpoint(), streamed())
+				l.slot.Finish(Ending{Text: "one two three four five six seven nine ten eleven"})
+				l.waits(10 * time.Second)
+				equal(t, "before", p.sees(), []string{"one two three four", "five six seven", "one two three four"})
+				if restarts {
+					l.again()
+					l.slot.Finish(Ending{Keep: true, Text: "one two three four five six seven nine ten eleven"})
+				} else {
+					l.slot.Cut()
+				}
+				l.waits(time.Hour)
+				equal(t, "stands", p.sees(), []string{"one two three four", "five six seven", "one two three four"})
+			})
+		})
+	}
 }

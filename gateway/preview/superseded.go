@@ -137,7 +137,8 @@ func (s *state) restoreSuperseded(r chat.Part, now time.Time) {
 	})
 }
 
-// leftBehind reports whether the recorded message stands in the chat's old id, where it can't be changed any more.
+// leftBehind reports whether the recorded message stands in the chat's old id, or its create was made there. It can't be changed or
+// found any more.
 func (s *state) leftBehind(r chat.Part) bool {
 	return r.Ref.Target.Chat != "" && r.Ref.Target.Chat != s.to.Chat
 }

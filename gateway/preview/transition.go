@@ -101,7 +101,8 @@ func tryLater(s *state, f failedCall) { s.backoff(f.now) }
 // suspend waits and repeats the call: a refusal may be a mistake of the platform or soon be undone.
 func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
 
-// followChat continues in the chat's new id, once. No old message id is valid there.
+// followChat continues in the chat's new id, once. No old message id is valid there, and no repeated create finds a message of the
+// old one.
 func followChat(s *state, f failedCall) {
 	to := f.err.Moved
 	if s.moved != "" || to == "" {
@@ -111,8 +112,8 @@ func followChat(s *state, f failedCall) {
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
 	s.superseded, s.question = nil, newQuestion(s.question.gen+1)
 	for i := range s.parts {
-		if s.parts[i].exists() && s.parts[i].ref.Target.Chat != to {
-			s.parts[i].renew()
+		if p := &s.parts[i]; p.exists() && p.ref.Target.Chat != to || !p.exists() && p.attempt.open() {
+			p.renew()
 		}
 	}
 }
