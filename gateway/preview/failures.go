@@ -146,13 +146,13 @@ func (s *state) resend() {
 // completeSources lets the source of each message be its plain text if some of them show a final, whose Markdown is not known here.
 // The source of a message that was sent again is known: it is what the messages showed before.
 func (s *state) completeSources() {
-	s.literal = s.source == "" || slices.ContainsFunc(s.parts, func(m message) bool {
-		return m.exists() && !m.blank() && !m.resent && m.source == ""
-	})
-	for i := range s.parts {
-		p := &s.parts[i]
-		stands := p.exists() || p.attempt.open() && !s.resent || slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.place == i })
-		if s.literal && stands && !p.resent {
+	rest := s.parts[s.resent:]
+	s.literal = s.source == "" || slices.ContainsFunc(rest, func(m message) bool { return m.exists() && !m.blank() && m.source == "" })
+	for i := range rest {
+		p := &rest[i]
+		stands := p.exists() || p.attempt.open() && s.resent == 0 ||
+			slices.ContainsFunc(s.superseded, func(m message) bool { return m.exists() && m.place == s.resent+i })
+		if s.literal && stands {
 			p.source = p.shown.body.plain + "\n"
 		}
 	}

@@ -47,7 +47,6 @@ type message struct {
 	shown       display // the last acknowledged display; while unsure, the display of the last call
 	earlierBody payload // text that the message may still show if shown has no text
 	source      string  // Markdown of its text, without that of earlier messages
-	resent      bool    // an earlier process sent it again: source is what it showed before, empty if it is a new one
 
 	start markup.Mark // start of its text
 	// foreignEdits is until when edits of another process may take effect. If the last edit of this process was before

@@ -41,7 +41,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.parts = append(s.parts, message{})
 		}
 		p := &s.parts[r.Index]
-		p.gen, p.source, p.resent = generation(r.Key), r.Source, r.State == chat.PartResent
+		p.gen, p.source = generation(r.Key), r.Source
 		s.restoreMessage(p, r, now)
 		if r.State == chat.PartStands {
 			s.muted = s.muted || r.Index > 0
@@ -57,7 +57,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.displayed, s.source = true, s.source+r.Source
 			end += len(r.Source)
 			if r.State == chat.PartResent {
-				s.resent = true
+				s.resent = r.Index + 1
 			} else if r.Source == "" && !p.blank() { // a part of the final; its Markdown is in the ending
 				s.finalBegan, end = true, end+len(r.Text)
 			}

@@ -180,7 +180,7 @@ func (s *state) end(e *Ending, now time.Time) {
 		p.plain = p.plain && e.Keep
 		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // the refused text is not the one that is visible
 	}
-	if e.Keep && s.resent {
+	if e.Keep && s.resent > 0 {
 		s.resend()
 	}
 	s.layoutFinal()

@@ -149,7 +149,7 @@ func (p *place) cannot(op chat.Op) { p.ops &^= op }
 type visibleState struct {
 	source          string    // Markdown that the parts show
 	displayed       bool      // a person has seen something of this reply
-	resent          bool      // an earlier process may have sent some of source again, in more messages
+	resent          int       // number of the first parts that an earlier process has sent again, in more messages
 	recoveredLength int       // length of the source that an earlier process had shown
 	laidOutLength   int       // length of the text that was last laid out and shown
 	shownFrame      frame     // frame shown around it
