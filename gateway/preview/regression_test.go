@@ -272,17 +272,20 @@ func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
 					return fate{}
 				}
 				l := live(t, p, p.endpoint(), streamed())
-				l.slot.Finish(Ending{Text: "one two three four five six seven nine ten eleven"})
+				l.says("one two three four five six seven nine ten eleven", 100*ms)
+				e := Ending{Text: "One two three four five six seven nine ten eleven"}
+				l.slot.Finish(e)
 				l.waits(10 * time.Second)
-				equal(t, "before", p.sees(), []string{"one two three four", "five six seven", "one two three four"})
-				if restarts {
+				want := []string{"one two three four", "five six seven", "One two three four"}
+				equal(t, "before", p.sees(), want)
+				if e.Keep = true; restarts {
 					l.again()
-					l.slot.Finish(Ending{Keep: true, Text: "one two three four five six seven nine ten eleven"})
+					l.slot.Finish(e)
 				} else {
 					l.slot.Cut()
 				}
 				l.waits(time.Hour)
-				equal(t, "stands", p.sees(), []string{"one two three four", "five six seven", "one two three four"})
+				equal(t, "stands", p.sees(), want)
 			})
 		})
 	}
