@@ -89,8 +89,8 @@ type Adopter interface {
 
 // StandbyWorker is an adapter with work to do while another replica receives.
 type StandbyWorker interface {
-	// StandBy asks the platform whether it knows the bot, calls works if so, and does the work until ctx ends. If the platform
-	// can't be asked, it returns a *chat.SendError, and is called again. Run is not called meanwhile.
+	// StandBy asks the platform again and again whether it knows the bot, calls works each time it does, and does the work until
+	// ctx ends. If the platform can't be asked, it returns a *chat.SendError, and is called again. Run is not called meanwhile.
 	StandBy(ctx context.Context, works func()) error
 }
 

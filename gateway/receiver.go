@@ -136,7 +136,9 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 	if e.away.Load() {
 		pause(ctx, restFor)
 	}
+	var failing time.Time // since when the adapter can't reach the platform; zero: it can, or is not known to
 	works := func() {
+		failing = time.Time{}
 		if ctx.Err() == nil && e.away.Swap(false) {
 			g.tellFitness(ctx)
 		}
@@ -164,6 +166,14 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 			return
 		case chat.AsSendError(err).Kind != chat.Auth:
 			refusals = 0
+			switch kind := chat.AsSendError(err).Kind; {
+			case kind != chat.Temporary && kind != chat.Uncertain: // the platform answers
+				failing = time.Time{}
+			case failing.IsZero():
+				failing = time.Now()
+			case time.Since(failing) >= yieldAfter:
+				g.leaveToOthers(ctx, e, err)
+			}
 		default:
 			if refusals++; !e.away.Swap(true) { // until the platform knows the bot, new chats go to others
 				g.tellFitness(ctx)
@@ -178,6 +188,14 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 		}
 		log.Debug("the platform is not known to work; asking again", slog.Any("error", err))
 		pause(ctx, jitter(delay))
+	}
+}
+
+// leaveToOthers lets other replicas answer the chats of an endpoint, if one can, until the adapter reports that it works.
+func (g *Gateway) leaveToOthers(ctx context.Context, e *endpoint, err error) {
+	if m := g.member.Load(); m != nil && !e.account().Platform.Capabilities().ReceiverAnswers && m.mayPass(e) && !e.away.Swap(true) {
+		g.Log.Warn("this replica can't reach the platform: others answer there", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
+		g.tellFitness(ctx)
 	}
 }
 

@@ -19,12 +19,18 @@ import (
 type prober struct{ *branch }
 
 func (a prober) StandBy(ctx context.Context, works func()) error {
-	if _, broken := a.trouble(); broken != nil {
+	news, broken := a.trouble()
+	if broken != nil {
 		return broken
 	}
 	works()
-	<-ctx.Done()
-	return ctx.Err()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-news:
+		_, broken = a.trouble()
+		return broken
+	}
 }
 
 func probes(o *gateway.Options) { o.Endpoints[0].Platform = prober{o.Endpoints[0].Platform.(*branch)} }
@@ -187,6 +193,36 @@ func TestReplicaWithRefusedTokenAnswersNobody(t *testing.T) {
 				later(5 * time.Second)
 				if got := r[good].gateway.Overview().Replica.Peers[bad].Endpoints; len(got) != 1 {
 					t.Errorf("after a reload with a good token, it runs %v", got)
+				}
+			})
+		})
+	}
+}
+
+// A replica that stands by and can't reach the platform gets no chats there until it can, whether it lost the connection at the start or
+// later. A short interruption changes nothing.
+func TestStandbyThatCanNotReachThePlatform(t *testing.T) {
+	for name, after := range map[string]time.Duration{"from the start": 0, "later": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := fleet(t, 2, true, probes)
+				later(after)
+				r[1].fails(errCut)
+				runs := func() int { return len(r[0].gateway.Overview().Replica.Peers[1].Endpoints) }
+				later(5 * time.Second)
+				if runs() != 1 {
+					t.Error("an interruption of five seconds counts")
+				}
+				later(25 * time.Second)
+				if runs() != 0 {
+					t.Error("it counts as able to answer")
+				}
+				serves(t, r[0], "new", 6, 6)
+				equal(t, "who receives", receiving(r), []string{"0"})
+				r[1].fails(nil)
+				later(2 * time.Minute)
+				if runs() != 1 {
+					t.Error("it does not count as able to answer again")
 				}
 			})
 		})

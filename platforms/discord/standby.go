@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // Several processes may answer for one bot, of which one receives. All that is needed to answer a command is in its id.
@@ -22,7 +23,7 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker: it removes "thinking…" from answered commands, and asks for the bot's name.
+// StandBy implements gateway.StandbyWorker: it removes "thinking…" from answered commands, and asks for the bot's name again and again.
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -31,12 +32,7 @@ func (b *Bot) StandBy(ctx context.Context, works func()) error {
 	for range concludeWorkers {
 		workers.Go(func() { b.runConclusions(ctx) })
 	}
-	if err := b.fetchName(ctx); err != nil {
-		return err
-	}
-	works()
-	<-ctx.Done()
-	return ctx.Err()
+	return receiving.Probe(ctx, b.fetchName, works)
 }
 
 // fetchName requests the bot's name. The replica that receives messages already knows it.

@@ -41,7 +41,7 @@ func divided(t *testing.T, w *world) (answers *discord.Bot, adopted func() chat.
 		<-ended
 		<-ended
 	})
-	time.Sleep(time.Minute)
+	time.Sleep(65 * time.Second) // not when the process that stands by asks again
 	return answers, func() chat.Inbound {
 		select {
 		case in := <-list:

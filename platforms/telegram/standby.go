@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // Adopt implements gateway.Adopter: another process may have received the message.
@@ -14,12 +15,11 @@ func (b *Bot) Adopt(in chat.Inbound) chat.Inbound {
 	return in
 }
 
-// StandBy implements gateway.StandbyWorker: it requests the bot's name, which Run learns when it begins.
+// StandBy implements gateway.StandbyWorker: it requests the bot's name, which Run learns when it begins, again and again.
 func (b *Bot) StandBy(ctx context.Context, works func()) error {
-	if _, err := b.self(ctx); err != nil {
-		return receiveError(ctx, err)
-	}
-	works()
-	<-ctx.Done()
-	return ctx.Err()
+	err := receiving.Probe(ctx, func(ctx context.Context) error {
+		_, err := b.self(ctx)
+		return err
+	}, works)
+	return receiveError(ctx, err)
 }

@@ -209,3 +209,21 @@ func TestCommand(t *testing.T) {
 		}
 	}
 }
+
+// A process that stands by asks twice a minute, until it is told of an error.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, asked, works := time.Now(), 0, 0
+		broken := errors.New("no route")
+		err := Probe(t.Context(), func(context.Context) error {
+			if asked++; asked == 3 {
+				return broken
+			}
+			return nil
+		}, func() { works++ })
+		if took := time.Since(began); !errors.Is(err, broken) || asked != 3 || works != 2 || took != time.Minute {
+			t.Errorf("got %v after %d probes in %v, %d of which worked", err, asked, took, works)
+		}
+	})
+}

@@ -16,6 +16,23 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// probeEvery is the time between two probes.
+const probeEvery = 30 * time.Second
+
+// Probe calls the platform again and again while another process receives. It calls works each time the platform has answered, and
+// returns the first error.
+func Probe(ctx context.Context, call func(context.Context) error, works func()) error {
+	for {
+		if err := call(ctx); err != nil {
+			return err
+		}
+		works()
+		if err := Sleep(ctx, probeEvery); err != nil {
+			return err
+		}
+	}
+}
+
 // IsTransient reports whether a failed call may succeed later. It must be safe to repeat the call.
 func IsTransient(err error) bool {
 	switch chat.AsSendError(err).Kind {
