@@ -31,6 +31,7 @@ type actor struct {
 	news    chan struct{} // capacity 1: signals a change of the inbox or the gateway, or the end of an answer
 
 	left    []chat.Turn                      // turns of an earlier process, which are resumed first
+	handed  []string                         // ids of turns that a shutdown left to the next process
 	merged  []queue.Message                  // messages of another id of the chat, which are not about the running turn and wait for its end
 	found   time.Time                        // time when they were found, from which their age counts: they may wait for long
 	taken   map[string]time.Time             // when turns were taken over from other replicas, by their ids
@@ -84,6 +85,9 @@ func (a *actor) run() {
 		a.queue.SetRules(a.g.queueRules())
 		a.publish()
 		messages, orders := a.g.take(a)
+		if len(messages)+len(orders) > 0 {
+			a.guard(nil, a.recall)
+		}
 		a.sortAll(messages)
 		for _, order := range orders {
 			a.guard(nil, order)

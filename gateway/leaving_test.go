@@ -1,12 +1,15 @@
 package gateway_test
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"telex/agent"
 	"telex/gateway"
 	"telex/internal/chat"
 )
@@ -157,5 +160,51 @@ func TestReplicaThatStopsBeginsNothing(t *testing.T) {
 		threads := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return s != "re: e" && s != "re: d" })
 		equal(t, "people see in the thread", threads, []string{"re: e"})
 		equal(t, "people see elsewhere", slices.DeleteFunc(got, func(s string) bool { return slices.Contains(threads, s) }), []string{long, "re: b2", "re: c"})
+	})
+}
+
+// waiting is a Runner that waits for a person's decision.
+type waiting struct{ runs atomic.Int32 }
+
+func (r *waiting) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (agent.Result, error) {
+	r.runs.Add(1)
+	_, err := t.Approver.Approve(ctx, agent.Proposal{Call: agent.ToolCall{ID: "c"}, Tool: "x", Text: "x", Whole: "x", Version: "1"})
+	return agent.Result{Stop: agent.StopCancelled}, err
+}
+
+// F37: a replica that stops has handed over a turn that waits for a person, and only shows the answer to a command. A /stop that
+// reaches it ends the turn that it handed over.
+func TestReplicaThatStopsEndsWhatItHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := &waiting{}
+		r := fleet(t, 2, true, func(o *gateway.Options) { o.Grace, o.Runner = 30*time.Second, asked })
+		r[0].say(t, ask("a"))
+		later(3 * time.Second)
+		r[0].refusing(func(op chat.Op, text string) error {
+			if op == chat.OpSend && strings.Contains(text, "/new") {
+				return &chat.SendError{Kind: chat.Temporary, Err: errAway}
+			}
+			return nil
+		})
+		r[0].say(t, command("help"))
+		later(time.Second)
+		stopped := r[0].leave()
+		later(500 * time.Millisecond)
+		r[1].say(t, command("stop"))
+		later(time.Second)
+		r[0].refusing(nil)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		later(time.Minute)
+		if n := asked.runs.Load(); n != 1 {
+			t.Errorf("the turn ran %d times, want once", n)
+		}
+		if got := strings.Join(r[0].sees(), "\n"); !strings.Contains(got, "Stopped.") || strings.Contains(got, "x\n") {
+			t.Errorf("people see %q", got)
+		}
+		if n := unfinished(t, r[1].store); n != 0 {
+			t.Errorf("%d turns have not ended", n)
+		}
 	})
 }

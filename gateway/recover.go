@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"telex/agent"
@@ -290,4 +291,29 @@ func (a *actor) late(m queue.Message) bool {
 		return false
 	}
 	return true
+}
+
+// handOver leaves a turn that a shutdown ended to the next process.
+func (a *actor) handOver(t *turn) {
+	a.storeUsage(t, t.journal.HandOver)
+	a.handed = append(a.handed, t.id)
+}
+
+// recall reads the turns that this process handed over, since a message that still arrives may be about them: a /stop, or
+// the press of a button. They stay with the next process.
+func (a *actor) recall() {
+	if len(a.handed) == 0 {
+		return
+	}
+	turns, err := a.g.store.turns.Unfinished(a.g.deliveries)
+	if err != nil {
+		a.log.Error("turns that the next process continues were not read", slog.Any("error", err))
+		return
+	}
+	for _, rec := range turns {
+		if slices.Contains(a.handed, rec.ID) {
+			a.left = append(a.left, rec)
+		}
+	}
+	a.handed = nil
 }

@@ -13,9 +13,6 @@ import (
 // estimate the usage.
 func (a *actor) keepUsage(t *turn) { a.storeUsage(t, t.journal.StoreCompleteUsage) }
 
-// handOver leaves a turn that a shutdown ended to the next process.
-func (a *actor) handOver(t *turn) { a.storeUsage(t, t.journal.HandOver) }
-
 func (a *actor) storeUsage(t *turn, store func(context.Context, []agent.ModelUsage) error) {
 	if a.g.deliveries.Err() != nil { // without a lease nothing is stored, even while the store would take it
 		return
