@@ -10,16 +10,17 @@ import (
 	"telex/internal/chat"
 )
 
-// Several processes may call for one endpoint. Then each has a share of every limit that counts over the whole endpoint: the
-// calls per window that it may make. Each process writes down its claim: its share, what the others must leave to it, and what
-// it wants. A process lowers its share at once, and raises it only to what the others leave. So the sum of all calls never
-// exceeds the limit, and no call waits for the others.
+// Several processes may call one endpoint. Each process then has a share of every limit of the whole endpoint: the number of
+// calls per window that it may make. Each process publishes a claim for each limit: its share, the calls that the others must
+// leave to it, and the calls that it wants. A process lowers its share at once, but raises it only to what the others leave.
+// So the sum of all calls never exceeds the limit, and no call waits for other processes.
 //
-// A share says how many calls there may be, not how fast they may follow each other: a process that has just begun has a small share, because
-// what it used before it stopped still counts, and the share grows with what it wants. So the pace is the share that it would have if
-// all that call at present had equal ones, or its share if that is larger. And each process may use the whole burst.
+// A share limits the number of calls, not their pace. A process that has just started has a small share, because the calls of
+// its predecessor still count, and its share grows with the calls that it wants. At the pace of this share, its calls would be
+// too far apart. The pace is therefore an equal share among the processes that call at present, or the process's own share if
+// that is larger. Each process may also use the whole burst.
 
-// leaveSteps is into how many steps the time is divided in which the calls of a process that has stopped are forgotten.
+// leaveSteps is the number of steps in which the calls of a stopped process expire over one window.
 const leaveSteps = 30
 
 // limitKey identifies a limit of an endpoint in the claims of all processes, which may know different counts.
@@ -31,7 +32,7 @@ type limitKey struct {
 // shares are the shares of a process.
 type shares struct {
 	of      map[limitKey]*share
-	unknown func() // called when a limit is used of which there is no share yet; must not block
+	unknown func() // called when a call uses a limit without a share; must not block
 }
 
 // share is the share of one limit.
@@ -41,8 +42,9 @@ type share struct {
 	pace  int // calls per window at which it spreads them
 }
 
-// Divide begins to share the endpoint's limits with other processes. It forgets earlier shares: until Claims and Grant have been
-// called, no call is granted that counts in a limit of the endpoint. unknown is called when a limit is used for the first time.
+// Divide begins to share the endpoint's limits with other processes. It forgets earlier shares: until Claims and Grant
+// have been called, it grants no call that counts toward a limit of the endpoint. The budget calls unknown when a call uses a
+// limit for the first time.
 func (b *Budget) Divide(known []chat.Limit, unknown func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,13 +75,13 @@ func (b *Budget) part(l chat.Limit) (part, pace int) {
 	return s.part, s.pace
 }
 
-// setPart gives a meter the current share and pace. Its bucket keeps what it has, since shares change all the time.
+// setPart gives a meter the current share and pace. The bucket keeps its tokens, because shares change all the time.
 func (b *Budget) setPart(m *meter, now time.Time) {
 	m.part, m.pace = b.part(m.limit)
 	m.bucket.SetLimitAt(now, rate.Every(m.interval()))
 }
 
-// Claims returns what this process uses and wants of each limit that it shares.
+// Claims returns the calls that this process has made and wants to make under each shared limit.
 func (b *Budget) Claims() (list []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,8 +104,8 @@ func (b *Budget) Claims() (list []chat.Claim) {
 	return list
 }
 
-// Retire gives up all shares. No call is granted any more that counts in a limit of the endpoint. It returns the claims that are left: the
-// calls that the platform still counts. The window of each is how long it counts them yet.
+// Retire gives up all shares: the budget grants no more calls that count toward a limit of the endpoint. It returns claims
+// for the calls that the platform still counts. The Window of such a claim is the remaining time for which it counts them.
 func (b *Budget) Retire() (left []chat.Claim) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +130,8 @@ func (b *Budget) Retire() (left []chat.Claim) {
 	return left
 }
 
-// leave adds the calls that the platform still counts, by the time for which it counts them yet. Times are rounded up, so that they are few.
+// leave adds to held the calls that the platform still counts, grouped by the remaining time for which it counts them. It
+// rounds the times up, so that there are few groups.
 func (m *meter) leave(held map[limitKey]int, now time.Time) {
 	m.prune(now)
 	if m.running > 0 {
@@ -141,7 +144,7 @@ func (m *meter) leave(held map[limitKey]int, now time.Time) {
 	}
 }
 
-// demand adds what is used and wanted of a meter to a claim.
+// demand adds a meter's used and wanted calls to a claim.
 func (b *Budget) demand(m *meter, c *chat.Claim, now time.Time) {
 	m.prune(now)
 	used := m.running + len(m.arrived)
@@ -198,8 +201,8 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 	return out
 }
 
-// counts reports whether the calls of another process's claim count in the limit of a claim. Those of a process that has stopped count in
-// each longer window, too.
+// counts reports whether the calls in another process's claim count toward the limit of claim c. A claim from Retire also
+// counts toward limits with longer windows, because its Window is only the remaining time of its calls.
 func counts(other, c chat.Claim) bool {
 	return other.Ops == c.Ops && (other.Window == c.Window || other.Window < c.Window && isLeft(other))
 }
@@ -207,7 +210,7 @@ func counts(other, c chat.Claim) bool {
 // isLeft reports whether a claim is one of those that Retire returned.
 func isLeft(c chat.Claim) bool { return c.Held > 0 && c.Share+c.Wanted == 0 }
 
-// calling returns how many processes call under the limit of a claim at present, its own included.
+// calling returns how many processes make calls under the limit of a claim at present, including the claim's own process.
 func calling(mine chat.Claim, others []chat.Claim) int {
 	n := 1
 	for _, o := range others {
@@ -218,9 +221,9 @@ func calling(mine chat.Claim, others []chat.Claim) int {
 	return n
 }
 
-// fairShare returns the share that a process should have. What the limit allows goes to those who want it, as evenly as
-// possible; a rest that can't be divided to those who wait longest; and what nobody wants to all, so that each can begin at
-// once.
+// fairShare returns the share that a process should have. It divides the calls that the limit allows evenly among the
+// processes that want them; a remainder goes to those that have waited longest. It divides calls that no process wants among
+// all processes, so that each can start calling at once.
 func fairShare(mine chat.Claim, others []chat.Claim) int {
 	left := mine.Count
 	live := []chat.Claim{mine}
