@@ -167,8 +167,8 @@ func TestDeletedPreview(t *testing.T) {
 	})
 }
 
-// D6: the same if the final message is the first call that notices the deletion. F05: no message is deleted before
-// that.
+// D6: the final is also sent once if no call before it noticed that a person deleted the preview. F05: telex deletes
+// no message before the final is sent.
 func TestDeletedBeforeTheFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := begin(t, newPerson(), streamed())
@@ -233,7 +233,7 @@ func rejectsMarkup(c *call) fate {
 	return fate{}
 }
 
-// F26, F27: refused markup is repeated once as plain text, in previews and in the final.
+// F26, F27: a preview or final whose markup is refused is sent once more as plain text.
 func TestRefusedMarkupIsSentAsPlainText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -271,7 +271,8 @@ func TestRefusedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 	})
 }
 
-// A text that is refused even without markup is not tried again: first in the previews, then in the final message.
+// The platform refuses a text with markup and again without it. After a preview was refused twice, there are no more
+// previews. After the final text was refused twice, the reply fails.
 func TestRefusedAsPlainText(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()

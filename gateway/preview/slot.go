@@ -16,15 +16,18 @@ type View struct {
 	Since  time.Time // arrival time of the oldest text that is not visible yet; zero if all text is visible
 	Resets int       // number of times the text started over
 	Status Status    // what the turn does besides writing
-	Paused bool      // the model does something else now: the text after Text is a new paragraph
+	Paused bool      // the model uses a tool now: the text that it writes next is a new paragraph
 }
 
 // Ending is how a reply ends.
 type Ending struct {
-	Text string // the final, as Markdown
+	Text string // the final text, as Markdown
 	Cut  bool   // Text was interrupted: open constructs are closed
 	Note string // a plain line below Text, such as the reason why it was interrupted
-	Keep bool   // interrupted: visible messages stay, without the cursor. Text, Cut and Note belong to a final that was given up
+
+	// Keep leaves visible messages as they are, but removes the cursor. If Text or Note is set as well, telex began to
+	// show this final and then gave it up.
+	Keep bool
 
 	// Stopped marks the visible text as incomplete: a mark is shown below it. It requires Keep.
 	Stopped bool
@@ -55,7 +58,7 @@ type Slot struct {
 	since         time.Time
 	status        Status
 	paused        int       // length of the text when the model switched to a tool
-	askedSince    time.Time // time since when people see the status's question; zero: they don't
+	askedSince    time.Time // time when the status's question became visible; zero: it is not visible
 	ending        *Ending
 	changed       chan struct{} // capacity 1: signals a change, not the number of changes
 	ended         chan struct{} // closed by Finish
@@ -202,15 +205,15 @@ func (s *Slot) markVisible(n int) {
 	}
 }
 
-// Asked returns since when people see the status's question; zero if nothing is asked or the question is not visible yet.
+// Asked returns the time when the status's question became visible; zero if nothing is asked or it is not visible yet.
 func (s *Slot) Asked() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.askedSince
 }
 
-// markAsked records that people see a question since at, the start of the call. It does nothing if the status asks
-// another question now.
+// markAsked records that a question became visible at the time at, the start of the call that showed it. It does nothing
+// if the status asks another question now.
 func (s *Slot) markAsked(question Status, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

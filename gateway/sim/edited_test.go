@@ -27,7 +27,7 @@ func probed(answers ...answer) schedule {
 	return s
 }
 
-// D2: a question is edited, and its answer is stopped before it restarts. The visible text is not sent again.
+// D2: a question is edited, and its answer is stopped before it restarts. The visible text must not be sent again.
 func TestRegressionEditedAndStopped(t *testing.T) {
 	at(t, 100*time.Millisecond, 2*time.Second, 100*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)))
@@ -40,7 +40,7 @@ func TestRegressionEditedAndStopped(t *testing.T) {
 }
 
 // D9: a search for a create finds nothing, and the next question interrupts the answer before another message of it
-// exists. The message that appears later keeps no cursor.
+// exists. The message that appears later must not keep a cursor.
 func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 	at(t, 1500*time.Millisecond, 2*time.Second, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := probed(talk(numbered(60)))
@@ -53,7 +53,7 @@ func TestRegressionInterruptedBeforeALateMessageComes(t *testing.T) {
 }
 
 // D1: a process dies while it shows the final text in the messages of an earlier answer. A person then erases the
-// history before the next process starts. The visible messages belong to one answer only.
+// history before the next process starts. At the end, all visible messages must belong to the same answer.
 func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 	t.Parallel()
 	for n := range 24 {
@@ -70,8 +70,8 @@ func TestRegressionForgottenAmongMessagesOfAnotherAnswer(t *testing.T) {
 }
 
 // D1: a question is edited right after its answer's message was edited, and the process dies before the new answer
-// shows a text. The record of that message edit is void with the old answer. The next process starts too late to run
-// the turn again, and leaves the visible text.
+// shows a text. The record of that message edit is discarded with the old answer. The next process starts too late to
+// run the turn again. It must leave the visible text as it is.
 func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	at(t, 1050*time.Millisecond, 2500*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		s := story("edit", talk(numbered(40)), talk("a1w0x a1w1x"))
@@ -83,8 +83,8 @@ func TestRegressionEditedRightAfterAnEditAndKilled(t *testing.T) {
 	})
 }
 
-// D1: a stop arrives while the final text, which is shorter than the preview, replaces it. The waiting draft is not
-// sent, because it belongs to the discarded text.
+// D1: a stop arrives while the final text, which is shorter than the preview, replaces it. The waiting draft must
+// not be sent, because it belongs to the discarded text.
 func TestRegressionStoppedBeforeADraftOfAnotherText(t *testing.T) {
 	at(t, 4050*time.Millisecond, 4600*time.Millisecond, 25*time.Millisecond, func(t *testing.T, when time.Duration) {
 		for _, final := range []string{"a0w0x", numbered(6), numbered(14)} {

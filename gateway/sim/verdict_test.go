@@ -46,7 +46,7 @@ func (w *world) readings(t *turnLog) []reading {
 		}
 	}
 	var list []reading
-	if most := 6; len(extra) > most { // too many combinations: try all of them, and each of the first
+	if most := 6; len(extra) > most { // too many combinations: all messages together, then the combinations of the first ones
 		list = append(list, w.read(t, slices.DeleteFunc(w.person.of(t.id), func(m *message) bool { return !m.stands() })))
 		extra = extra[:most]
 	}
@@ -150,9 +150,9 @@ func (w *world) stuck(t *turnLog) bool {
 // verdict is one allowed end of a reply.
 type verdict struct {
 	name  string
-	text  string     // the exact text, without white space; or
-	words [][]string // the visible words are a prefix of one of these
-	note  []string   // one of these lines follows
+	text  string     // the exact text, without white space; used if exact
+	words [][]string // unless exact: the visible words are a prefix of one of these
+	note  []string   // one of these lines follows the text
 	exact bool
 	least int  // the minimum number of words
 	open  bool // the note ends with a value
@@ -191,8 +191,8 @@ func (v verdict) accepts(r reading) bool {
 	}
 }
 
-// withoutNote returns the visible text without the line that the verdict requires, and false if the line is missing.
-// The line must occur once, and only undeletable messages may follow it.
+// withoutNote returns the visible text without the note that the verdict requires, and false if the note is missing.
+// The note must occur once, and only messages that can't be deleted may follow it.
 func (v verdict) withoutNote(r reading) (string, bool) {
 	text := r.text + squeeze(r.file) + r.caption
 	if len(v.note) == 0 {
@@ -345,7 +345,7 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	var list []verdict
 	r := t.runs[len(t.runs)-1]
 	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
-	died := r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // before the turn could restart
+	died := r.life.diedAt(r.ended) || !r.over || w.edits(t, r.ended) > 0 && r.life.diedAt(t.ended) // the process died before the turn could restart
 	if finished && (!t.decided.IsZero() || w.interrupted(t, r)) {
 		list = append(list, w.complete(r))
 	}
