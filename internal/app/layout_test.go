@@ -23,21 +23,21 @@ import (
 // module is the import path that every package of ours begins with.
 const module = "telex"
 
-// maxLines is the longest a file may be; past it the file holds more than one noun.
+// maxLines is the maximum number of lines of a file. A longer file has more than one subject and should be split.
 const maxLines = 700
 
-// row says what the package at Path may import of ours. A pattern ending in "/*" matches one more
-// path element, "/..." any number, and "..." everything.
+// row lists the packages of this module that the package at Path may import. A pattern that ends in "/*" matches one more
+// path element, "/..." any number of them, and "..." everything.
 type row struct {
 	Path     string
-	Imports  []string // for its own files, and so for its tests too
-	Tests    []string // for its tests on top
-	TestOnly bool     // imported by tests only, so it may use the testing packages
+	Imports  []string // allowed in all files of the package, including its tests
+	Tests    []string // also allowed in its tests
+	TestOnly bool     // only tests import the package, so it may import testing libraries
 }
 
-// importTable is the architecture: which package may know which. A package that has no row fails the
-// test, so a new one is thought about here first; docs/architecture.md says what each one is for.
-// Tests of what speaks to the outside may use the stand-ins; nothing but app ships them.
+// importTable returns the architecture: which package may import which. The test fails if a package has no row, so whoever
+// adds a package must first decide what it may import. docs/architecture.md says what each package is for. Tests of packages
+// that talk to other services may use the stand-ins.
 func importTable() []row {
 	layout := []string{"internal/chat", "internal/markup"}
 	adapter := append(slices.Clone(layout), "platforms/internal/*")
@@ -127,7 +127,7 @@ func importTable() []row {
 	}
 }
 
-// testLibraries must never reach the binary.
+// testLibraries returns the packages that must not be linked into the binary.
 func testLibraries() []string {
 	return []string{
 		"testing", "testing/...", "net/http/httptest",
@@ -136,7 +136,7 @@ func testLibraries() []string {
 	}
 }
 
-// bagNames are names that say nothing, so that everything ends up behind them.
+// bagNames returns package names that say nothing about what belongs in the package, so that unrelated code collects there.
 func bagNames() []string {
 	return []string{"util", "utils", "common", "types", "helper", "helpers", "misc"}
 }
@@ -248,7 +248,7 @@ func checkFile(r row, fset *token.FileSet, file *ast.File, name, src string, tes
 	return found
 }
 
-// forbidden says why a file under r may not import path, or nothing when it may.
+// forbidden returns why a file of the package in r may not import a package, or "" if it may.
 func forbidden(r row, imported string, test bool) string {
 	if !test && !r.TestOnly && matches(testLibraries(), imported) {
 		return "testing libraries stay out of the binary"
@@ -396,7 +396,7 @@ func TestLayoutTableNamesEachPackageOnce(t *testing.T) {
 	}
 }
 
-// The page for readers says the same as the table: docs has no code, so it has no row there.
+// docs/architecture.md must list the same imports as importTable. It has no row for docs, which contains no code.
 func TestLayoutIsDrawn(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))

@@ -36,13 +36,13 @@ func BenchmarkSplit10000(b *testing.B) {
 	}
 }
 
-// Both must cost about the same, because the text before the mark is not parsed.
+// The FromMark benchmarks must all cost about the same, because the text before the mark is not parsed.
 func BenchmarkFromMarkIn1000(b *testing.B)  { fromMark(b, 1000) }
 func BenchmarkFromMarkIn10000(b *testing.B) { fromMark(b, 10000) }
 
 func BenchmarkFromMarkIn1MB(b *testing.B) { fromMark(b, 1<<20) }
 
-// A preview of a whole part, as most are.
+// Most previews are like this one: Layout starts at the beginning of the last message.
 func BenchmarkPreview2000(b *testing.B) {
 	src := prose(12000)
 	from := markNear(src, len(src)-2000)
@@ -72,7 +72,7 @@ func fromMark(b *testing.B, n int) {
 	}
 }
 
-// The head is looked through for definitions when it has some and the rest has brackets.
+// Layout parses the text before the mark only if that text seems to have link definitions and the rest has a bracket.
 func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
 	src := "[1]: https://example.org\n\n" + prose(100<<10)
 	from := markNear(src, len(src)-1000)
@@ -81,7 +81,8 @@ func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
 	}
 }
 
-// The cost of a preview depends on its visible part. Bytes and allocations measure the parsed text, even on a busy machine.
+// The cost of a preview depends on its visible part only. The test compares bytes and allocations: they grow with the parsed
+// text, and a busy machine does not change them as it changes times.
 func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 	for _, o := range []Options{{Open: true}, {Open: true, Append: true}, {}} {
 		cost := func(n int) (bytes, allocs uint64) {
@@ -93,7 +94,7 @@ func TestCostIsThatOfTheVisiblePart(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 		}
-		cost(1000) // for the caches that are made once
+		cost(1000) // fills the caches that are created once
 		bytes, allocs := cost(10 << 10)
 		manyBytes, manyAllocs := cost(1 << 20)
 		if manyBytes > 2*bytes || manyAllocs > 2*allocs {

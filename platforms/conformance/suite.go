@@ -103,7 +103,7 @@ func (s *scene) wantKind(err error, want chat.ErrorKind) {
 	_ = s.failure(err, want)
 }
 
-// failure is wantKind, and returns the failure.
+// failure checks the same as wantKind, and returns the failure.
 func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	s.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
@@ -313,7 +313,8 @@ type call struct {
 
 // calls returns every call that the adapter can make in the private chat. It first sends the messages that they need.
 func (s *scene) calls() []call {
-	defer func(before string) { s.lacks = before }(s.lacks) // such a case lacks no ability
+	// A case that makes all calls also runs on a platform without some of them, so no ability is recorded as missing.
+	defer func(before string) { s.lacks = before }(s.lacks)
 	to := s.Private()
 	list := []call{{chat.OpSend, func(ctx context.Context, a Adapter) error {
 		_, err := a.Send(ctx, to, outgoing("from a call"))
@@ -361,5 +362,5 @@ const promptly = 100 * time.Millisecond
 
 // pass lets virtual time pass.
 func pass(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // the suite runs in bubbles only, where this costs nothing.
+	time.Sleep(d) //nolint:forbidigo // the suite runs in synctest bubbles only, where a sleep takes no real time.
 }

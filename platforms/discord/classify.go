@@ -12,8 +12,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is the wait after a 429 without retry_after. Discord always sends one. A proxy in front of it may
-// not, and blocks for longer.
+// defaultRetryAfter is the wait after a 429 without retry_after. Discord always sends retry_after. A proxy in front of
+// Discord may omit it, and blocks calls for longer than Discord does.
 const defaultRetryAfter = time.Minute
 
 // Error codes that the library lacks. https://docs.discord.com/developers/topics/opcodes-and-status-codes#json

@@ -46,14 +46,14 @@ FROM inbox i JOIN conversation c ON c.id = i.conversation`
 	takeMessages   = `UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL WHERE id = ANY ($2)`
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = $1 AND done_at IS NULL`
 
-	// joinMessages takes those of the given messages that are waiting. If two have the same id, in a chat that moved,
-	// it takes the older one.
+	// joinMessages adds the given messages to a turn, except those that are not waiting. A chat that moved to a new id
+	// can have two waiting messages with the same message id: joinMessages adds the older one.
 	joinMessages = `
 UPDATE inbox SET turn = $1, attempts = attempts + 1, given = NULL
 WHERE id IN (SELECT min(id) FROM inbox WHERE conversation = $2 AND message = ANY ($3) AND done_at IS NULL AND turn IS NULL GROUP BY message)`
 
-	// reviseMessage replaces a message by its edited version. reviseSteps and reviseParts delete the steps and the
-	// source of the turn that has it, except for its usage and its messages.
+	// reviseMessage replaces a message by its edited version. If a turn has the message already, reviseSteps deletes the
+	// turn's steps except its usage, and reviseParts deletes the text of its parts but keeps the parts.
 	reviseMessage = `UPDATE inbox SET body = $2 WHERE id = $1 RETURNING COALESCE(turn, '')`
 	reviseSteps   = `DELETE FROM step WHERE turn = $1 AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = $1`
@@ -91,7 +91,7 @@ UPDATE turn SET fenced = true WHERE conversation = $1 AND person IN ($2, '') AND
 
 	// outdateTurns marks the unfinished turns of a conversation as stale: the history that they know has changed.
 	outdateTurns = `UPDATE turn SET stale = true WHERE conversation = $1 AND ended_at IS NULL`
-	// outdateChats is outdateTurns for two chats that become one: a summary of one does not cover the other.
+	// outdateChats does the same for two chats that are merged, because a summary of one does not cover the other.
 	outdateChats = `
 UPDATE turn SET stale = true FROM conversation c
 WHERE c.id = turn.conversation AND c.endpoint = $1 AND c.chat IN ($2, $3) AND turn.ended_at IS NULL`
