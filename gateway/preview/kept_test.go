@@ -172,7 +172,7 @@ func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 		e.Finder = channel{p}
 		l := live(t, p, e, streamed())
 		l.slot.Finish(Ending{Text: "one"})
-		time.Sleep(50 * ms)
+		l.waits(50 * ms)
 		p.fate = func(c *call) fate {
 			switch c.m.Text {
 			case "one":
