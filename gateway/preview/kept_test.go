@@ -190,3 +190,30 @@ func TestFoundMessageOfAStoppedReplyIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// A message that a search found is too long for the platform, so that its text is sent again in two messages. The next process
+// keeps both (F05).
+func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.fate = 60, nth(map[int]fate{0: uncertain(true)})
+		e := p.endpoint()
+		e.Finder = channel{p}
+		l := live(t, p, e, streamed())
+		final := "one two three four five six seven eight nine ten"
+		l.slot.Finish(Ending{Text: final})
+		l.waits(50 * ms)
+		p.fate = func(c *call) fate {
+			if c.m.Text == final {
+				return fail(chat.TooLong)
+			}
+			return fate{}
+		}
+		for range 3 {
+			l.again()
+			l.slot.Finish(Ending{Keep: true, Text: final})
+			l.waits(10 * time.Second)
+			equal(t, "stands", p.sees(), []string{"one two three four five six", "seven eight nine ten"})
+		}
+	})
+}

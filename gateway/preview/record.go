@@ -231,7 +231,7 @@ func (r *Reply) recordOutcome(ctx context.Context, a action, plan chat.Part) {
 		return
 	}
 	shows := r.at(a.part).shown.body.equal(a.body)
-	if shows {
+	if shows && !r.relaid { // resend has set the sources
 		r.at(a.part).source = plan.Source
 	}
 	switch now := r.outcomeRecord(a.part, plan); {
