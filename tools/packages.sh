@@ -31,8 +31,8 @@ unraced)
 	;;
 tests)
 	shift
-	for dir; do grep -lE '^//go:build !race$|if raced|!raced' "$dir"/*_test.go || true; done |
-		xargs sed -n 's/^func \(Test[[:alnum:]_]*\)(.*/\1/p' | grep -vx TestMain | sort -u | paste -sd'|'
+	for dir; do grep -slE '^//go:build !race$|if raced|!raced' "$dir"/*_test.go || true; done |
+		xargs sed -nE 's/^func ((Test|Fuzz|Example)[[:alnum:]_]*)\(.*/\1/p' | grep -vx TestMain | sort -u | paste -sd'|'
 	;;
 environment)
 	find . -name "*.go" -not -path "*/testdata/*" -exec grep -sLE '^//go:build ' {} + | xargs grep -lE 'os\.LookupEnv([^(]|$)' |

@@ -67,11 +67,19 @@ func handsOn(f *ast.File) (yes bool) {
 	return yes
 }
 
+// isTest reports whether go test calls a function.
+func isTest(d *ast.FuncDecl) bool {
+	return d.Recv == nil && d.Name.Name != "TestMain" && slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(kind string) bool {
+		return strings.HasPrefix(d.Name.Name, kind)
+	})
+}
+
 // Every test is run by make test: with the race detector where anything is concurrent, without it where a file is for
 // that only, and with the environment set where it is seen.
 func TestLayoutRunsWhatItMust(t *testing.T) {
 	t.Parallel()
 	raced, unraced, environment := packagesOf(t, "raced"), packagesOf(t, "unraced"), packagesOf(t, "environment")
+	named := strings.Split(strings.Join(packagesOf(t, append([]string{"tests"}, unraced...)...), ""), "|")
 	for _, p := range load(t) {
 		isRaced, isUnraced := slices.Contains(raced, p.Path), slices.Contains(unraced, p.Path)
 		if !isRaced && !isUnraced {
@@ -90,6 +98,11 @@ func TestLayoutRunsWhatItMust(t *testing.T) {
 				t.Errorf("%s: it is not for the race detector and is concurrent: %s", name, found)
 			case found != "" && !isRaced:
 				t.Errorf("%s: it is concurrent (%s), and its package is tested without the race detector", name, found)
+			}
+			for _, d := range f.Decls {
+				if d, ok := d.(*ast.FuncDecl); ok && only && isTest(d) && !slices.Contains(named, d.Name.Name) {
+					t.Errorf("%s: %s is in no run of make test where only named tests are run without the race detector", name, d.Name.Name)
+				}
 			}
 			if handsOn(f) && !strings.HasPrefix(src, "//go:build ") && !slices.Contains(environment, p.Path) {
 				t.Errorf("%s: it sees the environment, and its package's tests are not run with streaming switched off there", name)
