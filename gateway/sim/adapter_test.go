@@ -28,7 +28,8 @@ func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context
 	if w.s.receivesBeside() {
 		return a.runBeside(ctx, accept)
 	}
-	for i := w.repeat(); ; {
+	defer w.stopTaking(a.l)
+	for i := w.repeat(a.l); ; {
 		in, wait := w.update(i)
 		if in == nil {
 			select {
@@ -56,7 +57,7 @@ func (a *adapter) Run(ctx context.Context, from chat.Resume, accept func(context
 		case err != nil:
 			return &chat.SendError{Kind: chat.Temporary, Err: err}
 		}
-		w.acknowledge(i)
+		w.acknowledge(a.l, i)
 		i++
 	}
 }

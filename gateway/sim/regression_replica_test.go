@@ -118,3 +118,15 @@ func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 		})
 	}
 }
+
+// A process without the platform tries to receive again while it is paused, after another one has become the receiver. It
+// receives nothing more, so the end does not wait for it.
+func TestRegressionReceivesNothingWhilePaused(t *testing.T) {
+	t.Parallel()
+	s := story("edit", talk("a0w0x"))
+	s.replicas, s.kind.caps.OneReceiver, s.repeats = 2, true, 1
+	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 2 * time.Second}}
+	s.says[0].at = 4500 * time.Millisecond // the other replica is the receiver
+	s.cuts = []cut{{slot: 0, what: cutPlatform, from: 4 * time.Second, until: 30 * time.Second}, {slot: 0, what: cutAll, from: 5 * time.Second, until: 20 * time.Second}}
+	perform(t, s)
+}

@@ -133,7 +133,6 @@ func (w *world) take(i int) {
 	w.hooks[i].taken = true
 	for w.acked < len(w.hooks) && w.hooks[w.acked].taken {
 		w.acked++
-		w.taking = w.acked
 	}
 }
 

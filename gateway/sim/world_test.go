@@ -49,7 +49,7 @@ type world struct {
 	messages  []*written
 	updates   []chat.Inbound
 	acked     int
-	taking    int           // the next update that the process takes; platforms deliver some acknowledged updates again
+	taking    map[*life]int // the next update that each receiving process takes; platforms deliver some acknowledged updates again
 	newUpdate chan struct{} // closed and replaced when updates are added
 
 	turns       map[string]*turnLog
@@ -92,7 +92,7 @@ type world struct {
 
 func newWorld(s schedule) *world {
 	return &world{
-		s: s, began: time.Now(), store: memory.New(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
+		s: s, began: time.Now(), store: memory.New(), killed: map[int]bool{}, newUpdate: make(chan struct{}), taking: map[*life]int{},
 		paces: map[chat.UserID][]time.Time{}, counted: map[turnsOf]int{}, deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{}, bad: map[string]time.Time{},
 		person: person{drafts: map[chat.Target]version{}, ids: map[chat.Target]int64{}}, counts: counts{},
 	}
@@ -325,21 +325,29 @@ func (w *world) outageNow() bool {
 	return w.outage() != nil
 }
 
-// repeat returns the number of the first update for a new receiver. It gets some acknowledged updates again.
-func (w *world) repeat() int {
+// repeat returns the number of the first update for a process that begins to receive. It gets some acknowledged updates again.
+func (w *world) repeat(l *life) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.taking = w.acked; !w.settled {
-		w.taking = max(0, w.acked-w.s.repeats)
+	w.taking[l] = w.acked
+	if !w.settled {
+		w.taking[l] = max(0, w.acked-w.s.repeats)
 	}
-	return w.taking
+	return w.taking[l]
 }
 
 // acknowledge records that a process accepted update i.
-func (w *world) acknowledge(i int) {
+func (w *world) acknowledge(l *life, i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.taking, w.acked = i+1, max(w.acked, i+1)
+	w.taking[l], w.acked = i+1, max(w.acked, i+1)
+}
+
+// stopTaking records that a process no longer receives. Another one may have become the receiver before that.
+func (w *world) stopTaking(l *life) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.taking, l)
 }
 
 // accepted records that a message is stored.
@@ -425,8 +433,10 @@ func (w *world) remindLocked() {
 func (w *world) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.thinking > 0 || w.acked < len(w.updates) || w.taking < w.acked || time.Now().Before(w.downUntil.Add(time.Second)) || len(w.left()) > 0 {
-		return false
+	for _, next := range w.taking {
+		if next < w.acked {
+			return false
+		}
 	}
-	return true
+	return w.thinking == 0 && w.acked == len(w.updates) && !time.Now().Before(w.downUntil.Add(time.Second)) && len(w.left()) == 0
 }
