@@ -169,8 +169,12 @@ func (g *Gateway) remind(in chat.Conversation) {
 	}
 }
 
-// mend tries to deliver the undone replies of this conversation in the background.
+// mend tries to deliver the undone replies of this conversation in the background. A stopping process leaves them to the next one:
+// it would make the checks that it has just left too soon, and those are not made again.
 func (a *actor) mend() {
+	if a.g.isStopping() {
+		return
+	}
 	room, here := maxParked-len(a.parked), a.g.now(a.conversation)
 	a.g.mu.Lock()
 	ids := slices.Clone(a.g.undone[here])

@@ -130,3 +130,22 @@ func TestRegressionReceivesNothingWhilePaused(t *testing.T) {
 	s.cuts = []cut{{slot: 0, what: cutPlatform, from: 4 * time.Second, until: 30 * time.Second}, {slot: 0, what: cutAll, from: 5 * time.Second, until: 20 * time.Second}}
 	perform(t, s)
 }
+
+// D10: an edit of a dead replica may still take effect, so the next owner of the chat waits with the check of the final. When it
+// stops, it leaves the check to its successor. A message that arrives while it stops does not make it check too soon.
+func TestRegressionCheckIsLeftWhileStopping(t *testing.T) {
+	t.Parallel()
+	asks := calling("a1w0x", "a1w1x", change)
+	asks.deltas[0].after = 2500 * time.Millisecond // the process is stopping
+	s := story("edit", talk(numbered(15)), asks)
+	s.replicas, s.tools, s.approval = 2, true, time.Hour
+	s.reactions = []reaction{{kind: doAlways, after: 500 * time.Millisecond}}
+	s.kills = []kill{
+		{where: atTime, slot: 1, at: time.Millisecond, down: 6500 * time.Millisecond},
+		{where: atTime, slot: 0, at: 7450 * time.Millisecond, down: 6500 * time.Millisecond},
+		{where: inOrder, slot: 1, at: 18 * time.Second, down: time.Second},
+	}
+	s.says[0].at = 6 * time.Second // the other replica owns the chat
+	s.says = append(s.says, say{at: 16 * time.Second, user: "ann", kind: "text"})
+	perform(t, s)
+}
