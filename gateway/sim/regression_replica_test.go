@@ -119,15 +119,17 @@ func TestRegressionRetryFromBeforeAMove(t *testing.T) {
 	}
 }
 
-// A process without the platform tries to receive again while it is paused, after another one has become the receiver. It
-// receives nothing more, so the end does not wait for it.
-func TestRegressionReceivesNothingWhilePaused(t *testing.T) {
+// A process wakes up after another one has become the receiver, and tries to receive once more before it learns that. It
+// receives nothing, so the end does not wait for it.
+func TestRegressionReceivesNothingAfterAPause(t *testing.T) {
 	t.Parallel()
-	s := story("edit", talk("a0w0x"))
+	slow := talk("a0w0x a0w1x")
+	slow.deltas[1].after = 20 * time.Second // until the process has woken up
+	s := story("edit", slow)
 	s.replicas, s.kind.caps.OneReceiver, s.repeats = 2, true, 1
-	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 2 * time.Second}}
-	s.says[0].at = 4500 * time.Millisecond // the other replica is the receiver
-	s.cuts = []cut{{slot: 0, what: cutPlatform, from: 4 * time.Second, until: 30 * time.Second}, {slot: 0, what: cutAll, from: 5 * time.Second, until: 20 * time.Second}}
+	s.kills = []kill{{where: atTime, slot: 1, at: time.Millisecond, down: 8 * time.Second}}
+	s.says[0].at = 8500 * time.Millisecond // the other replica is the receiver
+	s.cuts = []cut{{slot: 0, what: cutPlatform, from: 8200 * time.Millisecond, until: time.Minute}, {slot: 0, what: cutAll, from: 9 * time.Second, until: 25 * time.Second}}
 	perform(t, s)
 }
 
