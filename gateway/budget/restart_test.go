@@ -117,3 +117,37 @@ func TestLargerShareDelaysNothing(t *testing.T) {
 		}
 	})
 }
+
+// Shares that are exchanged change nothing for a limit of one chat: its calls keep their pace.
+func TestSharesLeaveAChatAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(20, time.Minute, 3)
+		calls := func(exchange func()) (n int) {
+			for end := time.Now().Add(50 * time.Second); ; n++ {
+				ticket := b.Request(call("a", chat.ClassFinal, limit))
+				for !granted(ticket) {
+					time.Sleep(100 * time.Millisecond)
+				}
+				if time.Now().After(end) {
+					ticket.Cancel()
+					return n
+				}
+				time.Sleep(500 * time.Millisecond)
+				exchange()
+				time.Sleep(500 * time.Millisecond)
+				ticket.Done()
+			}
+		}
+		for range 400 { // then it is known how long a call takes at least
+			ticket := b.Request(call("b", chat.ClassFinal))
+			time.Sleep(time.Second)
+			ticket.Done()
+		}
+		want := calls(func() {})
+		time.Sleep(2 * time.Minute)
+		b.Divide(nil, func() {})
+		if got := calls(func() { b.Grant(nil, nil) }); got != want {
+			t.Errorf("%d calls while shares are exchanged, want %d", got, want)
+		}
+	})
+}

@@ -78,7 +78,10 @@ func (b *Budget) part(l chat.Limit) (part, pace int) {
 // setPart gives a meter the current share and pace. The bucket keeps its tokens, because shares change all the time.
 func (b *Budget) setPart(m *meter, now time.Time) {
 	m.part, m.pace = b.part(m.limit)
-	m.bucket.SetLimitAt(now, rate.Every(m.interval()))
+	// A call that ends next is dated back, so the time since then would count twice.
+	if each := rate.Every(m.interval()); each != m.bucket.Limit() {
+		m.bucket.SetLimitAt(now, each)
+	}
 }
 
 // Claims returns the calls that this process has made and wants to make under each shared limit.
