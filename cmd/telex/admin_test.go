@@ -26,9 +26,7 @@ const adminToken = "0123456789abcdef-admin"
 // adminDaemon starts a daemon with an admin address and returns the address.
 func (w *world) adminDaemon(settings string, s sections) (string, *process) {
 	w.t.Helper()
-	l := listen(w.t)
-	address := l.Addr().String()
-	_ = l.Close()
+	address := freeAddress(w.t)
 	s.admin = fmt.Sprintf("{listen: %q, %s}", address, settings)
 	return "http://" + address, w.daemon(s)
 }
@@ -237,11 +235,10 @@ func TestStatusPageOfADaemon(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	l := listen(t)
-	base := "http://" + l.Addr().String()
-	_ = l.Close()
+	address := freeAddress(t)
+	base := "http://" + address
 	p := launch{}.start(t, "run", "--config", w.config(sections{
-		admin:     fmt.Sprintf("{listen: %q}", l.Addr()),
+		admin:     fmt.Sprintf("{listen: %q}", address),
 		platforms: fmt.Sprintf("{telegram: {token: %q, api_base: %q}}", "1:wrong", w.telegramURL),
 	}))
 	p.awaitLog("endpoint stopped", 1)

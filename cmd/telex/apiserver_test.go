@@ -30,11 +30,7 @@ func (w *world) apiServer(settings string, more ...string) (string, *process) {
 	if settings == "" {
 		settings = "keys: [{name: laptop, key: " + apiKey + "}]"
 	}
-	l := listen(w.t) // a port that is free a moment later
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		w.t.Fatal(err)
-	}
+	address := freeAddress(w.t)
 	d := launch{}.start(w.t, "run", "--config", w.config(sections{
 		platforms: "{api_server: {listen: \"" + address + "\", " + settings + "}}", streaming: "{enabled: true}", access: "{default: deny}", more: strings.Join(more, "\n"),
 	}))

@@ -208,15 +208,6 @@ func probe(t *testing.T, admin, path string) (status int, r readiness) {
 	return resp.StatusCode, r
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l := listen(t)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return l.Addr().String()
-}
-
 func awaitCount(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // another process can't notify the test

@@ -273,12 +273,7 @@ func TestReloadEndpoints(t *testing.T) {
 func TestReloadAPIServer(t *testing.T) {
 	t.Parallel()
 	const laterKey = "telex-api-reloaded-key-9876543210"
-	free := func() string {
-		l := listen(t)
-		defer func() { _ = l.Close() }()
-		return l.Addr().String()
-	}
-	first, second, admin := free(), free(), free()
+	first, second, admin := freeAddress(t), freeAddress(t), freeAddress(t)
 	api := func(address, key string) sections {
 		return sections{
 			platforms: fmt.Sprintf("{$telegram, api: {kind: api_server, listen: %q, keys: [{name: laptop, key: %s}]}}", address, key),

@@ -18,11 +18,7 @@ const hookSecret = "webhook-secret_of-the-whole-process"
 // hooked returns the section of an endpoint that receives by a webhook, and the webhook's address.
 func (w *world) hooked() (section, address string) {
 	w.t.Helper()
-	l := listen(w.t) // a port that is free a moment later
-	listens := l.Addr().String()
-	if err := l.Close(); err != nil {
-		w.t.Fatal(err)
-	}
+	listens := freeAddress(w.t)
 	address = "http://" + listens + "/telegram"
 	return fmt.Sprintf("{telegram: {token: %q, api_base: %q, mode: webhook, webhook: {listen: %q, url: %q, secret: %q}}}",
 		testToken, w.telegramURL, listens, address, hookSecret), address

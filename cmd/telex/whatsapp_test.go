@@ -27,15 +27,11 @@ type phone struct {
 
 func newPhone(t *testing.T) *phone {
 	t.Helper()
-	l := listen(t)
 	p := &phone{
-		world: newWorld(t, telegram.Options{}, openai.Options{}), callback: "http://" + l.Addr().String() + "/whatsapp",
+		world: newWorld(t, telegram.Options{}, openai.Options{}), callback: "http://" + freeAddress(t) + "/whatsapp",
 		whatsapp: whatsapp.New(whatsapp.Options{Latency: 10 * time.Millisecond}),
 	}
 	p.url = serve(t, p.whatsapp, listen(t))
-	if err := l.Close(); err != nil { // the daemon takes it
-		t.Fatal(err)
-	}
 	return p
 }
 

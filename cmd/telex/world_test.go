@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -48,6 +49,22 @@ func listen(t *testing.T) net.Listener {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// freeAddress returns an address for a daemon. Its port is below those that the system gives to the other tests
+// (https://docs.kernel.org/networking/ip-sysctl.html, ip_local_port_range), so that it is free again after a kill.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		if err == nil {
+			if err = l.Close(); err == nil {
+				return l.Addr().String()
+			}
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // serve serves until the test ends and returns the address.
