@@ -217,3 +217,29 @@ func TestFoundMessageOfAStoppedReplyIsTooLong(t *testing.T) {
 		}
 	})
 }
+
+// The platform refuses the text of a preview while the process stops. The next process runs the turn again, with another text, and
+// its final has all words (D1).
+func TestRefusedPreviewOfAStoppingProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.KeyFor = time.Hour
+		p.fate = func(c *call) fate {
+			if c.m.Preview {
+				return uncertain(false)
+			}
+			return fail(chat.Rejected)
+		}
+		l := live(t, p, p.endpoint(), streamed())
+		l.says("one two three", 3*time.Second)
+		l.slot.Finish(Ending{Keep: true})
+		l.waits(time.Minute)
+		if n := l.count(chat.OpSend); n < 2 {
+			t.Fatalf("%d calls were made, so this tests nothing", n)
+		}
+		l.again()
+		p.fate = nil
+		l.says("one two three", 3*time.Second)
+		l.delivers(Ending{Text: "one two three four"}, "one two three four")
+	})
+}

@@ -373,7 +373,7 @@ func (s *state) stateOf(m *message) chat.PartState {
 
 // outcomeRecord returns the record p, updated with the settled outcome of the action on message i.
 func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
-	now := r.at(i)
+	now, previews := r.at(i), r.relaid || r.ending != nil && r.ending.Keep // all that the reply shows are previews
 	p.File = now.file
 	if now.attempt.unresolved >= maxUncertainCreates && r.ending != nil && !r.ending.Keep { // the next process does not try it again either
 		p.Tries = maxTries
@@ -383,7 +383,9 @@ func (r *Reply) outcomeRecord(i int, p chat.Part) chat.Part {
 		p.Ref, p.State = now.ref, r.stateOf(now)
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
-	case now.abandoned && (i >= 0 || !now.doubtful()): // a refused part is not tried again, even if an earlier create may have made it
+	case now.abandoned && (i < 0 && !now.doubtful() || i >= 0 && !previews):
+		// A refused part of a final is not tried again, even if an earlier create may have made it. The text of a preview is
+		// another one when the turn runs again.
 		p.State = chat.PartRefused
 	case now.doubtful(): // takes precedence over a deletion
 	case now.phase == gone:
