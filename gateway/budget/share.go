@@ -194,8 +194,14 @@ func Divided(mine, others []chat.Claim) []chat.Claim {
 				left -= o.Held
 			}
 		}
-		fair := fairShare(*c, same)
+		shares := fairShares(*c, same)
+		fair := shares[c.Replica]
 		if fair > c.Share {
+			for _, o := range same { // what becomes free is first for those that have waited longer
+				if byWaiting(o, *c) < 0 {
+					left -= max(0, shares[o.Replica]-o.Held)
+				}
+			}
 			fair = max(0, min(fair, left))
 		}
 		c.Share = fair
@@ -224,10 +230,15 @@ func calling(mine chat.Claim, others []chat.Claim) int {
 	return n
 }
 
-// fairShare returns the share that a process should have. It divides the calls that the limit allows evenly among the
+// byWaiting orders claims, the longest waiting first.
+func byWaiting(x, y chat.Claim) int {
+	return cmp.Or(cmp.Compare(y.Waiting, x.Waiting), cmp.Compare(x.Replica, y.Replica))
+}
+
+// fairShares returns the share that each process should have. It divides the calls that the limit allows evenly among the
 // processes that want them; a remainder goes to those that have waited longest. It divides calls that no process wants among
 // all processes, so that each can start calling at once.
-func fairShare(mine chat.Claim, others []chat.Claim) int {
+func fairShares(mine chat.Claim, others []chat.Claim) map[chat.ReplicaID]int {
 	left := mine.Count
 	live := []chat.Claim{mine}
 	for _, o := range others {
@@ -238,9 +249,7 @@ func fairShare(mine chat.Claim, others []chat.Claim) int {
 		}
 	}
 	left = max(0, left)
-	slices.SortFunc(live, func(x, y chat.Claim) int { // the longest waiting first
-		return cmp.Or(cmp.Compare(y.Waiting, x.Waiting), cmp.Compare(x.Replica, y.Replica))
-	})
+	slices.SortFunc(live, byWaiting)
 	got := make(map[chat.ReplicaID]int)
 	for left > 0 {
 		hungry := slices.DeleteFunc(slices.Clone(live), func(c chat.Claim) bool { return c.Wanted <= got[c.Replica] })
@@ -259,5 +268,5 @@ func fairShare(mine chat.Claim, others []chat.Claim) int {
 		got[c.Replica] += more
 		left -= more
 	}
-	return got[mine.Replica]
+	return got
 }

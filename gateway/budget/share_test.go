@@ -166,11 +166,25 @@ func TestSharesFollowDemand(t *testing.T) {
 	one := func(id chat.ReplicaID, waiting time.Duration) chat.Claim {
 		return chat.Claim{Replica: id, Ops: limit.Ops, Window: time.Minute, Count: 1, Wanted: int(id), Waiting: waiting}
 	}
-	if got := fairShare(one(1, time.Minute), []chat.Claim{one(2, time.Second), one(3, 0)}); got != 1 {
+	if got := fairShares(one(1, time.Minute), []chat.Claim{one(2, time.Second), one(3, 0)})[1]; got != 1 {
 		t.Errorf("the longest waiting one gets %d of 1", got)
 	}
-	if got := fairShare(one(3, 0), []chat.Claim{one(2, time.Second), one(1, time.Minute)}); got != 0 {
+	if got := fairShares(one(3, 0), []chat.Claim{one(2, time.Second), one(1, time.Minute)})[3]; got != 0 {
 		t.Errorf("one that does not wait gets %d of 1", got)
+	}
+	// Three calls for four processes: one call is free, and two processes want it.
+	free := func(mine, other time.Duration) int {
+		of := func(id chat.ReplicaID, share int, waiting time.Duration) chat.Claim {
+			return chat.Claim{Replica: id, Ops: limit.Ops, Window: time.Minute, Count: 3, Wanted: 9, Share: share, Held: share, Waiting: waiting}
+		}
+		others := []chat.Claim{of(2, 1, time.Second), of(3, 1, time.Second), of(4, 0, other)}
+		return Divided([]chat.Claim{of(1, 0, mine)}, others)[0].Share
+	}
+	if got := free(3*time.Second, time.Minute); got != 0 {
+		t.Errorf("%d calls are taken from one that has waited longer", got)
+	}
+	if got := free(time.Minute, 3*time.Second); got != 1 {
+		t.Errorf("the longest waiting one gets %d free calls, want 1", got)
 	}
 }
 
