@@ -41,6 +41,9 @@ func (a *actor) aside(ctx context.Context, to chat.Target, op chat.Op, over <-ch
 			if made = failure.Kind == chat.Uncertain; failure.Kind == chat.RateLimited {
 				e.out.Budget.Block(call, failure.Scope, failure.Ops, failure.RetryAfter)
 			}
+			if made {
+				ticket.Unanswered()
+			}
 			a.log.Debug("a call that nobody misses failed", slog.Any("error", err))
 		}
 		ticket.Done()

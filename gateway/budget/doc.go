@@ -11,7 +11,7 @@
 //
 //   - a running call takes a place, and
 //   - a call that ended counts from its latest possible arrival: its end minus three quarters of the
-//     shortest round trip.
+//     shortest round trip; if there was no response, its end.
 //
 // If one call ends at e and the next starts at s, the first arrived before e minus the way back, and the second
 // arrives after s plus the way there. The gap between the arrivals is thus longer than s-e by at least the

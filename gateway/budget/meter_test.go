@@ -3,6 +3,7 @@ package budget
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"telex/internal/chat"
@@ -240,4 +241,31 @@ func TestAssumedCallsAreCounted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call is slow to arrive, and then its connection is cut, while all others arrive at once and their responses are slow. A whole
+// interval lies between the cut call and the next one.
+func TestCallWithoutAResponseCountsFromItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, limit := New(), chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: time.Second, Burst: 1}
+		var arrivals []time.Time
+		for n := range 100 {
+			ticket := b.Request(callUnder(limit, chat.ClassFinal))
+			<-ticket.Ready()
+			if n%2 == 0 {
+				arrivals = append(arrivals, time.Now())
+				time.Sleep(40 * time.Millisecond)
+			} else {
+				time.Sleep(40 * time.Millisecond)
+				arrivals = append(arrivals, time.Now())
+				ticket.Unanswered()
+			}
+			ticket.Done()
+		}
+		for n := 1; n < len(arrivals); n++ {
+			if gap := arrivals[n].Sub(arrivals[n-1]); gap < limit.Window {
+				t.Errorf("call %d arrives %v after the one before it", n, gap)
+			}
+		}
+	})
 }

@@ -21,6 +21,8 @@ type Ticket struct {
 	state  ticketState
 	began  time.Time // time when it was granted
 
+	unanswered bool // there was no response
+
 	scopeArray [4]*scope // backing arrays of the slices above, so that a ticket is one allocation
 	meterArray [4]*meter
 }
@@ -56,6 +58,14 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 
 // Ready is closed when the call may be made. The call must start at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
+
+// Unanswered says that the call ended without a response, so that its end tells nothing about the way back: it may have arrived
+// just now. Done must be called after it.
+func (t *Ticket) Unanswered() {
+	t.budget.mu.Lock()
+	defer t.budget.mu.Unlock()
+	t.unanswered = true
+}
 
 // Done records that the call has ended, whatever its outcome. Block and UpdateLimits must be called first, so
 // that no refused call is granted again.
@@ -176,8 +186,11 @@ func (t *Ticket) end(now time.Time, unused bool) {
 		return
 	}
 	b := t.budget
-	b.trips.add(now.Sub(t.began), now)
-	arrived := now.Add(-b.trips.lowerBound(now))
+	arrived := now
+	if !t.unanswered {
+		b.trips.add(now.Sub(t.began), now)
+		arrived = now.Add(-b.trips.lowerBound(now))
+	}
 	for _, m := range t.meters {
 		m.end(t, arrived, now)
 	}

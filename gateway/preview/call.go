@@ -193,6 +193,9 @@ func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, err
 		if receipt.RateLimits = e.RateLimits; e.Kind == chat.RateLimited {
 			r.ep.Budget.Block(r.request(a), e.Scope, e.Ops, e.RetryAfter)
 		}
+		if e.Kind == chat.Uncertain || e.Kind == chat.Temporary {
+			t.Unanswered()
+		}
 	}
 	if len(receipt.RateLimits) > 0 {
 		r.ep.Budget.UpdateLimits(r.request(a), receipt.RateLimits)

@@ -83,6 +83,7 @@ type Budget interface {
 // Ticket is a place in the budget's queue. Done or Cancel must end it.
 type Ticket interface {
 	Ready() <-chan struct{} // closed when the call may be made; the caller then makes it at once
+	Unanswered()            // the call ends without a response; called before Done
 	Done()                  // the call has ended, whatever its outcome
 	Cancel()                // the call will not be made
 }
