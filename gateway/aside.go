@@ -42,7 +42,7 @@ func (a *actor) aside(ctx context.Context, to chat.Target, op chat.Op, over <-ch
 				e.out.Budget.Block(call, failure.Scope, failure.Ops, failure.RetryAfter)
 			}
 			if made {
-				ticket.Unanswered()
+				ticket.Lost()
 			}
 			a.log.Debug("a call that nobody misses failed", slog.Any("error", err))
 		}

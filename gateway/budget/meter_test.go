@@ -258,7 +258,7 @@ func TestCallWithoutAResponseCountsFromItsEnd(t *testing.T) {
 			} else {
 				time.Sleep(40 * time.Millisecond)
 				arrivals = append(arrivals, time.Now())
-				ticket.Unanswered()
+				ticket.Lost()
 			}
 			ticket.Done()
 		}

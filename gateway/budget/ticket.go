@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Ticket is a place in the queue. Its holder waits for Ready, makes the call, and calls Done; or it gives up
-// with Cancel. Only the first call of Done or Cancel has an effect.
+// Ticket is a place in the queue. Its holder waits for Ready, makes the call, and calls Done or Lost; or it gives up
+// with Cancel. Only the first of these three calls has an effect.
 type Ticket struct {
 	budget *Budget
 	call   chat.Call
@@ -20,8 +20,6 @@ type Ticket struct {
 	meters []*meter // meters that count the call
 	state  ticketState
 	began  time.Time // time when it was granted
-
-	unanswered bool // there was no response
 
 	scopeArray [4]*scope // backing arrays of the slices above, so that a ticket is one allocation
 	meterArray [4]*meter
@@ -59,22 +57,19 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 // Ready is closed when the call may be made. The call must start at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
-// Unanswered says that the call ended without a response, so that its end tells nothing about the way back: it may have arrived
-// just now. Done must be called after it.
-func (t *Ticket) Unanswered() {
-	t.budget.mu.Lock()
-	defer t.budget.mu.Unlock()
-	t.unanswered = true
-}
+// Done records that the call has ended with a response. Block and UpdateLimits must be called first, so that no refused
+// call is granted again.
+func (t *Ticket) Done() { t.leave(t.answered) }
 
-// Done records that the call has ended, whatever its outcome. Block and UpdateLimits must be called first, so
-// that no refused call is granted again.
-func (t *Ticket) Done() { t.leave(false) }
+// Lost records that the call has ended without a response. Its end tells nothing about the way back: the call may have
+// arrived only just now.
+func (t *Ticket) Lost() { t.leave(t.arrive) }
 
 // Cancel leaves the queue. If the call was granted meanwhile, its place becomes free again.
-func (t *Ticket) Cancel() { t.leave(true) }
+func (t *Ticket) Cancel() { t.leave(t.undo) }
 
-func (t *Ticket) leave(unused bool) {
+// leave ends the ticket, and a granted call by end.
+func (t *Ticket) leave(end func(now time.Time)) {
 	b := t.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +84,10 @@ func (t *Ticket) leave(unused bool) {
 			s.queued--
 		}
 	case runs:
-		t.end(now, unused)
+		for _, s := range t.scopes {
+			s.running--
+		}
+		end(now)
 	}
 	t.state = ended
 	if len(b.waiting) > 0 || !b.due.IsZero() {
@@ -166,33 +164,34 @@ func (t *Ticket) grant(now time.Time) {
 	close(t.ready)
 }
 
-// end ends a granted call, which was made or not used.
-func (t *Ticket) end(now time.Time, unused bool) {
+// answered ends a granted call that had a response now.
+func (t *Ticket) answered(now time.Time) {
+	trips := &t.budget.trips
+	trips.add(now.Sub(t.began), now)
+	t.end(now.Add(-trips.lowerBound(now)), now)
+}
+
+// arrive ends a granted call that may have arrived only now.
+func (t *Ticket) arrive(now time.Time) { t.end(now, now) }
+
+// end ends a granted call; arrived is its latest possible arrival.
+func (t *Ticket) end(arrived, now time.Time) {
+	for _, m := range t.meters {
+		m.end(t, arrived, now)
+	}
+}
+
+// undo ends a granted call that was not made.
+func (t *Ticket) undo(now time.Time) {
 	for _, s := range t.scopes {
-		s.running--
-		if !unused {
-			continue
-		}
 		for _, a := range s.allowances {
 			if a.ops&t.call.Op != 0 {
 				a.undo(now)
 			}
 		}
 	}
-	if unused {
-		for _, m := range t.meters {
-			m.undo(t)
-		}
-		return
-	}
-	b := t.budget
-	arrived := now
-	if !t.unanswered {
-		b.trips.add(now.Sub(t.began), now)
-		arrived = now.Add(-b.trips.lowerBound(now))
-	}
 	for _, m := range t.meters {
-		m.end(t, arrived, now)
+		m.undo(t)
 	}
 }
 

@@ -194,7 +194,7 @@ func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, err
 			r.ep.Budget.Block(r.request(a), e.Scope, e.Ops, e.RetryAfter)
 		}
 		if e.Kind == chat.Uncertain || e.Kind == chat.Temporary {
-			t.Unanswered()
+			t.Lost()
 		}
 	}
 	if len(receipt.RateLimits) > 0 {

@@ -80,11 +80,11 @@ type Budget interface {
 	BlockedUntil(c chat.Call) time.Time
 }
 
-// Ticket is a place in the budget's queue. Done or Cancel must end it.
+// Ticket is a place in the budget's queue. Done, Lost or Cancel must end it; the first of them counts.
 type Ticket interface {
 	Ready() <-chan struct{} // closed when the call may be made; the caller then makes it at once
-	Unanswered()            // the call ends without a response; called before Done
-	Done()                  // the call has ended, whatever its outcome
+	Done()                  // the call has ended with a response
+	Lost()                  // the call has ended without one
 	Cancel()                // the call will not be made
 }
 
