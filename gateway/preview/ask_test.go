@@ -86,6 +86,17 @@ func (l *lives) again(told ...Status) {
 	synctest.Wait()
 }
 
+// stopsAsShown ends a reply as it is shown, in this process or in the next one, and waits for all that follows. e is its ending.
+func (l *lives) stopsAsShown(e Ending, restarts bool) {
+	if e.Keep = true; restarts {
+		l.again()
+		l.slot.Finish(e)
+	} else {
+		l.slot.Cut()
+	}
+	l.waits(time.Hour)
+}
+
 // question returns a status that asks a person, with a button that has this id.
 func question(id, text string) Status {
 	return Status{Lines: strings.Split(text, "\n"), Since: time.Now(), Urgent: true, Actions: []chat.Action{{ID: id, Label: "Yes"}}}

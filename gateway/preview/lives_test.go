@@ -109,13 +109,7 @@ func TestRefusedAsTooLongWhereOneMessageShowsTheFinal(t *testing.T) {
 				e := Ending{Text: strings.ToUpper(first) + " " + second}
 				l.slot.Finish(e)
 				l.waits(time.Second)
-				if e.Keep = true; restarts {
-					l.again()
-					l.slot.Finish(e)
-				} else {
-					l.slot.Cut()
-				}
-				l.waits(time.Hour)
+				l.stopsAsShown(e, restarts)
 				if got := strings.Join(p.sees(), " "); !strings.EqualFold(got, first+" "+second) {
 					t.Errorf("a person sees %q", p.sees())
 				}

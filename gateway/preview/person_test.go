@@ -29,7 +29,7 @@ type person struct {
 	messages []*onScreen
 	refused  []block // the 429s, each from the time at which its caller learned of it
 	drafts   []chat.Outgoing
-	draftAt  time.Time // when the visible draft was sent; zero: there is none
+	draftAt  time.Time // when the visible draft was sent; zero if no draft is visible
 	wrong    []string
 	reborn   int // number of calls by earlier processes, whose outcomes the current process does not know
 }

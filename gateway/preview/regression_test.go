@@ -278,13 +278,7 @@ func TestRegressionCreateInTheOldChatIsNotRepeatedInTheNewOne(t *testing.T) {
 				l.waits(10 * time.Second)
 				want := []string{"one two three four", "five six seven", "One two three four"}
 				equal(t, "before", p.sees(), want)
-				if e.Keep = true; restarts {
-					l.again()
-					l.slot.Finish(e)
-				} else {
-					l.slot.Cut()
-				}
-				l.waits(time.Hour)
+				l.stopsAsShown(e, restarts)
 				equal(t, "stands", p.sees(), want)
 			})
 		})

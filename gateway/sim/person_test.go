@@ -48,7 +48,7 @@ type person struct {
 	ids      map[chat.Target]int64 // of the drafts
 }
 
-// button returns the id and the turn of a draft that a person can stop with its button; 0 if there is none.
+// button returns the id and the turn of a draft that a person can stop with its button. The id is 0 if no such draft is visible.
 func (p *person) button(to chat.Target) (id int64, turn string) {
 	d, shown := p.drafts[to]
 	if !shown || len(d.Actions) == 0 || time.Since(d.at) > draftLife {

@@ -163,7 +163,7 @@ func (s *schedule) shorten() {
 	}
 }
 
-// ends returns when the current cut of a process ends; zero: there is none.
+// ends returns when the current cut of a process ends; zero if the process is not cut off.
 func (l *life) ends(what string) time.Time {
 	at := time.Since(l.w.began)
 	for _, c := range l.w.s.cuts {

@@ -62,7 +62,7 @@ func (w *world) shownIn(c *call) string {
 	return ""
 }
 
-// finalRun returns the run whose answer is the final text of a turn, or nil if there is none or it was interrupted.
+// finalRun returns the run whose answer is the final text of a turn, or nil if the turn has no final text or that run was interrupted.
 func (w *world) finalRun(t *turnLog) *run {
 	if len(t.runs) == 0 || w.commanded(t) || t.decided.IsZero() {
 		return nil

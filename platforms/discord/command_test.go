@@ -231,7 +231,7 @@ func TestCommandsAnswerIsDeleted(t *testing.T) {
 	})
 }
 
-// Answers wait for a slow acknowledgement. If there is none in the end, they go to the channel.
+// Answers to a command wait for its slow acknowledgement. If the acknowledgement fails, they go to the channel.
 func TestAcknowledgementIsSlow(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
 		"slow":     {Action: fault.Latency, Delay: 2 * time.Second},
