@@ -109,7 +109,7 @@ func (g *Gateway) admit(ctx context.Context, e *endpoint, c chat.Conversation, i
 		m.accepted.Remove(key)
 	}
 	if err != nil {
-		g.checkLease(err)
+		g.CheckLease(err)
 		return fmt.Errorf("store message: %w", err)
 	}
 	if !fresh {

@@ -84,18 +84,7 @@ func (a *actor) run() {
 	for {
 		a.queue.SetRules(a.g.queueRules())
 		a.publish()
-		messages, orders := a.g.take(a)
-		if len(messages)+len(orders) > 0 {
-			a.guard(nil, a.recall)
-		}
-		a.sortAll(messages)
-		for _, order := range orders {
-			a.guard(nil, order)
-		}
-		if a.turn == nil {
-			messages, a.merged = a.merged, nil
-			a.sortAll(messages)
-		}
+		a.takeIn()
 		a.collect()
 		a.retryWrites()
 		if a.ticket.Waits() && a.hasWork() && !a.g.isStopping() {
@@ -143,6 +132,22 @@ func (a *actor) run() {
 				return
 			}
 		}
+	}
+}
+
+// takeIn handles what arrived since the last time.
+func (a *actor) takeIn() {
+	messages, orders := a.g.take(a)
+	if len(messages)+len(orders) > 0 {
+		a.guard(nil, a.recall)
+	}
+	a.sortAll(messages)
+	for _, order := range orders {
+		a.guard(nil, order)
+	}
+	if a.turn == nil {
+		messages, a.merged = a.merged, nil
+		a.sortAll(messages)
 	}
 }
 
@@ -276,7 +281,7 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	}
 	v, err := a.g.meter.Begin(a.g.deliveries, a.conversation, a.person(last))
 	switch {
-	case a.g.checkLease(err):
+	case a.g.CheckLease(err):
 		return
 	case err != nil: // an error in the accounting must not block people
 		a.log.Error("limits could not be checked", slog.Any("error", err))
@@ -323,7 +328,7 @@ func (a *actor) sendCode(in chat.Inbound) {
 		a.drop(in)
 		return
 	}
-	if a.g.checkLease(err) {
+	if a.g.CheckLease(err) {
 		return
 	}
 	if err != nil {

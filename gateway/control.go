@@ -272,7 +272,7 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 
 // fail logs the failure of a command and tells the sender, unless the lease is over.
 func (a *actor) fail(in chat.Inbound, what string, err error) {
-	if a.g.checkLease(err) {
+	if a.g.CheckLease(err) {
 		return
 	}
 	id := newID()

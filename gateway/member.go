@@ -332,18 +332,15 @@ func (g *Gateway) mayCall() bool {
 	return m == nil || m.lease.Holds()
 }
 
-// checkLease ends the lease if the store says that it is over, so that no call follows. It reports whether the store
+// CheckLease ends the lease if the store says that it is over, so that no call follows. It reports whether the store
 // says so. In that case people are told nothing, and the next owner of the chat makes the refused write.
-func (g *Gateway) checkLease(err error) (lost bool) {
+func (g *Gateway) CheckLease(err error) (lost bool) {
 	lost = errors.Is(err, chat.ErrLost)
 	if m := g.member.Load(); m != nil && lost {
 		m.lease.Lose()
 	}
 	return lost
 }
-
-// CheckLease is checkLease for calls to the store that a turn's tools make. If the lease is over, the turn's context ends soon.
-func (g *Gateway) CheckLease(err error) (lost bool) { return g.checkLease(err) }
 
 // abort ends everything at once, without storing or sending anything. ended is closed when the actors have ended.
 func (g *Gateway) abort(ended <-chan struct{}) error {

@@ -33,7 +33,7 @@ func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID
 // moved moves everything of a chat to its new id: stored data, access rules, and running actors.
 func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if err := g.store.chats.Move(ctx, e.ID, from, to); err != nil {
-		g.checkLease(err)
+		g.CheckLease(err)
 		return fmt.Errorf("move chat: %w", err)
 	}
 	if !g.policy.Move(chat.Move{Endpoint: e.ID, From: from, To: to}) {
@@ -93,7 +93,7 @@ func (g *Gateway) readdressShared(ctx context.Context, m chat.Move) error {
 		return nil
 	}
 	err := g.store.inbox.Drop(ctx, chat.Conversation{Endpoint: m.Endpoint, Chat: m.To}) // nothing, if this replica owns the chat
-	g.checkLease(err)
+	g.CheckLease(err)
 	return err
 }
 

@@ -161,23 +161,23 @@ func (g *Gateway) standBy(ctx context.Context, e *endpoint) {
 		if time.Since(began) > settled {
 			delay = firstRetry
 		}
+		kind := chat.AsSendError(err).Kind
+		if kind != chat.Auth {
+			refusals = 0
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
-		case chat.AsSendError(err).Kind != chat.Auth:
-			refusals = 0
-			switch kind := chat.AsSendError(err).Kind; {
-			case kind != chat.Temporary && kind != chat.Uncertain: // the platform answers
-				failing = time.Time{}
-			case failing.IsZero():
-				failing = time.Now()
-			case time.Since(failing) >= yieldAfter:
-				g.leaveToOthers(ctx, e, err)
-			}
-		default:
+		case kind == chat.Auth:
 			if refusals++; !e.away.Swap(true) { // until the platform knows the bot, new chats go to others
 				g.tellFitness(ctx)
 			}
+		case kind != chat.Temporary && kind != chat.Uncertain: // the platform answers
+			failing = time.Time{}
+		case failing.IsZero():
+			failing = time.Now()
+		case time.Since(failing) >= yieldAfter:
+			g.leaveToOthers(ctx, e, err)
 		}
 		if refusals >= maxRefusals {
 			log.Error("the platform refuses the credentials of this replica, which answers nobody there; correct them and reload", slog.Any("error", err))

@@ -39,7 +39,7 @@ func (r recorder) Record(ctx context.Context, p chat.Part) error {
 		return err
 	}
 	err := r.g.store.deliveries.Record(ctx, r.turn, p)
-	r.g.checkLease(err)
+	r.g.CheckLease(err)
 	return err
 }
 

@@ -41,7 +41,7 @@ func (m *member) shares(ctx context.Context) {
 	defer ticks.Stop()
 	for failing := false; ; {
 		err := m.share(ctx)
-		if m.g.checkLease(err); err != nil && !failing && ctx.Err() == nil {
+		if m.g.CheckLease(err); err != nil && !failing && ctx.Err() == nil {
 			m.g.Log.Error("the shares of limits can't change", slog.Any("error", err))
 		}
 		failing = err != nil

@@ -41,7 +41,7 @@ func (m *member) work(ctx context.Context) {
 // react handles the signals since its last call.
 func (m *member) react(ctx context.Context) {
 	if err := m.handle(ctx, chat.Signal(m.signals.Swap(0))); err != nil && ctx.Err() == nil {
-		m.g.checkLease(err)
+		m.g.CheckLease(err)
 		m.g.Log.Warn("work was not taken; trying again", slog.Any("error", err))
 	}
 }
@@ -199,7 +199,7 @@ func (m *member) free(ctx context.Context, leaving bool) {
 	}
 	for unfinished, chats := range idle {
 		if err := m.store.Free(ctx, unfinished, chats...); err != nil {
-			m.g.checkLease(err)
+			m.g.CheckLease(err)
 			for _, c := range chats { // they are tried again later
 				m.chats.Touch(c, time.Now())
 			}
@@ -253,7 +253,7 @@ func (m *member) passKept(ctx context.Context) {
 			return false
 		}
 		_, err := m.store.Forward(ctx, p.Conversation, p.Message)
-		m.g.checkLease(err)
+		m.g.CheckLease(err)
 		return err == nil
 	})
 }

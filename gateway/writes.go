@@ -46,7 +46,7 @@ func (a *actor) write(what, turn string, do func(context.Context) error) {
 		return
 	}
 	err := do(a.g.deliveries)
-	a.g.checkLease(err)
+	a.g.CheckLease(err)
 	switch {
 	case err == nil, errors.Is(err, chat.ErrLost): // the next owner goes on
 	case a.worthwhile(err):
@@ -66,7 +66,7 @@ func (a *actor) retryWrites() {
 			return
 		}
 		err := safely(func() error { return first.do(a.g.deliveries) })
-		if a.g.checkLease(err); err != nil && a.worthwhile(err) {
+		if a.g.CheckLease(err); err != nil && a.worthwhile(err) {
 			time.AfterFunc(a.writes.postpone(), a.poke)
 			return
 		}
@@ -161,7 +161,7 @@ func safely(f func() error) (err error) {
 // right to begin it: the turn must then show nothing, since the next process would treat its messages as unanswered.
 func (a *actor) storeTurn(rec chat.Turn) bool {
 	err := a.g.store.turns.Begin(a.g.deliveries, rec)
-	if a.g.checkLease(err); err != nil {
+	if a.g.CheckLease(err); err != nil {
 		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
 	return isBegun(err)
@@ -179,7 +179,7 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 			return false
 		}
 		err := safely(func() error { return a.g.store.turns.Begin(a.g.deliveries, rec) })
-		if a.g.checkLease(err); isBegun(err) {
+		if a.g.CheckLease(err); isBegun(err) {
 			a.log.Info("turn begins: the store works again", slog.String("turn", rec.ID), slog.Duration("after", time.Since(began)))
 			return true
 		}
