@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // demoAddress matches the line in which the demo prints the URL of its page.
@@ -77,12 +76,7 @@ func TestDemoTakesTheDaemonAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	demo.signal(syscall.SIGKILL)
-	for until := time.Now().Add(patience); syscall.Kill(daemon, 0) == nil; {
-		if time.Now().After(until) {
-			t.Fatalf("process %d still runs", daemon)
-		}
-		time.Sleep(10 * time.Millisecond) // processes have no virtual time
-	}
+	poll(t, "the end of the daemon", func() bool { return hasEnded(daemon) })
 }
 
 // Other sites' pages can't use the demo.

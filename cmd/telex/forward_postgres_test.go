@@ -94,7 +94,7 @@ func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {
 		for _, chat := range owned {
 			began := time.Now()
 			w.telegram.Say(telegram.Incoming{User: chat, EditOf: messages[chat], Text: edited(chat)})
-			awaitCount(t, "an answer to the edited question", func() bool {
+			poll(t, "an answer to the edited question", func() bool {
 				r, ok := w.asked(edited(chat))
 				return ok && !r.FirstToken.IsZero()
 			})
@@ -103,7 +103,7 @@ func TestPostgreSQLReplicasForwardAtOnce(t *testing.T) {
 
 			began = time.Now()
 			w.says(chat, "/stop")
-			awaitCount(t, "the end of the answer", func() bool {
+			poll(t, "the end of the answer", func() bool {
 				r, _ = w.asked(edited(chat))
 				return r.End != ""
 			})

@@ -122,7 +122,7 @@ func meet(t *testing.T, program string, group []hostileCase, kill bool, sum *fig
 	}
 	left := processesWith(word, effects)
 	for end := time.Now().Add(patience); len(left) > 0 && time.Now().Before(end); left = processesWith(word, effects) {
-		time.Sleep(50 * time.Millisecond) // they are not children of the test, so it can't wait for their end
+		time.Sleep(50 * time.Millisecond) // they are not children of the test, so it can't wait for their end; those left are reported below
 	}
 	for _, process := range left {
 		t.Errorf("left: %s", process)

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"telex/internal/store/pgserver"
 	"telex/internal/store/pgtest"
@@ -136,12 +135,12 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 		})
 		server.Kill(t)
 		say(ada+chats+int64(round), "written while the database is away")
-		awaitCount(t, "readyz says that the database is away", func() bool {
+		poll(t, "readyz says that the database is away", func() bool {
 			status, ready := probe(t, o.admin, "/readyz")
 			return status == http.StatusServiceUnavailable && strings.Contains(ready.Store, "the database can't be reached")
 		})
 		before := pings.Load()
-		awaitCount(t, "pings of the watchdog", func() bool { return pings.Load() >= before+2 })
+		poll(t, "pings of the watchdog", func() bool { return pings.Load() >= before+2 })
 		if status, _ := probe(t, o.admin, "/healthz"); status != http.StatusOK {
 			t.Errorf("healthz: got %d, want it alive", status)
 		}
@@ -164,7 +163,7 @@ func TestPostgreSQLKilledInTheMiddleOfAnswers(t *testing.T) {
 		})
 		w.await("all answers", func() bool { return len(incomplete()) == 0 })
 	}
-	awaitCount(t, "ready", func() bool {
+	poll(t, "ready", func() bool {
 		status, _ := probe(t, o.admin, "/readyz")
 		return status == http.StatusOK
 	})
@@ -206,15 +205,6 @@ func probe(t *testing.T, admin, path string) (status int, r readiness) {
 	}
 	_ = json.Unmarshal(body, &r) // /healthz answers in plain text
 	return resp.StatusCode, r
-}
-
-func awaitCount(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // another process can't notify the test
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not in time", what)
-		}
-	}
 }
 
 // watchdog acts as the service manager: it counts the daemon's notifications.

@@ -23,6 +23,19 @@ import (
 // waits that long.
 const patience = 2 * time.Minute
 
+// poll waits until ok holds for something outside the test's process, which can't notify the test.
+func poll(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) { // other processes have no virtual time
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not in time", what)
+		}
+	}
+}
+
+// hasEnded reports whether a process that is not a child of the test has ended.
+func hasEnded(pid int) bool { return syscall.Kill(pid, 0) != nil }
+
 // Secrets that the daemons of these tests must never show.
 const (
 	testToken = "7000000001:AAwholeProcessSecretToken0123456789"

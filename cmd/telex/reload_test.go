@@ -369,15 +369,11 @@ func TestReloadToolServers(t *testing.T) {
 	if strings.Contains(r.asked(), "desk_stock\",") && strings.Contains(r.asked(), `"name":"desk_stock","description"`) {
 		t.Errorf("the removed tool is offered: %s", r.asked())
 	}
-	if err := syscall.Kill(pid, 0); err != nil {
-		t.Errorf("the process of the server that stayed: %v", err)
+	if hasEnded(pid) {
+		t.Error("the process of the server that stayed has ended")
 	}
 	r.reload(sections{more: "mcp_servers: [" + entry("shed", shed) + "]"}, "agent.system_prompt changed", "mcp_servers.sleeper removed")
-	for began := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) { // another process can't notify the test
-		if time.Since(began) > patience {
-			t.Fatal("the process of the removed server goes on")
-		}
-	}
+	poll(t, "the end of the removed server's process", func() bool { return hasEnded(pid) })
 	r.onlyPID(starts)
 	r.daemon.stop()
 }
@@ -386,10 +382,11 @@ func TestReloadToolServers(t *testing.T) {
 func (r *reloadable) onlyPID(file string) int {
 	r.t.Helper()
 	var lines []string
-	for began := time.Now(); len(lines) == 0 && time.Since(began) < patience; time.Sleep(20 * time.Millisecond) { // another process can't notify the test
+	poll(r.t, "the start of the server", func() bool {
 		text, _ := os.ReadFile(file) // it may not be there yet
 		lines = strings.Fields(string(text))
-	}
+		return len(lines) > 0
+	})
 	if len(lines) != 1 {
 		r.t.Fatalf("the server was started %d times", len(lines))
 	}

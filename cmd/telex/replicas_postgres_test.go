@@ -112,7 +112,7 @@ func (r *replica) run(t *testing.T) {
 	t.Helper()
 	r.process = launch{env: slices.Concat(r.more, []string{r.env}), program: r.program}.start(t, "run", "--config", r.config)
 	r.awaitLog("joined the replicas", 1)
-	awaitCount(t, "ready", func() bool {
+	poll(t, "ready", func() bool {
 		status, is := probe(t, r.admin, "/readyz")
 		return status == http.StatusOK && is.Status == "ready"
 	})
@@ -230,7 +230,7 @@ func TestPostgreSQLReplicas(t *testing.T) {
 	w.asksAll(chats, 0)
 	a, b := list[0], list[1]
 	var owned [2]int
-	awaitCount(t, "chats at both", func() bool { // the chats are counted only once per second, so one daemon may have a few more
+	poll(t, "chats at both", func() bool { // the chats are counted only once per second, so one daemon may have a few more
 		s := b.sees(t)
 		if len(s.Replicas) != 2 {
 			return false
@@ -346,7 +346,7 @@ func TestPostgreSQLReplicasCarryOutOrders(t *testing.T) {
 		_, other := owner(t, list, ada)
 		wantText(t, "order", order(other), "deleted.\n")
 		w.await("the end of the answer", func() bool { return complete(w.texts(ada), 3*n+3) })
-		awaitCount(t, "an empty history", func() bool {
+		poll(t, "an empty history", func() bool {
 			return !strings.Contains(list[0].tell(t, exitDone, "sessions", "list"), "telegram:1001")
 		})
 	}
@@ -415,11 +415,11 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	wantText(t, "list", list[0].tell(t, exitDone, "pair", "list"), code)
 	list[1].tell(t, exitDone, "pair", "approve", code)
 	knows := func() bool { return strings.Contains(list[0].tell(t, exitDone, "pair", "list"), "LET IN") }
-	awaitCount(t, "word of the admission", knows)
+	poll(t, "word of the admission", knows)
 	w.ask("say: thanks")
 	w.await("an answer", func() bool { return len(w.texts(ada)) == 2 && w.texts(ada)[1] == "thanks" })
 	list[1].tell(t, exitDone, "pair", "revoke", fmt.Sprintf("telegram:user:%d", ada))
-	awaitCount(t, "word of the revocation", func() bool { return !knows() })
+	poll(t, "word of the revocation", func() bool { return !knows() })
 
 	// Three strangers may have requests in total, for any receiving and answering daemons.
 	const strangers = 8
@@ -438,10 +438,10 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 		}
 		return n
 	}
-	awaitCount(t, "refusals", func() bool { return refused() >= strangers-1-3 })
+	poll(t, "refusals", func() bool { return refused() >= strangers-1-3 })
 	w.await("codes", func() bool { return coded() == 3 })
 	for i, r := range list {
-		awaitCount(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // the codes of the other replicas arrive a moment later
+		poll(t, fmt.Sprintf("the codes at replica %d", i), func() bool { // the codes of the other replicas arrive a moment later
 			return len(pairCode.FindAllString(r.tell(t, exitDone, "pair", "list"), -1)) == 3
 		})
 	}
@@ -449,7 +449,7 @@ func TestPostgreSQLReplicasShareAccess(t *testing.T) {
 	list[1].awaitLog("this replica receives from now on", 1)
 	before := refused()
 	w.says(ada+strangers, "let me in")
-	awaitCount(t, "a refusal by the other daemon", func() bool { return refused() > before })
+	poll(t, "a refusal by the other daemon", func() bool { return refused() > before })
 	if n := coded(); n != 3 {
 		t.Errorf("%d strangers got an answer, want 3", n)
 	}
@@ -536,7 +536,7 @@ func replicaKilled(t *testing.T) {
 		}
 	}
 	list[0].run(t) // it joins again beside the other one, with a new id
-	awaitCount(t, "both replicas", func() bool {
+	poll(t, "both replicas", func() bool {
 		s := list[0].sees(t)
 		return len(s.Replicas) == 2 && s.Self == s.Replicas[1].ID
 	})
@@ -560,7 +560,7 @@ func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 		r.awaitLog("the lease on the store is lost", 1)
 	}
 	before := pings.Load()
-	awaitCount(t, "pings of both watchdogs", func() bool { return pings.Load() >= before+10 })
+	poll(t, "pings of both watchdogs", func() bool { return pings.Load() >= before+10 })
 	for _, r := range list {
 		if status, is := probe(t, r.admin, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(is.Store, "the database can't be reached") {
 			t.Errorf("readyz: got %d, %+v", status, is)
@@ -578,7 +578,7 @@ func TestPostgreSQLReplicasWithoutDatabase(t *testing.T) {
 		return w.answered(chats, 0) && complete(w.texts(ada+chats), 1)
 	})
 	for _, r := range list {
-		awaitCount(t, "ready", func() bool {
+		poll(t, "ready", func() bool {
 			status, _ := probe(t, r.admin, "/readyz")
 			return status == http.StatusOK
 		})
@@ -609,7 +609,7 @@ func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	if stood := gap(w.replies(ada)[0], began); stood > recovery {
 		t.Errorf("the answer stood still for %v", stood)
 	}
-	awaitCount(t, "the end of the turn", func() bool {
+	poll(t, "the end of the turn", func() bool {
 		return len(server.Query(t, name, "SELECT id FROM turn WHERE ended_at IS NULL")) == 0
 	})
 	stored := func() (rows []string) {
@@ -625,7 +625,7 @@ func TestPostgreSQLReplicaPausedOrKilled(t *testing.T) {
 	paused.signal(syscall.SIGCONT)
 	paused.awaitLog("the lease on the store is lost", 1)
 	paused.awaitLog("joined the replicas", 2)
-	awaitCount(t, "both replicas", func() bool {
+	poll(t, "both replicas", func() bool {
 		s := paused.sees(t)
 		return s.LeasesLost >= 1 && len(s.Replicas) == 2 && s.Self == s.Replicas[1].ID
 	})

@@ -95,7 +95,7 @@ func TestPostgreSQLRollingUpgrade(t *testing.T) {
 			if round == 0 {
 				want[0] = "1.0.0" // the one that stayed is the oldest
 			}
-			awaitCount(t, "both versions", func() bool {
+			poll(t, "both versions", func() bool {
 				var got []string
 				for _, s := range one.sees(t).Replicas {
 					got = append(got, s.Version)

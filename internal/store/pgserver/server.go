@@ -169,7 +169,10 @@ func (s *Server) Restart(ctx context.Context) error {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return fmt.Errorf("PostgreSQL does not start: %w\n%s", errors.Join(err, s.Kill()), s.log.String())
 		}
-		time.Sleep(again)
+		select { // a server does not tell when it accepts connections
+		case <-time.After(again):
+		case <-ctx.Done():
+		}
 	}
 }
 
