@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,12 @@ func (p paneOf) await(n int, what string, shows func(slack.Version) bool) {
 		answers, _ := p.sees()
 		return len(answers) >= n && shows(answers[n-1].Last())
 	})
+}
+
+// suggestedSince reports whether the bot suggested questions in the thread after a time.
+func (p paneOf) suggestedSince(t time.Time) bool {
+	history := decode[slack.ChannelHistory](p.remote, "/control/history?channel="+p.channel)
+	return slices.ContainsFunc(history.Prompts, func(s slack.Prompts) bool { return s.Thread == p.thread && s.From.After(t) })
 }
 
 // pressPrompt waits for a suggestion and presses it.
@@ -102,8 +109,13 @@ func TestSlacksPane(t *testing.T) {
 	killed := open("U2")
 	killed.await(1, "the greeting", greeted)
 	daemon.kill() // before, while or after the suggestions are shown
+	restarted := time.Now()
 	daemon = daemon.again()
 	daemon.awaitLog("receiving", 1)
+	if len(daemon.logged("going on where the last process ended")) > 0 {
+		// It suggests again at the end of the greeting. Pressed before that, they would be shown below the answer.
+		killed.awaitEvent("the suggestions of the second process", func() bool { return killed.suggestedSince(restarted) })
+	}
 	killed.pressPrompt("Count")
 	killed.await(2, "the beginning of the stream", func(v slack.Version) bool { return v.Streaming && strings.Count(v.Shown, " ") > 20 })
 	daemon.kill()
