@@ -138,9 +138,11 @@ func (a *actor) run() {
 // takeIn handles what arrived since the last time.
 func (a *actor) takeIn() {
 	messages, orders := a.g.take(a)
-	if len(messages)+len(orders) > 0 {
-		a.guard(nil, a.recall)
-	}
+	a.guard(nil, func() {
+		if len(messages)+len(orders) > 0 && !a.recall() {
+			messages = nil // the next process handles them too: the store has them
+		}
+	})
 	a.sortAll(messages)
 	for _, order := range orders {
 		a.guard(nil, order)

@@ -173,38 +173,49 @@ func (r *waiting) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (a
 }
 
 // F37: a replica that stops has handed over a turn that waits for a person, and only shows the answer to a command. A /stop that
-// reaches it ends the turn that it handed over.
+// reaches it ends the turn that it handed over. If it can't read that turn, the /stop waits for the next replica.
 func TestReplicaThatStopsEndsWhatItHandedOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := &waiting{}
-		r := fleet(t, 2, true, func(o *gateway.Options) { o.Grace, o.Runner = 30*time.Second, asked })
-		r[0].say(t, ask("a"))
-		later(3 * time.Second)
-		r[0].refusing(func(op chat.Op, text string) error {
-			if op == chat.OpSend && strings.Contains(text, "/new") {
-				return &chat.SendError{Kind: chat.Temporary, Err: errAway}
-			}
-			return nil
-		})
-		r[0].say(t, command("help"))
-		later(time.Second)
-		stopped := r[0].leave()
-		later(500 * time.Millisecond)
-		r[1].say(t, command("stop"))
-		later(time.Second)
-		r[0].refusing(nil)
-		if err := <-stopped; err != nil {
-			t.Error(err)
-		}
-		later(time.Minute)
-		if n := asked.runs.Load(); n != 1 {
-			t.Errorf("the turn ran %d times, want once", n)
-		}
-		if got := strings.Join(r[0].sees(), "\n"); !strings.Contains(got, "Stopped.") || strings.Contains(got, "x\n") {
-			t.Errorf("people see %q", got)
-		}
-		if n := unfinished(t, r[1].store); n != 0 {
-			t.Errorf("%d turns have not ended", n)
+	for name, fails := range map[string][]string{"the store works": nil, "turns can't be read": {"unfinished"}} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { stopWhatWasHandedOver(t, fails...) }) })
+	}
+}
+
+func stopWhatWasHandedOver(t *testing.T, fails ...string) {
+	asked, store := &waiting{}, &broken{}
+	r := fleet(t, 2, true, func(o *gateway.Options) {
+		o.Grace, o.Runner = 30*time.Second, asked
+		if store.Store == nil { // the first replica's
+			store.Store = o.Store
+			o.Store = store
 		}
 	})
+	r[0].say(t, ask("a"))
+	later(3 * time.Second)
+	r[0].refusing(func(op chat.Op, text string) error {
+		if op == chat.OpSend && strings.Contains(text, "/new") {
+			return &chat.SendError{Kind: chat.Temporary, Err: errAway}
+		}
+		return nil
+	})
+	r[0].say(t, command("help"))
+	later(time.Second)
+	stopped := r[0].leave()
+	later(500 * time.Millisecond)
+	store.set(fails...)
+	r[1].say(t, command("stop"))
+	later(time.Second)
+	r[0].refusing(nil)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	later(time.Minute)
+	if n := asked.runs.Load(); n != 1 {
+		t.Errorf("the turn ran %d times, want once", n)
+	}
+	if got := strings.Join(r[0].sees(), "\n"); strings.Count(got, "Stopped.") != 1 || strings.Contains(got, "x\n") {
+		t.Errorf("people see %q", got)
+	}
+	if n := unfinished(t, r[1].store); n != 0 {
+		t.Errorf("%d turns have not ended", n)
+	}
 }

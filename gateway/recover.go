@@ -300,15 +300,15 @@ func (a *actor) handOver(t *turn) {
 }
 
 // recall reads the turns that this process handed over, since a message that still arrives may be about them: a /stop, or
-// the press of a button. They stay with the next process.
-func (a *actor) recall() {
+// the press of a button. They stay with the next process. If it can't read them, it returns false.
+func (a *actor) recall() bool {
 	if len(a.handed) == 0 {
-		return
+		return true
 	}
 	turns, err := a.g.store.turns.Unfinished(a.g.deliveries)
 	if err != nil {
 		a.log.Error("turns that the next process continues were not read", slog.Any("error", err))
-		return
+		return false
 	}
 	for _, rec := range turns {
 		if slices.Contains(a.handed, rec.ID) {
@@ -316,4 +316,5 @@ func (a *actor) recall() {
 		}
 	}
 	a.handed = nil
+	return true
 }

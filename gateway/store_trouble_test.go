@@ -15,7 +15,7 @@ import (
 	"telex/internal/store/memory"
 )
 
-// broken is a store in which the listed writes fail, as on a full disk.
+// broken is a store in which the listed calls fail, as on a full disk.
 type broken struct {
 	gateway.Store
 	mu    sync.Mutex
@@ -35,6 +35,13 @@ func (b *broken) err(name string) error {
 		return errStore
 	}
 	return nil
+}
+
+func (b *broken) Unfinished(ctx context.Context) ([]chat.Turn, error) {
+	if err := b.err("unfinished"); err != nil {
+		return nil, err
+	}
+	return b.Store.Unfinished(ctx)
 }
 
 func (b *broken) Begin(ctx context.Context, t chat.Turn) error {
