@@ -32,7 +32,7 @@ type AccountOptions struct {
 // Account is the usage of turns.
 type Account struct {
 	Rows  []AccountRow
-	Total chat.Used // a turn that is in several rows counts once
+	Total chat.Used // a turn in several rows counts once in Turns
 }
 
 // AccountRow is the usage of one group. Fields that are not grouping keys are zero.
@@ -41,11 +41,11 @@ type AccountRow struct {
 	Person       chat.Person
 	Conversation chat.Conversation
 	Model        string
-	chat.Used    // its own Model is empty
+	chat.Used    // Used.Model stays empty; Model is the group's model
 }
 
-// Account returns the usage of turns of at most the last 400 days. For deleted people only the endpoint is known. It
-// fails with ErrOlder if the store's schema is not up to date.
+// Account returns the usage of turns of at most the last 400 days. The usage of deleted people has an endpoint, but
+// no user id. Account fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error) {
 	to := int64(math.MaxInt64)
 	if !o.To.IsZero() {
@@ -94,7 +94,8 @@ type UsageRow struct {
 	chat.Usage
 }
 
-// Columns returns the destinations for the columns of a query: the turn, the time, the person, the conversation and the usage.
+// Columns returns the destinations for the columns of a query: the turn, the time, the person, the conversation and
+// the usage.
 func (u *UsageRow) Columns() []any {
 	c := &u.conversation
 	return []any{
@@ -106,7 +107,7 @@ func (u *UsageRow) Columns() []any {
 // sum is the partial sum of a row. Usage arrives ordered by turn.
 type sum struct {
 	chat.Used
-	turn string // last turn added
+	turn string // id of the turn that was added last
 }
 
 func (s *sum) add(u UsageRow) {

@@ -141,7 +141,7 @@ func TestAccountAddsUp(t *testing.T) {
 func TestOlderStoreHasNoAccount(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
-	old(t, path, 4) // this schema has no table for it
+	old(t, path, 4) // schema 4 has no table for usage
 	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

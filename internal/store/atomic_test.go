@@ -12,7 +12,7 @@ import (
 	"telex/internal/store"
 )
 
-// calls returns all calls that change a store. Each has something to change in the store that seed creates.
+// calls returns all calls that change a store. Each of them changes something in a store that seed has filled.
 func calls(s *store.Store) map[string]func(context.Context) error {
 	c := private("1")
 	return map[string]func(context.Context) error{
@@ -82,7 +82,7 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 	}
 }
 
-// everything returns a growth with all kinds of data, for the store that seed creates.
+// everything returns a growth with all kinds of data that a turn can add to a store that seed has filled.
 func everything() chat.Growth {
 	g := growth("q", "a")
 	g.Usage = []chat.Usage{{Model: "m", Prompt: 1, Calls: 1}, {Model: "n", Completion: 2, Calls: 1, Estimated: true}}
@@ -139,7 +139,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// If a file is damaged while the store is open, the report contains the damage, and calls that meet it return it.
+// If a file is damaged while the store is open, the check reports the damage, and calls that read the damaged pages
+// fail.
 func TestDamageWhileOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -15,8 +15,8 @@ type Report struct {
 	Path          string
 	Schema        int64    // version of the file's schema
 	Knows         int64    // newest schema version that this program knows
-	Problems      []string // empty: the file is intact
-	Risks         []string // what may damage it, or keeps the daemon from using it
+	Problems      []string // errors in the data; empty: the data is intact
+	Risks         []string // conditions that may damage the data, or that keep the daemon from using it
 	Conversations int64
 	Entries       int64 // of all histories
 	Keys          int64 // all known messages, including finished ones
@@ -24,8 +24,8 @@ type Report struct {
 	Unfinished    int64 // unfinished turns
 }
 
-// Check reads the whole store and reports problems and contents. Damage is in the Report; an error means that
-// the check could not run. If the schema is older or incomplete, contents are not counted.
+// Check reads the whole store, and reports damage and the number of stored items. Damage is in the Report; an error
+// means that the check could not run. If the schema is older or incomplete, nothing is counted.
 func (r *Reader) Check(ctx context.Context) (Report, error) {
 	rep := Report{Path: r.path, Knows: latest()}
 	err := r.diagnose(ctx, &rep)
@@ -103,8 +103,8 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup reserves the file name, then makes the copy under a unique name and renames it. So an interrupted backup
-// leaves an empty file, which can't be mistaken for a backup.
+// backup first creates an empty file to take the name, then makes the copy under a unique name and renames it. So an
+// interrupted backup leaves an empty file, which can't be mistaken for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"telex/internal/store"
 )
 
-// These are the two most frequent writes of a daemon, with and without waiting for the disk. The difference is the cost
-// of surviving a power loss.
+// These benchmarks measure the two most frequent writes of a daemon, with and without waiting for the disk. The
+// difference is the cost of surviving a power loss.
 
 func BenchmarkAccept(b *testing.B) {
 	c := private("1")
@@ -35,7 +35,7 @@ func BenchmarkRecord(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		part.Text = part.Source[:i%len(part.Source)] // storing an unchanged part would cost nothing
+		part.Text = part.Source[:i%len(part.Source)] // change the text, because storing an unchanged part writes nothing
 		if err := s.Record(b.Context(), "t", part); err != nil {
 			b.Fatal(err)
 		}

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// worstAccept limits how long an accept may take, without the disk's syncs. Slack and Discord want a response
-	// within 3 s.
+	// worstAccept is the maximum duration of an accept, without the time of the disk's syncs. Slack and Discord want
+	// a response within 3 s.
 	worstAccept = 250 * time.Millisecond
-	// worstRacedAccept is the same limit under the race detector, which makes SQLite many times slower. With all syncs
-	// it is still below these 3 s.
+	// worstRacedAccept is the same limit under the race detector, which makes SQLite many times slower. With the time
+	// of all syncs it is still below 3 s.
 	worstRacedAccept = 2 * time.Second
 	// maxSyncs is how many syncs an accept may wait for: two of the previous transaction, two of a checkpoint, and two
 	// of its own. The first transaction after the log was emptied also syncs the log's header.
@@ -34,7 +34,8 @@ const (
 // leastTurns is the minimum number of turns in each conversation.
 const leastTurns = 4
 
-// talk stores one turn after the other until ctx ends, as the gateway does. It passes the time of each accept to told.
+// talk stores one turn after the other until ctx ends, as the gateway does. It passes the start and end of each
+// accept to told.
 func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
 	c := private(chat.ChatID(strconv.Itoa(n)))
 	text := strings.Repeat("what the model says ", 100)
@@ -77,8 +78,8 @@ func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measure
 	}
 }
 
-// others measures the delays of the machine itself: the longest time to sync a small file on another disk and to be
-// scheduled again. The test must not blame the store for other load on the machine.
+// others measures the delays of the machine itself: the longest time to sync a small file on another disk, and the
+// longest time until a goroutine runs again. The test must not blame the store for other load on the machine.
 func others(t *testing.T) (stop func() time.Duration) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "other"))
@@ -109,7 +110,7 @@ func others(t *testing.T) (stop func() time.Duration) {
 func measureAccepts(t *testing.T, takes time.Duration) {
 	conversations, backups := 50, 100
 	worst := worstAccept
-	if raced { // the run without the race detector is stricter
+	if raced { // with the race detector, the test is less strict
 		conversations, backups, worst = 5, 3, worstRacedAccept
 	}
 	dir, copies := t.TempDir(), t.TempDir()
@@ -170,8 +171,8 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	}
 }
 
-// A reader of an older state, such as a backup, prevents that erased data is overwritten. No call waits for the reader.
-// The log mentions a reader that stays long, and the data is overwritten as soon as the reader has ended.
+// A reader of an older state, such as a backup, keeps erased data from being overwritten. No call waits for the
+// reader. If the reader takes long, a log line says so. The data is overwritten as soon as the reader has ended.
 func TestErasedDataBesideAReader(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"
@@ -206,8 +207,8 @@ func TestErasedDataBesideAReader(t *testing.T) {
 	}
 }
 
-// A process that ends while a reader is active leaves the log. The next process overwrites the erased data before it
-// does anything else.
+// A process that ends while a reader is active leaves erased data in the write-ahead log. The next process overwrites
+// the data before it does anything else.
 func TestErasedDataIsOverwrittenAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"

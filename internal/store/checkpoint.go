@@ -8,27 +8,29 @@ import (
 )
 
 const (
-	// checkpointEvery is the number of calls after which the log is moved into the file: about 1000 pages.
+	// checkpointEvery is the number of calls after which the write-ahead log is moved into the file: about 1000
+	// pages.
 	checkpointEvery = 256
-	// reuseEvery is the number of calls after which the writer itself moves the log into the file while the disk
-	// is full.
+	// reuseEvery is the number of calls after which the writer itself moves the write-ahead log into the file, if the
+	// disk is full.
 	reuseEvery = 32
-	// forceAfter is the number of calls after which the writer pauses for the checkpoint: otherwise the log
-	// never becomes empty under continuous writes.
+	// forceAfter is the number of calls after which the writer pauses for a checkpoint. Without the pause, the
+	// write-ahead log would never become empty under continuous writes.
 	forceAfter = 4 * checkpointEvery
-	// eraseForce is how long an erasure waits for a moment without writes. After that the writer pauses for it.
+	// eraseForce is how long an erasure waits for a pause in the writes. After that, the checkpointer stops the
+	// writer.
 	eraseForce = 2 * time.Second
-	// eraseWait is how long an erasing call waits until the data is unreadable.
+	// eraseWait is how long an erasing call waits at most until the data is unreadable.
 	eraseWait = time.Second
 	// eraseLate is the delay of an erasure after which it is logged.
 	eraseLate = 5 * time.Second
-	// firstPause and maxPause limit the time between two attempts.
+	// firstPause and maxPause are the shortest and the longest pause between two attempts.
 	firstPause = 2 * time.Millisecond
 	maxPause   = time.Second
 )
 
-// The statements return a row: whether another connection blocked the checkpoint, the pages in the log, and the
-// pages moved into the file.
+// Each statement returns a row: whether another connection blocked the checkpoint, the number of pages in the
+// write-ahead log, and the number of pages moved into the file.
 // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 const (
 	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // waits for no other connection and blocks none
@@ -36,10 +38,10 @@ const (
 	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // like RESTART, and truncates the log, which erases its content
 )
 
-// checkpointer moves the write-ahead log into the file, on its own connection, while others read and write. The
-// log contains old versions of pages, so an erasure is complete only when the log is empty. A reader of an older
-// state, such as a backup, and a busy writer keep the log from becoming empty. For a reader the checkpointer
-// waits and tries again, without blocking writes. For the writer it waits only briefly.
+// checkpointer moves the write-ahead log into the file, on its own connection, while others read and write. The log
+// contains old versions of pages, so an erasure is complete only when the log is empty. The log can't be emptied
+// while somebody reads an older state, as a backup does, or while the writer is busy. The checkpointer then tries
+// again. It never makes the writer wait for a reader, but after some time it makes the writer pause.
 type checkpointer struct {
 	writer    *writer
 	conn      *connection // nil until it is needed
@@ -47,14 +49,14 @@ type checkpointer struct {
 	ctx       context.Context //nolint:containedctx // ends with close
 	cancel    context.CancelFunc
 	ended     chan struct{}
-	limit     int64 // see forceAfter; doubled each time that forcing does not empty the log
+	limit     int64 // starts at forceAfter; doubled each time that a forced pause does not empty the log
 
 	mu     sync.Mutex
-	erased uint64        // number of the newest complete erasure
+	erased uint64        // number of the newest erasure whose data is gone from the log
 	moved  chan struct{} // closed and replaced when erased grows
 }
 
-// newCheckpointer starts the goroutine, which close waits for.
+// newCheckpointer starts the checkpointer's goroutine; close waits for its end.
 func newCheckpointer(w *writer) *checkpointer {
 	c := &checkpointer{
 		writer: w, requested: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{}), limit: forceAfter,
@@ -85,7 +87,8 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
-// waitErased waits until an erasure is complete, at most eraseWait. After that the loop continues and logs the delay.
+// waitErased waits until an erasure is complete, at most eraseWait. The checkpointer's goroutine goes on after that,
+// and logs a longer delay.
 func (c *checkpointer) waitErased(ctx context.Context, erasure uint64) {
 	timer := time.NewTimer(eraseWait)
 	defer timer.Stop()
@@ -159,9 +162,9 @@ func (c *checkpointer) erasedUpTo() uint64 {
 	return c.erased
 }
 
-// try does all work that blocks no other connection. If the writer wrote nothing meanwhile, it then empties the log,
-// which takes no sync. With force, or if the log is too long, it empties the log anyway, and the writer waits for the
-// disk.
+// try first moves the pages into the file, which blocks no other connection. If nothing was written meanwhile, it
+// then empties the log, which needs no sync. With force, or if the log is too long, it empties the log in any case;
+// then the writer waits for the disk.
 func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err := c.open(); err != nil {
 		return false, err
@@ -177,7 +180,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
 		}
-		erasures, how := w.erasures.Load(), restartCheckpoint // keep the log's size in case the disk gets full
+		erasures, how := w.erasures.Load(), restartCheckpoint // without an erasure, keep its size for a full disk
 		if erasing {
 			how = truncateCheckpoint
 		}
@@ -199,7 +202,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	return done, err
 }
 
-// finish records that the log no longer contains data of these erasures.
+// finish records that the log no longer contains data of the erasures up to this number.
 func (c *checkpointer) finish(erasures uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,7 +213,7 @@ func (c *checkpointer) finish(erasures uint64) {
 	}
 }
 
-// open opens the connection. It does not wait for locks, because the loop retries.
+// open opens the connection. It does not wait for locks, because runUntilEmpty tries again.
 func (c *checkpointer) open() error {
 	if c.conn != nil {
 		return nil

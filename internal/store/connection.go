@@ -36,8 +36,8 @@ func (c *connection) control(query string) error {
 	return err
 }
 
-// ExecContext implements statements. It ignores the end of ctx, because a statement takes microseconds, and watching a
-// context takes as long.
+// ExecContext implements statements. It ignores the end of ctx: a statement takes microseconds, and watching a
+// context would take as long.
 func (c *connection) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	s, err := c.prepared(ctx, query)
 	if err != nil {

@@ -24,10 +24,10 @@ func (t *tx) find(c chat.Conversation) (id int64) {
 	return id
 }
 
-// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the new
-// id and are merged with existing data. From then on, the old id means the new one in every call. Messages in the old
-// chat keep their references. Answers no longer refer to a message of the old chat, since the new chat has its own
-// message ids.
+// Move records that a chat has a new id. Its sessions, usage, unfinished messages and unfinished turns move to the
+// new id and are merged with data that exists there. From then on, every call with the old id applies to the new one.
+// Records of messages that were sent to the old chat stay unchanged. Answers no longer refer to the asker's message,
+// because its id belongs to another message in the new chat.
 func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
 	if from == target {
 		return nil
@@ -35,16 +35,16 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 	return s.update(ctx, "move chat", func(t *tx) {
 		to := t.currentChat(e, target)
 		if t.currentChat(e, from) == to && to != from {
-			return // already known: the running turns know the history of both chats
+			return // this move is already stored; storing it again would mark running turns as outdated
 		}
-		if to == from { // the chat returned to an earlier id
+		if to == from { // the chat has an id again that it had before
 			to = target
 			t.exec(forgetMove, e, to)
 		}
 		t.exec(saveMove, e, from, to)
 		t.exec(shortenMoves, to, e, from)
 		t.exec(outdateChats, e, from, to)
-		// The blocks of a chat apply to its new id. Of two blocks of the same kinds, the longer one applies.
+		// The rate limits of a chat apply to its new id. Of two limits for the same calls, the longer one applies.
 		t.exec(copyBlocks, to, e, from)
 		t.exec(deleteBlocks, e, from)
 		type conversation struct {
@@ -72,7 +72,7 @@ func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (b
 	})
 }
 
-// moveConversation renames the row id to to. If a row with that name exists, it moves all data to that row.
+// moveConversation gives the row id the name to. If another row has that name, it moves all data to that row instead.
 func (t *tx) moveConversation(id int64, to chat.Conversation, from chat.ChatID) {
 	var owner int64
 	taken := t.first([]any{&owner}, findConversation, to.Endpoint, to.Chat, to.Thread)

@@ -7,13 +7,13 @@ import (
 	"telex/internal/chat"
 )
 
-// Errors that a caller can distinguish. Each is wrapped in an error with the file and the remedy.
+// These are the errors that a caller can distinguish. Each is wrapped in an error that names the file and the remedy.
 var (
-	// ErrLocked: another process holds the store.
+	// ErrLocked: another process has locked the store.
 	ErrLocked = errors.New("in use by another process")
 	// ErrNewer: a newer telex wrote the store. Nothing was changed.
 	ErrNewer = errors.New("written by a newer telex")
-	// ErrOlder: an older telex wrote the store. It can't be read before its schema is updated.
+	// ErrOlder: an older telex wrote the store. Its schema must be updated before it can be read.
 	ErrOlder = errors.New("written by an older telex")
 	// ErrEmpty: the database has no tables of telex yet.
 	ErrEmpty = errors.New("empty")
@@ -21,10 +21,10 @@ var (
 	ErrForeign = errors.New("not a store of telex")
 	// ErrCorrupt: the file is damaged or not a database. Nothing was changed.
 	ErrCorrupt = errors.New("damaged")
-	// ErrFull: the disk is full. Nothing of the refused call was stored, but everything before it. The call succeeds
-	// when there is space again.
+	// ErrFull: the disk is full. Nothing of the failed call was stored; everything stored before is kept. The call
+	// can be repeated when there is space again.
 	ErrFull = errors.New("no space left for the store")
-	// ErrAway: the database can't be reached now. The call succeeds when it is reachable again.
+	// ErrAway: the database can't be reached now. The call can be repeated when the database is reachable again.
 	ErrAway = errors.New("the database can't be reached")
 	// ErrFenced: the turn may no longer write, because it ended or the session was reset.
 	ErrFenced = fmt.Errorf("%w", chat.ErrFenced)

@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// MaxChain is the maximum number of responses in a conversation of the API server; older ones are dropped.
+// MaxChain is the maximum number of responses that Responses returns: the newest ones of a conversation.
 const MaxChain = 1000
 
 // SaveExchange stores a finished turn that the store did not know before: its usage, and its additions to the session.
@@ -26,8 +26,8 @@ func (s *Store) SaveExchange(ctx context.Context, x chat.Exchange) error {
 	})
 }
 
-// Responses returns a person's response and the previous ones of its conversation, oldest first. The list is empty if
-// the response does not exist. The conversation begins after a deleted response.
+// Responses returns a person's response and the earlier responses of its conversation, oldest first. The list is
+// empty if the response does not exist. If one of the earlier responses was deleted, the list begins after it.
 func (r *Reader) Responses(ctx context.Context, p chat.Person, id string) ([]chat.Response, error) {
 	return resultOf(ctx, r.view, "read responses", func(t *tx) (chain []chat.Response) {
 		for len(chain) < MaxChain && id != "" {

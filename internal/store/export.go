@@ -14,7 +14,7 @@ type Tables struct{ t *tx }
 
 // Export calls use with the tables, and returns its error. It fails with ErrOlder if the store's schema is not up to date.
 func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
-	var refused error // by use, which has read without an error
+	var refused error // the error of use, if use has read without an error
 	err := r.viewCurrent(ctx, "read store", func(t *tx) {
 		if err := use(Tables{t}); t.err == nil {
 			refused = err
@@ -28,7 +28,7 @@ func (r *Reader) Export(ctx context.Context, use func(Tables) error) error {
 	return refused
 }
 
-// Rows yields the rows of a query with this number of columns, as SQLite stores them. Err returns its error.
+// Rows yields the rows of a query with this number of columns, as SQLite stores them. Err returns the query's error.
 func (ts Tables) Rows(columns int, query string) iter.Seq[[]any] {
 	type row struct{ values []any }
 	dest := func(r *row) []any {
@@ -48,7 +48,7 @@ func (ts Tables) Rows(columns int, query string) iter.Seq[[]any] {
 	}
 }
 
-// Err returns the first error of a query.
+// Err returns the first error of all queries.
 func (ts Tables) Err() error { return ts.t.err }
 
 // Count returns the number of rows in a table.

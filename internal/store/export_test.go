@@ -28,10 +28,10 @@ func AwaitErased(ctx context.Context, s *Store) { s.by.log.waitErased(ctx, s.by.
 // Writer returns the writing connection. A test may use it only while it makes no other call.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
 
-// ReserveSize is the size of the reserved space, in bytes.
+// ReserveSize is the size of the reserve, a file that only occupies space for a full disk, in bytes.
 const ReserveSize = reserveSize
 
-// KeepEvery is the minimum time between two attempts to restore a missing reserve.
+// KeepEvery is the minimum time between two attempts to create the reserve file again.
 const KeepEvery = keepEvery
 
 // Stall keeps the writer busy until release is called.
@@ -62,7 +62,7 @@ func Commits(s *Store) int { return int(s.by.commits.Load()) }
 // Erasures returns how many transactions have erased data, as a sweep does.
 func Erasures(s *Store) int { return int(s.by.erasures.Load()) }
 
-// Append adds entries without a turn to a history, as older versions did.
+// Append adds entries without a turn to a history. Older versions stored such entries.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) {
 		row := TurnRow{Conversation: t.ensure(c)}
@@ -81,7 +81,7 @@ func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err 
 // LockFile returns the descriptor of the lock.
 func LockFile(s *Store) int { return int(s.lock.file.Fd()) }
 
-// Explain returns an error of the operating system as the operator sees it.
+// Explain returns the error that an operator sees for an error of the operating system.
 func Explain(ctx context.Context, path string, err error) error {
 	r := &Reader{path: path}
 	return r.explain(ctx, "open store", err)

@@ -16,8 +16,9 @@ func (t *tx) facts(p chat.Person) []chat.Fact {
 	return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*storedTime)(&f.At)} }, listFacts, p.Endpoint, p.User)
 }
 
-// Remember stores a fact for a person, with an id and the time, unless the person has one with this text or as many as they may have.
-// Retention does not apply to facts. Ids are numbers that count up per person and are never reused.
+// Remember stores a fact for a person, with an id and the time. It stores nothing if the person has a fact with this
+// text, or has reached the maximum number of facts. Retention does not apply to facts. Ids are numbers that count up
+// per person and are never reused.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string, most int) (chat.Remembered, error) {
 	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Remembered {
 		r := chat.Remember(t.facts(p), text, most)

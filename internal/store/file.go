@@ -19,8 +19,9 @@ const (
 	minSize = 512
 )
 
-// open takes the lock and opens the file. This needs disk space too, for the index of the log. On a full disk, open
-// therefore releases the reserve, so that unfinished work of an earlier process can end.
+// open takes the lock and opens the file. Opening needs disk space too, for the index of the write-ahead log. On a
+// full disk, open therefore releases the reserve, a file that only occupies space. Then unfinished work of an earlier
+// process can end.
 func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 }
 
 // create creates an empty store under another name and renames it. So a store is either complete or missing, and an
-// empty file in its place means damage.
+// empty file at the store's path means damage.
 func (s *Store) create(ctx context.Context) error {
 	if st, err := os.Stat(s.path + "-wal"); err == nil && st.Size() > 0 {
 		return errDamage("the file is gone, and " + filepath.Base(s.path) + "-wal, which belongs to it, is not")
@@ -93,7 +94,7 @@ func (s *Store) create(ctx context.Context) error {
 	if err := errors.Join(f.Close(), giveToOwner(name)); err != nil {
 		return err
 	}
-	// Use WAL mode from the start. A later conversion is a separate transaction, and a process that dies in it leaves a
+	// Use WAL mode from the start. A later conversion is a separate transaction. A process that dies in it leaves a
 	// journal that only a writer can roll back.
 	db, err := openWriter(name, "WAL")
 	if err != nil {
@@ -113,9 +114,9 @@ func (s *Store) create(ctx context.Context) error {
 	return syncDir(filepath.Dir(s.path))
 }
 
-// rollBack undoes an unfinished transaction of a process that died, in a store that is not in WAL mode. A
-// restored backup is in this state until its first start. The read-only connections of inspect can't roll back.
-// It touches only files that belong to telex.
+// rollBack undoes an unfinished transaction of a process that died, in a store that is not in WAL mode. A restored
+// backup is not in WAL mode until its first start. The read-only connections of inspect can't roll back. rollBack
+// changes only files that belong to telex.
 func (s *Store) rollBack(ctx context.Context) (err error) {
 	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -205,8 +206,8 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest reports whether no process uses the file, so that it can be read without the log and its index. Otherwise
-// SQLite would create both and leave them behind. Only read-only opens use this.
+// atRest reports whether no process uses the file, so that it can be read without the write-ahead log and its index.
+// Otherwise SQLite would create both files and leave them behind. Only OpenReadOnly uses atRest.
 func (r *Reader) atRest() bool {
 	if !r.readOnly {
 		return false

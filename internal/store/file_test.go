@@ -60,7 +60,7 @@ func raw(t *testing.T, path string, statements ...string) {
 	mustClose(t, db)
 }
 
-// refused fails the test unless the store refuses to open with this error. It also checks that the file is unchanged.
+// refused fails the test unless opening the store fails with this error. It also checks that the file is unchanged.
 func refused(t *testing.T, path string, want error, says ...string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)
@@ -353,8 +353,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// If somebody moves only the database file away, its log is left. SQLite would apply that log to any new file with the
-// same name.
+// If somebody moves only the database file away, its write-ahead log is left. SQLite would apply that log to any new
+// file with the same name.
 func TestFileGoneLogLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -376,7 +376,7 @@ func TestInterruptedCreation(t *testing.T) {
 	mustClose(t, mustOpen(t, path))
 }
 
-// A message that can't be decoded does not prevent that the others are answered.
+// A message that can't be decoded does not keep the others from being answered.
 func TestUnreadableMessage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")

@@ -22,9 +22,9 @@ type disk struct {
 	dir string
 }
 
-// newDisk mounts a file system of the given size, if the user may do that. TestFull and TestReserve cover the same
-// without that permission. Tests with a disk don't run in parallel with tests that start processes: a child briefly
-// holds all open files, so deleting a file might not free its space in time.
+// newDisk mounts a file system of the given size, if the user has the permission. Without it, TestFull and
+// TestReserve cover the same behaviour. Tests with a disk don't run in parallel with tests that start processes: a
+// child briefly holds all open files, so deleting a file might not free its space in time.
 func newDisk(t *testing.T, size int) (disk, bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func (d disk) free() int64 {
 
 func (d disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// This is TestFull on a real full disk.
+// TestFullDisk is TestFull on a disk that is really full.
 func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 16<<20)
 	if !ok {
@@ -149,7 +149,7 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 		f.must(f.End(t.Context(), strconv.Itoa(i), chat.Growth{}))
 	}
 	f.close()
-	d.fill(64 << 10) // no reserve is left, and the log's index must fit
+	d.fill(64 << 10) // there is no reserve any more, and the index of the write-ahead log needs space
 	var clock *clock
 	f.Store, clock = openTimed(t, path)
 	f.waits()
@@ -163,8 +163,8 @@ func TestFullDiskEndsRunningTurns(t *testing.T) { //nolint:paralleltest // see n
 	f.close()
 }
 
-// A process that starts while the disk is full ends the turns of its predecessor with the reserved space. Without a
-// reserve it can't start (F43).
+// A process that starts while the disk is full frees the space of the reserve file, and ends the turns of the
+// previous process with it. Without a reserve file, the process can't start (F43).
 func TestFullDiskRestart(t *testing.T) { //nolint:paralleltest // see newDisk
 	d, ok := newDisk(t, 32<<20)
 	if !ok {

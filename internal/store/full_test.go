@@ -17,7 +17,7 @@ import (
 	"telex/internal/store"
 )
 
-// A store that can't grow refuses new messages, keeps the stored ones, and continues when there is space.
+// A store whose file can't grow refuses new messages, keeps the stored ones, and continues when there is space.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -43,8 +43,8 @@ func openTimed(t *testing.T, path string) (*store.Store, *clock) {
 	return s, c
 }
 
-// The reserve is used once, to end running turns. Until it exists again, no message is accepted. A log line reports
-// when messages are accepted again (F43).
+// The reserve file is removed once, so that running turns can end. Until it exists again, no message is accepted. A
+// log line reports when messages are accepted again (F43).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -72,11 +72,11 @@ func TestReserve(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit(1) // no more pages than there are
+	limit(1) // SQLite never sets the limit below the file's current size
 	part := chat.Part{State: chat.PartStands, Text: strings.Repeat("text ", 5000)}
 	for range 3 {
 		f.is(f.Record(t.Context(), "t", part), store.ErrFull)
-		stands(false) // the store used the reserve, although that did not help here
+		stands(false) // the store removed the reserve, although that does not help against this limit
 	}
 	inTheWay := filepath.Join(path+"-reserve", "x") // a directory in its place, so the reserve can't be created
 	f.must(os.MkdirAll(inTheWay, 0o700))
@@ -94,7 +94,7 @@ func TestReserve(t *testing.T) {
 	if _, err := f.Accept(t.Context(), c, message(c, "2")); err == nil {
 		t.Error("a message was taken before the reserve was tried again")
 	}
-	stands(false) // otherwise each message would fill the disk
+	stands(false) // no attempt within KeepEvery: each attempt fills the disk
 	clock.advance(1)
 	f.accept(c, "2")
 	f.accept(c, "3")
@@ -106,7 +106,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// While there is no space, new messages begin no transaction, because their wait would keep it open.
+// While there is no space, new messages begin no transaction: the transaction would stay open while they wait.
 func TestRefusedMessagesBeginNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestRefusedMessagesBeginNothing(t *testing.T) {
 	})
 }
 
-// fillUp accepts messages until the store is full, makes space, and checks the content.
+// fillUp accepts messages until the store is full, makes space, and checks that all accepted messages are stored.
 func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 	t.Helper()
 	c := private("1")

@@ -50,7 +50,7 @@ func TestErasedDataIsOverwritten(t *testing.T) {
 	}
 }
 
-// Erased data of a turn that was running can't be read any more once the turn has ended.
+// If a person's data is erased while a turn runs, the turn's data can't be read any more once the turn has ended.
 func TestErasedDataOfARunningTurnIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const secret = "blue-stone-under-the-key"

@@ -13,9 +13,9 @@ import (
 // inboxPending is the state of a message that belongs to no turn.
 const inboxPending = "pending"
 
-// Accept stores a complete message and the endpoint's resume cursor. After it returns, the message may be acknowledged
-// to the platform. fresh is false for a known message, whose cursor is stored anyway. A message without a cursor does
-// not change the endpoint's cursor.
+// Accept stores a complete message and the endpoint's resume cursor. After it returns, the message may be
+// acknowledged to the platform. fresh is false for a message that is already stored; its cursor is stored anyway. A
+// message without a cursor leaves the endpoint's cursor unchanged.
 func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 // one or two minutes.
 const MaxPlaces = 200
 
-// MaxSent is the maximum number of sent messages returned to an endpoint that resumes. It exceeds what an endpoint
-// sends while the outcome of one create is unknown.
+// MaxSent is the maximum number of sent messages returned to an endpoint that resumes. An endpoint sends fewer while
+// the outcome of one create is unknown.
 const MaxSent = 2000
 
 // Resume returns the cursor of the last message that the endpoint accepted, the chats of its newest turns, and the
@@ -65,9 +65,9 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 	})
 }
 
-// Revise replaces an unfinished message by its edited version. If a turn has the message, the turn's journal keeps only
-// the usage, and its parts lose their source, because they answer another question. It fails with ErrUnknown if there
-// is no such message.
+// Revise replaces an unfinished message by its edited version. If a turn has the message, the turn's journal keeps
+// only the usage. The turn's parts lose their source text, because it answers another question. Revise fails with
+// ErrUnknown if there is no such message.
 func (s *Store) Revise(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -109,13 +109,13 @@ func (t *tx) pending(query string, args ...any) (list []chat.Pending) {
 type MessageRow struct {
 	chat.Pending
 	Row    int64
-	Turn   string      // of a list for several turns
+	Turn   string      // id of the turn that has the message, in a list for several turns
 	Origin chat.ChatID // the chat's id when the message was accepted
 	Body   []byte
 }
 
-// Decode reads the message from its body. A message that can't be read is logged and skipped, so that it does not block the others:
-// then Decode returns false.
+// Decode reads the message from its body. It logs a message that can't be read and returns false; the caller skips
+// that message, so that it does not block the others.
 func (m *MessageRow) Decode(log *slog.Logger) bool {
 	if err := json.Unmarshal(m.Body, &m.Message); err != nil {
 		log.Error("accepted message can't be read", slog.Int64("row", m.Row),
@@ -125,7 +125,7 @@ func (m *MessageRow) Decode(log *slog.Logger) bool {
 	m.Message.At = m.Message.At.UTC()
 	if m.Origin != m.Conversation.Chat && m.Message.To.Chat == m.Origin {
 		m.Message.To.Chat = m.Conversation.Chat
-		m.Message.Reply = false // in the new chat the id belongs to another message
+		m.Message.Reply = false // Message.Reply is an id in the old chat; in the new chat it belongs to another message
 	}
 	return true
 }
@@ -137,8 +137,8 @@ type candidate struct {
 	acceptedAt int64
 }
 
-// unfinishedMessages returns the messages that an id may refer to, the likeliest first. There can be two only in a chat
-// that has moved.
+// unfinishedMessages returns the messages that an id may refer to, the likeliest first. There can be two if two chats
+// were merged by a move.
 func (t *tx) unfinishedMessages(conversation int64, id chat.MessageID) []candidate {
 	return rows(t, func(c *candidate) []any { return []any{&c.id, &c.state, &c.acceptedAt} }, findUnfinished, conversation, id)
 }

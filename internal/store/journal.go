@@ -7,8 +7,8 @@ import (
 )
 
 // Note appends steps to the journal of a running turn, all or none. After it returns, a process that resumes the turn
-// after a crash finds them. It fails with ErrFenced if the turn is not running. For a fenced turn it accepts only
-// usage. The journal is deleted when its turn is decided, ended or released.
+// after a crash finds them. It fails with ErrFenced if the turn is not running. If Forget or Erase has fenced the
+// turn, Note accepts only usage. The journal is deleted when its turn is decided, ended or released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
 		row := t.mustFindTurn(id)

@@ -18,8 +18,8 @@ import (
 	"telex/internal/store"
 )
 
-// work is run by the process that is killed. It finishes the turns of its predecessor, then accepts and answers
-// messages from number first on. It prints each step after the step is on the disk.
+// work runs in the process that is killed. It finishes the turns of the previous process. Then it accepts and answers
+// messages, numbered from first on. It prints each step after the step is on the disk.
 func work(ctx context.Context, path string, first int) error {
 	s, err := store.Open(ctx, store.Options{Path: path})
 	if err != nil {
@@ -61,7 +61,7 @@ func work(ctx context.Context, path string, first int) error {
 		if err := say("accepted", id, nil); err != nil {
 			return err
 		}
-		if i%3 == 0 { // the others stay unanswered
+		if i%3 == 0 { // the other messages stay unanswered
 			err := errors.Join(say("begun", id, s.Begin(ctx, turnOf(id, private("1"), in.ID))), answer(id),
 				say("ended", id, s.End(ctx, id, chat.Growth{})))
 			if err != nil {
@@ -89,7 +89,7 @@ func (s said) add(line string) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 30
-	if raced { // the run without the race detector is longer
+	if raced { // under the race detector, the test is shorter
 		kills = 5
 	}
 	path := filepath.Join(t.TempDir(), "telex.db")

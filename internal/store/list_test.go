@@ -38,7 +38,7 @@ func testSessionsAndTranscript(t *testing.T, new newKept) {
 	}
 }
 
-// Listing a store that was not migrated yet fails with a clear error instead of one from SQLite.
+// Listing a store with an older schema fails with a clear error instead of one from SQLite.
 func TestOlderStoreIsNotListed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
@@ -189,7 +189,8 @@ func testSweepOfSessionsAndUsage(t *testing.T, new newKept) {
 	}
 }
 
-// The usage of a deleted person stays in the totals for 400 days, without the chats that only this person used.
+// The usage of a deleted person stays in the totals for 400 days, but without the ids of chats that only this person
+// used.
 func testDeletePersonLeavesNoChat(t *testing.T, new newKept) {
 	t.Helper()
 	f, s, clock := new(t)

@@ -19,7 +19,8 @@ var errHeld = errors.New("lock is held")
 // the database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
 type lock struct{ file *os.File }
 
-// takeLock locks the store at path, which errors call held. The kernel releases the lock when the process ends for any reason.
+// takeLock locks the store at path; errors show held in place of the path. The kernel releases the lock when the
+// process ends for any reason.
 func takeLock(path, held string) (*lock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR, fileMode)
@@ -47,8 +48,8 @@ func takeLock(path, held string) (*lock, error) {
 	return l, nil
 }
 
-// Reserve reserves a state directory whose store is not a file, so that two daemons don't share it. It fails with
-// ErrLocked if another daemon uses the directory, whatever its store is.
+// Reserve locks a state directory whose store is not a file, so that two daemons don't use the same directory. It
+// fails with ErrLocked if another daemon uses the directory, whatever kind of store that daemon has.
 func Reserve(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func Reserve(dir string) (release func() error, err error) {
 	return l.release, nil
 }
 
-// explainLock returns an error that says why the lock file f of the store at path can't be locked.
+// explainLock returns an error that says why the lock file f can't be locked. held names the locked store.
 func explainLock(held, name string, f *os.File, err error) error {
 	if errors.Is(err, errHeld) {
 		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
@@ -100,9 +101,9 @@ func readHolder(f *os.File) string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// release releases the lock. Closing the file is not enough: a child process that is being started shares the file and
-// the lock until it runs its own program. The file stays, because removing it could remove the lock of the next
-// process.
+// release releases the lock. Closing the file is not enough: a child process that is being started shares the file
+// and the lock until it runs its own program. The lock file is not deleted, because the next process may have locked
+// it already.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }

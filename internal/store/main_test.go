@@ -13,7 +13,7 @@ import (
 	"telex/internal/store"
 )
 
-// If this variable is set, the test binary plays a second process in the given role.
+// If this variable is set, the test binary runs as a second process, and the variable's value says what it does.
 const (
 	roleVariable  = "TELEX_TEST_ROLE"
 	pathVariable  = "TELEX_TEST_PATH"
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		if err = installDisk(); err != nil {
 			break
 		}
-		if raced { // the run without the race detector plays the model more often
+		if raced { // under the race detector, TestModel runs fewer times
 			if err = flag.Set("rapid.checks", "10"); err != nil {
 				break
 			}

@@ -45,7 +45,7 @@ func migrateTo(ctx context.Context, db *sql.DB, log *slog.Logger, target int64) 
 		return err
 	}
 	if has == target {
-		return nil // goose would do the same, but slower
+		return nil // goose would also do nothing, but slower
 	}
 	files, err := fs.Sub(migrations, migrationsDir)
 	if err != nil {

@@ -21,7 +21,7 @@ func (m *model) grow(t *modelTurn, g chat.Growth, at time.Time) {
 		s.summary, s.at = f.Summary, at
 		s.folds++
 		m.kept[c] = s
-		for i := range m.said { // a summary covers all existing entries
+		for i := range m.said { // a summary covers all entries that exist when it is stored
 			m.said[i].folded = m.said[i].folded || m.said[i].in == c
 		}
 	}
@@ -132,7 +132,8 @@ func (p *player) user() chat.UserID {
 	return chat.UserID(rapid.SampledFrom([]string{"ada", "eve"}).Draw(p.T, "user"))
 }
 
-// growth draws the data that a turn adds. A summary covers all entries of its conversation that count.
+// growth draws the data that a turn adds. If it draws a summary, the summary covers all entries that no other one
+// covers.
 func (p *player) growth(id string) (g chat.Growth) {
 	for range rapid.IntRange(0, 2).Draw(p.T, "entries") {
 		p.count++

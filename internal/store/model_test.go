@@ -24,8 +24,8 @@ type model struct {
 	turns  []*modelTurn
 	said   []modelEntry
 	resume map[chat.EndpointID]string
-	moves  map[chat.ChatID]chat.ChatID // of the one endpoint whose chats move
-	blocks map[chat.Block]time.Time    // by all fields of the block except Until
+	moves  map[chat.ChatID]chat.ChatID // of endpoint tg, the only one whose chats move
+	blocks map[chat.Block]time.Time    // when the block ends, by all other fields of the block
 	kept   map[chat.Conversation]modelSession
 	usage  []modelUsage
 	modelPeople
@@ -46,8 +46,8 @@ type modelUsage struct {
 }
 
 type modelMessage struct {
-	key      chat.Conversation // with the chat id at accept
-	in       chat.Conversation // with the current chat id
+	key      chat.Conversation // with the chat's id at the time of acceptance
+	in       chat.Conversation // with the chat's current id
 	id       chat.MessageID
 	state    string
 	attempts int
@@ -58,7 +58,7 @@ type modelMessage struct {
 
 type modelTurn struct {
 	record chat.Turn
-	stale  bool // the turn began with a history that was changed since
+	stale  bool // the history with which the turn began was changed since
 	begun  time.Time
 	ended  time.Time
 }
@@ -237,7 +237,7 @@ func (m *model) record(id string, p chat.Part) bool {
 	}
 	p.Steps = len(t.record.Steps)
 	if i := slices.IndexFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index && x.Source == p.Source }); i >= 0 {
-		p.Steps = t.record.Parts[i].Steps // the same text was already counted with those
+		p.Steps = t.record.Parts[i].Steps // the part's text has not changed, so its number of steps stays
 	}
 	parts := slices.DeleteFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index })
 	t.record.Parts = append(parts, p)
@@ -368,14 +368,14 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// checkModel compares stores with the model. place returns the opener of a new store.
+// checkModel compares stores with the model. place returns a function that opens a new store.
 func checkModel(t *testing.T, place func(*testing.T, *rapid.T) opener) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		open := place(t, rt)
 		var failure any
 		synctest.Test(t, func(t *testing.T) {
-			defer func() { failure = recover() }() // rapid reads it outside of the bubble
+			defer func() { failure = recover() }() // rapid must get the panic outside of synctest's bubble
 			play(t, rt, open)
 		})
 		if failure != nil {
@@ -409,7 +409,7 @@ type player struct {
 	s     gateway.Store
 	open  opener
 	m     *model
-	count int // makes texts different
+	count int // number in each text, so that all texts differ
 	steps int
 }
 
@@ -425,7 +425,7 @@ func (p *player) message() chat.MessageID {
 	return chat.MessageID(rapid.SampledFrom([]string{"1", "2", "3", "4"}).Draw(p.T, "message"))
 }
 
-// turn returns the id of a turn: mostly of an unfinished one, sometimes of any.
+// turn returns the id of a turn: usually of an unfinished one, sometimes any id.
 func (p *player) turn() string {
 	var ids []string
 	for _, t := range p.m.unfinished() {
@@ -582,7 +582,7 @@ func (p *player) compareAll() {
 	p.must(err, true)
 	for i := range turns {
 		turns[i] = plain(turns[i])
-		for k := range turns[i].Messages { // under the old id the messages had the same text
+		for k := range turns[i].Messages { // the messages of the old and the new chat id have the same texts
 			if m := &turns[i].Messages[k]; m.ID != "" {
 				m.Resume = ""
 			}

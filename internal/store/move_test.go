@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// group and thread are conversations of one chat, which becomes the chat of supergroup.
+// group and thread are conversations of one chat, which later moves to the chat of supergroup.
 func group() chat.Conversation { return private("-1") }
 
 func thread() chat.Conversation     { return chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "9"} }
@@ -69,7 +69,8 @@ func testMove(f *fixture) {
 	}
 }
 
-// A block of a chat also applies under its new id. Of two blocks for the same calls, the longer one remains.
+// testBlocksMove checks that a chat's rate limit also applies under the chat's new id. Of two limits for the same
+// calls, the longer one remains.
 func testBlocksMove(f *fixture) {
 	ctx := f.Context()
 	now := time.Now().Truncate(time.Millisecond).UTC()
@@ -90,7 +91,7 @@ func testBlocksMove(f *fixture) {
 	}
 }
 
-// Storing the same move again changes nothing: running turns in the new chat may still write summaries.
+// Storing the same move again changes nothing: the store still accepts summaries of running turns in the new chat.
 func testMoveAgain(f *fixture) {
 	ctx := f.Context()
 	f.remember(group(), "said")
@@ -166,8 +167,8 @@ func testMoveEqualIDs(f *fixture) {
 	f.waits("tg:-1001/1")
 }
 
-// A message waited under the old id, and a turn in the new chat has a message with that id. The message is answered by
-// the turn and is not pending, too.
+// A message is accepted under the old chat id, and a turn in the new chat answers it. The message is then not pending
+// any more.
 func testMoveWaiting(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1")
@@ -181,7 +182,7 @@ func testMoveWaiting(f *fixture) {
 	f.remembers(supergroup(), "answered")
 }
 
-// A turn that may not decide any more stays so in the new chat. Any other turn may still decide.
+// A turn that may no longer decide may not decide in the new chat either. Any other turn may still decide.
 func testMoveFences(f *fixture) {
 	ctx := f.Context()
 	f.accept(group(), "1", "2")
@@ -195,7 +196,7 @@ func testMoveFences(f *fixture) {
 	f.remembers(supergroup(), "current")
 }
 
-// The numbers of these kinds are in users' files, so they must not change.
+// The numbers of these constants are stored in users' files, so they must not change.
 func TestStoredNumbers(t *testing.T) {
 	t.Parallel()
 	got := []int{

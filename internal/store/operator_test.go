@@ -18,7 +18,8 @@ type operable interface {
 	Check(ctx context.Context) (store.Report, error)
 }
 
-// kept is a persistent store. old adds entries without a turn and a person to a history, as older versions did.
+// kept is a persistent store. old adds entries to a history that have neither a turn nor a person, as older versions
+// did.
 type kept struct {
 	operable
 	old func(c chat.Conversation, entries ...string) error
@@ -27,7 +28,7 @@ type kept struct {
 // newKept creates an empty store with a clock.
 type newKept func(*testing.T) (*fixture, kept, *clock)
 
-// operatorTests returns the tests of every persistent store for operators.
+// operatorTests returns the tests of the calls that operators need. Every persistent store must pass them.
 func operatorTests() map[string]func(*testing.T, newKept) {
 	return map[string]func(*testing.T, newKept){
 		"SessionsAndTranscript": testSessionsAndTranscript, "DeletePerson": testDeletePerson, "Account": testAccount,

@@ -8,9 +8,9 @@ import (
 	"telex/internal/chat"
 )
 
-// Record stores the state of one message of a turn's reply: before it is created or changed, with its id after it was
-// created, and after it was deleted. It accepts records of fenced turns. After a turn's end it stores only the
-// reference and the state, and a new create fails with ErrFenced.
+// Record stores the state of one message of a turn's reply: before the message is created or changed, with its id
+// after it was created, and after it was deleted. It also accepts parts of turns that Forget or Erase has fenced.
+// After a turn's end it stores only the reference and the state, and a new create fails with ErrFenced.
 func (s *Store) Record(ctx context.Context, turn string, p chat.Part) error {
 	return s.update(ctx, "record part", func(t *tx) {
 		bare := p
@@ -61,13 +61,13 @@ func (t *tx) parts(turn string) (parts []chat.Part) {
 	}
 	for p := range each(t, columns, listParts, turn) {
 		if len(p.spans) > 0 {
-			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // only causes one unnecessary edit
+			if err := json.Unmarshal(p.spans, &p.Spans); err != nil { // costs only an unnecessary edit
 				t.log.Error("formatting of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Spans = nil
 			}
 		}
 		if len(p.tried) > 0 {
-			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then its message can't be searched
+			if err := json.Unmarshal(p.tried, &p.Create); err != nil { // then the platform can't be searched for it
 				t.log.Error("create of a part can't be read", slog.String("turn", turn), slog.Any("error", err))
 				p.Create = nil
 			}

@@ -30,8 +30,8 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id`
 
-	// findOwn returns the conversation if it belongs to one person: a chat with their id, or one that is not
-	// known to be a group and in which nobody else asked.
+	// findOwn returns the conversation if only one person used it: its chat has the person's id, or nobody else asked
+	// there and the chat is not known to be a group.
 	findOwn = `
 SELECT c.id FROM conversation c
 WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
@@ -49,14 +49,14 @@ const (
 INSERT INTO moved (endpoint, old_chat, new_chat) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 
-	// shortenMoves redirects chats that moved before to the newest id.
+	// shortenMoves replaces a chat's id by its newest id in the moves that were stored before.
 	shortenMoves = `UPDATE moved SET new_chat = ? WHERE endpoint = ? AND new_chat = ?`
 
 	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
 
 	findChat = `SELECT id FROM conversation WHERE endpoint = ? AND chat = ? LIMIT 1`
 
-	// forgetMove is used when an earlier id is in use again.
+	// forgetMove is used when a chat gets an earlier id again.
 	forgetMove = `DELETE FROM moved WHERE endpoint = ? AND old_chat = ?`
 
 	moveInbox   = `UPDATE inbox SET conversation = ? WHERE conversation = ?`
@@ -71,7 +71,7 @@ INSERT INTO consent (conversation, person, tool)
 SELECT ?, person, tool FROM consent WHERE conversation = ?
 ON CONFLICT (conversation, person, tool) DO NOTHING`
 
-	// retargetTurns also removes the answered message: in the new chat its id belongs to another message.
+	// retargetTurns also removes the id of the asker's message: in the new chat it belongs to another message.
 	retargetTurns = `
 UPDATE turn SET to_chat = ?, reply_to = ''
 WHERE conversation = ? AND to_chat = ? AND state IN ('running', 'decided')`
@@ -90,7 +90,7 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, '', 0, 0, 0)
 ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveCompaction does not replace a summary that covers more entries.
+	// saveCompaction does not replace a summary by one that covers fewer entries.
 	saveCompaction = `
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, '', ?, ?, 1, ?)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = excluded.folded,
@@ -138,8 +138,8 @@ const (
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// Any of the conditions below can be appended to sumUsage and lastUsage; newestUsage then follows in
-	// lastUsage.
+	// Any of the conditions usageOfConversation, usageOfEndpoint and usageOfPerson can be appended to sumUsage and
+	// lastUsage. In lastUsage, newestUsage follows at the end.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
@@ -151,7 +151,7 @@ FROM usage WHERE at >= ? AND at < ?`
 	usageOfEndpoint     = ` AND endpoint = ?`
 	usageOfPerson       = ` AND person = ?`
 
-	// listUsage returns the rows of a turn together.
+	// listUsage returns the rows of each turn one after the other.
 	listUsage = `
 SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
     u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
@@ -239,8 +239,8 @@ SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AN
 ORDER BY scope, ops, chat, thread, message`
 )
 
-// Queries of a sweep. A list query returns expired rows up to a limit, and the query below it deletes one of them if it
-// is still expired.
+// The queries of a sweep. A query whose name begins with list returns expired rows, up to a limit. The query below it
+// deletes one of these rows if it is still expired.
 const (
 	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
 	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`

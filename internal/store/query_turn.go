@@ -45,8 +45,8 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 
 	retakeMessages = `UPDATE inbox SET attempts = attempts + 1 WHERE turn = ? AND state = 'running'`
 
-	// reviseMessage replaces a message by its edited version. reviseSteps and reviseParts delete what its turn did and
-	// answered, except the usage and the messages.
+	// reviseMessage replaces a message by its edited version. reviseSteps deletes the steps of its turn, except the
+	// usage. reviseParts deletes the source text of the turn's parts, but keeps the parts.
 	reviseMessage = `UPDATE inbox SET body = ? WHERE id = ? RETURNING turn`
 	reviseSteps   = `DELETE FROM step WHERE turn = ? AND kind <> 'spent'`
 	reviseParts   = `UPDATE part SET source = '', steps = 0 WHERE turn = ?`
@@ -86,7 +86,8 @@ UPDATE turn SET fenced = 1 WHERE conversation = ? AND person IN (?, '') AND stat
 	// changed.
 	outdateTurns = `UPDATE turn SET stale = 1 WHERE conversation = ? AND state IN ('running', 'decided')`
 
-	// outdateChats is like outdateTurns, for two chats that are merged: a summary of one does not cover the other.
+	// outdateChats does the same for the turns of two chats that are merged, because a summary of one chat does not
+	// cover the other.
 	outdateChats = `
 UPDATE turn SET stale = 1
 WHERE state IN ('running', 'decided')

@@ -10,28 +10,29 @@ import (
 	"time"
 )
 
-// reserveSize is in bytes. It exceeds what many simultaneous answers write until they end, because the log's space is
-// reused.
+// reserveSize is the size of the reserve file in bytes. Many simultaneous answers write less than this until they
+// end, because the space of the write-ahead log is reused.
 const reserveSize = 8 << 20
 
-// keepEvery is the pause between attempts to restore the reserve: each attempt fills the disk and delays all writers.
+// keepEvery is the pause between attempts to create the reserve file again. Each attempt fills the disk and delays
+// all writers.
 const keepEvery = 5 * time.Second
 
-// reserve is a file that only occupies space. When the disk is full, it is removed, and the running turns use its space
-// to finish. New messages are refused until the file is restored. Without the reserve, an answer that people have
-// already seen could not be recorded and would be sent again after a restart. Only the writer's goroutine uses it, and
-// before that the opener of the store.
+// reserve is a file that only occupies space. When the disk is full, it is removed, so that the running turns can end
+// in the freed space. New messages are refused until the file exists again. Without this space, an answer that people
+// have already seen could not be recorded, and would be sent again after a restart. Only the writer's goroutine uses
+// a reserve, and before it the function that opens the store.
 type reserve struct {
 	name    string
 	log     *slog.Logger
 	now     func() time.Time
 	exists  bool
-	missing error     // reason why it is missing
-	tried   time.Time // time when that was found
-	short   bool      // since the last accepted message, a message was refused or the file was removed
+	missing error     // why the file is missing
+	tried   time.Time // when the file was removed, or could not be created
+	short   bool      // a message was refused or the file was removed since the last accepted message
 }
 
-// newReserve checks whether the file exists.
+// newReserve checks whether the reserve file exists.
 func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	r := &reserve{name: path + "-reserve", log: log, now: now}
 	st, err := os.Stat(r.name)
@@ -39,7 +40,7 @@ func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
 	return r
 }
 
-// release removes the file after a call failed with the error full. It reports whether that freed space.
+// release removes the reserve file after a call has failed with the error full. It reports whether that freed space.
 func (r *reserve) release(full error) bool {
 	if !r.exists {
 		return false
@@ -54,7 +55,8 @@ func (r *reserve) release(full error) bool {
 	return true
 }
 
-// keep restores a missing file, at most once per keepEvery, and returns the error if that is impossible.
+// keep creates the reserve file if it is missing, and returns the error if that is impossible. It tries at most once
+// per keepEvery.
 func (r *reserve) keep() error {
 	switch {
 	case r.exists:
@@ -71,8 +73,8 @@ func (r *reserve) keep() error {
 	return nil
 }
 
-// record records whether a message was accepted, or refused because the disk is full. The caller logs refusals; record
-// logs their end.
+// record notes whether a message was accepted, or refused because the disk is full. The caller logs refusals. record
+// logs the first accepted message after a refusal.
 func (r *reserve) record(taken, full bool) {
 	if taken && r.short {
 		r.log.Info("the disk has space again; new messages are accepted")
@@ -80,7 +82,7 @@ func (r *reserve) record(taken, full bool) {
 	r.short = full || r.short && !taken
 }
 
-// write fills the file with bytes that no file system can compress. After an error no file is left.
+// write fills the reserve file with bytes that no file system can compress. If it fails, it removes the file.
 func (r *reserve) write() error {
 	f, err := os.OpenFile(r.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 // keptTimeFormat is the time format in the names of kept files.
 const keptTimeFormat = "20060102T150405Z"
 
-// Restored is the result of a restore.
+// Restored describes a finished restore.
 type Restored struct {
 	Path string // of the store
 	Kept string // path of the previous store's file; empty: there was none
 }
 
-// Restore replaces the store with a backup and keeps the previous store beside it. It first checks the backup, and does
-// not change it. Restore fails without changes if another process holds the store (ErrLocked), or if the backup is
-// damaged, from a newer telex, or not a store. At each moment the path has either the old store or the new one, even if
-// the machine stops in between.
+// Restore replaces the store with a backup and keeps the previous store beside it. It first checks the backup, and
+// does not change it. Restore fails without changes if another process has locked the store (ErrLocked), or if the
+// backup is damaged, from a newer telex, or not a store. At each moment the path holds either the old store or the
+// new one, even if the machine stops in between.
 func Restore(ctx context.Context, o Options, file string) (Restored, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -59,7 +59,7 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 	}
 	r, err := OpenReadOnly(ctx, Options{Path: file, Log: log})
 	switch {
-	case errors.Is(err, ErrCorrupt): // err's advice is about a store, not a backup
+	case errors.Is(err, ErrCorrupt): // the text of err says what to do about a damaged store, not about a backup
 		return fmt.Errorf("check backup: %s is %w: use another backup", file, ErrCorrupt)
 	case err != nil:
 		return fmt.Errorf("check backup: %w", err)
@@ -102,8 +102,8 @@ func (r *Reader) restore(ctx context.Context, file string) (done Restored, err e
 	return done, syncDir(filepath.Dir(r.path))
 }
 
-// keep gives the old store a second name. It first moves the log into the store's file; if the store is too
-// damaged for that, it keeps the log beside it, under the name that SQLite expects.
+// keep gives the old store a second name. It first moves the write-ahead log into the store's file. If the store is
+// too damaged for that, it keeps the log beside the file, under the name that SQLite expects.
 func (r *Reader) keep(ctx context.Context) (string, error) {
 	if err := r.closeLog(ctx); err != nil {
 		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))
@@ -127,7 +127,7 @@ func (r *Reader) keep(ctx context.Context) (string, error) {
 	return kept, syncDir(filepath.Dir(r.path))
 }
 
-// closeLog moves the log into the file and removes it, like the last connection of a store when it closes.
+// closeLog moves the write-ahead log into the file and removes it, as SQLite does when the last connection closes.
 func (r *Reader) closeLog(ctx context.Context) error {
 	if n, err := fileSize(r.path + "-wal"); err != nil || n == 0 {
 		return err
@@ -141,8 +141,8 @@ func (r *Reader) closeLog(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// copyFile copies a file to a new name and syncs it. The copy belongs to the owner of the directory. It overwrites the
-// rest of an interrupted copy.
+// copyFile copies a file to a new name and syncs the copy. The copy belongs to the owner of the directory. It
+// replaces a file that an interrupted copy has left.
 func copyFile(ctx context.Context, from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

@@ -27,7 +27,8 @@ func restoreAt() store.Options {
 	return store.Options{Now: func() time.Time { return now }}
 }
 
-// A backup replaces the store. The replaced store is kept with its log, also when a second restore follows.
+// A backup replaces the store. The replaced store is kept with its write-ahead log, and a second restore does not
+// replace it.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t), t.TempDir()
@@ -63,7 +64,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// crashed leaves a message in the store's log, as a killed process does.
+// crashed leaves a message in the store's write-ahead log, as a killed process does.
 func crashed(t *testing.T, path string) {
 	t.Helper()
 	s := mustOpen(t, path)
@@ -150,7 +151,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// Reading a store creates no files beside it, neither for a closed store nor after its process was killed.
+// Reading a closed store, or the store of a killed process, creates no files beside it.
 func TestReadingMakesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

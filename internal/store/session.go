@@ -23,10 +23,10 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.ensure(c), model) })
 }
 
-// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. The list is empty
-// if there are none. Entries of schema 4 and older have no turn: there a turn begins with a user's message. Running
-// turns still know the deleted entries, so they can't make summaries any more. In the same transaction Undo begins the
-// turn says, unless its id is empty.
+// Undo deletes the entries of the newest turn that is not summarized, and returns them, oldest first. The list is
+// empty if there are none. Entries of schema 4 and older have no turn. For them, a turn begins with a user's message.
+// Running turns still know the deleted entries, so the store no longer accepts their summaries. In the same
+// transaction Undo begins the turn says, unless its id is empty.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
@@ -61,8 +61,8 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 }
 
 // Forget deletes the history of a conversation, its summary and its permanent approvals. The chosen model stays.
-// Running turns, including that of the command itself, can no longer add to it: their Decide fails with ErrFenced, and
-// their End stores only usage. Message keys stay, so that no message is answered twice.
+// Turns that run, including the one that answers the command, can't add to the history any more: their Decide fails
+// with ErrFenced, and their End stores only usage. Message keys stay, so that no message is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.erase(ctx, "forget history", func(t *tx) {
 		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.ensure(c))
@@ -75,15 +75,15 @@ func (t *tx) session(conversation int64) (s chat.Session) {
 	return s
 }
 
-// entries returns the entries of a conversation after one of them.
+// entries returns the entries of a conversation whose ids are greater than behind.
 func (t *tx) entries(conversation, behind int64) []chat.Entry {
 	return rows(t, func(e *chat.Entry) []any {
 		return []any{&e.ID, &e.Turn, &e.User, (*storedTime)(&e.At), &e.Body}
 	}, listEntries, conversation, behind)
 }
 
-// grow adds a turn's entries, usage and compaction to its session. It deletes the turn that this one replaces only if
-// there are new entries.
+// grow adds a turn's entries, usage and compaction to its session. If there are new entries, it deletes the entries
+// of the turn that this turn replaces.
 func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
 	if row.Replaces != "" && len(g.History) > 0 {
 		t.exec(deleteTurnEntries, row.Conversation, row.Replaces)
@@ -97,8 +97,8 @@ func (t *tx) grow(turn string, row TurnRow, g chat.Growth) {
 	}
 }
 
-// join merges the sessions of two conversations into owner. If there is a summary, the entries outside it get new
-// numbers, because they must follow the summarized ones.
+// join merges the sessions of two conversations into owner. If there is a summary, the entries that it does not cover
+// get new numbers, because they must follow the summarized entries.
 func (t *tx) join(owner, id int64) {
 	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)

@@ -26,17 +26,17 @@ type slowDisk struct {
 // slowFile is an open file in a slow directory.
 type slowFile struct {
 	dir  *slowDir
-	sync uintptr // SQLite's own xSync for it
+	sync uintptr // SQLite's own xSync for the file
 }
 
-// slowDir is a directory whose files sync slowly.
+// slowDir is a directory whose files take long to sync.
 type slowDir struct {
 	takes time.Duration
 	mu    sync.Mutex
 	done  []span
 }
 
-// span is the time of an event.
+// span is the time from the beginning to the end of something.
 type span struct{ from, to time.Time }
 
 // slowed is the file access of every store in these tests. Only installDisk sets it, before the tests run.
@@ -44,7 +44,7 @@ var slowed = &slowDisk{
 	dirs: map[string]*slowDir{}, files: map[uintptr]slowFile{}, tables: map[uintptr]uintptr{},
 }
 
-// installDisk makes slowed SQLite's default.
+// installDisk makes slowed the file access that SQLite uses by default.
 func installDisk() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -69,7 +69,7 @@ func installDisk() error {
 // pointer returns a pointer to an address from SQLite. The garbage collector does not move SQLite's memory.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
-// address returns the address at which SQLite, which is translated to Go, calls a function.
+// address returns the address of f at which SQLite calls it. SQLite is translated to Go here.
 func address(f any) uintptr {
 	type iface [2]uintptr
 	return (*iface)(unsafe.Pointer(&f))[1]
@@ -81,7 +81,7 @@ func openSlowly(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr
 	rc := open(tls, vfs, name, file, flags, out)
 	slowed.mu.Lock()
 	defer slowed.mu.Unlock()
-	delete(slowed.files, file) // of an earlier file
+	delete(slowed.files, file) // an earlier file may have had the same handle
 	if rc != sqlite3.SQLITE_OK || name == 0 {
 		return rc
 	}
@@ -135,12 +135,12 @@ func (d *slowDir) wait(began time.Time) {
 	d.done = append(d.done, span{began, time.Now()})
 }
 
-// beside returns for how long no sync was running during a call.
+// beside returns the part of a call's duration during which no sync was running.
 func (d *slowDir) beside(call span) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	rest, at := call.to.Sub(call.from), call.from
-	for _, s := range d.done { // ordered by the time of their end
+	for _, s := range d.done { // ordered by the time at which they ended
 		from, to := later(s.from, at), s.to
 		if call.to.Before(to) {
 			to = call.to

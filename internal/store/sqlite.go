@@ -21,7 +21,7 @@ const (
 	applicationID = 0x74656c78
 	// readers is the maximum number of concurrent checks and backups.
 	readers = 4
-	// busyTimeout is how long a write waits for another process, which can only be a backup or a check.
+	// busyTimeout is how long a write waits for the lock of another process. Only a backup or a check can hold it.
 	busyTimeout = "busy_timeout(10000)"
 	// fullSync syncs the log with each commit, and the file with each checkpoint.
 	fullSync = "synchronous(FULL)"
@@ -29,8 +29,8 @@ const (
 	logLimit = "journal_size_limit(16777216)"
 )
 
-// openWriter returns a pool of one connection. SQLite allows one writer at a time, and waiting for a connection
-// respects the context, while waiting for SQLite's lock does not.
+// openWriter returns a pool of one connection, because SQLite allows one writer at a time. Waiting for a connection
+// ends with the context; waiting for SQLite's lock does not.
 //
 // The data source name sets every pragma, so that each connection of the pool has it. synchronous=FULL syncs the log
 // with each commit, so that acknowledged messages survive a power loss. With NORMAL the file stays intact, but the last
@@ -42,13 +42,13 @@ func openWriter(path, journal string) (*sql.DB, error) {
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
 }
 
-// openCheckpointer returns a pool of one connection that moves the log into the file and does not wait for
-// locks.
+// openCheckpointer returns a pool of one connection that moves the write-ahead log into the file and does not wait
+// for locks.
 func openCheckpointer(path string) (*sql.DB, error) {
 	return openPool(1, address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
 }
 
-// openReaders returns a pool of n read-only connections. With atRest they create no files.
+// openReaders returns a pool of n read-only connections. With atRest, the connections create no files.
 func openReaders(path string, n int, atRest bool) (*sql.DB, error) {
 	name := address(path, "ro", busyTimeout)
 	if atRest {
@@ -89,7 +89,7 @@ func (r *Reader) explain(ctx context.Context, what string, err error) error {
 	return r.explainAt(ctx, filepath.Dir(r.path), what, err)
 }
 
-// explainAt is like explain, for a call that wrote into dir.
+// explainAt is like explain, for a call that wrote into the directory dir.
 func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) error {
 	if err == nil {
 		return nil
@@ -114,7 +114,7 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// unwritable reports whether an error means that this user may not write there.
+// unwritable reports whether an error means that this user may not write to the file or directory.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -124,8 +124,8 @@ func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
-// isFull reports whether the disk is full, even if SQLite reports a read or write error. That happens if the shared
-// index of the log or a temporary file can't grow, or if the system notices only at the sync.
+// isFull reports whether the disk is full. SQLite may report a full disk as a read or write error: if the index of
+// the write-ahead log or a temporary file can't grow, or if the system notices only at the sync.
 func isFull(dir string, kind int, err error) bool {
 	switch kind & 0xff {
 	case code.SQLITE_FULL:

@@ -20,8 +20,8 @@ type Options struct {
 	Observe func(kind string, took time.Duration)
 }
 
-// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on
-// disk when the method returns without an error. One goroutine writes, others read; Close ends them.
+// Store is an open store. Its methods are safe for concurrent use. Each method is one transaction, which is on disk
+// when the method returns without an error. One goroutine writes and others read; Close ends them.
 type Store struct {
 	*Reader
 	lock *lock
@@ -36,7 +36,7 @@ type Reader struct {
 	observe  func(kind string, took time.Duration) // never nil
 	read     *sql.DB
 	readOnly bool   // nothing is written and no file is created
-	views    *views // views of an open Store; nil: use read
+	views    *views // the reading goroutines of an open Store; nil: use read
 }
 
 // Open opens the store, creates it if there is none, and migrates an older schema. Its error may wrap ErrLocked,
@@ -55,8 +55,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a store to check it or to copy it. It needs no lock: a daemon may use the store meanwhile. An older schema
-// is not changed. The file must exist, and no file is created beside it.
+// OpenReadOnly opens a store to check it or to copy it. It needs no lock: a daemon may use the store meanwhile. An
+// older schema is not changed. The file must exist, and no file is created beside it.
 func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close waits for running calls and closes the store. All stored data is already on disk.
 func (s *Store) Close() error {
-	err := s.Reader.Close() // first, so that the writer's connection is the last one and moves the log into the file
+	err := s.Reader.Close() // first: the last connection to close, the writer's, moves the log into the file
 	if s.by != nil {
 		err = errors.Join(err, s.by.close())
 	}

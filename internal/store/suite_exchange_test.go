@@ -42,7 +42,7 @@ func testExchanges(f *fixture) {
 	newest := entries[1].ID
 	save("b", newest, "three")
 	f.keeps(c, "", "a laptop: one", "a laptop: two", "b laptop: three")
-	// Data that was erased while a turn ran is not stored again by the turn. Its usage counts.
+	// If data is erased while a turn runs, the turn does not store it again. The turn's usage counts.
 	f.must(f.Forget(f.Context(), c))
 	save("c", newest, "four")
 	f.keeps(c, "")

@@ -49,7 +49,7 @@ func testParts(f *fixture) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
 	f.must(f.Note(f.Context(), "t", step(chat.StepAnswered, "d", "z")))
-	first.Cursor = false // with the same text, which was already counted
+	first.Cursor = false // the part's text has not changed, so its number of steps stays
 	f.must(f.Record(f.Context(), "t", first))
 	f.reopen()
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
@@ -57,7 +57,8 @@ func testParts(f *fixture) {
 	}
 }
 
-// An edited message either waits or belongs to a turn. The turn then drops its steps and results for the old text.
+// An edited message either waits or belongs to a turn. The turn then loses its steps and its parts' source for the
+// old text.
 func testRevise(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")

@@ -79,7 +79,7 @@ func testNotesEnd(f *fixture) {
 	f.notes()
 	f.must(f.Note(ctx, "decided", said))
 	f.must(f.Decide(ctx, "decided", decision("x")))
-	f.notes() // the turn will not run again
+	f.notes() // the journal was deleted, because the turn will not run again
 	f.fails(f.Note(ctx, "decided", said))
 	f.reopen()
 	f.notes()
@@ -125,7 +125,7 @@ func testNotesMove(f *fixture) {
 	f.notes(said, said)
 }
 
-// consents checks which people need no question for the tool "buy" in a conversation.
+// consents checks who has permanently approved the tool "buy" in a conversation.
 func (f *fixture) consents(c chat.Conversation, want ...chat.UserID) {
 	f.Helper()
 	got := []chat.UserID{}
@@ -160,7 +160,7 @@ func testConsents(f *fixture) {
 	if may, err := f.Consented(ctx, c, "ada", "Buy"); may || err != nil {
 		f.Errorf("got %v, %v, want no other tool", may, err)
 	}
-	// The approval lasts, and it alone keeps its conversation.
+	// The approval has no expiry, and keeps its conversation even if nothing else is stored there.
 	time.Sleep(1000 * 24 * time.Hour)
 	if s, ok := f.Store.(durable); ok {
 		_, err := s.Sweep(ctx, time.Now(), time.Hour)
@@ -268,7 +268,7 @@ func testFactsOnce(f *fixture) {
 	f.rememberAtOnce(f.Store)
 }
 
-// rememberAtOnce makes several stores add the same facts at the same time. They are more than the person may have.
+// rememberAtOnce makes several stores add the same facts at the same time. The facts are more than a person may have.
 func (f *fixture) rememberAtOnce(stores ...gateway.Facts) {
 	f.Helper()
 	const most, told = 4, 6

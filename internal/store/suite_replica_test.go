@@ -291,7 +291,7 @@ func testReplicaOrphans(c *cluster) {
 	}
 	b.takes(nil, nil)
 	b.must(b.Release(b.Context(), "t"))
-	b.takes(nil, nil) // it got these messages with the turn
+	b.takes(nil, nil) // Take returned these messages before, as part of the turn
 	b.waits("tg:1/1", "tg:2/2")
 }
 
@@ -375,7 +375,7 @@ func testReplicaFree(c *cluster) {
 	}
 	b.accept(to, "2")
 	b.takes([]string{"2"}, nil)
-	a.must(a.Free(a.Context(), true, to)) // the chat does not belong to a
+	a.must(a.Free(a.Context(), true, to)) // changes nothing, because the chat does not belong to a
 	b.begin("u", to, "2")
 	b.must(b.Free(b.Context(), true, to))
 	a.call++
@@ -421,7 +421,7 @@ func testReplicaForward(c *cluster) {
 	b.must(b.Free(b.Context(), false, to))
 	forward(false)
 
-	// If no replica runs the endpoint of a chat, nobody would handle a message for the chat's next owner.
+	// If no replica runs the endpoint of a chat, Forward refuses the message: nobody would handle it.
 	b.accept(to, "3")
 	forward(true)
 	other := c.process("dc")
@@ -583,7 +583,7 @@ func testReplicaClaims(c *cluster) {
 	a.must(a.Unregister(a.Context()))
 	want[0].Dead, want[1].Dead = true, true
 	sees(want...)
-	for range 3 { // the lease began four seconds later than the claims
+	for range 3 { // longer than the Window of second, but not of minute
 		c.sleep(chat.LeaseTime - time.Second)
 		b.renew()
 	}
@@ -641,7 +641,7 @@ func testReplicaTurns(c *cluster) {
 		c.Errorf("%d of 20 turns at once were counted, want 7", n)
 	}
 	c.sleep(time.Minute)
-	for _, p := range []*process{a, b} { // until their leases have ended
+	for _, p := range []*process{a, b} { // both register again, because their leases have ended
 		_, err := p.Register(p.Context(), p.self)
 		p.must(err)
 	}

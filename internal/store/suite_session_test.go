@@ -51,7 +51,7 @@ func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	}
 }
 
-// upto returns a summary of all entries except the newest ones; but is their number.
+// upto returns a summary of all entries except the newest ones; but says how many it leaves out.
 func (f *fixture) upto(c chat.Conversation, summary string, but int) *chat.Compaction {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
@@ -354,7 +354,7 @@ func testUsed(f *fixture) {
 	f.uses(chat.UsageOf{From: today.Add(time.Millisecond)}, 0, 0)
 }
 
-// Two sessions with summaries are merged. Each entry either counts or is covered by a summary.
+// Two sessions with summaries are merged. Each entry is then either in the history or covered by a summary.
 func testMoveSessions(f *fixture) {
 	ctx := f.Context()
 	f.ask("a1", group(), "u", growth("1"))
@@ -390,7 +390,7 @@ func testMoveSessions(f *fixture) {
 	if s, _ := f.session(private("3")); s.Model != "mine" || s.Compactions != 3 {
 		f.Errorf("got %+v, want the model of the chat that was there, and all compactions", s)
 	}
-	// The summarized entries count again, each once.
+	// The summarized entries are part of the history again, each once.
 	_, err := f.Erase(ctx, private("3"), "nobody")
 	f.must(err)
 	_, got := f.session(private("3"))

@@ -29,13 +29,13 @@ func sqliteOpener(dir string) opener {
 	return func(ctx context.Context) (gateway.Store, error) {
 		s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
 		if err != nil {
-			return nil, err // not a gateway.Store that contains a nil store
+			return nil, err // avoid a gateway.Store that contains a nil store
 		}
 		return s, nil
 	}
 }
 
-// memoryOpener returns one Memory each time, so that it survives the processes of a simulation.
+// memoryOpener returns a function that opens the same data in memory each time, like a store that survives a restart.
 func memoryOpener() opener {
 	m := memory.New()
 	return func(context.Context) (gateway.Store, error) { return m, nil }
@@ -61,7 +61,7 @@ func TestMemory(t *testing.T) {
 type fixture struct {
 	*testing.T
 	gateway.Store
-	open opener // nil: the store is never closed
+	open opener // nil: the store can't be reopened
 }
 
 // reopen closes the store and opens it again, as a restart does.
@@ -80,7 +80,7 @@ func (f *fixture) close() {
 	}
 }
 
-// durable is a store that is opened and closed, and deletes expired data.
+// durable is a store that can be closed and opened again, and that deletes expired data.
 type durable interface {
 	gateway.Store
 	Sweep(ctx context.Context, now time.Time, retention time.Duration) (store.Swept, error)
@@ -163,7 +163,7 @@ func (f *fixture) remember(c chat.Conversation, entries ...string) {
 	f.must(f.End(f.Context(), string(id), growth(entries...)))
 }
 
-// remembers compares a history.
+// remembers checks that a history consists of these entries.
 func (f *fixture) remembers(c chat.Conversation, want ...string) {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
@@ -227,7 +227,8 @@ func plain(t chat.Turn) chat.Turn {
 	return t
 }
 
-// suite runs the tests of every store. place returns the opener of a test's store. The tests run in virtual time.
+// suite runs the tests of every store. place returns a function that opens a test's store. The tests run in virtual
+// time.
 func suite(t *testing.T, place func(*testing.T) opener) {
 	for _, test := range []struct {
 		name string
@@ -406,7 +407,7 @@ func testPlaces(f *fixture) {
 		f.accept(c, chat.MessageID(id))
 		f.begin(id, c, chat.MessageID(id))
 		f.must(f.End(f.Context(), id, chat.Growth{}))
-		time.Sleep(2 * time.Millisecond) // in virtual time: stores keep whole milliseconds
+		time.Sleep(2 * time.Millisecond) // a virtual pause, so that the stored milliseconds differ
 	}
 	f.reopen()
 	from, err := f.Resume(f.Context(), "tg")
@@ -490,7 +491,7 @@ func testRerun(f *fixture) {
 	f.must(f.Release(f.Context(), "t"))
 	pending, err := f.Pending(f.Context())
 	f.must(err)
-	if len(pending) != 1 || pending[0].Begun != 2 { // the last run ended gracefully
+	if len(pending) != 1 || pending[0].Begun != 2 { // Begun is 2, not 3: a release does not count as a crash
 		f.Fatalf("got %+v, want message 1, begun twice", pending)
 	}
 	f.begin("t2", c, "1")
@@ -538,8 +539,8 @@ func testSideBySide(f *fixture) {
 	f.remembers(c, "command", "model")
 }
 
-// A new turn answers messages of a running turn together with others. These messages then belong to the new turn, and
-// the old turn may still decide.
+// testTaken checks a new turn that answers a running turn's messages together with others. These messages then belong
+// to the new turn, and the old turn may still decide.
 func testTaken(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2", "3")
@@ -557,7 +558,8 @@ func testTaken(f *fixture) {
 	f.remembers(c, "begun")
 }
 
-// A turn that lost all its messages to another turn answers nothing. It only cleans up the messages that it has shown.
+// A turn whose messages all belong to another turn now answers nothing. It only cleans up the messages that it has
+// shown.
 func testRobbed(f *fixture) {
 	c := private("1")
 	f.accept(c, "1")
@@ -587,7 +589,7 @@ func testEndHistory(f *fixture) {
 	f.accept(c, "1", "2", "3", "4")
 	for _, end := range []struct {
 		message chat.MessageID
-		forget  bool // erased while the turn runs
+		forget  bool // the history is erased while the turn runs
 		decide  bool
 		history []string
 		want    []string // the whole history afterwards
@@ -640,7 +642,7 @@ func testDecideTwice(f *fixture) {
 	for range 2 {
 		f.must(f.Decide(f.Context(), "t", decision("x", "once")))
 	}
-	f.must(f.Forget(f.Context(), c)) // a decided turn is still delivered
+	f.must(f.Forget(f.Context(), c)) // Forget does not affect a decided turn
 	f.must(f.Decide(f.Context(), "t", decision("y", "twice")))
 	f.remembers(c)
 	if got := f.unfinished(); string(got.Ending) != "x" || got.Void {

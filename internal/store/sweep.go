@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// KeyLife is how long finished messages and the messages sent for them stay known. No platform repeats
-// unacknowledged messages for longer: Telegram keeps updates for 24 hours
-// (https://core.telegram.org/bots/api#getting-updates), WhatsApp retries for 7 days.
+// KeyLife is how long finished messages and the messages sent for them stay known. Telegram keeps updates that were
+// not acknowledged for 24 hours (https://core.telegram.org/bots/api#getting-updates), and WhatsApp repeats them for 7
+// days. No other platform repeats them for longer.
 const KeyLife = 7*24*time.Hour + time.Hour
 
 // UsageLife is how long usage is kept, which is enough for the sum of a full year.
 const UsageLife = 400 * 24 * time.Hour
 
-// ResponseLife is how long responses of the API server can be referred to, as at OpenAI
+// ResponseLife is how long responses of the API server can be referred to. OpenAI keeps them for the same time
 // (https://platform.openai.com/docs/guides/conversation-state).
 const ResponseLife = 30 * 24 * time.Hour
 
@@ -26,14 +26,16 @@ type Swept struct {
 	Messages, Turns, Entries, Summaries, Usage, Blocks, Responses int64
 }
 
-// Sweep deletes expired data: finished messages and turns after 7 days, history and summaries older than
-// retention (0 keeps them), responses after the same time but at most 30 days, usage after 400 days, ended blocks, and empty conversations. Unfinished messages and
-// turns stay, however old, and so does a chosen model.
+// Sweep deletes expired data: finished messages and turns after 7 days, history and summaries after retention (0
+// keeps them), responses after retention but at most 30 days, and usage after 400 days. It also deletes rate-limit
+// blocks that have ended, and empty conversations. Unfinished messages and turns stay, however old, and so does a
+// chosen model.
 //
-// It uses small transactions. Between two of them it pauses for as long as the last one took, and until the log
-// is empty, so that others can write. After an error it returns what was already deleted.
+// Sweep uses small transactions, so that others can write between them. After each transaction it pauses for as long
+// as the transaction took, and until the write-ahead log is empty. After an error it returns what was already
+// deleted.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
-	var others int64 // sessions and conversations
+	var others int64 // numbers of sessions and conversations, which the result does not contain
 	steps := sweepSteps(&done, &others, now, retention)
 	for first := true; ; first = false {
 		rows, found, err := s.listExpired(ctx, steps)
@@ -58,7 +60,7 @@ type sweepStep struct {
 	at           int64
 }
 
-// sweepSteps returns the steps in order: later steps delete rows that become unused by earlier ones.
+// sweepSteps returns the steps in their order: a later step deletes rows that an earlier one has made unused.
 func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
 	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 	steps := []sweepStep{
@@ -82,7 +84,7 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 		sweepStep{others, listOverConversations, sweepConversations, math.MaxInt64})
 }
 
-// listExpired lists expired rows of each step, at most sweepBatch. Writers don't wait for it.
+// listExpired lists the expired rows of all steps, at most sweepBatch in total. Writers don't wait for it.
 func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
 	err = s.view(ctx, "sweep", func(t *tx) {
 		ids, found = make([][]any, len(steps)), 0
@@ -96,7 +98,7 @@ func (s *Store) listExpired(ctx context.Context, steps []sweepStep) (ids [][]any
 	return ids, found, err
 }
 
-// sweepRows deletes the listed rows, and rows that need no list, in one transaction.
+// sweepRows deletes the listed rows in one transaction. It also runs the steps that have no list.
 func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (deleted int64, err error) {
 	counts := make([]int64, len(steps))
 	err = s.erase(ctx, "sweep", func(t *tx) {

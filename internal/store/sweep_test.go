@@ -11,8 +11,8 @@ import (
 	"telex/internal/store"
 )
 
-// A sweep deletes thousands of expired rows in many transactions. Other writes run in between and wait for at most one
-// of these.
+// A sweep deletes thousands of expired rows in many transactions. Other writes run between these transactions and
+// wait for at most one of them.
 func TestSweepOfMuch(t *testing.T) {
 	t.Parallel()
 	messages := 3000
@@ -52,7 +52,7 @@ func TestSweepOfMuch(t *testing.T) {
 	})
 	before := store.Erasures(s)
 	swept, err := s.Sweep(t.Context(), clock.now(), time.Hour)
-	transactions := store.Erasures(s) - before // some of them shared with other writes
+	transactions := store.Erasures(s) - before // some of these transactions also contain other writes
 	cancel()
 	writing.Wait()
 	f.must(err)

@@ -7,15 +7,16 @@ import (
 	"telex/internal/chat"
 )
 
-// Released is the state of a turn that ended before it answered anything. The other states are chat's.
+// Released is the state of a turn that ended before it answered anything. Package chat has the other states.
 const Released chat.TurnState = "released"
 
-// Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin
-// fails with ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the
-// rest, because several turns of one conversation may run at the same time, such as a command's answer and the model's.
+// Begin stores that a turn answers messages, before anything is sent. A turn with an ending is decided at once. Begin
+// fails with ErrUnknown if a message is missing or finished. Several turns of one conversation may run at the same
+// time, such as the answer to a command and that of the model. If another turn has some of the messages, it loses
+// them to this turn and keeps its other messages.
 //
-// An unfinished turn can begin again under its id. Then only the numbers of runs and of the messages' attempts
-// increase, and the rest of t is ignored. A decided, fenced or ended turn can't begin again: ErrFenced.
+// An unfinished turn can begin again under its id. Then only the number of its runs and the number of its messages'
+// attempts increase, and the rest of t is ignored. For a decided, fenced or ended turn, Begin fails with ErrFenced.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
@@ -36,7 +37,8 @@ func (t *tx) begin(turn chat.Turn) {
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	// The turn answers in the chat's current id. The id of the asking message belongs to another message there.
+	// The turn answers in the chat's current id. In that chat, the id of the asker's message belongs to another
+	// message.
 	old := turn.Conversation.Chat
 	if now := t.currentChat(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
 		turn.To.Chat, turn.ReplyTo = now, ""
@@ -61,7 +63,7 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 			t.fail(ErrFenced)
 		}
 		t.exec(decideTurn, string(d.Ending), id)
-		t.exec(deleteSteps, id) // it will not run again
+		t.exec(deleteSteps, id) // delete the journal: the turn will not run again
 		t.grow(id, row, d.Growth)
 	})
 }
@@ -111,8 +113,8 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.erase(ctx, "overwrite turn "+id, func(*tx) {})
 }
 
-// Release ends a turn that answered nothing. Its messages wait again, as if it had not begun. A decided turn can't be
-// released: ErrFenced. Its usage counts. Releasing an ended turn changes nothing.
+// Release ends a turn that answered nothing. Its messages wait again, as if it had not begun. Its usage counts. For a
+// decided turn, Release fails with ErrFenced. Releasing an ended turn changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) {
 		row := t.mustFindTurn(id)
@@ -133,9 +135,9 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 	t.all([]string{endParts, deleteSteps}, id)
 }
 
-// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A
-// new process continues them. A turn without messages must not run again: other turns have its messages, or they can't
-// be read.
+// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals.
+// A new process continues them. A turn without messages is void and must not run again: its messages belong to other
+// turns, or can't be read.
 func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return resultOf(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
 		turns = rows(t, func(t *chat.Turn) []any {
@@ -163,12 +165,12 @@ type TurnRow struct {
 	Conversation int64
 	State        chat.TurnState
 	Fenced       bool
-	Stale        bool // its summary is not accepted
+	Stale        bool // the store accepts no summary of the turn
 	User         chat.UserID
 	Replaces     string
 }
 
-// Columns are the columns of the query of a turn.
+// Columns returns the destinations for the columns of a query of turns.
 func (r *TurnRow) Columns() []any {
 	return []any{&r.Conversation, &r.State, &r.Fenced, &r.Stale, &r.User, &r.Replaces}
 }

@@ -18,7 +18,7 @@ type statements interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// tx is one transaction. It uses one time for all its statements. After the first error its methods do nothing and
+// tx is one transaction. All its statements use the same time. After the first error its methods do nothing and
 // return zero values, and the transaction fails with that error.
 type tx struct {
 	on  statements
@@ -41,8 +41,8 @@ func (s *Store) write(ctx context.Context, kind string, c *call) error {
 	return err
 }
 
-// erase is like update, for data that must not be readable in the store's files afterwards. If a reader prevents that,
-// erase returns after eraseWait. The checkpointer keeps trying and logs a longer delay.
+// erase is like update, for data that must not be readable in the store's files afterwards. If a reader prevents
+// that, erase returns after eraseWait. The checkpointer keeps trying, and logs if it takes longer than eraseLate.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
 	c := &call{do: do, erases: true}
 	if err := s.write(ctx, "erase", c); err != nil {
@@ -62,7 +62,7 @@ func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
 	return r.explain(ctx, what, r.viewOnce(ctx, do))
 }
 
-// viewOnce is view on a read-only connection.
+// viewOnce runs a transaction like view, on a read-only connection of the pool.
 func (r *Reader) viewOnce(ctx context.Context, do func(*tx)) error {
 	t, err := r.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

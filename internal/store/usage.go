@@ -7,7 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Used returns the sum of the usage of turns. Usage survives Forget, for 400 days.
+// Used returns the sum of the usage of turns. Forget does not delete usage, which is kept for 400 days.
 func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return resultOf(ctx, r.view, "read usage", func(t *tx) (u chat.Used) {
 		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}

@@ -10,7 +10,7 @@ import (
 // maxViews is the number of concurrent reads of an open store.
 const maxViews = 2
 
-// beginRead begins a transaction with a consistent state. SQLite determines that state at the first read.
+// beginRead begins a transaction that sees one consistent state. SQLite determines the state at the first read.
 const beginRead = "BEGIN"
 
 // views are the goroutines that read, each on its own read-only connection. They don't wait for the writer or for disk

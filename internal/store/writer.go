@@ -11,18 +11,18 @@ import (
 	code "modernc.org/sqlite/lib"
 )
 
-// maxBatch is the maximum number of calls that share one sync. Many simultaneous writers then wait for a few syncs
-// instead of one each. With a larger number, the first call would only wait for the last.
+// maxBatch is the maximum number of calls in one transaction. They share one sync, so many simultaneous writers wait
+// for a few syncs instead of one sync each. With a larger number, the first call would wait too long for the others.
 const maxBatch = 64
 
 var (
 	errClosed = errors.New("the store is closed")
-	// errAbort ends a transaction of several calls. Each of them then gets its own transaction.
+	// errAbort ends a transaction of several calls. Then each of these calls gets its own transaction.
 	errAbort = errors.New("transaction of several calls failed")
 )
 
-// The statements that begin and end transactions. IMMEDIATE is necessary because a transaction that starts to write
-// later can fail.
+// The statements that begin and end transactions. IMMEDIATE takes the write lock at once: a transaction that begins
+// as a reader can fail at its first write.
 const (
 	begin       = "BEGIN IMMEDIATE"
 	commit      = "COMMIT"
@@ -35,11 +35,11 @@ const (
 // call is a transaction for which a caller waits.
 type call struct {
 	do      func(*tx)
-	accepts bool            // it accepts new work, which is refused first on a full disk
+	accepts bool            // it adds work; when the disk is full, such calls are refused first
 	erases  bool            // deleted data must become unreadable in the files
-	erasure uint64          // set before done: the number of the erasing commit
+	erasure uint64          // set before done: the number of this erasure
 	ctx     context.Context //nolint:containedctx // the caller's context: the call is dropped if it has ended
-	done    chan error      // capacity 1: the sender never waits for the caller
+	done    chan error      // has capacity 1, so that the writer never waits for the caller
 }
 
 // submit passes a call to the goroutine that reads calls, and returns its result. After the call has begun, submit
@@ -57,8 +57,9 @@ func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *c
 }
 
 // writer is the goroutine that runs all writing transactions, on the only connection that may write. SQLite enlarges
-// the stack of each goroutine that it runs on, so only few goroutines use it. Calls that arrive while the disk is busy
-// share the next sync. The checkpointer moves the write-ahead log into the file; the writer never does.
+// the stack of each goroutine that it runs on, so only few goroutines use it. Calls that arrive while the disk is
+// busy share the next sync. The checkpointer moves the write-ahead log into the file. The writer does so only while
+// the disk is full.
 type writer struct {
 	*connection
 	reader  *Reader
@@ -66,10 +67,10 @@ type writer struct {
 	log     *checkpointer
 
 	commits      atomic.Int64  // transactions begun so far
-	erasures     atomic.Uint64 // the number of commits after which something must be unreadable
-	sinceEmptied atomic.Int64  // calls since the log was last emptied
+	erasures     atomic.Uint64 // number of erasures so far
+	sinceEmptied atomic.Int64  // calls since the write-ahead log was last emptied
 
-	calls  chan *call // unbuffered: a caller can give up until its call was received
+	calls  chan *call // unbuffered: a caller can give up until the writer has received its call
 	pauses chan func()
 	quit   chan struct{}
 	ended  chan struct{}
@@ -85,14 +86,14 @@ func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*w
 		connection: c, reader: r, reserve: reserve,
 		calls: make(chan *call), pauses: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
-	_ = reserve.keep() // if there is no space, Accept calls fail later
+	_ = reserve.keep() // if there is no space for the reserve, later calls of Accept fail
 	w.log = newCheckpointer(w)
 	go w.loop() //nolint:contextcheck // it outlives the context of Open
 	return w, nil
 }
 
-// close ends the checkpointer and then the writer, after its current calls. The writer's connection closes last and
-// moves the log into the file.
+// close ends the checkpointer, and then the writer after its current calls. The writer's connection is the last one
+// to close, so SQLite moves the write-ahead log into the file.
 func (w *writer) close() error {
 	err := w.log.close()
 	close(w.quit)
@@ -100,7 +101,7 @@ func (w *writer) close() error {
 	return errors.Join(err, w.connection.close())
 }
 
-// run returns when the call is on disk, or has failed permanently.
+// run returns when the call's transaction is on disk or has failed permanently.
 func (w *writer) run(ctx context.Context, c *call) error { return submit(ctx, w.calls, w.ended, c) }
 
 // pause runs do between two transactions. It returns false if the writer has ended.
@@ -146,8 +147,8 @@ func (w *writer) collect(batch []*call) []*call {
 }
 
 // commitBatch commits the calls of a batch together. If that fails, it commits each call alone, so that one bad call
-// does not fail the others. Calls are refused before the transaction begins, because restoring the reserve takes some
-// time.
+// does not fail the others. It refuses calls before the transaction begins: for new messages, refusal may have to
+// create the file that occupies space for a full disk (see reserve), and that takes some time.
 func (w *writer) commitBatch(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refusal(c)
@@ -174,7 +175,8 @@ func (w *writer) commitBatch(batch []*call) {
 	}
 }
 
-// afterCommit numbers the erasures of a batch. It wakes the checkpointer for them or because the log has grown.
+// afterCommit numbers the erasures of a batch. It wakes the checkpointer after an erasure, or if the write-ahead log
+// has grown.
 func (w *writer) afterCommit(batch ...*call) {
 	before := w.sinceEmptied.Load()
 	after := w.sinceEmptied.Add(int64(len(batch)))
@@ -190,8 +192,8 @@ func (w *writer) afterCommit(batch ...*call) {
 		w.log.wake()
 	}
 	if !w.reserve.exists && before/reuseEvery != after/reuseEvery {
-		// The disk is full. The log must not use the remaining space until the checkpointer runs. If this fails, the
-		// next call that finds no space reports it.
+		// The disk is full and the reserve is used up. Reuse the space of the write-ahead log now, without waiting
+		// for the checkpointer. If this fails, the next call that finds no space reports it.
 		_ = w.control(restartCheckpoint)
 	}
 }
@@ -229,7 +231,8 @@ func (w *writer) commitTogether(batch []*call) (errs []error, ok bool) {
 	return errs, true
 }
 
-// commitAlone runs one call in its own transaction. A call that finishes earlier work may use the reserve.
+// commitAlone runs one call in its own transaction. If the disk is full, a call that finishes earlier work may free
+// the space that the reserve file occupies.
 func (w *writer) commitAlone(c *call) error {
 	if err := w.refusal(c); err != nil {
 		return err
@@ -245,8 +248,8 @@ func (w *writer) commitAlone(c *call) error {
 	return err
 }
 
-// withLogReuse runs a transaction. If the disk is full, it restarts the log from its beginning, so that its space can
-// be reused, and tries again. It may wait for a running checkpoint.
+// withLogReuse runs a transaction. If the disk is full, it makes SQLite reuse the write-ahead log from its beginning,
+// and tries again. It may wait for a running checkpoint.
 func (w *writer) withLogReuse(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
@@ -255,8 +258,8 @@ func (w *writer) withLogReuse(do func() error) error {
 	return err
 }
 
-// refusal returns why a call must not begin, or nil: its caller has gone, or it would add work that there is no space
-// to finish.
+// refusal returns why a call must not begin, or nil. A call is refused if its caller has given up, or if it adds work
+// that there is no disk space to finish.
 func (w *writer) refusal(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -267,7 +270,7 @@ func (w *writer) refusal(c *call) error {
 	return nil
 }
 
-// transact runs do in a transaction. After an error nothing of it remains.
+// transact runs do in a transaction. After an error, it rolls the transaction back.
 func (w *writer) transact(do func() error) error {
 	w.commits.Add(1)
 	err := w.control(begin)

@@ -11,7 +11,7 @@ import (
 // keptResponses is the number of responses kept in total.
 const keptResponses = 1000
 
-// response is a stored response and whose it is.
+// response is a stored response with the person who asked for it.
 type response struct {
 	person chat.Person
 	chat.Response
@@ -34,7 +34,7 @@ func (s *Store) SaveExchange(_ context.Context, x chat.Exchange) error {
 	return nil
 }
 
-// Responses returns a person's response and those before it in its conversation, oldest first.
+// Responses returns a person's response and the earlier responses of its conversation, oldest first.
 func (s *Store) Responses(_ context.Context, p chat.Person, id string) (chain []chat.Response, err error) {
 	defer s.lock()()
 	for id != "" {

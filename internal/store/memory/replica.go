@@ -9,12 +9,12 @@ import (
 	"telex/internal/chat"
 )
 
-// Several processes may share the data. Every call is one transaction, and time is the store's.
+// Several processes may share the data. Every call is one transaction. Every process has the same clock.
 
 // members is the data about the replicas that share a store.
 type members struct {
 	registered chat.ReplicaID              // the newest id
-	replicas   map[chat.ReplicaID]*replica // dead ones too: their claims last longer
+	replicas   map[chat.ReplicaID]*replica // dead ones too, because their claims still count for some time
 	chats      map[place]*ownership
 	receivers  map[chat.EndpointID]chat.ReplicaID
 	claims     map[chat.EndpointID][]chat.Claim
@@ -36,21 +36,22 @@ type replica struct {
 	heard   []*func(chat.Signal)
 }
 
-// ownership says whose a chat is.
+// ownership says which replica owns a chat.
 type ownership struct {
 	owner chat.ReplicaID
-	free  bool  // the owner gave it up although work is left there
-	moved bool  // it was another's, and the owner does not know that yet
-	told  int64 // number of the call in which the owner was told; 0: it was not
+	free  bool  // the owner gave the chat up although it has unfinished work
+	moved bool  // the chat belonged to another replica before, and the new owner does not know that yet
+	told  int64 // number of the call of Take that told the owner so; 0: none did
 }
 
-// gift says to which replica something was given, and in which call.
+// gift says to which replica unfinished work was given, and by which of its calls of Take.
 type gift struct {
 	to   chat.ReplicaID
 	call int64
 }
 
-// due reports whether a call of a replica gives it.
+// due reports whether a replica's call of Take returns the work: if the replica has not got it yet, or repeats the
+// call.
 func (g gift) due(to chat.ReplicaID, call int64) bool { return g.to != to || g.call == call }
 
 // Register implements gateway.Membership.
@@ -121,7 +122,7 @@ func (s *Store) Listen(ctx context.Context, heard func(chat.Signal)) error {
 	return ctx.Err()
 }
 
-// signal tells all replicas but this one.
+// signal signals all other replicas.
 func (s *Store) signal(what chat.Signal) {
 	for id, r := range s.replicas {
 		if id != s.self {
@@ -130,7 +131,7 @@ func (s *Store) signal(what chat.Signal) {
 	}
 }
 
-// signalOwner tells the owner of a chat, or all replicas if it has none, that there is work.
+// signalOwner signals the owner of a chat that there is work, or all other replicas if the chat has no owner.
 func (s *Store) signalOwner(o *ownership) {
 	if r := s.ownerOf(o); r != nil {
 		r.tell(chat.SignalWork)
@@ -186,7 +187,7 @@ func (s *Store) owned(id chat.ReplicaID) (n int) {
 	return n
 }
 
-// received returns the endpoints whose receiver a replica is, by name.
+// received returns the endpoints for which a replica is the receiver, by name.
 func (s *Store) received(id chat.ReplicaID) (list []chat.EndpointID) {
 	for e, by := range s.receivers {
 		if by == id {
@@ -203,7 +204,7 @@ func (s *Store) home(c chat.Conversation) place {
 	return place{c.Endpoint, c.Chat}
 }
 
-// fence returns chat.ErrLost if this process must not write about a conversation.
+// fence returns chat.ErrLost if this process may not write data of a conversation.
 func (s *Store) fence(c chat.Conversation) error {
 	if s.self == 0 {
 		return nil
@@ -215,7 +216,7 @@ func (s *Store) fence(c chat.Conversation) error {
 	return nil
 }
 
-// fenceLease returns chat.ErrLost if this process must not write what is about no conversation.
+// fenceLease returns chat.ErrLost if this process has lost its lease. It is for writes that concern no conversation.
 func (s *Store) fenceLease() error {
 	if s.self != 0 && s.alive(s.self) == nil {
 		return chat.ErrLost
@@ -223,7 +224,7 @@ func (s *Store) fenceLease() error {
 	return nil
 }
 
-// mayAccept returns chat.ErrLost if this process must not accept messages of an endpoint.
+// mayAccept returns chat.ErrLost if this process may not accept messages of an endpoint.
 func (s *Store) mayAccept(e chat.EndpointID) error {
 	if s.self == 0 {
 		return nil
@@ -235,8 +236,8 @@ func (s *Store) mayAccept(e chat.EndpointID) error {
 	return nil
 }
 
-// assign returns whose a chat is. If it has no live owner, the live replica with the fewest chats becomes its owner, or this
-// one if it has as few.
+// assign returns the ownership of a chat. If the chat has no live owner, the live replica with the fewest chats
+// becomes its owner. With equal numbers, this process does.
 func (s *Store) assign(p place) *ownership {
 	o := s.chats[p]
 	if s.self == 0 || s.ownerOf(o) != nil {
@@ -264,7 +265,7 @@ func (s *Store) own(p place, by chat.ReplicaID) *ownership {
 	return o
 }
 
-// inherit gives the owner of a chat the new id of the chat too, unless that has a live owner.
+// inherit makes the owner of a moved chat the owner of the chat's new id, unless the new id has a live owner.
 func (s *Store) inherit(from, to place) {
 	old, now := s.chats[from], s.chats[to]
 	delete(s.chats, from)
@@ -300,7 +301,7 @@ func (s *Store) Yield(_ context.Context, e chat.EndpointID) error {
 	return nil
 }
 
-// stopReceiving ends everything that a replica receives, and signals the others.
+// stopReceiving makes a replica the receiver of no endpoint, and signals the others.
 func (s *Store) stopReceiving(id chat.ReplicaID) {
 	maps.DeleteFunc(s.receivers, func(_ chat.EndpointID, by chat.ReplicaID) bool { return by == id })
 	s.signal(chat.SignalWork)

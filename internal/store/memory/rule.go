@@ -17,7 +17,7 @@ func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) er
 	return nil
 }
 
-// longest keeps only the longest of equal blocks.
+// longest keeps, of blocks that restrict the same calls, only the longest.
 func longest(blocks []chat.Block) []chat.Block {
 	slices.SortStableFunc(blocks, func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
 	same := make(map[chat.Block]bool)
@@ -35,7 +35,7 @@ func (s *Store) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, erro
 	return s.inForce(e), nil
 }
 
-// inForce returns a copy of the blocks that have not ended.
+// inForce returns a copy of the rate-limit blocks that have not ended.
 func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(s.blocks[e]), func(b chat.Block) bool { return !b.Until.After(now) })
@@ -99,7 +99,7 @@ func (s *Store) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (boo
 	return false, nil
 }
 
-// carry moves the data of a chat to its new id.
+// carry moves the data of a chat to the chat's new id.
 func (s *Store) carry(e chat.EndpointID, from, to chat.ChatID) {
 	moves := func(c *chat.Conversation) bool {
 		here := c.Endpoint == e && c.Chat == from

@@ -43,8 +43,8 @@ func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) err
 	return nil
 }
 
-// Undo implements gateway.Histories. Running turns still know the deleted entries, so they can't make summaries
-// any more.
+// Undo implements gateway.Histories. Running turns still know the deleted entries, so the store no longer accepts
+// their summaries.
 func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	defer s.lock()()
 	if err := s.fence(c); err != nil {
@@ -84,7 +84,7 @@ func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	return nil
 }
 
-// Erase implements gateway.Histories. Entries of unknown people may be this person's and are deleted too.
+// Erase implements gateway.Histories. Entries without a person may be this person's, so they are deleted too.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	defer s.lock()()
 	if err := s.fence(c); err != nil {
@@ -119,8 +119,8 @@ func (s *Store) outdate(c chat.Conversation) {
 	}
 }
 
-// join merges two sessions. If there is a summary, the entries after it get new numbers, so that they come after
-// the summarized ones.
+// join merges two sessions. If there is a summary, the entries that it does not cover get new numbers, so that they
+// come after the summarized entries.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])
@@ -176,7 +176,7 @@ type used struct {
 	chat.Usage
 }
 
-// of reports whether the usage matches w.
+// of reports whether the usage matches the filter w.
 func (u used) of(w chat.UsageOf) bool {
 	return (w.Conversation == chat.Conversation{} || w.Conversation == u.conversation) &&
 		(w.Person.Endpoint == "" || w.Person.Endpoint == u.conversation.Endpoint) &&

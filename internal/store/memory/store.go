@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// knownIDs is the number of message ids remembered per conversation, and of ended turns: platforms repeat
-	// only recent messages.
+	// knownIDs is the number of message ids remembered per conversation, and the number of ids of ended turns.
+	// Platforms repeat only recent messages.
 	knownIDs = 256
-	// keptMessages is the number of messages kept per conversation: more than any model's window holds, and a
-	// limit for a process that runs for months.
+	// keptMessages is the number of messages kept per conversation. No model's window holds as many, and the limit
+	// keeps a process small that runs for months.
 	keptMessages = 1000
-	// keptUsage is the number of usage rows kept in total: more than a day's.
+	// keptUsage is the number of usage rows kept in total. A day has fewer.
 	keptUsage = 10000
 )
 
@@ -30,14 +30,14 @@ type Store struct {
 // state is the data of a store.
 type state struct {
 	mu       sync.Mutex
-	known    map[chat.Conversation][]chat.MessageID // as accepted, under the chat's id at that time
+	known    map[chat.Conversation][]chat.MessageID // under the chat's id at the time of acceptance
 	sessions map[chat.Conversation]*session
 	inbox    []*accepted // unfinished messages, in the order of acceptance
 	turns    []*memoryTurn
 	ended    []string // ids of ended turns, newest last
 	moved    map[place]chat.ChatID
 	resume   map[chat.EndpointID]string
-	places   map[chat.EndpointID][]chat.Target     // places of turns, newest first
+	places   map[chat.EndpointID][]chat.Target     // places where turns began, newest first
 	sent     map[chat.EndpointID][]chat.MessageRef // messages of ended turns, newest last
 	blocks   map[chat.EndpointID][]chat.Block
 	said     int64 // number of history entries ever stored
@@ -56,7 +56,7 @@ type state struct {
 type accepted struct {
 	chat.Pending
 	turn  string // id of the turn that has it
-	once  bool   // it was forwarded: it is gone once it was given
+	once  bool   // it was forwarded: it is deleted once its owner has got it
 	given gift
 }
 
@@ -112,10 +112,10 @@ func (s *Store) receive(c chat.Conversation, m chat.Inbound, once bool) {
 	}})
 }
 
-// arrived returns a message as addressed to the chat's current id.
+// arrived returns a message with the chat's current id as its target.
 func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 	if from != to && m.To.Chat == from {
-		m.To.Chat, m.Reply = to, false // its id is another message's there
+		m.To.Chat, m.Reply = to, false // in the new chat, the replied-to id belongs to another message
 	}
 	return m
 }
@@ -198,7 +198,7 @@ func (s *Store) now(c chat.Conversation) chat.Conversation {
 }
 
 // find returns the unfinished message with an id that is not in taken. It prefers a waiting message to one that
-// belongs to a turn; only in a chat that moved can there be two.
+// belongs to a turn. There can be two only if two chats were merged by a move.
 func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)
 	for _, m := range s.inbox {

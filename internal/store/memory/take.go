@@ -44,7 +44,7 @@ func (s *Store) isMine(c chat.Conversation) bool {
 	return o != nil && o.owner == s.self && !o.free
 }
 
-// takeOrphans makes a replica the owner of chats with unfinished work and no live owner.
+// takeOrphans makes a replica the owner of at most most chats that have unfinished work and no live owner.
 func (s *Store) takeOrphans(me *replica, most int) {
 	take := func(c chat.Conversation) {
 		p := s.home(c)

@@ -12,7 +12,7 @@ import (
 
 type memoryTurn struct {
 	chat.Turn      // Void: its session was deleted while it ran
-	stale     bool // its history changed while it ran: its summary would bring back deleted content
+	stale     bool // its history changed while it ran, so a summary by it would bring back deleted content
 	given     gift
 }
 
@@ -203,7 +203,7 @@ func (s *Store) record(t *memoryTurn) chat.Turn {
 			c.Messages = append(c.Messages, m.Message)
 		}
 	}
-	c.Void = c.Void || len(c.Messages) == 0 // other turns answer its messages
+	c.Void = c.Void || len(c.Messages) == 0 // without messages: other turns answer them
 	return c
 }
 
@@ -216,7 +216,7 @@ func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 		return err
 	case t == nil && p.State == chat.PartIntended:
 		return chat.ErrFenced
-	case t == nil: // the turn has ended, so nobody will read it
+	case t == nil: // the turn has ended, so nobody will read this part
 		return nil
 	}
 	p.Spans, p.Steps = slices.Clone(p.Spans), len(t.Steps)
@@ -232,7 +232,8 @@ func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 	return nil
 }
 
-// current returns an unfinished turn that this process may change, nil for an ended one, and an error for an unknown one.
+// current returns an unfinished turn that this process may change. It returns nil for an ended turn, and an error for
+// an unknown one.
 func (s *Store) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
 	switch {

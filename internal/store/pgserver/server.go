@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// Password is the one of the user telex. The server does not ask for it.
+	// Password is the password of the database user telex. The server does not ask for it.
 	Password  = "pg-pass-not-shown"
 	superuser = "telex"
-	// patience is how long a server may take to start or to stop.
+	// patience is the maximum time that a server may take to start or to stop.
 	patience = 60 * time.Second
-	// again is the pause between two looks at a server that starts.
+	// again is the pause between two checks whether a server has started.
 	again = 20 * time.Millisecond
 )
 
@@ -40,13 +40,13 @@ type Server struct {
 	cred     *syscall.Credential // nil: this process's user
 	cmd      *exec.Cmd
 	log      bytes.Buffer
-	count    atomic.Int64 // of databases
+	count    atomic.Int64 // number of databases created
 }
 
 // Options configure a server.
 type Options struct {
-	Durable  bool     // it syncs to the disk, so it may be killed; others save that time
-	Settings []string // more of its parameters, such as shared_preload_libraries=pg_stat_statements
+	Durable  bool     // it syncs to the disk, so that it may be killed; other servers run faster
+	Settings []string // further server parameters, such as shared_preload_libraries=pg_stat_statements
 }
 
 // Start starts a server in a new directory. The caller must close it.
@@ -169,14 +169,15 @@ func (s *Server) Restart(ctx context.Context) error {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return fmt.Errorf("PostgreSQL does not start: %w\n%s", errors.Join(err, s.Kill()), s.log.String())
 		}
-		select { // a server does not tell when it accepts connections
+		select { // a server does not say when it accepts connections
 		case <-time.After(again):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// Kill kills the server's processes with SIGKILL, as if its machine had gone. It does nothing to a server that does not run.
+// Kill kills the server's processes with SIGKILL, as if its machine had lost power. It does nothing if the server
+// does not run.
 func (s *Server) Kill() error {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return nil
@@ -192,7 +193,7 @@ func (s *Server) Kill() error {
 	return errors.Join(errs...)
 }
 
-// Stop stops the server as an administrator does: connections are ended.
+// Stop stops the server as an administrator does: the server ends all connections first.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil { // a fast shutdown
 		return fmt.Errorf("stop PostgreSQL: %w", err)
@@ -205,7 +206,8 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// children lists the processes that a process has started. Those of PostgreSQL are in groups of their own.
+// children lists the processes that a process has started. A PostgreSQL server puts each of its processes into a
+// process group of its own, so a signal to one group does not reach them.
 func children(parent int) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, name := range stats {
@@ -213,7 +215,8 @@ func children(parent int) (pids []int) {
 		if errors.Is(err, fs.ErrNotExist) || err != nil {
 			continue
 		}
-		// The name, in parentheses, may contain anything: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+		// The program's name, in parentheses, may contain any character:
+		// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -228,12 +231,13 @@ func children(parent int) (pids []int) {
 // clockTick is the unit of times in /proc/PID/stat on Linux, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
 const clockTick = time.Second / 100
 
-// CPU returns the processor time that the server has used since its start: that of its processes, also of those that have ended.
+// CPU returns the processor time that all processes of the server have used since its start, including processes that
+// have ended.
 func (s *Server) CPU() (time.Duration, error) {
 	var ticks int64
 	for i, pid := range append([]int{s.cmd.Process.Pid}, children(s.cmd.Process.Pid)...) {
 		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-		if errors.Is(err, fs.ErrNotExist) { // it has ended; the first process has its time
+		if errors.Is(err, fs.ErrNotExist) { // the process has ended; its time is now part of the first process's time
 			continue
 		}
 		if err != nil {
@@ -242,7 +246,7 @@ func (s *Server) CPU() (time.Duration, error) {
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		last := 13 // utime, stime
 		if i == 0 {
-			last = 15 // and cutime, cstime: of children that have ended
+			last = 15 // and cutime, cstime: the times of children that have ended
 		}
 		for _, f := range fields[11:last] {
 			n, err := strconv.ParseInt(f, 10, 64)
@@ -264,7 +268,8 @@ func (s *Server) DSN(database string) string {
 	return u.String()
 }
 
-// Create makes a new database, a copy of another one unless that is empty, and returns its connection string.
+// Create makes a new database and returns its connection string. Unless template is empty, the database is a copy of
+// it.
 func (s *Server) Create(ctx context.Context, template string) (name, dsn string, err error) {
 	name = fmt.Sprintf("test%d", s.count.Add(1))
 	query := "CREATE DATABASE " + name

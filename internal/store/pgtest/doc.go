@@ -1,2 +1,2 @@
-// Package pgtest runs PostgreSQL servers that end with a test. What goes wrong with a server ends the test.
+// Package pgtest runs PostgreSQL servers that end with a test. The test fails if starting or using a server fails.
 package pgtest

@@ -7,13 +7,14 @@ import (
 	"telex/internal/store/pgserver"
 )
 
-// Password is the one of the server's user.
+// Password is the password of the server's database user.
 const Password = pgserver.Password
 
 // Server is a running server.
 type Server struct{ server *pgserver.Server }
 
-// Start starts a server, which ends with the test. A durable one may be killed: it syncs to the disk; others save that time.
+// Start starts a server, which ends with the test. A durable server syncs to the disk, so that the test may kill it;
+// other servers run faster.
 func Start(t testing.TB, durable bool) *Server {
 	t.Helper()
 	s, err := pgserver.Start(t.Context(), pgserver.Options{Durable: durable})
@@ -34,13 +35,14 @@ func (s *Server) Restart(t testing.TB) {
 	must(t, s.server.Restart(t.Context()))
 }
 
-// Kill kills the server's processes with SIGKILL, as if its machine had gone. It does nothing to a server that does not run.
+// Kill kills the server's processes with SIGKILL, as if its machine had lost power. It does nothing if the server
+// does not run.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	must(t, s.server.Kill())
 }
 
-// Stop stops the server as an administrator does: connections are ended.
+// Stop stops the server as an administrator does: the server ends all connections first.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	must(t, s.server.Stop())
@@ -49,7 +51,8 @@ func (s *Server) Stop(t testing.TB) {
 // DSN is the connection string of a database.
 func (s *Server) DSN(database string) string { return s.server.DSN(database) }
 
-// Create makes a new database, a copy of another one unless that is empty, and returns its connection string.
+// Create makes a new database and returns its connection string. Unless template is empty, the database is a copy of
+// it.
 func (s *Server) Create(t testing.TB, template string) (name, dsn string) {
 	t.Helper()
 	name, dsn, err := s.server.Create(t.Context(), template)
